@@ -1,0 +1,47 @@
+# cortado_module(NAME <name> SOURCES ... [LINKS ...] [PRIVATE_LINKS ...] [TESTS ...] [TEST_LINKS ...])
+#
+# One module = one static library `cortado_<name>` (alias cortado::<name>) and, with CORTADO_TESTS, one test program
+# `<name>_test` made of the x_test.cpp files that stand beside the sources.
+add_library(cortado_options INTERFACE)
+target_compile_features(cortado_options INTERFACE cxx_std_20)
+target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+if(CORTADO_WERROR)
+  target_compile_options(cortado_options INTERFACE -Werror)
+endif()
+if(CORTADO_SANITIZE)
+  target_compile_options(cortado_options INTERFACE -fsanitize=${CORTADO_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(cortado_options INTERFACE -fsanitize=${CORTADO_SANITIZE})
+endif()
+
+find_program(CORTADO_CCACHE ccache)
+if(CORTADO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CORTADO_CCACHE})
+endif()
+
+function(cortado_module)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
+  set(target cortado_${arg_NAME})
+  add_library(${target} STATIC ${arg_SOURCES})
+  add_library(cortado::${arg_NAME} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:cortado_options>)
+  set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
+  if(CORTADO_TESTS AND arg_TESTS)
+    cortado_test(NAME ${arg_NAME}_test SOURCES ${arg_TESTS} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
+  endif()
+endfunction()
+
+# cortado_test(NAME <name> SOURCES ... [LINKS ...]): a GoogleTest program whose cases CTest lists one by one.
+function(cortado_test)
+  cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS" ${ARGN})
+  add_executable(${arg_NAME} ${arg_SOURCES})
+  target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_compile_definitions(${arg_NAME} PRIVATE CORTADO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${arg_NAME} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main cortado_options)
+  gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60)
+endfunction()

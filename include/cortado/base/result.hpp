@@ -1,0 +1,85 @@
+// Errors as values.
+//
+// Three kinds of failure take three roads:
+//   - a mistake in what the user gave (a file, a flag, a program): a Diagnostic in a Result, kind `user`;
+//   - a failure of the environment (no GPU, full disk): a Diagnostic in a Result, kind `environment`, whose message
+//     names the call and the errno;
+//   - a broken invariant of Cortado itself: CORTADO_CHECK (check.hpp), which stays on in release builds.
+// Libraries never print and never exit.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+#include <vector>
+
+#include "cortado/base/units.hpp"
+
+namespace cortado {
+
+/// Where a Diagnostic points: into a file (name, line, key), into a program (rank, queue, command), or nowhere.
+struct Place {
+  std::string file;
+  std::uint32_t line = 0;  ///< 1-based; 0 = unknown
+  std::string key;         ///< path inside a JSON or TOML document, e.g. "queues[3].commands[0].src"
+  std::optional<RankId> rank;
+  std::string queue;                     ///< name of the queue, empty if none
+  std::optional<std::uint32_t> command;  ///< index in the queue
+
+  bool operator==(const Place&) const = default;
+};
+
+enum class ErrorKind { user, environment };
+
+struct Diagnostic {
+  std::string code;  ///< stable, e.g. "verify.race"; documented in docs/errors.md
+  std::string message;
+  std::string hint{};  ///< what to do next; may be empty
+  Place place{};
+  ErrorKind kind = ErrorKind::user;
+
+  bool operator==(const Diagnostic&) const = default;
+};
+
+/// "rank 0, queue dma0.14, command 2" or "ag.json:12 key queues[3]"; empty if the place is unknown.
+std::string to_string(const Place& place);
+
+/// One line: "<code>: <place>: <message> (hint: <hint>)". Newlines inside the texts are replaced by spaces.
+std::string to_string(const Diagnostic& diagnostic);
+
+template <class T>
+using Result = tl::expected<T, Diagnostic>;
+using Status = Result<void>;
+
+inline tl::unexpected<Diagnostic> fail(Diagnostic diagnostic) { return tl::unexpected(std::move(diagnostic)); }
+
+/// A user error without a place: fail("plan.size", "0 bytes asked for", "give --bytes 1KiB or more").
+inline tl::unexpected<Diagnostic> fail(std::string code, std::string message, std::string hint = {}) {
+  return tl::unexpected(Diagnostic{std::move(code), std::move(message), std::move(hint), {}, ErrorKind::user});
+}
+
+/// An environment error from errno: "<call>: <strerror>".
+Diagnostic system_error(std::string code, const std::string& call, int errno_value, std::string hint = {});
+
+}  // namespace cortado
+
+#define CORTADO_CONCAT_INNER(a, b) a##b
+#define CORTADO_CONCAT(a, b) CORTADO_CONCAT_INNER(a, b)
+
+/// Returns the error of a Status or Result from the enclosing function.
+#define CORTADO_RETURN_IF_ERROR(expr)                                  \
+  do {                                                                 \
+    if (auto cortado_status = (expr); !cortado_status) {               \
+      return ::tl::unexpected(std::move(cortado_status).error());      \
+    }                                                                  \
+  } while (false)
+
+/// CORTADO_ASSIGN_OR_RETURN(auto machine, load_machine(name));
+#define CORTADO_ASSIGN_OR_RETURN(lhs, expr) \
+  CORTADO_ASSIGN_OR_RETURN_INNER(CORTADO_CONCAT(cortado_result_, __LINE__), lhs, expr)
+#define CORTADO_ASSIGN_OR_RETURN_INNER(result, lhs, expr)              \
+  auto result = (expr);                                                \
+  if (!result) return ::tl::unexpected(std::move(result).error());     \
+  lhs = std::move(result).value()

@@ -1,0 +1,39 @@
+// Text forms of sizes and rates, and plain text tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/base/units.hpp"
+
+namespace cortado {
+
+/// "4096", "4KiB", "1.5MiB", "2GB" (decimal) -> bytes. Refuses negative, fractional-byte and > 2^63-1 results.
+Result<Bytes> parse_bytes(std::string_view text);
+
+/// "1KiB:64MiB" (doubling, both ends included) or "1KiB,3KiB,1MiB" or one size.
+Result<std::vector<Bytes>> parse_sizes(std::string_view text);
+
+/// Shortest exact form: 1024 -> "1KiB", 1536 -> "1536", 1048576 -> "1MiB". parse_bytes reads it back.
+std::string format_bytes(Bytes bytes);
+
+/// The candidate nearest to `wrong` for "did you mean", or empty if none is near.
+std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates);
+
+/// "a, b, c"
+std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
+/// Columns of text with a header, aligned; numbers (cells that parse as one) to the right, the rest to the left.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header);
+  void add_row(std::vector<std::string> cells);  ///< as many cells as the header has
+  std::string to_string(std::string_view indent = "") const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;  // rows_[0] is the header
+};
+
+}  // namespace cortado

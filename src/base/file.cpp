@@ -1,0 +1,96 @@
+#include "cortado/base/file.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cortado {
+namespace {
+
+/// Owns a file descriptor; standard input is borrowed, not closed.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd, bool owned = true) : fd_(fd), owned_(owned) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  int get() const { return fd_; }
+  int close() {
+    const int result = owned_ && fd_ >= 0 ? ::close(fd_) : 0;
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+  bool owned_;
+};
+
+Diagnostic file_error(const std::string& call, const std::string& path, int errno_value, std::string hint = {}) {
+  Diagnostic diagnostic = system_error("file." + call, call, errno_value, std::move(hint));
+  diagnostic.place.file = path;
+  return diagnostic;
+}
+
+/// Special files (/dev/stdout, pipes) cannot be replaced by a rename and are written in place.
+bool replaceable(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+Status write_all(int fd, const std::string& path, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(file_error("write", path, errno));
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  const bool standard_input = path == "-";
+  Descriptor file(standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), !standard_input);
+  if (file.get() < 0) return fail(file_error("open", path, errno, "check the path"));
+  std::string content;
+  char chunk[1 << 16];
+  while (true) {
+    const ssize_t count = ::read(file.get(), chunk, sizeof chunk);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(file_error("read", path, errno));
+    if (count == 0) return content;
+    content.append(chunk, static_cast<std::size_t>(count));
+  }
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+  if (!replaceable(path)) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() < 0) return fail(file_error("open", path, errno));
+    return write_all(file.get(), path, content);
+  }
+  std::string temporary = path + ".XXXXXX";
+  Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (file.get() < 0) return fail(file_error("open", path, errno, "is the folder there and writable?"));
+  const auto give_up = [&](Diagnostic diagnostic) {
+    file.close();
+    ::unlink(temporary.c_str());
+    return fail(std::move(diagnostic));
+  };
+  if (auto written = write_all(file.get(), path, content); !written) return give_up(written.error());
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(file.get(), 0666 & ~mask) != 0) return give_up(file_error("fchmod", path, errno));
+  if (::fsync(file.get()) != 0) return give_up(file_error("fsync", path, errno));
+  if (file.close() != 0) return give_up(file_error("close", path, errno));
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return give_up(file_error("rename", path, errno));
+  return {};
+}
+
+}  // namespace cortado

@@ -1,0 +1,55 @@
+#include "cortado/base/file.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace cortado {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              ("cortado_" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, WhatIsWrittenIsRead) {
+  const std::string path = folder_ / "a.bin";
+  const std::string content("\0line\n\xff", 7);
+  ASSERT_TRUE(write_file(path, content).has_value());
+  EXPECT_EQ(*read_file(path), content);
+  ASSERT_TRUE(write_file(path, "shorter").has_value());
+  EXPECT_EQ(*read_file(path), "shorter");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(FileTest, AFailedWriteLeavesNothing) {
+  // A folder stands where the file should go, so the last step (rename) fails.
+  const std::string path = folder_ / "taken";
+  std::filesystem::create_directories(folder_ / "taken" / "inside");
+  const auto status = write_file(path, "x");
+  ASSERT_FALSE(status.has_value());
+  EXPECT_EQ(status.error().kind, ErrorKind::environment);
+  EXPECT_EQ(status.error().place.file, path);
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(FileTest, AMissingFileNamesThePath) {
+  const auto content = read_file(folder_ / "absent");
+  ASSERT_FALSE(content.has_value());
+  EXPECT_NE(to_string(content.error()).find("absent"), std::string::npos);
+  EXPECT_NE(to_string(content.error()).find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cortado

@@ -1,0 +1,59 @@
+#include "cortado/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cortado {
+namespace {
+
+TEST(ParseBytes, ReadsBinaryAndDecimalUnits) {
+  EXPECT_EQ(parse_bytes("4096")->value, 4096u);
+  EXPECT_EQ(parse_bytes("4KiB")->value, 4096u);
+  EXPECT_EQ(parse_bytes("1.5MiB")->value, 3u << 19);
+  EXPECT_EQ(parse_bytes("2GB")->value, 2'000'000'000u);
+}
+
+TEST(ParseBytes, RefusesWhatIsNotASize) {
+  for (const char* text : {"", "-1", "KiB", "1.5", "1 KiB", "1XiB", "9223372036854775808", "99999999999999999999", "0x10",
+                           "1.0000001MiB", "8388608TiB", "1.2.3KiB", "nan"}) {
+    const auto result = parse_bytes(text);
+    ASSERT_FALSE(result.has_value()) << text;
+    EXPECT_EQ(result.error().code, "usage.size") << text;
+    EXPECT_FALSE(result.error().hint.empty());
+  }
+}
+
+TEST(ParseSizes, DoublesARangeAndReadsAList) {
+  const auto range = parse_sizes("1KiB:8KiB");
+  ASSERT_TRUE(range.has_value());
+  EXPECT_EQ(*range, (std::vector<Bytes>{1_KiB, 2_KiB, 4_KiB, 8_KiB}));
+  EXPECT_EQ(*parse_sizes("3,5KiB"), (std::vector<Bytes>{3_B, 5_KiB}));
+  EXPECT_FALSE(parse_sizes("8KiB:1KiB").has_value());
+  EXPECT_FALSE(parse_sizes("0:1KiB").has_value());
+  EXPECT_FALSE(parse_sizes("1KiB,,2KiB").has_value());
+}
+
+TEST(FormatBytes, IsReadBackExactly) {
+  for (const std::uint64_t value : {0ULL, 1ULL, 1023ULL, 1024ULL, 1536ULL, 1ULL << 20, (1ULL << 30) + 1, 3ULL << 40}) {
+    EXPECT_EQ(parse_bytes(format_bytes({value}))->value, value);
+  }
+  EXPECT_EQ(format_bytes(64_MiB), "64MiB");
+}
+
+TEST(NearestName, SuggestsOnlyWhatIsNear) {
+  const std::vector<std::string> names{"all-gather", "all-to-all", "broadcast"};
+  EXPECT_EQ(nearest_name("allgather", names), "all-gather");
+  EXPECT_EQ(nearest_name("xyz", names), "");
+}
+
+TEST(TextTable, AlignsNumbersRightAndWordsLeft) {
+  TextTable table({"name", "us"});
+  table.add_row({"pcpy", "12.5"});
+  table.add_row({"b2b", "3"});
+  EXPECT_EQ(table.to_string(),
+            "name    us\n"
+            "pcpy  12.5\n"
+            "b2b      3\n");
+}
+
+}  // namespace
+}  // namespace cortado
