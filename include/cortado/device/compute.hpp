@@ -1,0 +1,76 @@
+// Operations of a compute queue with resolved addresses: what the executor hands to a driver that can compute.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+
+namespace cortado::device {
+
+/// `rows` runs of `width` bytes, `pitch` bytes apart.
+struct Span2D {
+  std::byte* data = nullptr;
+  std::uint64_t width = 0;
+  std::uint64_t rows = 1;
+  std::uint64_t pitch = 0;
+};
+
+struct WaitOp {
+  std::uint64_t* word = nullptr;
+  std::uint64_t value = 0;
+  Compare compare = Compare::ge;
+};
+
+struct SignalWriteOp {
+  std::uint64_t* word = nullptr;
+  std::uint64_t value = 0;
+  SignalOp op = SignalOp::add;
+};
+
+struct CopyKernelOp {
+  Span2D src;
+  Span2D dst;
+  CopyOp op = CopyOp::store;
+  DType dtype = DType::u8;
+};
+
+struct KernelLaunchOp {
+  KernelOp op = KernelOp::reduce;
+  std::vector<Span2D> sources;
+  Span2D dst;
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> rows;
+};
+
+/// After `tiles` output tiles (row-major tile order) the word is raised.
+struct TileRaise {
+  std::uint64_t tiles = 0;
+  std::uint64_t* word = nullptr;
+  std::uint64_t value = 1;
+};
+
+struct GemmLaunchOp {
+  Span2D a;
+  Span2D b;
+  Span2D c;
+  std::uint64_t m = 0;
+  std::uint64_t n = 0;
+  std::uint64_t k = 0;
+  DType dtype = DType::f32;
+  bool accumulate = false;
+  std::uint64_t tile_m = 128;
+  std::uint64_t tile_n = 128;
+  std::vector<TileRaise> raises;
+};
+
+/// Stores the device clock; `slot` is 8-byte aligned.
+struct TimestampOp {
+  std::uint64_t* slot = nullptr;
+};
+
+using ComputeOp = std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, TimestampOp>;
+
+}  // namespace cortado::device

@@ -1,0 +1,79 @@
+// Runs verified programs over the driver seam.
+//
+// prepare() allocates memory and queues and encodes the packets once; run() replays them any number of times without
+// planning, verifying or allocating again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/device/driver.hpp"
+#include "cortado/timeline/timeline.hpp"
+#include "cortado/verify/verify.hpp"
+
+namespace cortado::device {
+
+struct PrepareOptions {
+  bool trace = false;  ///< record spans: TIMESTAMP packets around every command of a dma queue (copies no longer overlap)
+};
+
+enum class CheckOutputs {
+  none,
+  last,   ///< inputs are filled once; outputs are checked after the last iteration
+  every,  ///< the caller of each rank fills fresh inputs before and checks all outputs after each iteration
+};
+
+struct RunOptions {
+  std::uint32_t iterations = 1;
+  std::uint64_t seed = 1;  ///< of the input pattern
+  CheckOutputs check = CheckOutputs::last;
+  std::chrono::milliseconds timeout{10'000};       ///< without any progress
+  std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are interleaved at random, too
+};
+
+struct RunResult {
+  Timeline timeline;
+  std::uint64_t wrong_bytes = 0;    ///< output bytes that differ from the contract, over all checked iterations
+  std::uint64_t checked_bytes = 0;
+  std::optional<Diagnostic> first_wrong;  ///< names rank, buffer, offset, expected and actual
+};
+
+/// One queue's packets of one iteration, as a GPU would get them.
+struct QueuePackets {
+  QueueId queue;
+  std::vector<std::uint32_t> dwords;
+  /// start[i] = index of the first dword of command i; start.back() = dwords.size().
+  std::vector<std::uint32_t> start;
+};
+
+class PreparedProgram {
+ public:
+  static Result<PreparedProgram> prepare(const VerifiedProgram& program, Driver& driver, const PrepareOptions& options = {});
+  PreparedProgram(PreparedProgram&&) noexcept;
+  PreparedProgram& operator=(PreparedProgram&&) noexcept;
+  ~PreparedProgram();
+
+  /// Runs the iterations. Errors: an engine fault (device.fault), or no progress within the time-out (device.timeout), which
+  /// names every stuck queue, its rank and the command it is at, and what it waits for. After an error prepare again: the
+  /// driver itself stays usable.
+  Result<RunResult> run(const RunOptions& options);
+
+  /// The packets of iteration 0 with the addresses of this preparation.
+  std::vector<QueuePackets> packets() const;
+
+ private:
+  struct Impl;
+  explicit PreparedProgram(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Packets of a program without a device: every buffer and signal gets an address from a fixed, documented layout
+/// (buffer i of rank r at 0x1000'0000'0000 * (r + 1) + ..., signals at 0x0f00'0000'0000), so that the bytes repeat.
+Result<std::vector<QueuePackets>> encode_program(const VerifiedProgram& program);
+
+}  // namespace cortado::device

@@ -1,0 +1,60 @@
+// The embedded node: software GPUs whose DMA engines read real rings and execute real packets on real memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/device/driver.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::device {
+
+/// Things that go wrong on purpose. Counts are per queue unless said otherwise; the first thing is number 0.
+struct FaultInjection {
+  struct StalledEngine {
+    RankId gpu;
+    EngineId engine;
+    std::uint64_t after_packets = 0;  ///< the engine stops fetching after so many packets
+  };
+  struct DroppedDoorbell {
+    RankId gpu;
+    EngineId engine;
+    std::uint64_t nth = 0;
+  };
+  struct LostSignal {  ///< the nth ATOMIC or FENCE packet of the engine writes nothing
+    RankId gpu;
+    EngineId engine;
+    std::uint64_t nth = 0;
+  };
+  struct DelayedSignal {  ///< the nth ATOMIC or FENCE packet of the engine takes that much longer
+    RankId gpu;
+    EngineId engine;
+    std::uint64_t nth = 0;
+    std::uint64_t nanoseconds = 0;
+  };
+  std::vector<StalledEngine> stalled_engines;
+  std::vector<DroppedDoorbell> dropped_doorbells;
+  std::vector<LostSignal> lost_signals;
+  std::vector<DelayedSignal> delayed_signals;
+
+  bool empty() const {
+    return stalled_engines.empty() && dropped_doorbells.empty() && lost_signals.empty() && delayed_signals.empty();
+  }
+};
+
+struct SoftOptions {
+  /// Worker threads beside the callers' own; none = one less than the cores. 0 works: waiting callers run the engines.
+  std::optional<std::uint32_t> workers;
+  /// With a seed, everything the semantics leaves open is decided by a random generator: which queue moves next, how
+  /// copies of a queue interleave (piece by piece, in any order), how long anything takes. One thread, so a seed repeats.
+  std::optional<std::uint64_t> adversarial_seed;
+  FaultInjection faults;
+};
+
+/// A node of `gpus` GPUs with the engines, limits and features of the machine.
+Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus, const SoftOptions& options = {});
+
+}  // namespace cortado::device

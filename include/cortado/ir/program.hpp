@@ -1,0 +1,265 @@
+// The Program: what planners make and what verifier, simulator and device take. A program is data.
+//
+// ---------------------------------------------------------------------------------------------------------------------
+// Meaning of a program. Verifier, simulator and device all implement exactly this.
+//
+// 1. Queues. A program has queues of three kinds; each holds an ordered list of commands.
+//    - host:    a CPU thread. A command finishes before the next one starts.
+//    - compute: a stream of kernels of one GPU. A command finishes before the next one starts.
+//    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still be
+//               moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
+//               bytes. Signal and Timestamp start only when every earlier command of the queue has finished and its
+//               bytes are visible to all. Wait holds back everything after it, but does not wait for earlier copies.
+//    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that names
+//    it; Submit makes everything the host did before visible to the queue.
+//
+// 2. Signals are 64-bit counters, zero before the first iteration. A Signal (or Trigger) makes all that finished before
+//    it visible to whoever is released by it. Wait(ge, v) holds its queue until the counter is at least v. Two queues are
+//    ordered only by Submit and by signals.
+//
+// 3. Iterations. A program is replayed any number of times with no barrier between: in every queue the commands of
+//    iteration k+1 stand right behind those of iteration k. Counters are never reset. All values in commands are relative
+//    to the iteration: with D(s) = what one iteration adds to signal s (its `advance`), in iteration k = 0, 1, ... a
+//    Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds to s, or
+//    the largest value set. A signal is either added to or set, never both.
+//
+// 4. The caller. Every rank has a caller, in the host queue of that rank (or in the first host queue without a rank):
+//    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms of
+//    the contract), and after its last command it reads the rank's output bytes (all outputs of the contract). So a
+//    host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer read.
+//
+// 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
+//    caller wrote them in the same iteration.
+//
+// 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
+//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
+//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4; else the program has a race
+//    and no meaning.
+// ---------------------------------------------------------------------------------------------------------------------
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cortado/base/units.hpp"
+
+namespace cortado {
+
+/// Element type of what is reduced or multiplied. Plain copies do not look at it.
+enum class DType { u8, i32, f16, bf16, f32 };
+
+constexpr Bytes size_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return {1};
+    case DType::f16:
+    case DType::bf16: return {2};
+    case DType::i32:
+    case DType::f32: return {4};
+  }
+  return {0};
+}
+
+/// Bytes of a buffer: `rows` runs of `width` bytes whose starts are `pitch` bytes apart. One row is a plain range (its
+/// pitch is not looked at; make_region leaves it zero). Rows never overlap: pitch >= width.
+struct Region {
+  BufferId buffer;
+  Bytes offset;
+  Bytes width;
+  std::uint64_t rows = 1;
+  Bytes pitch{};
+
+  constexpr Bytes bytes() const { return width * rows; }                               ///< bytes touched
+  constexpr Bytes extent() const { return rows == 0 ? Bytes{} : pitch * (rows - 1) + width; }  ///< first to last
+  constexpr Bytes row_offset(std::uint64_t row) const { return offset + pitch * row; }
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+constexpr Region make_region(BufferId buffer, Bytes offset, Bytes bytes) { return {buffer, offset, bytes, 1, {}}; }
+
+// --- Commands --------------------------------------------------------------------------------------------------------
+
+enum class CopyOp {
+  store,  ///< destination = source
+  add,    ///< destination += source, element by element; on a dma queue needs memory that reduces
+};
+
+/// Bytes from one region to another of the same shape. One packet of a DMA engine.
+struct Copy {
+  Region src;
+  Region dst;
+  CopyOp op = CopyOp::store;
+  DType dtype = DType::u8;  ///< element type for `add`
+  friend bool operator==(const Copy&, const Copy&) = default;
+};
+
+/// One source, two destinations, one packet; the source is read once. One-row regions of equal width.
+struct Broadcast {
+  Region src;
+  Region dst1;
+  Region dst2;
+  friend bool operator==(const Broadcast&, const Broadcast&) = default;
+};
+
+/// Exchanges two regions in place, one packet. One-row regions of equal width that do not overlap.
+struct Swap {
+  Region a;
+  Region b;
+  friend bool operator==(const Swap&, const Swap&) = default;
+};
+
+enum class Compare {
+  ge,  ///< counter >= value: the right choice
+  eq,  ///< counter == value: hangs for ever once the counter has passed the value
+};
+
+/// Holds the queue until the signal compares with the value (relative to the iteration, rule 3).
+struct Wait {
+  SignalId signal;
+  std::uint64_t value = 1;
+  Compare compare = Compare::ge;
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+enum class SignalOp {
+  add,  ///< atomic 64-bit add; any number of queues may add
+  set,  ///< store of a value (relative to the iteration); only one queue may set a signal, with increasing values
+};
+
+/// Raises a signal after everything before it in its queue is finished and visible.
+struct Signal {
+  SignalId signal;
+  std::uint64_t value = 1;
+  SignalOp op = SignalOp::add;
+  friend bool operator==(const Signal&, const Signal&) = default;
+};
+
+/// Signal `signal` by `value` when `tiles` output tiles of a Gemm, counted in row-major tile order, have been written.
+struct TileSignal {
+  std::uint64_t tiles = 0;
+  SignalId signal;
+  std::uint64_t value = 1;
+  friend bool operator==(const TileSignal&, const TileSignal&) = default;
+};
+
+/// C = A·B or C += A·B, row-major: A is m x k, B is k x n, C is m x n elements; each region has one row per matrix row.
+struct Gemm {
+  Region a;
+  Region b;
+  Region c;
+  std::uint64_t m = 0;
+  std::uint64_t n = 0;
+  std::uint64_t k = 0;
+  DType dtype = DType::f32;
+  bool accumulate = false;
+  std::uint64_t tile_m = 128;
+  std::uint64_t tile_n = 128;
+  std::vector<TileSignal> raises{};  ///< ascending in `tiles`
+  friend bool operator==(const Gemm&, const Gemm&) = default;
+};
+
+enum class KernelOp {
+  reduce,        ///< dst = sum of all sources, element by element; dst may be one of the sources
+  gather_rows,   ///< row i of dst = row rows[i] of sources[0]
+  scatter_rows,  ///< row rows[i] of dst = row i of sources[0]
+};
+
+/// A small kernel on compute units.
+struct Kernel {
+  KernelOp op = KernelOp::reduce;
+  std::vector<Region> sources;
+  Region dst;
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> rows{};  ///< row numbers of gather and scatter
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+/// Publishes a dma or compute queue's commands of this iteration: one write of the pointers, one doorbell.
+struct Submit {
+  QueueId queue;
+  friend bool operator==(const Submit&, const Submit&) = default;
+};
+
+/// Adds to the word that prelaunched queues poll. Host only; otherwise as Signal with `add`.
+struct Trigger {
+  SignalId signal;
+  std::uint64_t value = 1;
+  friend bool operator==(const Trigger&, const Trigger&) = default;
+};
+
+/// Records the time under a label. The labels "begin" and "end" in a host queue bracket what is reported as the time of
+/// the program; without them it is the whole iteration.
+struct Timestamp {
+  std::string label;
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
+};
+
+/// The closed set of commands. command_table.hpp has the one table of their names and of the queues that take them.
+using Command = std::variant<Copy, Broadcast, Swap, Wait, Signal, Gemm, Kernel, Submit, Trigger, Timestamp>;
+
+// --- Resources -------------------------------------------------------------------------------------------------------
+
+enum class BufferRole { input, output, inout, scratch };
+
+struct Buffer {
+  std::string name;
+  RankId rank;
+  Bytes size;
+  BufferRole role = BufferRole::scratch;
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+struct SignalInfo {
+  std::string name;
+  std::optional<RankId> home{};  ///< whose memory holds it; host memory if none
+  friend bool operator==(const SignalInfo&, const SignalInfo&) = default;
+};
+
+enum class QueueKind { dma, compute, host };
+
+struct Queue {
+  std::string name;
+  QueueKind kind = QueueKind::dma;
+  std::optional<RankId> rank{};      ///< dma, compute: always; host: the rank it speaks for, none = all ranks
+  std::optional<EngineId> engine{};  ///< dma: always; others: never
+  std::int32_t priority = 0;         ///< compute: higher runs first
+  std::optional<std::uint32_t> compute_units{};  ///< compute: at most so many; none = all
+  std::vector<Command> commands{};
+  friend bool operator==(const Queue&, const Queue&) = default;
+};
+
+// --- Contract --------------------------------------------------------------------------------------------------------
+
+/// Every byte of `output` equals the element-wise sum of the terms (of one term: that term, byte for byte). All regions
+/// have the same number of bytes, taken in row order.
+struct Clause {
+  Region output;
+  std::vector<Region> terms;
+  DType dtype = DType::u8;
+  friend bool operator==(const Clause&, const Clause&) = default;
+};
+
+struct Contract {
+  std::string name;  ///< e.g. "all-gather"; contracts.hpp makes the usual ones
+  std::vector<Clause> clauses;
+  friend bool operator==(const Contract&, const Contract&) = default;
+};
+
+/// The whole program. Ids are indices into the vectors. Building one by hand is fine; ProgramBuilder is shorter.
+struct Program {
+  std::string name;
+  std::string machine;  ///< name of the machine it was planned for
+  std::uint32_t ranks = 0;
+  std::vector<Buffer> buffers;
+  std::vector<SignalInfo> signals;
+  std::vector<Queue> queues;
+  Contract contract;
+  friend bool operator==(const Program&, const Program&) = default;
+
+  const Buffer& buffer(BufferId id) const { return buffers.at(id.value); }
+  const Queue& queue(QueueId id) const { return queues.at(id.value); }
+};
+
+}  // namespace cortado

@@ -1,0 +1,60 @@
+// Visiting commands: exhaustive matching, and what a command touches.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+
+namespace cortado {
+
+/// match(command, [](const Copy&) {...}, [](const auto&) {...});
+template <class... Lambdas>
+struct Overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+
+template <class Variant, class... Lambdas>
+decltype(auto) match(Variant&& variant, Lambdas&&... lambdas) {
+  return std::visit(Overloaded<std::decay_t<Lambdas>...>{std::forward<Lambdas>(lambdas)...},
+                    std::forward<Variant>(variant));
+}
+
+enum class AccessKind { read, write, read_write };
+
+struct Access {
+  Region region;
+  AccessKind kind;
+};
+
+/// The regions a command reads and writes, in the order of its fields. Gather and scatter name the touched rows' span as
+/// whole regions.
+std::vector<Access> accesses(const Command& command);
+
+/// The queue's commands that move bytes: what the published tables count as "commands".
+bool moves_bytes(const Command& command);
+
+/// Numbers of a program that users compare: 56 / 56 / 56 for the plain 8-GPU all-gather.
+struct ProgramCounts {
+  std::uint64_t commands = 0;   ///< Copy, Broadcast, Swap on dma queues, and Copy on compute queues
+  std::uint64_t signals = 0;    ///< Signal commands on dma queues
+  std::uint64_t doorbells = 0;  ///< Submits of dma queues
+  std::uint64_t triggers = 0;
+  std::uint64_t waits = 0;  ///< all queues
+  std::uint64_t kernels = 0;
+};
+ProgramCounts count(const Program& program);
+
+/// D(s) of rule 3 for every signal of the program.
+std::vector<std::uint64_t> signal_advances(const Program& program);
+
+/// The host queue whose thread is the caller of the rank (rule 4), or none.
+std::optional<QueueId> caller_queue(const Program& program, RankId rank);
+
+/// Regions of the rank that its caller writes before an iteration, and reads after it (rule 4).
+std::vector<Region> caller_inputs(const Program& program, RankId rank);
+std::vector<Region> caller_outputs(const Program& program, RankId rank);
+
+}  // namespace cortado

@@ -1,0 +1,53 @@
+// Planning collectives on DMA engines: from (collective, variant, bytes, ranks) to a Program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado {
+
+/// Who drives the engines.
+enum class HostThreads {
+  single,    ///< one host thread issues everything and waits for everything, as the DMA-Latte tool does
+  per_rank,  ///< one host thread a GPU, as frameworks run; a barrier of signals before and after keeps ranks together
+};
+
+struct CollectiveRequest {
+  std::string collective;        ///< "all-gather"; list_collectives() has them all
+  std::string variant = "pcpy";  ///< "pcpy", "bcst", "b2b", ...; list_variants(collective)
+  /// Size of the whole buffer, as nccl-tests count it: all-gather: the gathered output; all-to-all: a rank's send buffer;
+  /// reduce-scatter: a rank's input; all-reduce, broadcast: the buffer; gather: the root's output; scatter: the root's input.
+  Bytes bytes;
+  std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
+  bool prelaunch = false;   ///< queues are submitted first, hold at a poll, and start on a trigger
+  bool in_place = false;
+  DType dtype = DType::f32;  ///< element type of reductions; sizes must be whole elements there
+  RankId root{};             ///< broadcast, gather, scatter, point-to-point (source)
+  RankId peer{1};            ///< point-to-point (destination)
+  std::uint32_t ways = 0;    ///< b2b: copies per engine at most; 0 = all on one engine
+  HostThreads host = HostThreads::single;
+};
+
+struct VariantInfo {
+  std::string collective;
+  std::string variant;
+  std::string summary;
+  bool in_place = false;      ///< can work in place
+  bool out_of_place = false;  ///< can work out of place
+};
+
+std::vector<std::string> list_collectives();
+std::vector<VariantInfo> list_variants();                             ///< of all collectives
+std::vector<VariantInfo> list_variants(std::string_view collective);  ///< empty if there is no such collective
+
+/// The program, or why it cannot be: unknown names (with the nearest known one), sizes or alignments that the variant
+/// cannot do on this machine (with the nearest sizes that it can), missing hardware features, too many ranks.
+Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine);
+
+}  // namespace cortado

@@ -1,0 +1,58 @@
+// Proves a program correct before anything runs it. Only verify() makes a VerifiedProgram, and only a VerifiedProgram can
+// be run or simulated.
+//
+// Two consecutive iterations are checked together, because programs are replayed without a barrier (ir/program.hpp).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado {
+
+class VerifiedProgram;
+
+struct VerifyOptions {
+  /// Codes of rules to leave out, e.g. "verify.race"; for tests of the device and for programs proved elsewhere. What was
+  /// left out stays written on the VerifiedProgram.
+  std::vector<std::string> skip_rules{};
+  /// Stop collecting after so many errors of one rule.
+  std::size_t max_errors_per_rule = 8;
+};
+
+struct RuleInfo {
+  std::string_view code;  ///< "verify.bounds"
+  std::string_view summary;
+};
+
+/// All rules in the order they run. A rule that needs the earlier ones (deadlock needs known ids) is not run when they fail.
+std::vector<RuleInfo> verify_rules();
+
+/// The program with its proof, or every error found (at least one).
+tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine,
+                                                              const VerifyOptions& options = {});
+
+/// A program that passed, with the machine it was checked for. Cheap to copy; immutable.
+class VerifiedProgram {
+ public:
+  const Program& program() const { return *program_; }
+  const Machine& machine() const { return *machine_; }
+  const std::vector<std::string>& skipped_rules() const { return skipped_rules_; }
+
+ private:
+  friend tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program, const Machine&, const VerifyOptions&);
+  VerifiedProgram(std::shared_ptr<const Program> program, std::shared_ptr<const Machine> machine,
+                  std::vector<std::string> skipped_rules)
+      : program_(std::move(program)), machine_(std::move(machine)), skipped_rules_(std::move(skipped_rules)) {}
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Machine> machine_;
+  std::vector<std::string> skipped_rules_;
+};
+
+}  // namespace cortado
