@@ -1,7 +1,8 @@
 # cortado_module(NAME <name> SOURCES ... [LINKS ...] [PRIVATE_LINKS ...] [TESTS ...] [TEST_LINKS ...])
 #
 # One module = one static library `cortado_<name>` (alias cortado::<name>) and, with CORTADO_TESTS, one test program
-# `<name>_test` made of the x_test.cpp files that stand beside the sources.
+# `<name>_test` made of the x_test.cpp files that stand beside the sources. A module of headers only has no SOURCES and
+# becomes an interface library.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
 target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
@@ -22,14 +23,22 @@ endif()
 function(cortado_module)
   cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
   set(target cortado_${arg_NAME})
-  add_library(${target} STATIC ${arg_SOURCES})
+  if(arg_SOURCES)
+    set(public PUBLIC)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:cortado_options>)
+  else()
+    set(public INTERFACE)
+    add_library(${target} INTERFACE)
+  endif()
   add_library(cortado::${arg_NAME} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME} POSITION_INDEPENDENT_CODE ON)
-  target_compile_features(${target} PUBLIC cxx_std_20)
-  target_include_directories(${target}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
-    PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:cortado_options>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_NAME})
+  target_compile_features(${target} ${public} cxx_std_20)
+  target_include_directories(${target} ${public}
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} ${public} ${arg_LINKS})
   set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
   if(CORTADO_TESTS AND arg_TESTS)
     cortado_test(NAME ${arg_NAME}_test SOURCES ${arg_TESTS} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
