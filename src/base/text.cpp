@@ -93,9 +93,9 @@ Result<Bytes> parse_bytes(std::string_view text) {
     }
     std::uint64_t denominator = 1;
     for (std::size_t i = 0; i < fraction.size(); ++i) denominator *= 10;
-    const unsigned __int128 scaled = static_cast<unsigned __int128>(numerator) * unit->bytes;
+    const std::uint64_t scaled = numerator * unit->bytes;  // below 10^6 * 2^40, so it fits
     if (scaled % denominator != 0) return bad("it is not a whole number of bytes");
-    bytes += Bytes{static_cast<std::uint64_t>(scaled / denominator)};
+    bytes += Bytes{scaled / denominator};
     if (bytes.value > kMax) return bad("it is larger than 2^63-1 bytes");
   }
   return bytes;

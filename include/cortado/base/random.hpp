@@ -17,10 +17,8 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// Uniform in [0, bound); bound > 0. The bias of the multiply-shift is below 2^-32 for bounds below 2^32.
-  constexpr std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
-  }
+  /// In [0, bound); bound > 0. Uniform up to a bias below bound / 2^64.
+  constexpr std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 
   constexpr bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
 

@@ -29,17 +29,21 @@ struct Access {
   AccessKind kind;
 };
 
-/// The regions a command reads and writes, in the order of its fields. Gather and scatter name the touched rows' span as
-/// whole regions.
+/// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all rows
+/// of its destination.
 std::vector<Access> accesses(const Command& command);
 
-/// The queue's commands that move bytes: what the published tables count as "commands".
+/// Copy, Broadcast or Swap.
 bool moves_bytes(const Command& command);
+
+/// Bytes a command writes.
+Bytes bytes_written(const Command& command);
 
 /// Numbers of a program that users compare: 56 / 56 / 56 for the plain 8-GPU all-gather.
 struct ProgramCounts {
-  std::uint64_t commands = 0;   ///< Copy, Broadcast, Swap on dma queues, and Copy on compute queues
-  std::uint64_t signals = 0;    ///< Signal commands on dma queues
+  std::uint64_t commands = 0;      ///< Copy, Broadcast and Swap that cross GPUs
+  std::uint64_t local_copies = 0;  ///< those that stay on one GPU
+  std::uint64_t signals = 0;       ///< Signal commands on dma queues
   std::uint64_t doorbells = 0;  ///< Submits of dma queues
   std::uint64_t triggers = 0;
   std::uint64_t waits = 0;  ///< all queues

@@ -1,0 +1,50 @@
+#include "cortado/ir/builder.hpp"
+
+#include "cortado/base/check.hpp"
+
+namespace cortado {
+namespace {
+
+template <class Tag, class Vector, class Element>
+Id<Tag> append(Vector& vector, Element element) {
+  vector.push_back(std::move(element));
+  return {static_cast<std::uint32_t>(vector.size() - 1)};
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(std::string name, std::string machine, std::uint32_t ranks) {
+  program_.name = std::move(name);
+  program_.machine = std::move(machine);
+  program_.ranks = ranks;
+}
+
+BufferId ProgramBuilder::buffer(std::string name, RankId rank, Bytes size, BufferRole role) {
+  return append<BufferTag>(program_.buffers, Buffer{std::move(name), rank, size, role});
+}
+
+SignalId ProgramBuilder::signal(std::string name, std::optional<RankId> home) {
+  return append<SignalTag>(program_.signals, SignalInfo{std::move(name), home});
+}
+
+QueueId ProgramBuilder::dma_queue(std::string name, RankId rank, EngineId engine) {
+  return append<QueueTag>(program_.queues, Queue{std::move(name), QueueKind::dma, rank, engine, 0, {}, {}});
+}
+
+QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_t priority,
+                                      std::optional<std::uint32_t> compute_units) {
+  return append<QueueTag>(program_.queues,
+                          Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}});
+}
+
+QueueId ProgramBuilder::host_queue(std::string name, std::optional<RankId> rank) {
+  return append<QueueTag>(program_.queues, Queue{std::move(name), QueueKind::host, rank, {}, 0, {}, {}});
+}
+
+ProgramBuilder& ProgramBuilder::add(QueueId queue, Command command) {
+  CORTADO_CHECK(queue.value < program_.queues.size(), "a command is added to a queue of this builder");
+  program_.queues[queue.value].commands.push_back(std::move(command));
+  return *this;
+}
+
+}  // namespace cortado

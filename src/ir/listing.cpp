@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "cortado/ir/command_table.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado {
+namespace {
+
+// Listings are also made of programs that the verifier refuses, so unknown ids must print, too.
+std::string buffer_name(const Program& program, BufferId id) {
+  return id.value < program.buffers.size() ? program.buffer(id).name : fmt::format("buffer?{}", id.value);
+}
+
+std::string signal_name(const Program& program, SignalId id) {
+  return id.value < program.signals.size() ? program.signals[id.value].name : fmt::format("signal?{}", id.value);
+}
+
+std::string queue_name(const Program& program, QueueId id) {
+  return id.value < program.queues.size() ? program.queue(id).name : fmt::format("queue?{}", id.value);
+}
+
+std::string queue_title(const Queue& queue) {
+  std::string title = fmt::format("{} queue {}", to_string(queue.kind), queue.name);
+  if (queue.rank) title += fmt::format(", rank {}", queue.rank->value);
+  if (queue.engine) title += fmt::format(", engine {}", queue.engine->value);
+  if (queue.priority != 0) title += fmt::format(", priority {}", queue.priority);
+  if (queue.compute_units) title += fmt::format(", at most {} compute units", *queue.compute_units);
+  return title;
+}
+
+}  // namespace
+
+std::string to_string(const Program& program, const Region& region) {
+  const std::string name = buffer_name(program, region.buffer);
+  if (region.rows == 1) return fmt::format("{}[{}+{}]", name, region.offset.value, region.width.value);
+  return fmt::format("{}[{}+{} x {} rows, pitch {}]", name, region.offset.value, region.width.value, region.rows,
+                     region.pitch.value);
+}
+
+std::string to_string(const Program& program, const Command& command) {
+  const auto region = [&](const Region& r) { return to_string(program, r); };
+  const auto signal = [&](SignalId id) { return signal_name(program, id); };
+  const std::string_view name = info(command).name;
+  return match(
+      command,
+      [&](const Copy& c) {
+        return c.op == CopyOp::store
+                   ? fmt::format("{} {} -> {}", name, region(c.src), region(c.dst))
+                   : fmt::format("{} {} +-> {} ({})", name, region(c.src), region(c.dst), to_string(c.dtype));
+      },
+      [&](const Broadcast& b) {
+        return fmt::format("{} {} -> {}, {}", name, region(b.src), region(b.dst1), region(b.dst2));
+      },
+      [&](const Swap& s) { return fmt::format("{} {} <-> {}", name, region(s.a), region(s.b)); },
+      [&](const Wait& w) {
+        return fmt::format("{} {} {} {}", name, signal(w.signal), w.compare == Compare::ge ? ">=" : "==", w.value);
+      },
+      [&](const Signal& s) {
+        return fmt::format("{} {} {} {}", name, signal(s.signal), s.op == SignalOp::add ? "+=" : "=", s.value);
+      },
+      [&](const Gemm& g) {
+        std::string text = fmt::format("{} {} {} {} * {} ({}x{}x{} {})", name, region(g.c), g.accumulate ? "+=" : "=",
+                                       region(g.a), region(g.b), g.m, g.n, g.k, to_string(g.dtype));
+        for (const TileSignal& raise : g.raises) {
+          text += fmt::format(", after {} tiles {} += {}", raise.tiles, signal(raise.signal), raise.value);
+        }
+        return text;
+      },
+      [&](const Kernel& k) {
+        std::vector<std::string> sources;
+        for (const Region& source : k.sources) sources.push_back(region(source));
+        return fmt::format("{} {} {} -> {} ({})", name, to_string(k.op), fmt::join(sources, ", "), region(k.dst),
+                           to_string(k.dtype));
+      },
+      [&](const Submit& s) { return fmt::format("{} {}", name, queue_name(program, s.queue)); },
+      [&](const Trigger& t) { return fmt::format("{} {} += {}", name, signal(t.signal), t.value); },
+      [&](const Timestamp& t) { return fmt::format("{} {}", name, t.label); });
+}
+
+std::string listing(const Program& program) {
+  std::string text = fmt::format("program {} for {}, {} ranks, contract {}\n", program.name, program.machine,
+                                 program.ranks, program.contract.name);
+  for (const Buffer& buffer : program.buffers) {
+    text += fmt::format("  buffer {}: rank {}, {} bytes, {}\n", buffer.name, buffer.rank.value, buffer.size.value,
+                        to_string(buffer.role));
+  }
+  for (const Queue& queue : program.queues) {
+    text += fmt::format("  {}\n", queue_title(queue));
+    for (std::size_t i = 0; i < queue.commands.size(); ++i) {
+      text += fmt::format("    {:3} {}\n", i, to_string(program, queue.commands[i]));
+    }
+  }
+  return text;
+}
+
+}  // namespace cortado

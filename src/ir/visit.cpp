@@ -1,0 +1,140 @@
+#include "cortado/ir/visit.hpp"
+
+#include <algorithm>
+
+namespace cortado {
+namespace {
+
+std::optional<RankId> rank_of(const Program& program, const Region& region) {
+  if (region.buffer.value >= program.buffers.size()) return {};
+  return program.buffers[region.buffer.value].rank;
+}
+
+bool crosses_gpus(const Program& program, const Command& command) {
+  std::optional<RankId> first;
+  for (const Access& access : accesses(command)) {
+    const auto rank = rank_of(program, access.region);
+    if (first && rank && *first != *rank) return true;
+    first = rank;
+  }
+  return false;
+}
+
+/// What the command adds to (or the value it sets on) each signal.
+template <class Visitor>
+void for_each_raise(const Command& command, Visitor&& visit) {
+  match(
+      command, [&](const Signal& s) { visit(s.signal, s.value, s.op); },
+      [&](const Trigger& t) { visit(t.signal, t.value, SignalOp::add); },
+      [&](const Gemm& gemm) {
+        for (const TileSignal& raise : gemm.raises) visit(raise.signal, raise.value, SignalOp::add);
+      },
+      [](const auto&) {});
+}
+
+}  // namespace
+
+std::vector<Access> accesses(const Command& command) {
+  using enum AccessKind;
+  return match(
+      command,
+      [](const Copy& c) -> std::vector<Access> {
+        return {{c.src, read}, {c.dst, c.op == CopyOp::add ? read_write : write}};
+      },
+      [](const Broadcast& b) -> std::vector<Access> {
+        return {{b.src, read}, {b.dst1, write}, {b.dst2, write}};
+      },
+      [](const Swap& s) -> std::vector<Access> {
+        return {{s.a, read_write}, {s.b, read_write}};
+      },
+      [](const Gemm& g) -> std::vector<Access> {
+        return {{g.a, read}, {g.b, read}, {g.c, g.accumulate ? read_write : write}};
+      },
+      [](const Kernel& k) {
+        std::vector<Access> all;
+        for (const Region& source : k.sources) all.push_back({source, read});
+        all.push_back({k.dst, write});
+        return all;
+      },
+      [](const auto&) -> std::vector<Access> { return {}; });
+}
+
+bool moves_bytes(const Command& command) {
+  return std::holds_alternative<Copy>(command) || std::holds_alternative<Broadcast>(command) ||
+         std::holds_alternative<Swap>(command);
+}
+
+Bytes bytes_written(const Command& command) {
+  Bytes total;
+  for (const Access& access : accesses(command)) {
+    if (access.kind != AccessKind::read) total += access.region.bytes();
+  }
+  return total;
+}
+
+ProgramCounts count(const Program& program) {
+  ProgramCounts counts;
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      if (moves_bytes(command)) ++(crosses_gpus(program, command) ? counts.commands : counts.local_copies);
+      match(
+          command, [&](const Signal&) { counts.signals += queue.kind == QueueKind::dma ? 1 : 0; },
+          [&](const Submit& submit) {
+            const bool known = submit.queue.value < program.queues.size();
+            if (known && program.queue(submit.queue).kind == QueueKind::dma) ++counts.doorbells;
+          },
+          [&](const Trigger&) { ++counts.triggers; }, [&](const Wait&) { ++counts.waits; },
+          [&](const Gemm&) { ++counts.kernels; }, [&](const Kernel&) { ++counts.kernels; }, [](const auto&) {});
+    }
+  }
+  return counts;
+}
+
+std::vector<std::uint64_t> signal_advances(const Program& program) {
+  std::vector<std::uint64_t> advance(program.signals.size(), 0);
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      for_each_raise(command, [&](SignalId signal, std::uint64_t value, SignalOp op) {
+        if (signal.value >= advance.size()) return;
+        std::uint64_t& total = advance[signal.value];
+        total = op == SignalOp::add ? total + value : std::max(total, value);
+      });
+    }
+  }
+  return advance;
+}
+
+std::optional<QueueId> caller_queue(const Program& program, RankId rank) {
+  std::optional<QueueId> for_all;
+  for (std::uint32_t i = 0; i < program.queues.size(); ++i) {
+    const Queue& queue = program.queues[i];
+    if (queue.kind != QueueKind::host) continue;
+    if (queue.rank == rank) return QueueId{i};
+    if (!queue.rank && !for_all) for_all = QueueId{i};
+  }
+  return for_all;
+}
+
+std::vector<Region> caller_inputs(const Program& program, RankId rank) {
+  std::vector<Region> inputs;
+  for (const Clause& clause : program.contract.clauses) {
+    for (const Region& term : clause.terms) {
+      if (rank_of(program, term) == rank) inputs.push_back(term);
+    }
+  }
+  // The same block is a term of many clauses (all-gather: of one a rank).
+  const auto key = [](const Region& r) { return std::tuple(r.buffer, r.offset, r.width, r.rows, r.pitch); };
+  std::sort(inputs.begin(), inputs.end(), [&](const Region& a, const Region& b) { return key(a) < key(b); });
+  inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+  return inputs;
+}
+
+std::vector<Region> caller_outputs(const Program& program, RankId rank) {
+  std::vector<Region> outputs;
+  for (const Clause& clause : program.contract.clauses) {
+    if (rank_of(program, clause.output) == rank) outputs.push_back(clause.output);
+  }
+  return outputs;
+}
+
+}  // namespace cortado
