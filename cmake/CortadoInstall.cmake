@@ -1,1 +1,20 @@
-# install rules
+# `cmake --install` and find_package(cortado): the modules as cortado::<module>, all of them as cortado::cortado.
+include(CMakePackageConfigHelpers)
+
+get_property(modules GLOBAL PROPERTY CORTADO_MODULES)
+add_library(cortado_all INTERFACE)
+add_library(cortado::cortado ALIAS cortado_all)
+set_target_properties(cortado_all PROPERTIES EXPORT_NAME cortado)
+target_link_libraries(cortado_all INTERFACE ${modules})
+
+install(TARGETS ${modules} cortado_all EXPORT cortado-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cortado DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS cortado_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cortado)
+install(EXPORT cortado-targets NAMESPACE cortado:: DESTINATION ${package_folder})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cortado-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/cortado-config.cmake INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cortado-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cortado-config.cmake ${PROJECT_BINARY_DIR}/cortado-config-version.cmake
+        DESTINATION ${package_folder})
