@@ -82,7 +82,8 @@ struct Machine {
 
   const Engine* engine(EngineId id) const;  ///< nullptr if the machine has no such engine
 
-  /// The engine GPU src should use towards GPU dst: the affinity table, else the dst-th present peer engine in order.
+  /// The engine GPU src should use towards GPU dst: the affinity table, else the present peer engines in turn, the peers
+  /// of src counted in ascending order (so different peers get different engines as long as there are enough).
   EngineId engine_towards(RankId src, RankId dst) const;
 
   /// Present engines of a class, ascending.
@@ -96,6 +97,6 @@ std::vector<std::string> machine_names();
 Result<Machine> load_machine(const std::string& name_or_path);
 
 /// A machine from the text of a file; messages name the line and the key.
-Result<Machine> parse_machine(const std::string& toml, const std::string& file);
+Result<Machine> parse_machine(const std::string& text, const std::string& file);
 
 }  // namespace cortado

@@ -1,0 +1,13 @@
+// The machine files as they were when the library was built.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace cortado::internal {
+
+/// (name, text of machines/<name>.toml), sorted by name.
+std::span<const std::pair<std::string_view, std::string_view>> embedded_machines();
+
+}  // namespace cortado::internal

@@ -1,0 +1,32 @@
+#include <fmt/format.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/machine/machine.hpp"
+
+#include "machine/embedded.hpp"
+
+namespace cortado {
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : internal::embedded_machines()) names.emplace_back(name);
+  return names;
+}
+
+Result<Machine> load_machine(const std::string& name_or_path) {
+  if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml")) {
+    CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(name_or_path));
+    return parse_machine(text, name_or_path);
+  }
+  for (const auto& [name, text] : internal::embedded_machines()) {
+    if (name == name_or_path) return parse_machine(std::string(text), "built in");
+  }
+  const std::vector<std::string> names = machine_names();
+  const std::string near = nearest_name(name_or_path, names);
+  return fail("machine.unknown", fmt::format("there is no machine \"{}\"", name_or_path),
+              fmt::format("{}machines: {}; or give the path of a .toml file",
+                          near.empty() ? "" : fmt::format("did you mean {}? ", near), join(names)));
+}
+
+}  // namespace cortado

@@ -1,0 +1,266 @@
+#include "machine/reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cortado/base/text.hpp"
+
+namespace cortado::internal {
+namespace {
+
+constexpr std::array<std::string_view, 5> kConfidences{"A", "B", "C", "D", "assumption"};
+
+std::uint32_t line_of(const toml::node& node) {
+  return node.source().begin.line;
+}
+
+/// The value as it would stand in a file, for messages and provenance.
+std::string shown(const toml::node& value) {
+  std::ostringstream out;
+  if (value.is_table()) return "a table";
+  if (value.is_array()) return "a list";
+  value.visit([&out](const auto& leaf) {
+    if constexpr (toml::is_value<decltype(leaf)>) out << leaf;
+  });
+  std::string text = out.str();
+  constexpr std::size_t kLongest = 60;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
+std::pair<std::string_view, std::string_view> split(std::string_view path) {
+  const std::size_t dot = path.find('.');
+  if (dot == std::string_view::npos) return {std::string_view{}, path};
+  return {path.substr(0, dot), path.substr(dot + 1)};
+}
+
+}  // namespace
+
+const toml::node* MachineReader::node(std::string_view path) const {
+  const auto [section, key] = split(path);
+  if (section.empty()) return root_.get(key);
+  const toml::node* table = root_.get(section);
+  return table != nullptr && table->is_table() ? table->as_table()->get(key) : nullptr;
+}
+
+const toml::node* MachineReader::required(std::string_view path) {
+  const auto [section, key] = split(path);
+  if (!section.empty()) known_.emplace(section);
+  known_.emplace(path);
+  if (const toml::node* found = node(path)) return found;
+  const toml::node* table = section.empty() ? nullptr : root_.get(section);
+  if (table != nullptr && !table->is_table()) {
+    refuse_at(line_of(*table), section, "machine.type", fmt::format("must be a table, [{}]", section), {});
+  } else if (table == nullptr && !section.empty()) {
+    refuse_at(0, path, "machine.missing", fmt::format("the section [{}] is missing", section),
+              fmt::format("add [{}] with {}", section, key));
+  } else {
+    refuse_at(table == nullptr ? 0 : line_of(*table), path, "machine.missing", "the key is missing",
+              fmt::format("add {} = {{ value = ..., source = \"...\", confidence = \"A\" }}", key));
+  }
+  return nullptr;
+}
+
+std::optional<std::string> MachineReader::note(const toml::table& entry, std::string_view path, std::string_view key) {
+  const std::string full = fmt::format("{}.{}", path, key);
+  known_.insert(full);
+  const toml::node* found = entry.get(key);
+  const std::string* text = found != nullptr && found->is_string() ? &found->as_string()->get() : nullptr;
+  if (text != nullptr && !text->empty()) return *text;
+  refuse_at(line_of(found != nullptr ? *found : entry), full, "machine.source",
+            found == nullptr ? fmt::format("the value has no {}", key)
+                             : fmt::format("{} must be a text that is not empty", key),
+            key == "source" ? "say where the number comes from; \"idealised\" for one chosen by you"
+                            : "one of A, B, C, D, assumption");
+  return std::nullopt;
+}
+
+const toml::node* MachineReader::sourced(std::string_view path) {
+  const toml::node* found = required(path);
+  if (found == nullptr) return nullptr;
+  if (!found->is_table()) {
+    refuse(path, "machine.source", fmt::format("is {}, without a source", shown(*found)),
+           "write { value = ..., source = \"...\", confidence = \"A\" }");
+    return nullptr;
+  }
+  const toml::table& entry = *found->as_table();
+  known_.insert(fmt::format("{}.value", path));
+  const auto source = note(entry, path, "source");
+  const auto confidence = note(entry, path, "confidence");
+  if (confidence && std::find(kConfidences.begin(), kConfidences.end(), *confidence) == kConfidences.end()) {
+    refuse_at(line_of(*entry.get("confidence")), fmt::format("{}.confidence", path), "machine.source",
+              fmt::format("\"{}\" is no confidence", *confidence),
+              "one of A (vendor), B (measured), C (third party), D (derived), assumption");
+  }
+  const toml::node* value = entry.get("value");
+  if (value == nullptr) {
+    refuse(path, "machine.missing", "the entry has no value", "add value = ...");
+    return nullptr;
+  }
+  provenance_.push_back({std::string(path), shown(*value), source.value_or(""), confidence.value_or("")});
+  return value;
+}
+
+std::string MachineReader::text(std::string_view path) {
+  const toml::node* found = required(path);
+  if (found == nullptr) return {};
+  if (!found->is_string() || found->as_string()->get().empty()) {
+    wrong_type(path, *found, "a text that is not empty");
+    return {};
+  }
+  return found->as_string()->get();
+}
+
+std::uint64_t MachineReader::count(std::string_view path, std::uint64_t min, std::uint64_t max) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return min;
+  if (!value->is_integer()) {
+    wrong_type(path, *value, "a whole number");
+    return min;
+  }
+  const std::int64_t number = value->as_integer()->get();
+  set_value(std::to_string(number));
+  if (number < 0 || static_cast<std::uint64_t>(number) < min || static_cast<std::uint64_t>(number) > max) {
+    refuse(path, "machine.range", fmt::format("is {}", number), fmt::format("give a number from {} to {}", min, max));
+    return min;
+  }
+  return static_cast<std::uint64_t>(number);
+}
+
+bool MachineReader::flag(std::string_view path) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return false;
+  if (!value->is_boolean()) {
+    wrong_type(path, *value, "true or false");
+    return false;
+  }
+  return value->as_boolean()->get();
+}
+
+std::string MachineReader::label(std::string_view path) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return {};
+  if (!value->is_string() || value->as_string()->get().empty()) {
+    wrong_type(path, *value, "a text that is not empty");
+    return {};
+  }
+  set_value(value->as_string()->get());
+  return value->as_string()->get();
+}
+
+std::vector<std::int64_t> MachineReader::integers(const toml::node& value, std::string_view path, std::int64_t min,
+                                                  std::int64_t max) {
+  std::vector<std::int64_t> numbers;
+  if (!value.is_array()) {
+    wrong_type(path, value, "a list of whole numbers");
+    return numbers;
+  }
+  for (const toml::node& item : *value.as_array()) {
+    if (!item.is_integer()) {
+      wrong_type(path, item, "a list of whole numbers");
+      return {};
+    }
+    const std::int64_t number = item.as_integer()->get();
+    if (number < min || number > max) {
+      refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", number),
+                fmt::format("give numbers from {} to {}", min, max));
+      return {};
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<std::int64_t> MachineReader::list(std::string_view path, std::int64_t min, std::int64_t max) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return {};
+  std::vector<std::int64_t> numbers = integers(*value, path, min, max);
+  set_value(fmt::format("{}", numbers));
+  return numbers;
+}
+
+std::vector<std::vector<std::int64_t>> MachineReader::rows(const toml::node& value, std::string_view path,
+                                                           std::int64_t min, std::int64_t max) {
+  std::vector<std::vector<std::int64_t>> all;
+  for (const toml::node& row : *value.as_array()) all.push_back(integers(row, path, min, max));
+  set_value(fmt::format("{}", all));
+  return all;
+}
+
+std::vector<std::vector<std::int64_t>> MachineReader::lists(std::string_view path, std::int64_t min, std::int64_t max) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return {};
+  if (value->is_array()) return rows(*value, path, min, max);
+  wrong_type(path, *value, "a list of lists of whole numbers");
+  return {};
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> MachineReader::word_or_lists(std::string_view path,
+                                                                                   std::string_view word,
+                                                                                   std::int64_t min, std::int64_t max) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array()) return rows(*value, path, min, max);
+  if (value->is_string() && value->as_string()->get() == word) {
+    set_value(std::string(word));
+  } else {
+    wrong_type(path, *value, fmt::format("\"{}\" or a list of lists of whole numbers", word));
+  }
+  return std::nullopt;
+}
+
+void MachineReader::wrong_type(std::string_view path, const toml::node& value, std::string_view wanted) {
+  refuse_at(line_of(value), path, "machine.type", fmt::format("is {}, not {}", shown(value), wanted),
+            fmt::format("give {}", wanted));
+}
+
+void MachineReader::refuse(std::string_view path, std::string code, std::string message, std::string hint) {
+  const toml::node* found = node(path);
+  refuse_at(found == nullptr ? 0 : line_of(*found), path, std::move(code), std::move(message), std::move(hint));
+}
+
+void MachineReader::refuse_at(std::uint32_t line, std::string_view path, std::string code, std::string message,
+                              std::string hint) {
+  Place place;
+  place.file = file_;
+  place.line = line;
+  place.key = path;
+  errors_.push_back({std::move(code), std::move(message), std::move(hint), std::move(place), ErrorKind::user});
+}
+
+void MachineReader::find_unknown(const toml::table& table, const std::string& prefix) {
+  for (const auto& [key, child] : table) {
+    const std::string path = prefix + std::string(key.str());
+    if (!known_.contains(path)) {
+      std::vector<std::string> candidates;
+      for (const std::string& name : known_) {
+        if (name.starts_with(prefix) && name.find('.', prefix.size()) == std::string::npos) {
+          candidates.push_back(name.substr(prefix.size()));
+        }
+      }
+      const std::string near = nearest_name(key.str(), candidates);
+      refuse_at(key.source().begin.line, path, "machine.key", "there is no such key",
+                near.empty() ? fmt::format("keys here: {}", join(candidates)) : fmt::format("did you mean {}?", near));
+    } else if (child.is_table()) {
+      find_unknown(*child.as_table(), path + ".");
+    }
+  }
+}
+
+Status MachineReader::finish() {
+  // A misspelt key is also a missing one; the misspelling says more, so it is looked for first.
+  std::vector<Diagnostic> others = std::move(errors_);
+  errors_.clear();
+  find_unknown(root_, "");
+  std::stable_sort(errors_.begin(), errors_.end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.place.line < b.place.line; });
+  errors_.insert(errors_.end(), others.begin(), others.end());
+  if (errors_.empty()) return {};
+  return fail(errors_.front());
+}
+
+}  // namespace cortado::internal

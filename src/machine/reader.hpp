@@ -1,0 +1,75 @@
+// Reads sourced values, { value = ..., source = "...", confidence = "..." }, out of a machine file.
+//
+// The reader collects what is wrong instead of stopping, so that the code that names the keys stays a plain list; the
+// first finding is the answer of finish(). A getter whose value is wrong returns a value that is safe to go on with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::internal {
+
+class MachineReader {
+ public:
+  MachineReader(const toml::table& root, std::string file) : root_(root), file_(std::move(file)) {}
+
+  /// A plain string without a source, such as the name.
+  std::string text(std::string_view path);
+
+  /// Sourced values. Paths have one or two parts: "affinity", "dma.ring_bytes".
+  std::uint64_t count(std::string_view path, std::uint64_t min, std::uint64_t max);
+  Bytes bytes(std::string_view path, std::uint64_t min, std::uint64_t max) { return {count(path, min, max)}; }
+  std::uint32_t small(std::string_view path, std::uint32_t min, std::uint32_t max) {
+    return static_cast<std::uint32_t>(count(path, min, max));
+  }
+  bool flag(std::string_view path);
+  std::string label(std::string_view path);
+  std::vector<std::int64_t> list(std::string_view path, std::int64_t min, std::int64_t max);
+  /// Either the word (then no value) or one list per row.
+  std::optional<std::vector<std::vector<std::int64_t>>> word_or_lists(std::string_view path, std::string_view word,
+                                                                      std::int64_t min, std::int64_t max);
+  std::vector<std::vector<std::int64_t>> lists(std::string_view path, std::int64_t min, std::int64_t max);
+
+  bool has(std::string_view path) const { return node(path) != nullptr; }
+  bool ok() const { return errors_.empty(); }
+
+  /// Records an error at a path that was read.
+  void refuse(std::string_view path, std::string code, std::string message, std::string hint = {});
+
+  /// Success if nothing was refused and the file has no key that was not asked for.
+  Status finish();
+
+  std::vector<Provenance> take_provenance() { return std::move(provenance_); }
+
+ private:
+  const toml::node* node(std::string_view path) const;
+  const toml::node* required(std::string_view path);
+  const toml::node* sourced(std::string_view path);
+  std::optional<std::string> note(const toml::table& entry, std::string_view path, std::string_view key);
+  std::vector<std::int64_t> integers(const toml::node& value, std::string_view path, std::int64_t min,
+                                     std::int64_t max);
+  std::vector<std::vector<std::int64_t>> rows(const toml::node& value, std::string_view path, std::int64_t min,
+                                              std::int64_t max);
+  void wrong_type(std::string_view path, const toml::node& value, std::string_view wanted);
+  void set_value(std::string text) {
+    if (!provenance_.empty()) provenance_.back().value = std::move(text);
+  }
+  void refuse_at(std::uint32_t line, std::string_view path, std::string code, std::string message, std::string hint);
+  void find_unknown(const toml::table& table, const std::string& prefix);
+
+  const toml::table& root_;
+  std::string file_;
+  std::set<std::string, std::less<>> known_;
+  std::vector<Diagnostic> errors_;
+  std::vector<Provenance> provenance_;
+};
+
+}  // namespace cortado::internal
