@@ -1,17 +1,18 @@
 // Packets of the AMD SDMA 4.4.2 engine (MI300X, gfx942): one small struct a packet, an encoder and a decoder.
 //
-// Sources of the layouts: the Linux driver's vega10_sdma_pkt_open.h and sdma_v4_4_2.c, and ROCr's sdma_registers.h (swap).
-// All packets are little-endian dwords; dword 0 has the opcode in bits 7:0 and the sub-opcode in bits 15:8. The structs
-// hold meaning (a byte count), not raw fields (count minus one).
+// Sources of the layouts: the Linux driver's vega10_sdma_pkt_open.h and sdma_v4_4_2.c, and ROCr's sdma_registers.h
+// (swap). All packets are little-endian dwords; dword 0 has the opcode in bits 7:0 and the sub-opcode in bits 15:8. The
+// structs hold meaning (a byte count), not raw fields (count minus one).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <tl/expected.hpp>
 #include <variant>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "cortado/ir/program.hpp"
 
@@ -68,8 +69,8 @@ struct CopyWindow {
   friend bool operator==(const CopyWindow&, const CopyWindow&) = default;
 };
 
-/// PRIVATE to Cortado, no real engine knows it: dst += src element by element, for machines whose memory reduces. COPY with
-/// sub-opcode 0xf0; dword 0 carries the element type in bits 27:24; the rest as CopyLinear (7 dwords).
+/// PRIVATE to Cortado, no real engine knows it: dst += src element by element, for machines whose memory reduces. COPY
+/// with sub-opcode 0xf0; dword 0 carries the element type in bits 27:24; the rest as CopyLinear (7 dwords).
 struct CopyAdd {
   DType dtype = DType::f32;
   std::uint32_t bytes = 0;
@@ -147,7 +148,7 @@ struct CondExe {
 
 struct Indirect {
   std::uint8_t vmid = 0;
-  std::uint64_t base = 0;  ///< 32-byte aligned
+  std::uint64_t base = 0;    ///< 32-byte aligned
   std::uint32_t dwords = 0;  ///< 20 bits
   std::uint64_t context_save = 0;
   friend bool operator==(const Indirect&, const Indirect&) = default;
@@ -158,33 +159,52 @@ struct HdpFlush {
   friend bool operator==(const HdpFlush&, const HdpFlush&) = default;
 };
 
-using Packet = std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill, Fence,
-                            Trap, PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush>;
+using Packet = std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill,
+                            Fence, Trap, PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush>;
 
 /// Dwords the packet takes in the ring.
 std::size_t dwords(const Packet& packet);
 
 /// Writes the packet at `out`, which has room for dwords(packet); returns the dwords written. The typed forms are for
-/// the submission path. Fields beyond their range are a broken invariant (CHECK): is_encodable tells before.
+/// the submission path. A packet without an encoding is a broken invariant (CHECK): why_not_encodable tells before.
 std::size_t encode(const Packet& packet, std::uint32_t* out);
+std::size_t encode(const Nop& packet, std::uint32_t* out);
 std::size_t encode(const CopyLinear& packet, std::uint32_t* out);
 std::size_t encode(const CopyBroadcast& packet, std::uint32_t* out);
 std::size_t encode(const CopySwap& packet, std::uint32_t* out);
+std::size_t encode(const CopyWindow& packet, std::uint32_t* out);
 std::size_t encode(const CopyAdd& packet, std::uint32_t* out);
+std::size_t encode(const WriteLinear& packet, std::uint32_t* out);
+std::size_t encode(const ConstFill& packet, std::uint32_t* out);
+std::size_t encode(const Fence& packet, std::uint32_t* out);
+std::size_t encode(const Trap& packet, std::uint32_t* out);
 std::size_t encode(const PollRegmem& packet, std::uint32_t* out);
 std::size_t encode(const Atomic& packet, std::uint32_t* out);
-std::size_t encode(const Fence& packet, std::uint32_t* out);
+std::size_t encode(const Timestamp& packet, std::uint32_t* out);
+std::size_t encode(const CondExe& packet, std::uint32_t* out);
+std::size_t encode(const Indirect& packet, std::uint32_t* out);
+std::size_t encode(const HdpFlush& packet, std::uint32_t* out);
 
-/// Why the packet has no encoding ("bytes is 0", "a is not 64-byte aligned"); empty if it has.
+/// Why the packet has no encoding ("bytes is 0", "a is not 64-byte aligned"); empty if it has. Only what the packet
+/// format itself cannot say; limits of a machine (bytes a packet, the 32-byte rule of broadcast) are the verifier's.
 std::string why_not_encodable(const Packet& packet);
 
-enum class DecodeErrorKind { truncated, unknown_opcode, unknown_sub_opcode, reserved_bits };
+enum class DecodeErrorKind {
+  truncated,  ///< the span ends inside the packet
+  unknown_opcode,
+  unknown_sub_opcode,
+  /// A bit is set outside the fields of the structs above. Some of these bits change what the packet does (encryption,
+  /// endian swap, cache policy), so that a packet with any of them must not run as if it were absent.
+  reserved_bits,
+  misaligned,  ///< an address with low bits that the packet format requires to be zero
+};
 
 struct DecodeError {
   DecodeErrorKind kind{};
-  std::uint32_t header = 0;      ///< dword 0
+  std::uint32_t header = 0;       ///< dword 0
   std::size_t needed_dwords = 0;  ///< truncated: what the packet would take
-  std::string message;
+  std::uint64_t address = 0;      ///< misaligned: the address
+  std::string message{};
 };
 
 struct Decoded {
