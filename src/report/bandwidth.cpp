@@ -1,0 +1,57 @@
+#include "cortado/report/bandwidth.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::report {
+namespace {
+
+/// Bytes touched by at least one of the regions.
+std::uint64_t union_bytes(const std::vector<Region>& regions) {
+  std::map<BufferId, std::vector<std::pair<std::uint64_t, std::uint64_t>>> ranges;
+  for (const Region& region : regions) {
+    for (std::uint64_t row = 0; row < region.rows; ++row) {
+      const std::uint64_t first = region.row_offset(row).value;
+      ranges[region.buffer].emplace_back(first, first + region.width.value);
+    }
+  }
+  std::uint64_t total = 0;
+  for (auto& [buffer, list] : ranges) {
+    std::sort(list.begin(), list.end());
+    std::uint64_t covered = 0;
+    for (const auto& [first, last] : list) {
+      if (last > covered) total += last - std::max(first, covered);
+      covered = std::max(covered, last);
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+double bus_factor(std::string_view collective, std::uint32_t ranks) {
+  const double n = ranks;
+  if (collective == "all-reduce") return 2 * (n - 1) / n;
+  for (const std::string_view name : {"all-gather", "reduce-scatter", "all-to-all", "gather", "scatter"}) {
+    if (collective == name) return (n - 1) / n;
+  }
+  return 1;
+}
+
+double bandwidth_gbps(Bytes bytes, Nanoseconds time) {
+  return time.value > 0 ? static_cast<double>(bytes.value) / static_cast<double>(time.value) : 0;
+}
+
+Bytes whole_buffer(const Program& program) {
+  std::uint64_t largest = 0;
+  for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
+    largest = std::max({largest, union_bytes(caller_inputs(program, RankId{rank})),
+                        union_bytes(caller_outputs(program, RankId{rank}))});
+  }
+  return {largest};
+}
+
+}  // namespace cortado::report

@@ -1,0 +1,105 @@
+#include "cortado/report/bench_rows.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cortado/base/text.hpp"
+#include "cortado/report/bandwidth.hpp"
+
+namespace cortado::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kColumns = "{:>12}  {:<8}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
+
+std::string_view yes_no(bool value) {
+  return value ? "yes" : "no";
+}
+
+struct Bandwidths {
+  double algorithm;
+  double bus;
+};
+
+Bandwidths bandwidths(const BenchHeader& header, const BenchRow& row) {
+  const double algorithm = bandwidth_gbps(row.bytes, row.time);
+  return {algorithm, algorithm * bus_factor(header.collective, header.ranks)};
+}
+
+}  // namespace
+
+std::string bench_heading(const BenchHeader& header) {
+  std::string text = fmt::format("# {} on {} ranks of {}, {} on {}\n", header.collective, header.ranks, header.machine,
+                                 header.simulated ? "simulated" : "measured", header.node);
+  text +=
+      fmt::format("# median of {} iterations after {} warm-up; size = whole buffer; counts are of all ranks together\n",
+                  header.iterations, header.warmup);
+  text += fmt::format(fmt::runtime(kColumns), "# size", "variant", "prelaunch", "in place", "time", "algbw", "busbw",
+                      "commands", "signals", "doorbells", "#wrong");
+  text += fmt::format(fmt::runtime(kColumns), "# (B)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "", "(B)");
+  return text;
+}
+
+std::string bench_line(const BenchHeader& header, const BenchRow& row) {
+  const Bandwidths bandwidth = bandwidths(header, row);
+  return fmt::format(fmt::runtime(kColumns), row.bytes.value, row.variant, yes_no(row.prelaunch), yes_no(row.in_place),
+                     fmt::format("{:.2f}", microseconds(row.time)), fmt::format("{:.2f}", bandwidth.algorithm),
+                     fmt::format("{:.2f}", bandwidth.bus), row.counts.commands, row.counts.signals,
+                     row.counts.doorbells, row.wrong);
+}
+
+std::string bench_line(const SkippedRow& row) {
+  return fmt::format("# skipped {} {}{}: {}\n", row.bytes.value, row.variant, row.prelaunch ? " prelaunch" : "",
+                     to_string(row.reason));
+}
+
+std::string bench_json(const BenchReport& report) {
+  const BenchHeader& header = report.header;
+  Json document{{"schema", "cortado.bench"},       {"version", 1},
+                {"collective", header.collective}, {"machine", header.machine},
+                {"ranks", header.ranks},           {"node", header.node},
+                {"simulated", header.simulated},   {"warmup", header.warmup},
+                {"iterations", header.iterations}, {"interrupted", report.interrupted},
+                {"rows", Json::array()},           {"skipped", Json::array()}};
+  for (const BenchRow& row : report.rows) {
+    const Bandwidths bandwidth = bandwidths(header, row);
+    document["rows"].push_back({{"bytes", row.bytes.value},
+                                {"variant", row.variant},
+                                {"prelaunch", row.prelaunch},
+                                {"in_place", row.in_place},
+                                {"time_us", microseconds(row.time)},
+                                {"algbw_GBps", bandwidth.algorithm},
+                                {"busbw_GBps", bandwidth.bus},
+                                {"commands", row.counts.commands},
+                                {"signals", row.counts.signals},
+                                {"doorbells", row.counts.doorbells},
+                                {"wrong", row.wrong}});
+  }
+  for (const SkippedRow& row : report.skipped) {
+    document["skipped"].push_back({{"bytes", row.bytes.value},
+                                   {"variant", row.variant},
+                                   {"prelaunch", row.prelaunch},
+                                   {"code", row.reason.code},
+                                   {"message", row.reason.message},
+                                   {"hint", row.reason.hint}});
+  }
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string bench_csv(const BenchReport& report) {
+  const BenchHeader& header = report.header;
+  std::string text =
+      "collective,ranks,bytes,variant,prelaunch,in_place,time_us,algbw_GBps,busbw_GBps,commands,signals,doorbells,"
+      "wrong\n";
+  for (const BenchRow& row : report.rows) {
+    const Bandwidths bandwidth = bandwidths(header, row);
+    text += fmt::format("{},{},{},{},{},{},{:.3f},{:.6f},{:.6f},{},{},{},{}\n", header.collective, header.ranks,
+                        row.bytes.value, row.variant, row.prelaunch, row.in_place, microseconds(row.time),
+                        bandwidth.algorithm, bandwidth.bus, row.counts.commands, row.counts.signals,
+                        row.counts.doorbells, row.wrong);
+  }
+  return text;
+}
+
+}  // namespace cortado::report

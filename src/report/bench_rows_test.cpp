@@ -1,0 +1,63 @@
+#include "cortado/report/bench_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace cortado::report {
+namespace {
+
+using testing::HasSubstr;
+
+/// 1 MiB in 20 us on 8 ranks: algbw = 1048576 / 20000 = 52.4288 GB/s, busbw = 7/8 of it = 45.8752 GB/s.
+BenchReport sample() {
+  BenchReport report;
+  report.header = {"all-gather", "mi300x-8", 8, "embedded node", false, 5, 20};
+  report.rows.push_back({{1 << 20}, "bcst", true, true, {20'000}, {32, 32, 32, 32, 64, 0}, 3});
+  report.skipped.push_back({{7}, "swap", false, {"plan.size", "7 bytes do not divide", "use 64"}});
+  return report;
+}
+
+TEST(BenchRows, TableHasUnitsAndTheNumbers) {
+  const BenchReport report = sample();
+  const std::string heading = bench_heading(report.header);
+  for (const char* part :
+       {"size", "(B)", "time", "(us)", "algbw", "busbw", "(GB/s)", "#wrong", "measured on embedded node"}) {
+    EXPECT_THAT(heading, HasSubstr(part));
+  }
+  const std::string line = bench_line(report.header, report.rows[0]);
+  for (const char* part : {"1048576", "bcst", "yes", "20.00", "52.43", "45.88", "32", " 3\n"}) {
+    EXPECT_THAT(line, HasSubstr(part));
+  }
+  // Columns stand under their headings: the last heading line and a row are equally long.
+  EXPECT_EQ(heading.size() - heading.rfind('\n', heading.size() - 2) - 1, line.size());
+  EXPECT_THAT(bench_line(report.skipped[0]), HasSubstr("7 bytes do not divide"));
+}
+
+TEST(BenchRows, JsonRowsCarryTheAgreedKeys) {
+  const auto document = nlohmann::json::parse(bench_json(sample()));
+  EXPECT_EQ(document["schema"], "cortado.bench");
+  const auto& row = document["rows"].at(0);
+  EXPECT_EQ(row["bytes"], 1 << 20);
+  EXPECT_EQ(row["variant"], "bcst");
+  EXPECT_EQ(row["prelaunch"], true);
+  EXPECT_DOUBLE_EQ(row["time_us"], 20);
+  EXPECT_DOUBLE_EQ(row["algbw_GBps"], 52.4288);
+  EXPECT_DOUBLE_EQ(row["busbw_GBps"], 45.8752);
+  EXPECT_EQ(row["commands"], 32);
+  EXPECT_EQ(row["signals"], 32);
+  EXPECT_EQ(row["doorbells"], 32);
+  EXPECT_EQ(row["wrong"], 3);
+  EXPECT_EQ(document["skipped"].at(0)["code"], "plan.size");
+}
+
+TEST(BenchRows, CsvHasOneLineARow) {
+  EXPECT_EQ(
+      bench_csv(sample()),
+      "collective,ranks,bytes,variant,prelaunch,in_place,time_us,algbw_GBps,busbw_GBps,commands,signals,doorbells,"
+      "wrong\n"
+      "all-gather,8,1048576,bcst,true,true,20.000,52.428800,45.875200,32,32,32,3\n");
+}
+
+}  // namespace
+}  // namespace cortado::report
