@@ -35,6 +35,6 @@ std::string to_json(const Program& program);
 /// Refuses anything that is not exactly a program: wrong schema or version, missing, unknown or mistyped keys, numbers
 /// out of range, with the key (queues[3].commands[0].src.offset) and, for broken JSON, the line. Ids are not resolved
 /// here: that is the verifier's rule. `file` is only for the place in the Diagnostic.
-Result<Program> parse_program(std::string_view json, const std::string& file = {});
+Result<Program> parse_program(std::string_view text, const std::string& file = {});
 
 }  // namespace cortado
