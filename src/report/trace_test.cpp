@@ -1,5 +1,6 @@
 #include "cortado/report/trace.hpp"
 
+#include <cmath>
 #include <map>
 
 #include <gmock/gmock.h>

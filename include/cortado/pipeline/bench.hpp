@@ -1,0 +1,41 @@
+// Benchmark sweeps: variants x sizes x prelaunch of one collective on one device that is opened once.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/pipeline/run.hpp"
+#include "cortado/report/bench_rows.hpp"
+
+namespace cortado::pipeline {
+
+struct BenchRequest {
+  CollectiveRequest base;             ///< collective, ranks, dtype, root, ...; variant, bytes and prelaunch are swept
+  std::vector<std::string> variants;  ///< empty = all of the collective
+  std::vector<Bytes> sizes;
+  std::vector<bool> prelaunch{false, true};
+  std::optional<bool> in_place{};  ///< none = default_in_place
+  std::uint32_t warmup = 5;
+  std::uint32_t iterations = 20;
+};
+
+/// One point, planned and proved.
+struct BenchPoint {
+  CollectiveRequest request;
+  VerifiedProgram program;
+};
+
+struct BenchPlan {
+  std::vector<BenchPoint> points;           ///< by size, then variant, then prelaunch
+  std::vector<report::SkippedRow> skipped;  ///< points the planner refuses, with the reason
+};
+
+/// Plans and verifies every point before anything runs. Fails if no point at all can be planned.
+Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine);
+
+/// Warms up, measures, checks the last iteration's bytes.
+Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& driver, const BenchRequest& request,
+                                    const device::RunOptions& options);
+
+}  // namespace cortado::pipeline

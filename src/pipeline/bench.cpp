@@ -1,0 +1,66 @@
+#include "cortado/pipeline/bench.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+std::vector<std::string> swept_variants(const BenchRequest& request) {
+  if (!request.variants.empty()) return request.variants;
+  std::vector<std::string> names;
+  for (const VariantInfo& info : list_variants(request.base.collective)) names.push_back(info.variant);
+  // An unknown collective has no variants; the planner says so.
+  return names.empty() ? std::vector{request.base.variant} : names;
+}
+
+/// All points in the order of the table.
+std::vector<CollectiveRequest> expand(const BenchRequest& request) {
+  std::vector<CollectiveRequest> points;
+  for (const Bytes size : request.sizes) {
+    for (const std::string& variant : swept_variants(request)) {
+      for (const bool prelaunch : request.prelaunch) {
+        CollectiveRequest point = request.base;
+        point.bytes = size;
+        point.variant = variant;
+        point.prelaunch = prelaunch;
+        point.in_place = request.in_place.value_or(default_in_place(point.collective, variant));
+        points.push_back(std::move(point));
+      }
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine) {
+  BenchPlan plan;
+  for (CollectiveRequest& point : expand(request)) {
+    auto program = plan_collective(point, machine);
+    if (!program) {
+      plan.skipped.push_back({point.bytes, point.variant, point.prelaunch, program.error()});
+      continue;
+    }
+    auto verified = verify(*std::move(program), machine);
+    if (!verified) return fail_at(Stage::verify, verified.error());
+    plan.points.push_back({std::move(point), *std::move(verified)});
+  }
+  if (plan.points.empty()) {
+    return fail_at(Stage::plan, plan.skipped.empty() ? Diagnostic{"bench.empty", "nothing to measure", "give --sizes"}
+                                                     : plan.skipped.front().reason);
+  }
+  return plan;
+}
+
+Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& driver, const BenchRequest& request,
+                                    const device::RunOptions& options) {
+  RunSettings settings;
+  settings.run = options;
+  settings.run.iterations = request.iterations;
+  settings.run.check = device::CheckOutputs::last;
+  settings.warmup = request.warmup;
+  const auto report = run_verified(point.program, driver, settings);
+  if (!report) return tl::unexpected(report.error());
+  return report::BenchRow{point.request.bytes, point.request.variant, point.request.prelaunch,   point.request.in_place,
+                          report->time,        report->counts,        report->result.wrong_bytes};
+}
+
+}  // namespace cortado::pipeline

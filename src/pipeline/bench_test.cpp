@@ -1,0 +1,64 @@
+#include "cortado/pipeline/bench.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cortado/pipeline/devices.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
+  const auto machine = load_machine("mi300x-8");
+  ASSERT_TRUE(machine);
+  BenchRequest request;
+  request.base.collective = "all-gather";
+  request.sizes = {1_KiB, 2_KiB};
+  request.warmup = 1;
+  request.iterations = 2;
+  const auto plan = plan_bench(request, *machine);
+  ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
+  // pcpy, bcst, b2b x 2 sizes x with and without prelaunch; all in place.
+  ASSERT_EQ(plan->points.size() + plan->skipped.size(), list_variants("all-gather").size() * 4);
+  const auto driver = open_device({"soft", 8, {}}, *machine);
+  ASSERT_TRUE(driver);
+  for (const BenchPoint& point : plan->points) {
+    const auto row = run_point(point, **driver, request, {});
+    ASSERT_TRUE(row) << to_string(row.error().errors.front());
+    EXPECT_EQ(row->wrong, 0U);
+    EXPECT_TRUE(row->in_place);
+    // The published counts for 8 GPUs.
+    if (row->variant == "pcpy") EXPECT_EQ(row->counts.commands, 56U);
+    if (row->variant == "bcst") EXPECT_EQ(row->counts.commands, 32U);
+    if (row->variant == "b2b") EXPECT_EQ(row->counts.doorbells, 8U);
+  }
+}
+
+TEST(Bench, PointsThatCannotBePlannedAreKeptWithTheReason) {
+  const auto machine = load_machine("mi300x-8");
+  ASSERT_TRUE(machine);
+  BenchRequest request;
+  request.base.collective = "all-to-all";
+  request.variants = {"swap"};
+  request.sizes = {8 * 64_B, 8 * 65_B};  // blocks of 64 bytes can be swapped, blocks of 65 are not aligned
+  request.prelaunch = {false};
+  const auto plan = plan_bench(request, *machine);
+  ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
+  EXPECT_EQ(plan->points.size(), 1U);
+  ASSERT_EQ(plan->skipped.size(), 1U);
+  EXPECT_EQ(plan->skipped[0].bytes, 8 * 65_B);
+}
+
+TEST(Bench, FailsIfNothingCanBePlanned) {
+  const auto machine = load_machine("mi300x-8");
+  ASSERT_TRUE(machine);
+  BenchRequest request;
+  request.base.collective = "all-gather";
+  request.variants = {"none"};
+  request.sizes = {1_KiB};
+  const auto plan = plan_bench(request, *machine);
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().stage, Stage::plan);
+}
+
+}  // namespace
+}  // namespace cortado::pipeline

@@ -1,0 +1,60 @@
+#include "cortado/pipeline/run.hpp"
+
+#include "cortado/base/file.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/report/bandwidth.hpp"
+
+namespace cortado::pipeline {
+
+Outcome<RunReport> run_collective(const CollectiveRequest& request, const Machine& machine, device::Driver& driver,
+                                  const RunSettings& settings) {
+  auto program = plan_collective(request, machine);
+  if (!program) return fail_at(Stage::plan, program.error());
+  return run_program(*std::move(program), machine, driver, settings);
+}
+
+Outcome<RunReport> run_program(Program program, const Machine& machine, device::Driver& driver,
+                               const RunSettings& settings) {
+  const auto verified = verify(std::move(program), machine, settings.verify);
+  if (!verified) return fail_at(Stage::verify, verified.error());
+  return run_verified(*verified, driver, settings);
+}
+
+Outcome<RunReport> run_verified(const VerifiedProgram& program, device::Driver& driver, const RunSettings& settings) {
+  auto prepared = device::PreparedProgram::prepare(program, driver, settings.prepare);
+  if (!prepared) return fail_at(Stage::prepare, prepared.error());
+  if (settings.warmup > 0) {
+    device::RunOptions warmup = settings.run;
+    warmup.iterations = settings.warmup;
+    warmup.check = device::CheckOutputs::none;
+    if (const auto warmed = prepared->run(warmup); !warmed) return fail_at(Stage::run, warmed.error());
+  }
+  auto result = prepared->run(settings.run);
+  if (!result) return fail_at(Stage::run, result.error());
+
+  RunReport report{program, *std::move(result), count(program.program()), {}, {}};
+  report.time = median_time(report.result.timeline);
+  report.bytes = report::whole_buffer(program.program());
+  report.algbw_gbps = report::bandwidth_gbps(report.bytes, report.time);
+  report.busbw_gbps = report.algbw_gbps * report::bus_factor(program.program().contract.name, program.program().ranks);
+  return report;
+}
+
+Result<Program> load_program(const std::string& path) {
+  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  return parse_program(text, path == "-" ? "standard input" : path);
+}
+
+Result<Machine> machine_for(const Program& program, const std::optional<std::string>& name) {
+  return load_machine(name.value_or(program.machine));
+}
+
+bool default_in_place(const std::string& collective, const std::string& variant) {
+  const bool preferred = collective == "all-gather";
+  for (const VariantInfo& info : list_variants(collective)) {
+    if (info.variant == variant) return preferred ? info.in_place : !info.out_of_place;
+  }
+  return preferred;
+}
+
+}  // namespace cortado::pipeline
