@@ -1,6 +1,6 @@
 # cortado_embed_files(OUTPUT <file.cpp> HEADER <header> FUNCTION <qualified name> FILES ...)
 #
-# Makes a source file whose function returns the given files as (name without extension, content), sorted by name, so that
+# Makes a source file whose function returns the given files as (name without extension, content), so that
 # an installed library carries its data with it. The header declares the function:
 #   std::span<const std::pair<std::string_view, std::string_view>> <function>();
 # The source is made again when a file or this script changes.
@@ -21,7 +21,6 @@ if(CMAKE_SCRIPT_MODE_FILE)
   string(REPLACE "|" ";" FILES "${FILES}")
   list(LENGTH FILES count)
   set(entries "")
-  list(SORT FILES)
   foreach(file IN LISTS FILES)
     get_filename_component(name ${file} NAME_WLE)
     file(READ ${file} content)

@@ -7,7 +7,7 @@
 
 namespace cortado::internal {
 
-/// (name, text of machines/<name>.toml), sorted by name.
+/// (name, text of machines/<name>.toml) of every machine.
 std::span<const std::pair<std::string_view, std::string_view>> embedded_machines();
 
 }  // namespace cortado::internal

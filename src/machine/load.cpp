@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/file.hpp"
@@ -11,6 +13,7 @@ namespace cortado {
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
   for (const auto& [name, text] : internal::embedded_machines()) names.emplace_back(name);
+  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -152,13 +152,14 @@ void read_links(MachineReader& in, Machine& machine) {
     return;
   }
   for (std::size_t src = 0; src < gpus; ++src) {
-    for (const std::int64_t peer : (*peers)[src]) {
+    for (const std::int64_t peer : (*peers)[src].numbers) {
       const auto dst = static_cast<std::size_t>(peer);
       if (dst >= gpus || machine.linked[src][dst]) {
-        in.refuse("links.topology", "machine.contradiction",
-                  dst >= gpus  ? fmt::format("GPU {} has the peer {}, but there are {} GPUs", src, dst, gpus)
-                  : dst == src ? fmt::format("GPU {} is its own peer", src)
-                               : fmt::format("GPU {} has the peer {} twice", src, dst));
+        in.refuse_at((*peers)[src].line, "links.topology", "machine.contradiction",
+                     dst >= gpus  ? fmt::format("GPU {} has the peer {}, but there are {} GPUs", src, dst, gpus)
+                     : dst == src ? fmt::format("GPU {} is its own peer", src)
+                                  : fmt::format("GPU {} has the peer {} twice", src, dst),
+                     "the peers of each GPU, without itself");
         return;
       }
       machine.linked[src][dst] = true;
@@ -183,20 +184,24 @@ void read_affinity(MachineReader& in, Machine& machine) {
   if (!in.has("affinity")) return;
   const auto table = in.lists("affinity", -1, kMaxEngines - 1);
   if (!in.ok()) return;
-  const bool square = table.size() == gpus &&
-                      std::all_of(table.begin(), table.end(), [gpus](const auto& row) { return row.size() == gpus; });
-  if (!square) {
-    in.refuse("affinity", "machine.contradiction", fmt::format("the table is not {0} x {0}, for {0} GPUs", gpus),
-              "one row per source GPU, one column per destination GPU, -1 for none");
+  constexpr const char* kShape = "one row per source GPU, one column per destination GPU, -1 for none";
+  if (table.size() != gpus) {
+    in.refuse("affinity", "machine.contradiction", fmt::format("has {} rows for {} GPUs", table.size(), gpus), kShape);
     return;
   }
   for (std::size_t src = 0; src < gpus; ++src) {
+    const auto& [line, engines] = table[src];
+    if (engines.size() != gpus) {
+      in.refuse_at(line, "affinity", "machine.contradiction",
+                   fmt::format("row {} has {} columns for {} GPUs", src, engines.size(), gpus), kShape);
+      return;
+    }
     for (std::size_t dst = 0; dst < gpus; ++dst) {
-      const std::int64_t id = table[src][dst];
+      const std::int64_t id = engines[dst];
       if (id < 0) continue;
       if (const std::string fault = affinity_fault(machine, src, dst, id); !fault.empty()) {
-        in.refuse("affinity", "machine.contradiction",
-                  fmt::format("engine {} from GPU {} to GPU {}: {}", id, src, dst, fault), "-1 stands for none");
+        in.refuse_at(line, "affinity", "machine.contradiction",
+                     fmt::format("engine {} from GPU {} to GPU {}: {}", id, src, dst, fault), "-1 stands for none");
         return;
       }
       machine.affinity[src][dst] = EngineId{static_cast<std::uint32_t>(id)};

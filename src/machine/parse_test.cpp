@@ -1,15 +1,196 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cortado/base/file.hpp"
 #include "cortado/machine/machine.hpp"
 
 namespace cortado {
 namespace {
 
-TEST(ParseMachine, RefusesBrokenToml) {
-  const Result<Machine> machine = parse_machine("[machine]\nname = \n", "bad.toml");
-  ASSERT_FALSE(machine.has_value());
-  EXPECT_EQ(machine.error().code, "machine.toml");
-  EXPECT_EQ(machine.error().place.line, 2U);
+using testing::HasSubstr;
+
+std::string text_of(const std::string& name) {
+  return read_file(std::string(CORTADO_SOURCE_DIR) + "/machines/" + name + ".toml").value();
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The 1-based line of mi300x-8.toml that holds the text.
+std::uint32_t line_with(const std::string& text, const std::string& part) {
+  const std::size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return static_cast<std::uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+Diagnostic refusal(const std::string& text) {
+  const Result<Machine> machine = parse_machine(text, "test.toml");
+  EXPECT_FALSE(machine.has_value()) << text;
+  return machine.has_value() ? Diagnostic{} : machine.error();
+}
+
+std::string sourced(const std::string& key, const std::string& value) {
+  return key + " = { value = " + value + ", source = \"test\", confidence = \"D\" }";
+}
+
+TEST(ParseMachine, NamesTheLineOfBrokenToml) {
+  const Diagnostic error = refusal("[machine]\nname = \n");
+  EXPECT_EQ(error.code, "machine.toml");
+  EXPECT_EQ(error.place.file, "test.toml");
+  EXPECT_EQ(error.place.line, 2U);
+}
+
+TEST(ParseMachine, TruncatedFilesAreRefused) {
+  const std::string text = text_of("mi300x-8");
+  // The last line, the confidence of the affinity table, cannot be missed.
+  for (std::size_t size = 0; size < text.rfind("confidence"); size += 50) {
+    EXPECT_THAT(refusal(text.substr(0, size)).code, testing::StartsWith("machine.")) << size;
+  }
+}
+
+TEST(ParseMachine, DeepNestingIsRefused) {
+  EXPECT_EQ(refusal("a = " + std::string(100000, '[')).code, "machine.toml");
+}
+
+TEST(ParseMachine, PartialTopologyIsAListOfPeersForEachGpu) {
+  std::string text = text_of("mi355x-8");
+  text = replaced(text, "gpus = { value = 8", "gpus = { value = 3");
+  text = replaced(text, "value = \"full-mesh\"", "value = [[1], [0, 2], [1]]");
+  const Result<Machine> machine = parse_machine(text, "ring.toml");
+  ASSERT_TRUE(machine.has_value()) << to_string(machine.error());
+  EXPECT_EQ(machine->linked,
+            (std::vector<std::vector<bool>>{{true, true, false}, {true, true, true}, {false, true, true}}));
+}
+
+struct Case {
+  std::string from;  ///< text of mi300x-8.toml
+  std::string to;
+  std::string code;
+  std::string key;
+  std::string message;
+};
+
+/// Every case is refused with its code, place and reason.
+void expect_refused(const std::vector<Case>& cases) {
+  for (const Case& wrong : cases) {
+    SCOPED_TRACE(wrong.from + " -> " + wrong.to);
+    const std::string good = text_of("mi300x-8");
+    const std::uint32_t line = line_with(good, wrong.from);
+    const Diagnostic error = refusal(replaced(good, wrong.from, wrong.to));
+    EXPECT_EQ(error.code, wrong.code) << to_string(error);
+    EXPECT_EQ(error.place.key, wrong.key);
+    EXPECT_EQ(error.place.line, line) << to_string(error);
+    EXPECT_EQ(error.place.file, "test.toml");
+    EXPECT_THAT(error.message + " | " + error.hint, HasSubstr(wrong.message));
+  }
+}
+
+TEST(ParseMachineRefusal, Values) {
+  expect_refused(
+      {{"value = 304", "value = 0", "machine.range", "machine.compute_units", "from 1 to 65536"},
+       {"value = 304", "value = -304", "machine.range", "machine.compute_units", "is -304"},
+       {"value = 304", "value = 304.0", "machine.type", "machine.compute_units", "not a whole number"},
+       {"value = 304", "value = nan", "machine.type", "machine.compute_units", "is nan"},
+       {"value = 304", "value = inf", "machine.type", "machine.compute_units", "is inf"},
+       {"value = 304", "value = \"304\"", "machine.type", "machine.compute_units", "not a whole number"},
+       {"value = 304", "value = 9223372036854775808", "machine.toml", "", ""},
+       {"gpus = { value = 8", "gpus = { value = 100000", "machine.range", "machine.gpus", "to 1024"},
+       {"value = \"MI300X\"", "value = \"\"", "machine.type", "machine.gpu", "not empty"},
+       {"\"mi300x-8\"", "\"MI300X 8\"", "machine.range", "machine.name", "a-z"},
+       {"swap = { value = true", "swap = { value = 1", "machine.type", "features.swap", "true or false"},
+       {"value = [0, 1]", "value = [0, 300]", "machine.range", "engines.host", "from 0 to 255"},
+       {"value = [0, 1]", "value = [0, \"1\"]", "machine.type", "engines.host", "list of whole numbers"},
+       {"value = [0, 1]", "value = 0", "machine.type", "engines.host", "list of whole numbers"},
+       {"\"full-mesh\"", "\"ring\"", "machine.type", "links.topology", "full-mesh"},
+       {"copy_dwords = { value = 7", "copy_dwords = { value = 65", "machine.range", "dma.copy_dwords", "to 64"}});
+}
+
+TEST(ParseMachineRefusal, Sources) {
+  expect_refused(
+      {{"absent = { value = [], source = \"AMD-DMA-Latte needs all 16 engines visible\",", "absent = { value = [],",
+        "machine.source", "engines.absent.source", "has no source"},
+       {"engines visible\", confidence = \"A\"", "engines visible\"", "machine.source", "engines.absent.confidence",
+        "has no confidence"},
+       {"engines visible\", confidence = \"A\"", "engines visible\", confidence = \"E\"", "machine.source",
+        "engines.absent.confidence", "one of A"},
+       {"engines visible\", confidence = \"A\"", "engines visible\", confidence = 1", "machine.source",
+        "engines.absent.confidence", "must be a text"},
+       {"value = [], ", "", "machine.missing", "engines.absent", "no value"},
+       {"absent = { value = [], source = \"AMD-DMA-Latte needs all 16 engines visible\", confidence = \"A\" }",
+        "absent = []", "machine.source", "engines.absent", "without a source"}});
+}
+
+TEST(ParseMachineRefusal, Keys) {
+  expect_refused({{"ring_bytes", "ring_byte", "machine.key", "dma.ring_byte", "did you mean ring_bytes?"},
+                  {"[links]", "[link]", "machine.key", "link", "did you mean links?"},
+                  {"[affinity]", "[afinity]", "machine.key", "afinity", "did you mean affinity?"},
+                  {"value = 304", "valeu = 304", "machine.key", "machine.compute_units.valeu", "did you mean value?"},
+                  {"title =", "colour =", "machine.key", "machine.colour", "keys here"}});
+}
+
+TEST(ParseMachineRefusal, Contradictions) {
+  expect_refused(
+      {{"value = 2097152", "value = 2097151", "machine.contradiction", "dma.ring_bytes", "1048576 or 2097152"},
+       {"0x3fffffc0", "0x3fffffe0", "machine.contradiction", "dma.max_swap_bytes", "not a multiple"},
+       {"swap_alignment = { value = 64", "swap_alignment = { value = 48", "machine.contradiction", "dma.swap_alignment",
+        "power of two"},
+       {"broadcast_alignment = { value = 32", "broadcast_alignment = { value = 8192", "machine.contradiction",
+        "dma.broadcast_alignment", "no buffer could meet it"},
+       {"value = 206141652992", "value = 4095", "machine.contradiction", "machine.memory_bytes", "one allocation"},
+       {"value = [0, 1]", "value = [0, 0]", "machine.engine", "engines.host", "a second time"},
+       {"value = [2, 3,", "value = [1, 3,", "machine.engine", "engines.peer", "names engine 1 a second time"},
+       {"value = []", "value = [16]", "machine.engine", "engines.absent", "neither host nor peer"},
+       {"value = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]", "value = []", "machine.engine", "engines.peer",
+        "no present engine"},
+       {"\"full-mesh\"", "[[1], [0]]", "machine.contradiction", "links.topology", "2 lists of peers for 8 GPUs"},
+       {"\"full-mesh\"", "[[8], [], [], [], [], [], [], []]", "machine.contradiction", "links.topology",
+        "there are 8 GPUs"},
+       {"\"full-mesh\"", "[[0], [], [], [], [], [], [], []]", "machine.contradiction", "links.topology",
+        "its own peer"},
+       {"\"full-mesh\"", "[[1, 1], [], [], [], [], [], [], []]", "machine.contradiction", "links.topology", "twice"}});
+}
+
+TEST(ParseMachineRefusal, Affinity) {
+  expect_refused({{"[-1, 14, 12,", "[-1, 1, 12,", "machine.contradiction", "affinity", "host engine"},
+                  {"[-1, 14, 12,", "[-1, 16, 12,", "machine.contradiction", "affinity", "no such engine"},
+                  {"[-1, 14, 12,", "[14, 14, 12,", "machine.contradiction", "affinity", "itself"},
+                  {"[-1, 14, 12,", "[-1, 14,", "machine.contradiction", "affinity", "has 7 columns for 8 GPUs"},
+                  {"[-1, 14, 12,", "[-1, -2, 12,", "machine.range", "affinity", "from -1 to 255"},
+                  {"[affinity]\n# Row = source GPU, column = destination GPU, by xGMI physical id; -1 = none.\nvalue = "
+                   "[\n  [-1, 14, 12,  2,  4,  8, 10,  6],",
+                   "[affinity]\nvalue = [", "machine.contradiction", "affinity", "has 7 rows for 8 GPUs"}});
+}
+
+TEST(ParseMachine, AffinityMayNotNameAnAbsentEngine) {
+  const Diagnostic error = refusal(replaced(text_of("mi300x-8"), "value = []", "value = [14]"));
+  EXPECT_EQ(error.place.key, "affinity");
+  EXPECT_THAT(error.message, HasSubstr("absent"));
+}
+
+TEST(ParseMachine, AffinityOfAnotherNumberOfGpusIsRefused) {
+  const Diagnostic error = refusal(replaced(text_of("mi300x-8"), "gpus = { value = 8", "gpus = { value = 9"));
+  EXPECT_THAT(error.message, HasSubstr("has 8 rows for 9 GPUs"));
+}
+
+TEST(ParseMachine, MissingKeysAndSectionsAreNamed) {
+  std::string text = text_of("mi300x-8");
+  const std::size_t from = text.find("ring_bytes");
+  text.erase(from, text.find('\n', from) - from);
+  const Diagnostic key = refusal(text);
+  EXPECT_EQ(key.code, "machine.missing");
+  EXPECT_EQ(key.place.key, "dma.ring_bytes");
+  EXPECT_EQ(key.place.line, line_with(text, "[dma]"));
+
+  const Diagnostic section = refusal("[machine]\nname = \"x\"\ntitle = \"x\"\n" + sourced("gpu", "\"x\"") + "\n" +
+                                     sourced("gpus", "2") + "\n" + sourced("compute_units", "1") + "\n" +
+                                     sourced("memory_bytes", "4096") + "\n" + sourced("allocation_alignment", "256"));
+  EXPECT_EQ(section.code, "machine.missing");
+  EXPECT_THAT(section.message, HasSubstr("[engines] is missing"));
 }
 
 }  // namespace

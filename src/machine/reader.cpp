@@ -183,15 +183,19 @@ std::vector<std::int64_t> MachineReader::list(std::string_view path, std::int64_
   return numbers;
 }
 
-std::vector<std::vector<std::int64_t>> MachineReader::rows(const toml::node& value, std::string_view path,
-                                                           std::int64_t min, std::int64_t max) {
-  std::vector<std::vector<std::int64_t>> all;
-  for (const toml::node& row : *value.as_array()) all.push_back(integers(row, path, min, max));
-  set_value(fmt::format("{}", all));
+std::vector<Row> MachineReader::rows(const toml::node& value, std::string_view path, std::int64_t min,
+                                     std::int64_t max) {
+  std::vector<Row> all;
+  std::vector<std::string> texts;
+  for (const toml::node& row : *value.as_array()) {
+    all.push_back({line_of(row), integers(row, path, min, max)});
+    texts.push_back(fmt::format("{}", all.back().numbers));
+  }
+  set_value(fmt::format("[{}]", join(texts)));
   return all;
 }
 
-std::vector<std::vector<std::int64_t>> MachineReader::lists(std::string_view path, std::int64_t min, std::int64_t max) {
+std::vector<Row> MachineReader::lists(std::string_view path, std::int64_t min, std::int64_t max) {
   const toml::node* value = sourced(path);
   if (value == nullptr) return {};
   if (value->is_array()) return rows(*value, path, min, max);
@@ -199,9 +203,8 @@ std::vector<std::vector<std::int64_t>> MachineReader::lists(std::string_view pat
   return {};
 }
 
-std::optional<std::vector<std::vector<std::int64_t>>> MachineReader::word_or_lists(std::string_view path,
-                                                                                   std::string_view word,
-                                                                                   std::int64_t min, std::int64_t max) {
+std::optional<std::vector<Row>> MachineReader::word_or_lists(std::string_view path, std::string_view word,
+                                                             std::int64_t min, std::int64_t max) {
   const toml::node* value = sourced(path);
   if (value == nullptr) return std::nullopt;
   if (value->is_array()) return rows(*value, path, min, max);

@@ -17,6 +17,12 @@
 
 namespace cortado::internal {
 
+/// One row of a list of lists and the line of the file where it stands.
+struct Row {
+  std::uint32_t line = 0;
+  std::vector<std::int64_t> numbers;
+};
+
 class MachineReader {
  public:
   MachineReader(const toml::table& root, std::string file) : root_(root), file_(std::move(file)) {}
@@ -34,15 +40,20 @@ class MachineReader {
   std::string label(std::string_view path);
   std::vector<std::int64_t> list(std::string_view path, std::int64_t min, std::int64_t max);
   /// Either the word (then no value) or one list per row.
-  std::optional<std::vector<std::vector<std::int64_t>>> word_or_lists(std::string_view path, std::string_view word,
-                                                                      std::int64_t min, std::int64_t max);
-  std::vector<std::vector<std::int64_t>> lists(std::string_view path, std::int64_t min, std::int64_t max);
+  std::optional<std::vector<Row>> word_or_lists(std::string_view path, std::string_view word, std::int64_t min,
+                                                std::int64_t max);
+  std::vector<Row> lists(std::string_view path, std::int64_t min, std::int64_t max);
 
-  bool has(std::string_view path) const { return node(path) != nullptr; }
+  /// Whether a key that may be left out is there.
+  bool has(std::string_view path) {
+    known_.emplace(path);
+    return node(path) != nullptr;
+  }
   bool ok() const { return errors_.empty(); }
 
   /// Records an error at a path that was read.
   void refuse(std::string_view path, std::string code, std::string message, std::string hint = {});
+  void refuse_at(std::uint32_t line, std::string_view path, std::string code, std::string message, std::string hint);
 
   /// Success if nothing was refused and the file has no key that was not asked for.
   Status finish();
@@ -56,13 +67,11 @@ class MachineReader {
   std::optional<std::string> note(const toml::table& entry, std::string_view path, std::string_view key);
   std::vector<std::int64_t> integers(const toml::node& value, std::string_view path, std::int64_t min,
                                      std::int64_t max);
-  std::vector<std::vector<std::int64_t>> rows(const toml::node& value, std::string_view path, std::int64_t min,
-                                              std::int64_t max);
+  std::vector<Row> rows(const toml::node& value, std::string_view path, std::int64_t min, std::int64_t max);
   void wrong_type(std::string_view path, const toml::node& value, std::string_view wanted);
   void set_value(std::string text) {
     if (!provenance_.empty()) provenance_.back().value = std::move(text);
   }
-  void refuse_at(std::uint32_t line, std::string_view path, std::string code, std::string message, std::string hint);
   void find_unknown(const toml::table& table, const std::string& prefix);
 
   const toml::table& root_;
