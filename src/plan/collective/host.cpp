@@ -1,0 +1,78 @@
+#include "plan/collective/host.hpp"
+
+#include <fmt/format.h>
+
+namespace cortado::plan {
+namespace {
+
+/// A barrier among host queues; add_to appends the part of one participant.
+class Barrier {
+ public:
+  Barrier(ProgramBuilder& builder, const char* name, const std::vector<RankId>& participants) : builder_(builder) {
+    go_ = builder.signal(fmt::format("{}.go", name));
+    for (std::size_t i = 1; i < participants.size(); ++i) {
+      arrived_.push_back(builder.signal(fmt::format("{}{}", name, participants[i].value)));
+    }
+  }
+
+  void add_to(QueueId host, std::size_t participant) {
+    if (participant > 0) {
+      builder_.add(host, Signal{arrived_[participant - 1]}).add(host, Wait{go_});
+      return;
+    }
+    for (const SignalId signal : arrived_) builder_.add(host, Wait{signal});
+    builder_.add(host, Signal{go_});
+  }
+
+ private:
+  ProgramBuilder& builder_;
+  SignalId go_;
+  std::vector<SignalId> arrived_;
+};
+
+/// The part of a host in the two barriers of its iteration.
+struct Barriers {
+  Barrier* enter;
+  Barrier* exit;
+  std::size_t participant;
+};
+
+/// One host queue; `rank` none speaks for all ranks.
+void add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::optional<RankId> rank,
+                    std::optional<Barriers> barriers) {
+  const QueueId host = builder.host_queue(rank ? fmt::format("host{}", rank->value) : "host", rank);
+  std::vector<DrivenQueue> mine;
+  for (const DrivenQueue& queue : frame.queues) {
+    if (!rank || queue.rank == *rank) mine.push_back(queue);
+  }
+  const auto submit_all = [&] {
+    for (const DrivenQueue& queue : mine) builder.add(host, Submit{queue.queue});
+  };
+
+  if (frame.prelaunch) submit_all();
+  if (barriers) barriers->enter->add_to(host, barriers->participant);
+  builder.add(host, Timestamp{"begin"});
+  if (!frame.prelaunch) submit_all();
+  if (const auto trigger = frame.triggers.find(rank); trigger != frame.triggers.end()) {
+    builder.add(host, Trigger{trigger->second});
+  }
+  for (const DrivenQueue& queue : mine) builder.add(host, Wait{queue.done});
+  if (barriers) barriers->exit->add_to(host, barriers->participant);
+  builder.add(host, Timestamp{"end"});
+}
+
+}  // namespace
+
+void add_host_queues(ProgramBuilder& builder, const HostFrame& frame) {
+  if (frame.threads == HostThreads::single) {
+    add_host_queue(builder, frame, {}, {});
+    return;
+  }
+  Barrier enter(builder, "enter", frame.participants);
+  Barrier exit(builder, "exit", frame.participants);
+  for (std::size_t i = 0; i < frame.participants.size(); ++i) {
+    add_host_queue(builder, frame, frame.participants[i], Barriers{&enter, &exit, i});
+  }
+}
+
+}  // namespace cortado::plan

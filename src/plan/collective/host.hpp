@@ -1,0 +1,46 @@
+// The host queues of a collective: who submits, triggers and waits.
+//
+//   single:    begin, submit all queues, wait for all of them, end.
+//   per rank:  barrier "enter", begin, submit the rank's queues, wait for them, barrier "exit", end.
+//
+// With prelaunch the submits come first (in per rank mode before the barrier "enter": the queues stop at their gates
+// and touch nothing) and `begin` stands right before the trigger. There is one trigger for each host queue, shared by
+// its dma queues.
+//
+// The two barriers make replay without a barrier between iterations safe. "enter": nobody's engines write into a rank
+// before its caller has read the outputs of the iteration before and written its inputs. "exit": no caller reads its
+// outputs or rewrites its inputs before all engines are done. In a barrier the first rank collects one signal of every
+// other rank and then gives them one signal to go: every signal has one writer, so that a fast rank cannot be mistaken
+// for a slow one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "cortado/ir/builder.hpp"
+#include "cortado/plan/collective.hpp"
+
+namespace cortado::plan {
+
+/// A queue that a host drives, and the signal that says it is done.
+struct DrivenQueue {
+  QueueId queue;
+  RankId rank;
+  SignalId done;
+};
+
+/// Trigger signals by the rank of the host that writes them (none: the single host).
+using Triggers = std::map<std::optional<RankId>, SignalId>;
+
+struct HostFrame {
+  HostThreads threads = HostThreads::single;
+  bool prelaunch = false;
+  Triggers triggers;
+  std::vector<DrivenQueue> queues;     ///< in the order of submission
+  std::vector<RankId> participants{};  ///< ranks with a caller, ascending
+};
+
+void add_host_queues(ProgramBuilder& builder, const HostFrame& frame);
+
+}  // namespace cortado::plan

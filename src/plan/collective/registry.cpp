@@ -1,0 +1,100 @@
+// The one list of collective variants.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/plan/collective.hpp"
+
+#include "plan/collective/request.hpp"
+#include "plan/collective/variant.hpp"
+
+namespace cortado {
+namespace plan {
+
+// Each is defined in the file of its name.
+Variant all_gather_b2b();
+Variant all_gather_bcst();
+Variant all_gather_pcpy();
+Variant all_reduce_add();
+Variant all_reduce_pcpy();
+Variant all_to_all_b2b();
+Variant all_to_all_pcpy();
+Variant all_to_all_swap();
+Variant broadcast_b2b();
+Variant broadcast_bcst();
+Variant broadcast_pcpy();
+Variant gather_pcpy();
+Variant point_to_point_pcpy();
+Variant reduce_scatter_add();
+Variant reduce_scatter_pcpy();
+Variant scatter_b2b();
+Variant scatter_pcpy();
+
+namespace {
+
+/// In the order of `cortado list variants`: the plain form of a collective first.
+const std::vector<Variant>& variants() {
+  static const std::vector<Variant> list{
+      all_gather_pcpy(), all_gather_bcst(),     all_gather_b2b(),     all_to_all_pcpy(), all_to_all_swap(),
+      all_to_all_b2b(),  reduce_scatter_pcpy(), reduce_scatter_add(), all_reduce_pcpy(), all_reduce_add(),
+      broadcast_pcpy(),  broadcast_bcst(),      broadcast_b2b(),      gather_pcpy(),     scatter_pcpy(),
+      scatter_b2b(),     point_to_point_pcpy(),
+  };
+  return list;
+}
+
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(wrong, known);
+  return nearest.empty() ? fmt::format("known: {}", join(known))
+                         : fmt::format("did you mean {}? known: {}", nearest, join(known));
+}
+
+Result<const Variant*> find_variant(const CollectiveRequest& request) {
+  const std::vector<VariantInfo> of_collective = list_variants(request.collective);
+  if (of_collective.empty()) {
+    return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", request.collective),
+                suggestion(request.collective, list_collectives()));
+  }
+  for (const Variant& variant : variants()) {
+    if (variant.info.collective == request.collective && variant.info.variant == request.variant) return &variant;
+  }
+  std::vector<std::string> known;
+  for (const VariantInfo& info : of_collective) known.push_back(info.variant);
+  return fail("plan.unknown_variant", fmt::format("{} has no variant '{}'", request.collective, request.variant),
+              suggestion(request.variant, known));
+}
+
+}  // namespace
+}  // namespace plan
+
+std::vector<std::string> list_collectives() {
+  std::vector<std::string> names;
+  for (const plan::Variant& variant : plan::variants()) {
+    if (std::find(names.begin(), names.end(), variant.info.collective) == names.end()) {
+      names.push_back(variant.info.collective);
+    }
+  }
+  return names;
+}
+
+std::vector<VariantInfo> list_variants() {
+  std::vector<VariantInfo> infos;
+  for (const plan::Variant& variant : plan::variants()) infos.push_back(variant.info);
+  return infos;
+}
+
+std::vector<VariantInfo> list_variants(std::string_view collective) {
+  std::vector<VariantInfo> infos = list_variants();
+  std::erase_if(infos, [&](const VariantInfo& info) { return info.collective != collective; });
+  return infos;
+}
+
+Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const plan::Variant* variant, plan::find_variant(request));
+  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, plan::check_request(request, *variant, machine));
+  plan::Schedule schedule(std::move(checked), machine);
+  return variant->plan(schedule);
+}
+
+}  // namespace cortado

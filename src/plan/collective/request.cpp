@@ -1,0 +1,142 @@
+#include "plan/collective/request.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+
+namespace cortado::plan {
+namespace {
+
+// Sums of a few buffer sizes must not overflow, whatever memory a machine file claims.
+constexpr Bytes kMostBytes{std::uint64_t{1} << 60};
+
+Status check_machine(const Machine& machine) {
+  const DmaLimits& dma = machine.dma;
+  if (machine.present_engines(EngineClass::peer).empty()) {
+    return fail("plan.engine", fmt::format("machine {} has no DMA engine that reaches other GPUs", machine.name),
+                "use a machine with engines.peer");
+  }
+  const bool packets_ok = dma.max_copy_bytes.value >= 4 && dma.swap_alignment.value > 0 &&
+                          dma.broadcast_alignment.value > 0 &&
+                          (!machine.features.swap || dma.max_swap_bytes >= dma.swap_alignment);
+  const bool alignment_ok = packets_ok && machine.allocation_alignment.value % dma.swap_alignment.value == 0 &&
+                            machine.allocation_alignment.value % dma.broadcast_alignment.value == 0;
+  if (!packets_ok || !alignment_ok) {
+    return fail(
+        "plan.machine", fmt::format("the packet limits of machine {} leave no room for a copy", machine.name),
+        "packets must hold 4 bytes (a swap: one aligned unit), and buffers must be aligned for swap and broadcast");
+  }
+  return {};
+}
+
+Status check_ranks(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
+  if (request.ranks < 2) {
+    return fail("plan.ranks",
+                fmt::format("{} among {} rank moves nothing between GPUs", request.collective, request.ranks),
+                fmt::format("give 2 to {} ranks", machine.gpus));
+  }
+  if (request.ranks > machine.gpus) {
+    return fail(
+        "plan.ranks",
+        fmt::format("{} ranks asked for, but machine {} has {} GPUs", request.ranks, machine.name, machine.gpus),
+        machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+  }
+  if (request.root.value >= request.ranks) {
+    return fail("plan.ranks", fmt::format("root {} is not one of {} ranks", request.root.value, request.ranks),
+                fmt::format("give a root from 0 to {}", request.ranks - 1));
+  }
+  if (!variant.rooted && request.root.value != 0) {
+    return fail("plan.ranks",
+                fmt::format("{} has no root, but root {} was given", request.collective, request.root.value),
+                "leave the root out");
+  }
+  if (variant.paired && (request.peer.value >= request.ranks || request.peer == request.root)) {
+    return fail("plan.ranks",
+                fmt::format("{} from rank {} to rank {} of {} ranks", request.collective, request.root.value,
+                            request.peer.value, request.ranks),
+                "source and destination must be two different ranks");
+  }
+  if (!variant.paired && request.peer != CollectiveRequest{}.peer) {
+    return fail("plan.ranks",
+                fmt::format("{} has no peer, but peer {} was given", request.collective, request.peer.value),
+                "leave the peer out");
+  }
+  return {};
+}
+
+Status check_placement(const CollectiveRequest& request, const Variant& variant) {
+  if (request.in_place ? variant.info.in_place : variant.info.out_of_place) return {};
+  const char* asked = request.in_place ? "in place" : "out of place";
+  const char* possible = request.in_place ? "out of place" : "in place";
+  std::vector<std::string> others;
+  for (const VariantInfo& other : list_variants(request.collective)) {
+    if (request.in_place ? other.in_place : other.out_of_place) others.push_back(other.variant);
+  }
+  std::string hint = fmt::format("plan it {}", possible);
+  if (!others.empty()) hint += fmt::format(", or {} use variant {}", asked, join(others, " or "));
+  return fail("plan.in_place", fmt::format("{} {} works only {}", request.collective, request.variant, possible), hint);
+}
+
+Status check_feature(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
+  if (variant.feature == nullptr || machine.features.*variant.feature) return {};
+  const char* what = variant.feature == &Features::broadcast ? "broadcast packets"
+                     : variant.feature == &Features::swap    ? "swap packets"
+                                                             : "memory that adds (near_memory_compute)";
+  return fail("plan.feature",
+              fmt::format("{} {} needs {}, which machine {} does not have", request.collective, request.variant, what,
+                          machine.name),
+              "use variant pcpy, or a machine that has it");
+}
+
+Status check_size(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
+  if (request.bytes.value == 0) {
+    return fail("plan.size", fmt::format("{} of 0 bytes", request.collective), "give 1 byte or more");
+  }
+  const Bytes most = std::min(machine.memory_bytes, kMostBytes);
+  if (request.bytes > most) {
+    return fail("plan.size",
+                fmt::format("{} of {} does not fit the memory of a GPU of {}: {}", request.collective,
+                            format_bytes(request.bytes), machine.name, format_bytes(machine.memory_bytes)),
+                "ask for fewer bytes");
+  }
+  const Bytes element = size_of(request.dtype);
+  if (variant.reduces && request.bytes.value % element.value != 0) {
+    return fail("plan.size",
+                fmt::format("{} bytes are not a whole number of {} elements of {} bytes", request.bytes.value,
+                            to_string(request.dtype), element.value),
+                nearest_multiples(request.bytes, element));
+  }
+  return {};
+}
+
+Status check_ways(const CollectiveRequest& request, const Variant& variant) {
+  if (request.ways == 0 || variant.takes_ways) return {};
+  return fail("plan.ways", fmt::format("{} {} does not take ways", request.collective, request.variant),
+              "ways is how many copies share an engine in the b2b variants");
+}
+
+}  // namespace
+
+std::string nearest_multiples(Bytes bytes, Bytes unit) {
+  const std::uint64_t below = bytes.value / unit.value * unit.value;
+  const std::string above = format_bytes(Bytes{below + unit.value});
+  return below == 0 ? fmt::format("use {}", above) : fmt::format("use {} or {}", format_bytes(Bytes{below}), above);
+}
+
+Result<CollectiveRequest> check_request(const CollectiveRequest& request, const Variant& variant,
+                                        const Machine& machine) {
+  CollectiveRequest checked = request;
+  if (checked.ranks == 0) checked.ranks = machine.gpus;
+  CORTADO_RETURN_IF_ERROR(check_ranks(checked, variant, machine));
+  CORTADO_RETURN_IF_ERROR(check_placement(checked, variant));
+  CORTADO_RETURN_IF_ERROR(check_ways(checked, variant));
+  CORTADO_RETURN_IF_ERROR(check_machine(machine));
+  CORTADO_RETURN_IF_ERROR(check_feature(checked, variant, machine));
+  CORTADO_RETURN_IF_ERROR(check_size(checked, variant, machine));
+  return checked;
+}
+
+}  // namespace cortado::plan

@@ -1,0 +1,272 @@
+#include "plan/collective/schedule.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/ir/contracts.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::plan {
+namespace {
+
+// The engine that the published back-to-back measurements used on MI300X.
+constexpr EngineId kBackToBackEngine{8};
+
+std::uint64_t ring_dwords(const Command& command, const DmaLimits& dma) {
+  return match(
+      command,
+      [&](const Copy& copy) -> std::uint64_t { return copy.op == CopyOp::add ? dma.add_copy_dwords : dma.copy_dwords; },
+      [&](const Broadcast&) -> std::uint64_t { return dma.broadcast_dwords; },
+      [&](const Swap&) -> std::uint64_t { return dma.swap_dwords; },
+      [&](const Wait&) -> std::uint64_t { return dma.poll_dwords; },
+      [&](const Signal&) -> std::uint64_t { return dma.atomic_dwords; },
+      [](const auto&) -> std::uint64_t { return 0; });
+}
+
+/// Calls body(offset, bytes) for the pieces of a move of `total` bytes. Pieces are multiples of `granule` except the
+/// last.
+template <class Body>
+void for_each_piece(Bytes total, Bytes limit, Bytes granule, Body&& body) {
+  const std::uint64_t piece = limit.value / granule.value * granule.value;
+  CORTADO_CHECK(piece > 0, "a packet holds at least one granule");
+  for (std::uint64_t offset = 0; offset < total.value; offset += piece) {
+    body(Bytes{offset}, Bytes{std::min(piece, total.value - offset)});
+  }
+}
+
+// Pieces of copies start at multiples of this, which keeps elements whole and the engines in their fast dword mode.
+constexpr Bytes kCopyGranule{4};
+
+}  // namespace
+
+// --- Lane ------------------------------------------------------------------------------------------------------------
+
+void Lane::copy(const Region& src, const Region& dst) {
+  for_each_piece(src.bytes(), schedule_->machine_->dma.max_copy_bytes, kCopyGranule, [&](Bytes offset, Bytes bytes) {
+    schedule_->append(index_, Copy{slice(src, offset, bytes), slice(dst, offset, bytes)});
+  });
+}
+
+void Lane::add(const Region& src, const Region& dst, DType dtype) {
+  for_each_piece(src.bytes(), schedule_->machine_->dma.max_copy_bytes, kCopyGranule, [&](Bytes offset, Bytes bytes) {
+    schedule_->append(index_, Copy{slice(src, offset, bytes), slice(dst, offset, bytes), CopyOp::add, dtype});
+  });
+}
+
+void Lane::broadcast(const Region& src, const Region& dst1, const Region& dst2) {
+  const Bytes alignment = schedule_->machine_->dma.broadcast_alignment;
+  CORTADO_CHECK(dst1.offset.value % alignment.value == dst2.offset.value % alignment.value,
+                "both destinations of a broadcast have the same offset modulo its alignment");
+  for_each_piece(src.bytes(), schedule_->machine_->dma.max_copy_bytes, kCopyGranule, [&](Bytes offset, Bytes bytes) {
+    schedule_->append(index_,
+                      Broadcast{slice(src, offset, bytes), slice(dst1, offset, bytes), slice(dst2, offset, bytes)});
+  });
+}
+
+void Lane::swap(const Region& a, const Region& b) {
+  const DmaLimits& dma = schedule_->machine_->dma;
+  for_each_piece(a.bytes(), dma.max_swap_bytes, dma.swap_alignment, [&](Bytes offset, Bytes bytes) {
+    schedule_->append(index_, Swap{slice(a, offset, bytes), slice(b, offset, bytes)});
+  });
+}
+
+void Lane::reduce(std::vector<Region> sources, const Region& dst, DType dtype) {
+  schedule_->append(index_, Kernel{KernelOp::reduce, std::move(sources), dst, dtype, {}});
+}
+
+void Lane::wait(SignalId signal) {
+  schedule_->append(index_, Wait{signal});
+}
+
+SignalId Lane::raise() {
+  return schedule_->raise(schedule_->open(schedule_->lanes_[index_]));
+}
+
+// --- Schedule --------------------------------------------------------------------------------------------------------
+
+Schedule::Schedule(CollectiveRequest request, const Machine& machine)
+    : request_(std::move(request)),
+      machine_(&machine),
+      builder_(fmt::format("{} {}{}, {}", request_.collective, request_.variant, request_.prelaunch ? " prelaunch" : "",
+                           format_bytes(request_.bytes)),
+               machine.name, request_.ranks) {}
+
+std::vector<RankId> Schedule::ranks() const {
+  std::vector<RankId> all;
+  for (std::uint32_t i = 0; i < request_.ranks; ++i) all.push_back({i});
+  return all;
+}
+
+std::vector<RankId> Schedule::peers_after(RankId rank) const {
+  std::vector<RankId> peers;
+  for (std::uint32_t i = 1; i < request_.ranks; ++i) peers.push_back({(rank.value + i) % request_.ranks});
+  return peers;
+}
+
+std::vector<RankId> Schedule::peers_ascending(RankId rank) const {
+  std::vector<RankId> peers = ranks();
+  std::erase(peers, rank);
+  return peers;
+}
+
+Region Schedule::buffer(std::string_view kind, RankId rank, Bytes size, BufferRole role) {
+  if (size.value == 0) return make_region({}, {}, {});
+  return make_region(builder_.buffer(fmt::format("{}{}", kind, rank.value), rank, size, role), {}, size);
+}
+
+Lane Schedule::lane(RankId rank, EngineId engine) {
+  lanes_.push_back({rank, engine});
+  return {*this, lanes_.size() - 1};
+}
+
+Lane Schedule::lane_towards(RankId rank, RankId peer) {
+  return lane(rank, engine_towards(rank, peer));
+}
+
+Lane Schedule::compute_lane(RankId rank) {
+  lanes_.push_back({rank, {}});
+  return {*this, lanes_.size() - 1};
+}
+
+std::vector<Lane> Schedule::back_to_back_lanes(RankId rank, const std::vector<RankId>& peers) {
+  const std::size_t ways = request_.ways == 0 ? peers.size() : request_.ways;
+  std::vector<Lane> lanes;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    if (i % ways != 0) {
+      lanes.push_back(lanes.back());
+    } else if (peers.size() > ways) {
+      lanes.push_back(lane_towards(rank, peers[i]));
+    } else {
+      const std::vector<EngineId> engines = machine_->present_engines(EngineClass::peer);
+      const bool has_default = std::find(engines.begin(), engines.end(), kBackToBackEngine) != engines.end();
+      lanes.push_back(lane(rank, has_default ? kBackToBackEngine : engine_towards(rank, peers[i])));
+    }
+  }
+  return lanes;
+}
+
+void Schedule::copy_locally(RankId rank, const Region& src, const Region& dst) {
+  const auto opened = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& lane) {
+    return lane.rank == rank && lane.engine && lane.queue;
+  });
+  if (opened != lanes_.end()) {
+    Lane(*this, static_cast<std::size_t>(opened - lanes_.begin())).copy(src, dst);
+    return;
+  }
+  std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
+  if (engines.empty()) engines = machine_->present_engines(EngineClass::peer);
+  lane(rank, engines.front()).copy(src, dst);
+}
+
+Result<Program> Schedule::finish(Contract contract) {
+  check_memory();
+  std::stable_sort(queues_.begin(), queues_.end(),
+                   [](const QueueState& a, const QueueState& b) { return a.rank < b.rank; });
+  HostFrame frame{request_.host, request_.prelaunch, triggers_, {}, {}};
+  for (QueueState& queue : queues_) {
+    frame.queues.push_back({queue.id, queue.rank, queue.last_signal ? *queue.last_signal : raise(queue)});
+  }
+  if (error_) return fail(*std::move(error_));
+  for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
+  std::sort(frame.participants.begin(), frame.participants.end());
+  frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
+  add_host_queues(builder_, frame);
+  builder_.contract(std::move(contract));
+  return std::move(builder_).finish();
+}
+
+void Schedule::append(std::size_t lane, Command command) {
+  if (error_) return;
+  check_links(lanes_[lane].rank, command);
+  QueueState& queue = open(lanes_[lane]);
+  push(queue, std::move(command));
+  queue.last_signal.reset();
+}
+
+void Schedule::push(QueueState& queue, Command command) {
+  queue.ring_dwords += ring_dwords(command, machine_->dma);
+  builder_.add(queue.id, std::move(command));
+  const bool on_ring = builder_.peek().queue(queue.id).kind == QueueKind::dma;
+  if (on_ring && Bytes{queue.ring_dwords * 4} > machine_->dma.ring_bytes) {
+    refuse("plan.ring",
+           fmt::format("the packets of one iteration do not fit a ring of {} (queue {})",
+                       format_bytes(machine_->dma.ring_bytes), builder_.peek().queue(queue.id).name),
+           "ask for fewer bytes, or give the machine a larger dma.ring_bytes or dma.max_copy_bytes");
+  }
+}
+
+Schedule::QueueState& Schedule::open(LaneState& lane) {
+  if (lane.queue) return queues_[*lane.queue];
+  if (lane.engine) {
+    lane.queue = open_dma_queue(lane.rank, *lane.engine);
+  } else {
+    const QueueId id = builder_.compute_queue(fmt::format("compute{}", lane.rank.value), lane.rank);
+    queues_.push_back({id, lane.rank});
+    lane.queue = queues_.size() - 1;
+  }
+  return queues_[*lane.queue];
+}
+
+std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
+  if (const Engine* found = machine_->engine(engine); found == nullptr || !found->present) {
+    refuse("plan.engine", fmt::format("machine {} has no DMA engine {}", machine_->name, engine.value),
+           "the machine's affinity table names an engine that is absent: correct the machine file");
+  }
+  EngineUse& use = engines_[{rank, engine}];
+  const std::size_t slots = std::max<std::size_t>(machine_->dma.queues_per_engine, 1);
+  const std::size_t slot = use.lanes++ % slots;
+  if (slot < use.queues.size()) return use.queues[slot];
+
+  std::string name = fmt::format("dma{}.{}", rank.value, engine.value);
+  if (slot > 0) name += fmt::format(".{}", slot);
+  queues_.push_back({builder_.dma_queue(std::move(name), rank, engine), rank});
+  use.queues.push_back(queues_.size() - 1);
+  if (request_.prelaunch) push(queues_.back(), Wait{trigger(rank)});
+  return use.queues.back();
+}
+
+SignalId Schedule::raise(QueueState& queue) {
+  const std::string& queue_name = builder_.peek().queue(queue.id).name;
+  const SignalId signal = builder_.signal(fmt::format("{}.done{}", queue_name, queue.signals++));
+  push(queue, Signal{signal});
+  queue.last_signal = signal;
+  return signal;
+}
+
+SignalId Schedule::trigger(RankId rank) {
+  const std::optional<RankId> host = request_.host == HostThreads::single ? std::optional<RankId>{} : rank;
+  if (const auto known = triggers_.find(host); known != triggers_.end()) return known->second;
+  const SignalId signal = builder_.signal(host ? fmt::format("trigger{}", rank.value) : "trigger");
+  return triggers_.emplace(host, signal).first->second;
+}
+
+void Schedule::refuse(std::string code, std::string message, std::string hint) {
+  if (!error_) error_ = Diagnostic{std::move(code), std::move(message), std::move(hint)};
+}
+
+void Schedule::check_links(RankId rank, const Command& command) {
+  for (const Access& access : accesses(command)) {
+    const RankId owner = builder_.peek().buffer(access.region.buffer).rank;
+    if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
+    refuse("plan.link",
+           fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
+           "collectives go directly between GPUs: every pair needs a link");
+  }
+}
+
+void Schedule::check_memory() {
+  std::vector<std::uint64_t> need(request_.ranks, 0);
+  for (const Buffer& buffer : builder_.peek().buffers) need[buffer.rank.value] += buffer.size.value;
+  const auto most = std::max_element(need.begin(), need.end());
+  if (most == need.end() || Bytes{*most} <= machine_->memory_bytes) return;
+  refuse("plan.size",
+         fmt::format("{} {} of {} needs {} of memory on GPU {}; {} has {} per GPU", request_.collective,
+                     request_.variant, format_bytes(request_.bytes), format_bytes(Bytes{*most}), most - need.begin(),
+                     machine_->name, format_bytes(machine_->memory_bytes)),
+         "ask for fewer bytes");
+}
+
+}  // namespace cortado::plan

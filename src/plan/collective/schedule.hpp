@@ -1,0 +1,128 @@
+// The workbench of a planner: buffers, lanes, and the frame of host commands around them.
+//
+// A lane is a queue that the planner fills with moves, waits and signals. It becomes a queue of the program with its
+// first command, so lanes that carry nothing (blocks of zero bytes) leave no trace. Each lane opened towards an engine
+// becomes a queue of its own as long as the engine has free queue slots; after that, lanes share the queues of the
+// engine in turn. Because queues may be shared, a planner adds commands in an order in which they can also run one
+// after another.
+//
+// The schedule splits moves at the packet limits of the machine, puts the prelaunch gate at the head of every dma
+// queue, and in finish() ends every queue with a signal and adds the host queues that submit, trigger and wait for
+// those signals. Every signal is raised by one command only.
+//
+// The first thing that the machine cannot do (no such engine, no link, full ring, full memory) is kept and comes out of
+// finish() as its error; the calls after it do nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/builder.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/plan/collective.hpp"
+
+#include "plan/collective/host.hpp"
+
+namespace cortado::plan {
+
+class Schedule;
+
+/// A handle; copies name the same lane. Valid as long as its Schedule.
+class Lane {
+ public:
+  void copy(const Region& src, const Region& dst);
+  void add(const Region& src, const Region& dst, DType dtype);  ///< dst += src
+  void broadcast(const Region& src, const Region& dst1, const Region& dst2);
+  void swap(const Region& a, const Region& b);
+  void reduce(std::vector<Region> sources, const Region& dst, DType dtype);  ///< compute lanes only
+  void wait(SignalId signal);
+
+  /// A signal for everything the lane did so far.
+  SignalId raise();
+
+ private:
+  friend class Schedule;
+  Lane(Schedule& schedule, std::size_t index) : schedule_(&schedule), index_(index) {}
+
+  Schedule* schedule_;
+  std::size_t index_;
+};
+
+class Schedule {
+ public:
+  /// The request has its final number of ranks and was checked; the machine must outlive the schedule.
+  Schedule(CollectiveRequest request, const Machine& machine);
+
+  const CollectiveRequest& request() const { return request_; }
+  std::uint32_t rank_count() const { return request_.ranks; }
+  std::vector<RankId> ranks() const;                       ///< 0, 1, ...
+  std::vector<RankId> peers_after(RankId rank) const;      ///< rank+1, rank+2, ... modulo the number of ranks
+  std::vector<RankId> peers_ascending(RankId rank) const;  ///< 0, 1, ... without the rank
+
+  /// A buffer named "<kind><rank>", as one region. No buffer is made for zero bytes: the region is then empty and must
+  /// not be used in commands.
+  Region buffer(std::string_view kind, RankId rank, Bytes size, BufferRole role);
+
+  Lane lane(RankId rank, EngineId engine);
+  Lane lane_towards(RankId rank, RankId peer);  ///< on the engine that the machine prefers for this peer
+  Lane compute_lane(RankId rank);
+  EngineId engine_towards(RankId rank, RankId peer) const { return machine_->engine_towards(rank, peer); }
+  Bytes swap_alignment() const { return machine_->dma.swap_alignment; }
+
+  /// The lane of each peer, in the given order, when `ways` peers share a lane (0: all of them). A single lane stands
+  /// on engine 8, as in the published measurements, or on the first engine for peers where there is no engine 8;
+  /// several lanes stand on the engines preferred for their first peers.
+  std::vector<Lane> back_to_back_lanes(RankId rank, const std::vector<RankId>& peers);
+
+  /// Copies within the GPU of the rank. Rides on the first queue that the rank has, so that it costs no doorbell and no
+  /// signal; a rank without any gets one on its first engine for host traffic, which reaches its own memory as well.
+  void copy_locally(RankId rank, const Region& src, const Region& dst);
+
+  Result<Program> finish(Contract contract);
+
+ private:
+  friend class Lane;
+  struct LaneState {
+    RankId rank;
+    std::optional<EngineId> engine;      // none: a compute lane
+    std::optional<std::size_t> queue{};  // index into queues_, once opened
+  };
+  struct QueueState {
+    QueueId id;
+    RankId rank;
+    std::uint64_t ring_dwords = 0;
+    std::optional<SignalId> last_signal{};  // if the last command is a Signal
+    std::uint32_t signals = 0;
+  };
+
+  struct EngineUse {
+    std::vector<std::size_t> queues;  // indices into queues_
+    std::size_t lanes = 0;            // opened so far
+  };
+
+  void append(std::size_t lane, Command command);
+  QueueState& open(LaneState& lane);
+  std::size_t open_dma_queue(RankId rank, EngineId engine);
+  void push(QueueState& queue, Command command);
+  SignalId raise(QueueState& queue);
+  SignalId trigger(RankId rank);
+  void refuse(std::string code, std::string message, std::string hint);
+  void check_links(RankId rank, const Command& command);
+  void check_memory();
+
+  CollectiveRequest request_;
+  const Machine* machine_;
+  ProgramBuilder builder_;
+  std::vector<LaneState> lanes_;
+  std::vector<QueueState> queues_;
+  std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
+  Triggers triggers_;
+  std::optional<Diagnostic> error_;
+};
+
+}  // namespace cortado::plan

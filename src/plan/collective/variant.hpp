@@ -1,0 +1,20 @@
+// What the registry knows of a variant: its names, what it needs and takes, and the function that plans it.
+#pragma once
+
+#include "cortado/plan/collective.hpp"
+
+#include "plan/collective/schedule.hpp"
+
+namespace cortado::plan {
+
+struct Variant {
+  VariantInfo info;
+  Result<Program> (*plan)(Schedule& schedule) = nullptr;
+  bool Features::*feature = nullptr;  ///< what the machine must have, if anything
+  bool rooted = false;                ///< looks at CollectiveRequest::root
+  bool paired = false;                ///< looks at CollectiveRequest::peer
+  bool takes_ways = false;            ///< looks at CollectiveRequest::ways
+  bool reduces = false;               ///< works on elements of CollectiveRequest::dtype, not on bytes
+};
+
+}  // namespace cortado::plan
