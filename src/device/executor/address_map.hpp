@@ -1,0 +1,40 @@
+// Where every buffer, signal and timestamp slot of a program lives. A real preparation fills it with the addresses that
+// the driver gave; encode_program() uses the fixed layout.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::device {
+
+/// TIMESTAMP slots stand so far apart; the runtimes of real GPUs insist on this alignment.
+inline constexpr std::uint64_t kSlotBytes = 32;
+/// Signals stand so far apart, so that no two of them share a cache line.
+inline constexpr std::uint64_t kSignalBytes = 64;
+
+struct AddressMap {
+  std::vector<std::uint64_t> buffers;  ///< by BufferId
+  std::vector<std::uint64_t> signals;  ///< by SignalId
+  /// By QueueId: the first of the queue's slots. Slot i of a queue holds the time at which its command i started, the
+  /// one after the last command the time at which the queue was done.
+  std::vector<std::uint64_t> slots;
+
+  std::uint64_t of(const Region& region) const { return buffers[region.buffer.value] + region.offset.value; }
+};
+
+/// Bytes of the slots of all queues for one iteration, and the offset of each queue's first slot.
+struct SlotLayout {
+  std::vector<std::uint64_t> offset;  ///< by QueueId
+  std::uint64_t bytes = 0;
+};
+SlotLayout slot_layout(const Program& program);
+
+/// Buffers of rank r from 0x1000'0000'0000 * (r + 1), one behind the other in the order of their ids, each aligned to
+/// the allocation alignment of the machine (at least 4096); signals from 0x0f00'0000'0000, 64 bytes apart; slots from
+/// 0x0e00'0000'0000, 32 bytes apart.
+AddressMap fixed_layout(const Program& program, const Machine& machine);
+
+}  // namespace cortado::device

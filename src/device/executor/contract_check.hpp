@@ -1,0 +1,58 @@
+// The callers' work on real bytes: writes inputs, poisons everything else, and compares every output byte with the
+// contract.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+
+#include "device/executor/pattern.hpp"
+
+namespace cortado::device {
+
+/// What the comparison found so far.
+struct CheckTotals {
+  std::uint64_t checked_bytes = 0;
+  std::uint64_t wrong_bytes = 0;
+  std::optional<Diagnostic> first_wrong;
+};
+
+class ContractCheck {
+ public:
+  /// `memory` by BufferId. The program outlives this.
+  static Result<ContractCheck> make(const Program& program, std::vector<std::byte*> memory);
+
+  /// Before a run: output bytes become the complement of what `iteration` should make of them, so that a byte nobody
+  /// writes is always found; other bytes of outputs and scratch become 0xee; inputs that the contract does not name get
+  /// a pattern.
+  void poison(std::uint64_t seed, std::uint64_t iteration) const;
+
+  /// The rank's caller writes its inputs: all of them, or only those that commands of the program overwrite.
+  void fill_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const;
+  void refill_overwritten_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const;
+
+  /// The rank's caller reads its outputs. `iteration` is the pattern's; `run_iteration` is named in the message.
+  void check_outputs(RankId rank, std::uint64_t seed, std::uint64_t iteration, std::uint64_t run_iteration,
+                     CheckTotals& totals) const;
+
+ private:
+  struct RankRegions {
+    std::vector<Region> inputs;
+    std::vector<Region> overwritten_inputs;
+    std::vector<std::uint32_t> clauses;  // whose output is the rank's
+  };
+
+  ContractCheck(const Program& program, std::vector<std::byte*> memory, std::vector<ElementFormat> formats);
+  void fill(const std::vector<Region>& regions, std::uint64_t seed, std::uint64_t iteration) const;
+
+  const Program* program_;
+  std::vector<std::byte*> memory_;
+  std::vector<ElementFormat> formats_;
+  std::vector<RankRegions> ranks_;
+};
+
+}  // namespace cortado::device

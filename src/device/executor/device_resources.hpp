@@ -1,0 +1,29 @@
+// What a prepared program holds of a driver: memory and queues, given back in the right order whatever happened.
+#pragma once
+
+#include <vector>
+
+#include "cortado/device/driver.hpp"
+
+namespace cortado::device {
+
+class DeviceResources {
+ public:
+  explicit DeviceResources(Driver& driver) : driver_(driver) {}
+  DeviceResources(const DeviceResources&) = delete;
+  DeviceResources& operator=(const DeviceResources&) = delete;
+  /// Queues first: an engine that is stuck must not see its memory go.
+  ~DeviceResources();
+
+  Result<Memory> allocate(const MemoryRequest& request);
+  Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request);
+  Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority);
+
+ private:
+  Driver& driver_;
+  std::vector<Memory> memories_;
+  std::vector<SdmaQueue*> sdma_queues_;
+  std::vector<ComputeQueue*> compute_queues_;
+};
+
+}  // namespace cortado::device

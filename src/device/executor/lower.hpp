@@ -1,0 +1,58 @@
+// From the commands of a dma queue to SDMA packets.
+//
+// One command is one packet, in the order of the queue and with nothing between:
+//   Copy of one row    COPY linear              Wait        POLL_REGMEM of the low 32 bits of the signal, for ever
+//   Copy of more rows  COPY sub-window          Signal add  ATOMIC add64
+//   Copy with add      private COPY add, one    Signal set  FENCE of the low 32 bits
+//                      a row                    Timestamp   TIMESTAMP get global into the command's slot
+//   Broadcast, Swap    COPY broadcast, swap
+// With tracing every command that is not a Timestamp has a TIMESTAMP before it and the queue ends with one, so that
+// slot i + 1 also tells when command i had finished.
+//
+// A packet's bytes are the same in every iteration but for the values that count iterations (polls and fences) and,
+// with tracing, the slots; these places are listed as patches. The counters stay below 2^31 (batch_iterations in
+// signal_range.hpp), so 32-bit compares are exact.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+
+#include "device/executor/address_map.hpp"
+
+namespace cortado::device {
+
+/// In iteration k the dword is value + k * advance.
+struct ValuePatch {
+  std::uint32_t dword = 0;
+  std::uint32_t value = 0;
+  std::uint32_t advance = 0;
+};
+
+/// The address in this dword and the next is `address` plus the offset of the iteration's slots.
+struct SlotPatch {
+  std::uint32_t dword = 0;
+  std::uint64_t address = 0;
+};
+
+/// The packets of one queue for iteration 0, and what changes from iteration to iteration.
+struct Frame {
+  std::vector<std::uint32_t> dwords;
+  std::vector<std::uint32_t> start;  ///< start[i] = first dword of command i; start.back() = dwords.size()
+  std::vector<ValuePatch> values;
+  std::vector<SlotPatch> slots;
+
+  std::uint64_t bytes() const { return dwords.size() * sizeof(std::uint32_t); }
+};
+
+struct LowerOptions {
+  bool trace = false;
+};
+
+/// `advances` = signal_advances(program). Fails (device.encode) for a command that has no packet.
+Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMap& addresses,
+                          const std::vector<std::uint64_t>& advances, const LowerOptions& options = {});
+
+}  // namespace cortado::device

@@ -1,0 +1,17 @@
+// What a command counts as moved.
+#pragma once
+
+#include "cortado/ir/program.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::device {
+
+/// Bytes that arrive at destinations: a Broadcast writes two of them, a Swap both of its regions.
+inline Bytes moved_bytes(const Command& command) {
+  return match(
+      command, [](const Copy& copy) { return copy.dst.bytes(); },
+      [](const Broadcast& broadcast) { return broadcast.src.bytes() * 2; },
+      [](const Swap& swap) { return swap.a.bytes() * 2; }, [](const auto&) { return Bytes{}; });
+}
+
+}  // namespace cortado::device

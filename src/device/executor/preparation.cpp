@@ -1,0 +1,212 @@
+#include "device/executor/preparation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/visit.hpp"
+
+#include "device/executor/moved_bytes.hpp"
+#include "device/executor/signal_range.hpp"
+
+namespace cortado::device {
+namespace {
+
+/// Tracing keeps at most so many iterations, and at most so many bytes of slots.
+constexpr std::uint64_t kTracedIterations = 16;
+constexpr std::uint64_t kTraceBytes = std::uint64_t{32} << 20;
+
+Diagnostic refusal(std::string code, const Queue& queue, std::string message, std::string hint) {
+  Diagnostic diagnostic{std::move(code), std::move(message), std::move(hint)};
+  diagnostic.place.rank = queue.rank;
+  diagnostic.place.queue = queue.name;
+  return diagnostic;
+}
+
+Status check_dma_queue(const Queue& queue, const Topology& topology) {
+  const std::vector<Engine>& engines = topology.gpus[queue.rank->value].engines;
+  const auto engine =
+      std::find_if(engines.begin(), engines.end(), [&](const Engine& e) { return e.id == queue.engine; });
+  if (engine == engines.end() || !engine->present) {
+    return fail(refusal("device.engine", queue,
+                        fmt::format("GPU {} of the {} has no DMA engine {}{}", queue.rank->value, topology.node,
+                                    queue.engine->value, engine == engines.end() ? "" : " in silicon"),
+                        "plan for the machine that this node is"));
+  }
+  for (std::size_t c = 0; c < queue.commands.size(); ++c) {
+    const auto* copy = std::get_if<Copy>(&queue.commands[c]);
+    if (copy == nullptr || copy->op != CopyOp::add || topology.near_memory_compute) continue;
+    Diagnostic diagnostic =
+        refusal("device.near_memory_compute", queue,
+                fmt::format("copy with add, but the memory of the {} does not reduce", topology.node),
+                "use a variant with reduction kernels");
+    diagnostic.place.command = static_cast<std::uint32_t>(c);
+    return fail(std::move(diagnostic));
+  }
+  return {};
+}
+
+/// Whether the node can run the program at all.
+Status check_node(const Program& program, const Topology& topology) {
+  if (program.ranks > topology.gpus.size()) {
+    return fail(
+        "device.ranks",
+        fmt::format("the program has {} ranks, the {} has {} GPUs", program.ranks, topology.node, topology.gpus.size()),
+        "open a larger node or plan for fewer ranks");
+  }
+  for (const Queue& queue : program.queues) {
+    if (queue.kind == QueueKind::dma) CORTADO_RETURN_IF_ERROR(check_dma_queue(queue, topology));
+    if (queue.kind == QueueKind::compute && !topology.compute) {
+      return fail(refusal("device.compute", queue, fmt::format("the {} runs no compute queues", topology.node),
+                          "use a variant of DMA copies only, or the embedded node"));
+    }
+  }
+  return {};
+}
+
+Bytes bytes_of_one_iteration(const Program& program) {
+  Bytes sum;
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) sum += moved_bytes(command);
+  }
+  return sum;
+}
+
+class Preparer {
+ public:
+  Preparer(const VerifiedProgram& verified, Driver& driver, const PrepareOptions& options)
+      : made_(std::make_unique<Preparation>(verified, driver, options.trace)), program_(verified.program()) {}
+
+  Result<std::unique_ptr<Preparation>> run() && {
+    CORTADO_RETURN_IF_ERROR(check_node(program_, made_->driver.topology()));
+    made_->advances = signal_advances(program_);
+    CORTADO_ASSIGN_OR_RETURN(made_->max_batch_iterations, batch_iterations(program_, made_->advances));
+    made_->bytes_per_iteration = bytes_of_one_iteration(program_);
+    CORTADO_RETURN_IF_ERROR(allocate_buffers());
+    CORTADO_RETURN_IF_ERROR(allocate_signals());
+    CORTADO_RETURN_IF_ERROR(allocate_slots());
+    CORTADO_RETURN_IF_ERROR(create_device_queues());
+    compile_hosts();
+    return std::move(made_);
+  }
+
+ private:
+  Status allocate_buffers() {
+    std::vector<std::byte*> memory;
+    for (const Buffer& buffer : program_.buffers) {
+      MemoryRequest request{buffer.rank, std::max(buffer.size, Bytes{1}), {}};
+      request.alignment = std::max(made_->verified.machine().allocation_alignment, Bytes{4096});
+      CORTADO_ASSIGN_OR_RETURN(const Memory allocated, made_->resources.allocate(request));
+      // Touched now, so that no run pays for page faults or reads a shared page of zeros.
+      std::memset(allocated.data, 0xee, buffer.size.value);
+      memory.push_back(allocated.data);
+      made_->addresses.buffers.push_back(allocated.address());
+    }
+    CORTADO_ASSIGN_OR_RETURN(ContractCheck check, ContractCheck::make(program_, std::move(memory)));
+    made_->check = std::make_unique<ContractCheck>(std::move(check));
+    return {};
+  }
+
+  /// One block of signals a home; the drain word stands behind the signals of the host.
+  Status allocate_signals() {
+    std::map<std::optional<RankId>, std::uint64_t> count{{std::nullopt, 1}};
+    for (const SignalInfo& signal : program_.signals) ++count[signal.home];
+    std::map<std::optional<RankId>, std::byte*> next;
+    for (const auto& [home, signals] : count) {
+      CORTADO_ASSIGN_OR_RETURN(const Memory block, made_->resources.allocate({home, Bytes{kSignalBytes * signals}}));
+      next[home] = block.data;
+      std::memset(block.data, 0, block.bytes.value);
+    }
+    const auto take = [&](std::optional<RankId> home) {
+      std::byte* word = next[home];
+      next[home] += kSignalBytes;
+      return reinterpret_cast<std::uint64_t*>(word);
+    };
+    for (const SignalInfo& signal : program_.signals) {
+      made_->words.push_back(take(signal.home));
+      made_->addresses.signals.push_back(reinterpret_cast<std::uint64_t>(made_->words.back()));
+    }
+    made_->drain_word = take(std::nullopt);
+    return {};
+  }
+
+  Status allocate_slots() {
+    made_->slot_layout = slot_layout(program_);
+    const std::uint64_t stride = std::max(made_->slot_layout.bytes, kSlotBytes);
+    const std::uint64_t depth =
+        made_->trace ? std::clamp(kTraceBytes / stride, std::uint64_t{1}, kTracedIterations) : 1;
+    CORTADO_ASSIGN_OR_RETURN(const Memory block, made_->resources.allocate({std::nullopt, Bytes{stride * depth}}));
+    std::memset(block.data, 0, block.bytes.value);
+    made_->slots = {block.data, stride, depth};
+    for (const std::uint64_t offset : made_->slot_layout.offset) {
+      made_->addresses.slots.push_back(block.address() + offset);
+    }
+    return {};
+  }
+
+  Status create_device_queues() {
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
+      if (program_.queues[q].kind == QueueKind::dma) CORTADO_RETURN_IF_ERROR(create_dma_queue(QueueId{q}));
+      if (program_.queues[q].kind == QueueKind::compute) CORTADO_RETURN_IF_ERROR(create_compute_queue(QueueId{q}));
+    }
+    return {};
+  }
+
+  Status create_dma_queue(QueueId id) {
+    const Queue& queue = program_.queue(id);
+    CORTADO_ASSIGN_OR_RETURN(Frame frame, lower_queue(program_, id, made_->addresses, made_->advances, {made_->trace}));
+    std::uint64_t ring_bytes = made_->verified.machine().dma.ring_bytes.value;
+    if (frame.bytes() >= ring_bytes) {
+      // Only tracing makes a frame of a verified program that long: then a longer ring is asked for.
+      if (!made_->trace) {
+        return fail(
+            refusal("device.ring", queue,
+                    fmt::format("{} bytes of packets do not fit the ring of {} bytes", frame.bytes(), ring_bytes),
+                    "use more queues, or a machine with a larger ring"));
+      }
+      ring_bytes = std::bit_ceil(frame.bytes() + 1);
+    }
+    CORTADO_ASSIGN_OR_RETURN(SdmaQueue* const ring,
+                             made_->resources.create_sdma_queue({*queue.rank, *queue.engine, Bytes{ring_bytes}}));
+    made_->dma.emplace_back(made_->driver, *ring, id, std::move(frame));
+    return {};
+  }
+
+  Status create_compute_queue(QueueId id) {
+    const Queue& queue = program_.queue(id);
+    ComputeStream stream(program_, id, made_->addresses, made_->advances, made_->trace);
+    CORTADO_ASSIGN_OR_RETURN(ComputeQueue* const created,
+                             made_->resources.create_compute_queue(*queue.rank, queue.priority));
+    stream.bind(made_->driver, *created);
+    made_->compute.push_back(std::move(stream));
+    return {};
+  }
+
+  void compile_hosts() {
+    HostTargets targets;
+    targets.words = made_->words;
+    targets.position.resize(program_.queues.size());
+    for (std::uint32_t i = 0; i < made_->dma.size(); ++i) targets.position[made_->dma[i].id().value] = i;
+    for (std::uint32_t i = 0; i < made_->compute.size(); ++i) targets.position[made_->compute[i].id().value] = i;
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
+      if (program_.queues[q].kind != QueueKind::host) continue;
+      made_->hosts.push_back(compile_host(program_, QueueId{q}, targets, made_->advances));
+    }
+  }
+
+  std::unique_ptr<Preparation> made_;
+  const Program& program_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Preparation>> make_preparation(const VerifiedProgram& verified, Driver& driver,
+                                                      const PrepareOptions& options) {
+  return Preparer(verified, driver, options).run();
+}
+
+}  // namespace cortado::device

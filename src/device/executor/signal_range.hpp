@@ -1,0 +1,23 @@
+// How long a program may run before a counter leaves the range that 32-bit polls compare exactly.
+//
+// DMA engines compare the low 32 bits of a counter. A run is cut into batches: between two of them the device is
+// drained and all counters are set back to zero, which a program cannot notice, because its values are relative to the
+// iteration.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+
+namespace cortado::device {
+
+inline constexpr std::uint64_t kMaxCounter = (std::uint64_t{1} << 31) - 1;
+
+/// The most iterations after which every counter and every awaited value is at most kMaxCounter: with D = advance and
+/// V = the largest value that one iteration adds up to, sets or waits for, (n - 1) * D + V <= kMaxCounter. Fails
+/// (device.counter) if not even one iteration fits.
+Result<std::uint64_t> batch_iterations(const Program& program, const std::vector<std::uint64_t>& advances);
+
+}  // namespace cortado::device

@@ -1,0 +1,28 @@
+// Why a run cannot go on: a fault of an engine, or queues that wait for something that does not come.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "cortado/base/result.hpp"
+
+#include "device/executor/host_state.hpp"
+#include "device/executor/preparation.hpp"
+
+namespace cortado::device {
+
+/// The first fault of a queue of this preparation, with its place in the program (device.fault), or none.
+std::optional<Diagnostic> fault_report(const Preparation& preparation);
+
+/// One line (device.timeout) that names the stuck queues (at most eight, and how many more): first those that hold up
+/// others, then those that wait; with rank, command, what is waited for, its value, and who should raise it.
+/// `batch_iterations` = iterations of the running batch; host queues that have done them all are not stuck.
+Diagnostic stall_report(const Preparation& preparation, std::span<const HostState> hosts,
+                        std::uint64_t batch_iterations, std::chrono::milliseconds timeout);
+
+/// A number that changes when anything on the device moves: read pointers, signals, states of compute queues.
+std::uint64_t progress_fingerprint(const Preparation& preparation);
+
+}  // namespace cortado::device

@@ -1,0 +1,179 @@
+#include "device/executor/trace_collector.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "device/executor/moved_bytes.hpp"
+
+namespace cortado::device {
+namespace {
+
+SpanKind kind_of(const Command& command) {
+  return match(
+      command, [](const Wait&) { return SpanKind::wait; }, [](const Signal&) { return SpanKind::signal; },
+      [](const Trigger&) { return SpanKind::signal; }, [](const Gemm&) { return SpanKind::kernel; },
+      [](const Kernel&) { return SpanKind::kernel; }, [](const Submit&) { return SpanKind::host; },
+      [](const Timestamp&) { return SpanKind::mark; }, [](const auto&) { return SpanKind::copy; });
+}
+
+/// Something that raises or awaits a signal, at the end of a span.
+struct Raise {
+  std::int64_t time = 0;
+  std::uint32_t span = 0;
+  std::uint64_t value = 0;
+  bool set = false;
+};
+struct Await {
+  std::uint32_t span = 0;
+  std::uint64_t value = 0;
+};
+
+class Collector {
+ public:
+  Collector(const Preparation& preparation, const HostTrace& hosts, const TraceRange& range, Timeline& timeline)
+      : preparation_(preparation),
+        program_(preparation.program()),
+        hosts_(hosts),
+        range_(range),
+        timeline_(timeline),
+        raises_(program_.signals.size()),
+        awaits_(program_.signals.size()) {}
+
+  void run() {
+    std::size_t host = 0;
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
+      first_span_.push_back(static_cast<std::uint32_t>(timeline_.spans.size()));
+      if (program_.queues[q].kind == QueueKind::host) {
+        add_queue(QueueId{q}, [&, host](std::uint64_t iteration, std::uint32_t command) {
+          return hosts_.at(iteration, host, command);
+        });
+        ++host;
+      } else {
+        add_queue(QueueId{q}, [&](std::uint64_t iteration, std::uint32_t command) {
+          return HostTimes{device_time(QueueId{q}, iteration, command),
+                           device_time(QueueId{q}, iteration, command + 1)};
+        });
+      }
+    }
+    connect_submits();
+    connect_signals();
+  }
+
+ private:
+  std::uint64_t first_iteration() const { return range_.end_iteration - range_.iterations; }
+
+  std::int64_t device_time(QueueId queue, std::uint64_t iteration, std::uint32_t slot) const {
+    std::uint64_t ticks = 0;
+    const std::uint64_t offset = preparation_.slots.offset(iteration) + preparation_.slot_layout.offset[queue.value];
+    std::memcpy(&ticks, preparation_.slots.data + offset + slot * kSlotBytes, sizeof ticks);
+    const auto ago = static_cast<double>(static_cast<std::int64_t>(range_.device_now.now - ticks));
+    return range_.host_now -
+           static_cast<std::int64_t>(ago * 1e9 / static_cast<double>(range_.device_now.ticks_per_second));
+  }
+
+  template <class Times>
+  void add_queue(QueueId id, const Times& times) {
+    const Queue& queue = program_.queue(id);
+    std::vector<std::string> names;
+    for (const Command& command : queue.commands) names.push_back(to_string(program_, command));
+    for (std::uint64_t iteration = first_iteration(); iteration < range_.end_iteration; ++iteration) {
+      for (std::uint32_t c = 0; c < queue.commands.size(); ++c) {
+        const Command& command = queue.commands[c];
+        const HostTimes time = times(iteration, c);
+        Span span;
+        span.track = id.value;
+        span.name = names[c];
+        span.kind = kind_of(command);
+        span.start = {time.start};
+        span.end = {span.kind == SpanKind::mark ? time.start : std::max(time.end, time.start)};
+        span.bytes = moved_bytes(command);
+        span.iteration = static_cast<std::uint32_t>(iteration);
+        span.command = c;
+        note_signals(command, iteration - first_iteration(), span.end.value);
+        timeline_.spans.push_back(std::move(span));
+      }
+    }
+  }
+
+  /// Remembers what the span about to be added raises or awaits. Values are counted from the first kept iteration on.
+  void note_signals(const Command& command, std::uint64_t kept_iteration, std::int64_t end) {
+    const auto span = static_cast<std::uint32_t>(timeline_.spans.size());
+    const auto base = [&](SignalId signal) { return kept_iteration * preparation_.advances[signal.value]; };
+    match(
+        command,
+        [&](const Signal& s) {
+          const bool set = s.op == SignalOp::set;
+          raises_[s.signal.value].push_back({end, span, set ? base(s.signal) + s.value : s.value, set});
+        },
+        [&](const Trigger& t) {
+          raises_[t.signal.value].push_back({end, span, t.value, false});
+        },
+        [&](const Gemm& g) {
+          for (const TileSignal& tile : g.raises) raises_[tile.signal.value].push_back({end, span, tile.value, false});
+        },
+        [&](const Wait& w) {
+          awaits_[w.signal.value].push_back({span, base(w.signal) + w.value});
+        },
+        [](const auto&) {});
+  }
+
+  std::uint32_t span_of(QueueId queue, std::uint64_t kept_iteration, std::uint32_t command) const {
+    const std::uint64_t commands = program_.queue(queue).commands.size();
+    return first_span_[queue.value] + static_cast<std::uint32_t>(kept_iteration * commands) + command;
+  }
+
+  void connect_submits() {
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
+      const std::vector<Command>& commands = program_.queues[q].commands;
+      for (std::uint32_t c = 0; c < commands.size(); ++c) {
+        const auto* submit = std::get_if<Submit>(&commands[c]);
+        if (submit == nullptr || program_.queue(submit->queue).commands.empty()) continue;
+        for (std::uint64_t kept = 0; kept < range_.iterations; ++kept) {
+          timeline_.flows.push_back({span_of(QueueId{q}, kept, c), span_of(submit->queue, kept, 0)});
+        }
+      }
+    }
+  }
+
+  void connect_signals() {
+    for (std::size_t s = 0; s < raises_.size(); ++s) {
+      std::vector<Raise>& raises = raises_[s];
+      std::vector<Await>& awaits = awaits_[s];
+      std::stable_sort(raises.begin(), raises.end(), [](const Raise& a, const Raise& b) { return a.time < b.time; });
+      std::stable_sort(awaits.begin(), awaits.end(), [](const Await& a, const Await& b) { return a.value < b.value; });
+      std::uint64_t counter = 0;
+      std::size_t next = 0;
+      while (next < awaits.size() && awaits[next].value == 0) ++next;  // true before anyone raised
+      for (const Raise& raise : raises) {
+        counter = raise.set ? std::max(counter, raise.value) : counter + raise.value;
+        for (; next < awaits.size() && awaits[next].value <= counter; ++next) {
+          timeline_.flows.push_back({raise.span, awaits[next].span});
+        }
+      }
+    }
+  }
+
+  const Preparation& preparation_;
+  const Program& program_;
+  const HostTrace& hosts_;
+  const TraceRange& range_;
+  Timeline& timeline_;
+  std::vector<std::uint32_t> first_span_;   // by QueueId
+  std::vector<std::vector<Raise>> raises_;  // by SignalId
+  std::vector<std::vector<Await>> awaits_;  // by SignalId
+};
+
+}  // namespace
+
+void collect_trace(const Preparation& preparation, const HostTrace& hosts, const TraceRange& range,
+                   Timeline& timeline) {
+  Collector(preparation, hosts, range, timeline).run();
+}
+
+}  // namespace cortado::device

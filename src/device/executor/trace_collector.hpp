@@ -1,0 +1,34 @@
+// Makes spans and flows of the timestamps that a traced run left behind.
+//
+// Spans. The slots of a device queue hold the start of each command and the end of the last one, so command i spans
+// from slot i to slot i + 1. Only the last iterations are kept (SlotRing::depth of them).
+//
+// Flows. A Wait is released by the Signal that made its condition true: the raises of its signal are put in the order
+// of their end times and summed up, starting with what all earlier iterations added; the first that reaches the awaited
+// value is the one. (A Gemm raises its tile signals inside its span; it counts as raising them at its end.) A Submit
+// flows to the first command of its queue in that iteration.
+//
+// Clocks. Device times are counted back from one pair of readings of both clocks taken after the run.
+#pragma once
+
+#include <cstdint>
+
+#include "cortado/device/driver.hpp"
+#include "cortado/timeline/timeline.hpp"
+
+#include "device/executor/host_trace.hpp"
+#include "device/executor/preparation.hpp"
+
+namespace cortado::device {
+
+struct TraceRange {
+  std::uint64_t end_iteration = 0;  ///< one behind the last iteration
+  std::uint64_t iterations = 0;     ///< so many before it were kept
+  std::int64_t host_now = 0;        ///< ns since the run began, read together with ...
+  DeviceClock device_now;           ///< ... the device's clock
+};
+
+/// Adds spans and flows to a timeline whose tracks are the queues of the program.
+void collect_trace(const Preparation& preparation, const HostTrace& hosts, const TraceRange& range, Timeline& timeline);
+
+}  // namespace cortado::device
