@@ -9,8 +9,8 @@ target_link_libraries(cortado_all INTERFACE ${modules})
 
 install(TARGETS ${modules} cortado_all EXPORT cortado-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cortado DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TARGET cortado_cli)
-  install(TARGETS cortado_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET cortado)
+  install(TARGETS cortado RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cortado)

@@ -1,0 +1,144 @@
+// cortado bench: a sweep in the look of nccl-tests.
+#include <fmt/format.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/bench.hpp"
+
+#include "device_options.hpp"
+#include "interrupt.hpp"
+#include "output_file.hpp"
+#include "plan_options.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+class Bench : public Subcommand {
+ public:
+  std::string_view name() const override { return "bench"; }
+  std::string_view description() const override { return "Measure variants and sizes of a collective"; }
+  std::vector<Example> examples() const override {
+    return {
+        {"cortado bench all-gather --on soft --variant all --sizes 1KiB:64KiB", "all variants, sizes doubling"},
+        {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,1MiB --prelaunch on --json", "rows for a script"},
+        {"cortado bench all-gather --sizes 1KiB:16KiB --iters 100 --csv ag.csv", "rows for a spreadsheet as well"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("collective", collective_, "Which one (cortado list collectives)")->required()->type_name("");
+    app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
+    app.add_option("--variant", variants_, "Names separated by commas, or all")
+        ->type_name("NAMES")
+        ->capture_default_str();
+    app.add_option("--sizes", sizes_, "Whole buffer: FIRST:LAST (doubling), or sizes separated by commas")
+        ->type_name("SIZES")
+        ->capture_default_str();
+    app.add_option("--prelaunch", prelaunch_, "both, on or off")->type_name("WHICH")->capture_default_str();
+    collective_options_.add_to(app);
+    device_.add_to(app);
+    app.add_option("--iters", request_.iterations, "Measured iterations")->type_name("N")->capture_default_str();
+    app.add_option("--warmup", request_.warmup, "Iterations before")->type_name("N")->capture_default_str();
+    app.add_option("--csv", csv_, "Write the rows as CSV, too")->type_name("FILE");
+    app.add_flag("--json", json_, "JSON instead of the table");
+  }
+
+  Result<Exit> run(Console& console) override {
+    CORTADO_RETURN_IF_ERROR(fill_request());
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
+    if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
+    const auto plan = pipeline::plan_bench(request_, machine);
+    if (!plan) return console.failure(plan.error());
+    const std::uint32_t ranks = plan->points.front().program.program().ranks;
+    CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(ranks, machine));
+    CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
+
+    report_.header = {collective_,     machine.name,       ranks, driver->topology().node, false,
+                      request_.warmup, request_.iterations};
+    report_.skipped = plan->skipped;
+    watch_for_interrupt();
+    const Exit measured = measure(console, *plan, *driver);
+    if (json_) console.out(report::bench_json(report_));
+    if (csv_) CORTADO_RETURN_IF_ERROR(write_file(*csv_, report::bench_csv(report_)));
+    return measured;
+  }
+
+ private:
+  Status fill_request() {
+    CORTADO_ASSIGN_OR_RETURN(request_.base, collective_options_.request(collective_));
+    request_.in_place = collective_options_.in_place();
+    CORTADO_ASSIGN_OR_RETURN(request_.sizes, parse_sizes(sizes_));
+    if (request_.iterations == 0) return fail("usage.iters", "--iters 0 measures nothing", "give 1 or more");
+    if (prelaunch_ == "both") {
+      request_.prelaunch = {false, true};
+    } else if (prelaunch_ == "on" || prelaunch_ == "off") {
+      request_.prelaunch = {prelaunch_ == "on"};
+    } else {
+      return fail("usage.prelaunch", fmt::format("--prelaunch {} is not known", prelaunch_), "give both, on or off");
+    }
+    return fill_variants();
+  }
+
+  Status fill_variants() {
+    if (variants_ == "all") return {};
+    std::vector<std::string> known;
+    for (const VariantInfo& info : list_variants(collective_)) known.push_back(info.variant);
+    for (std::size_t start = 0; start <= variants_.size();) {
+      const std::size_t end = std::min(variants_.find(',', start), variants_.size());
+      const std::string variant = variants_.substr(start, end - start);
+      // Of an unknown collective nothing is known; the planner names the nearest one.
+      if (!known.empty() && std::find(known.begin(), known.end(), variant) == known.end()) {
+        return fail("usage.variant", fmt::format("{} has no variant '{}'", collective_, variant),
+                    "variants are all, " + join(known));
+      }
+      request_.variants.push_back(variant);
+      start = end + 1;
+    }
+    return {};
+  }
+
+  /// Shows rows as they are measured and keeps them in report_.
+  Exit measure(Console& console, const pipeline::BenchPlan& plan, device::Driver& driver) {
+    if (!json_) {
+      console.out(report::bench_heading(report_.header));
+      for (const report::SkippedRow& row : plan.skipped) console.out(report::bench_line(row));
+    }
+    Exit exit = Exit::ok;
+    for (std::size_t i = 0; i < plan.points.size() && !console.reader_gone(); ++i) {
+      if (interrupted()) break;
+      const CollectiveRequest& point = plan.points[i].request;
+      console.progress(fmt::format("{} of {}: {} {}{}", i + 1, plan.points.size(), format_bytes(point.bytes),
+                                   point.variant, point.prelaunch ? " prelaunch" : ""));
+      const auto row = pipeline::run_point(plan.points[i], driver, request_, device_.run_options());
+      console.clear_progress();
+      if (!row) return console.failure(row.error());
+      if (!json_) console.out(report::bench_line(report_.header, *row));
+      if (row->wrong > 0) exit = Exit::failed;
+      report_.rows.push_back(*row);
+    }
+    if (!interrupted()) return exit;
+    report_.interrupted = true;
+    console.talk(fmt::format("interrupted: {} of {} rows are done", report_.rows.size(), plan.points.size()));
+    return Exit::interrupted;
+  }
+
+  std::string collective_;
+  std::string machine_ = kDefaultMachine;
+  std::string variants_ = "all";
+  std::string sizes_ = "1KiB:1MiB";
+  std::string prelaunch_ = "both";
+  CollectiveOptions collective_options_;
+  DeviceOptions device_;
+  std::optional<std::string> csv_;
+  bool json_ = false;
+  pipeline::BenchRequest request_;
+  report::BenchReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_bench() {
+  return std::make_unique<Bench>();
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,48 @@
+// Where the program speaks: results on standard output, everything else on standard error.
+#pragma once
+
+#include <string_view>
+
+#include "cortado/base/result.hpp"
+#include "cortado/pipeline/failure.hpp"
+
+namespace cortado::cli {
+
+/// Exit codes of every subcommand.
+enum class Exit {
+  ok = 0,
+  failed = 1,         ///< the checked thing failed: verification refused, wrong bytes, a fault, a time-out
+  usage = 2,          ///< bad arguments, bad input files, or an environment that cannot do it
+  interrupted = 130,  ///< stopped by an interrupt, after showing what was finished
+};
+
+class Console {
+ public:
+  /// A result. When the reader of the pipe has gone away the text is dropped: that is not an error.
+  void out(std::string_view text);
+
+  /// "cortado: <line>" on standard error.
+  void talk(std::string_view line);
+
+  /// "cortado: error: <code>: <place>: <message> (hint: ...)", one line.
+  void error(const Diagnostic& diagnostic);
+
+  /// All errors, and the exit code they mean.
+  Exit failure(const pipeline::Failure& failure);
+
+  /// A line on standard error that the next one overwrites; nothing if that is no terminal.
+  void progress(std::string_view line);
+  void clear_progress() { progress({}); }
+
+  /// Nobody reads the results any more.
+  bool reader_gone() const { return reader_gone_; }
+
+  /// Error of writing the results, other than a reader that went away.
+  Status status() const { return status_; }
+
+ private:
+  bool reader_gone_ = false;
+  Status status_{};
+};
+
+}  // namespace cortado::cli

@@ -1,0 +1,22 @@
+// JSON values of the command line's answers.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// Pretty text with a newline at the end.
+std::string to_text(const Json& json);
+
+Json to_json_value(const Diagnostic& diagnostic);
+Json to_json_value(const std::vector<Diagnostic>& diagnostics);
+Json to_json_value(const ProgramCounts& counts);
+
+}  // namespace cortado::cli

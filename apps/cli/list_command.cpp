@@ -1,0 +1,134 @@
+// cortado list: what there is.
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/devices.hpp"
+#include "cortado/plan/collective.hpp"
+#include "cortado/verify/verify.hpp"
+
+#include "json.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+/// A list as rows of named cells: one table and one JSON array from the same data.
+struct Listing {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Json>> rows;
+};
+
+std::string cell_text(const Json& cell) {
+  if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
+  if (!cell.is_array()) return cell.is_string() ? cell.get<std::string>() : cell.dump();
+  return join(cell.get<std::vector<std::string>>());
+}
+
+Result<Listing> list_machines() {
+  Listing listing{{"name", "gpus", "gpu", "title"}, {}};
+  for (const std::string& name : machine_names()) {
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
+    listing.rows.push_back({machine.name, machine.gpus, machine.gpu, machine.title});
+  }
+  return listing;
+}
+
+Result<Listing> collectives() {
+  Listing listing{{"name", "variants"}, {}};
+  for (const std::string& name : list_collectives()) {
+    std::vector<std::string> variants;
+    for (const VariantInfo& info : list_variants(name)) variants.push_back(info.variant);
+    listing.rows.push_back({name, variants});
+  }
+  return listing;
+}
+
+Result<Listing> variants() {
+  Listing listing{{"collective", "variant", "in_place", "out_of_place", "summary"}, {}};
+  for (const VariantInfo& info : list_variants()) {
+    listing.rows.push_back({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
+  }
+  return listing;
+}
+
+Result<Listing> devices() {
+  Listing listing{{"name", "summary"}, {}};
+  for (const pipeline::DeviceInfo& info : pipeline::list_devices()) listing.rows.push_back({info.name, info.summary});
+  return listing;
+}
+
+Result<Listing> rules() {
+  Listing listing{{"code", "summary"}, {}};
+  for (const RuleInfo& info : verify_rules()) listing.rows.push_back({info.code, info.summary});
+  return listing;
+}
+
+struct Topic {
+  std::string_view name;
+  Result<Listing> (*make)();
+};
+
+constexpr std::array kTopics{Topic{"machines", list_machines}, Topic{"collectives", collectives},
+                             Topic{"variants", variants}, Topic{"devices", devices}, Topic{"rules", rules}};
+
+class List : public Subcommand {
+ public:
+  std::string_view name() const override { return "list"; }
+  std::string_view description() const override { return "List machines, collectives, variants, devices or rules"; }
+  std::vector<Example> examples() const override {
+    return {{"cortado list variants", "what --variant may be for each collective"},
+            {"cortado list machines --json", "the machines, for a script"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("what", topic_, "machines, collectives, variants, devices or rules")->required()->type_name("");
+    app.add_flag("--json", json_, "JSON instead of a table");
+  }
+
+  Result<Exit> run(Console& console) override {
+    std::vector<std::string> names;
+    for (const Topic& topic : kTopics) {
+      names.emplace_back(topic.name);
+      if (topic.name != topic_) continue;
+      CORTADO_ASSIGN_OR_RETURN(const Listing listing, topic.make());
+      console.out(json_ ? json_text(listing) : table_text(listing));
+      return Exit::ok;
+    }
+    const std::string nearest = nearest_name(topic_, names);
+    return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", topic_),
+                (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "lists are " + join(names));
+  }
+
+ private:
+  std::string json_text(const Listing& listing) const {
+    Json array = Json::array();
+    for (const auto& row : listing.rows) {
+      Json object;
+      for (std::size_t i = 0; i < row.size(); ++i) object[listing.columns[i]] = row[i];
+      array.push_back(std::move(object));
+    }
+    return to_text({{topic_, std::move(array)}});
+  }
+
+  static std::string table_text(const Listing& listing) {
+    TextTable table(listing.columns);
+    for (const auto& row : listing.rows) {
+      std::vector<std::string> cells;
+      for (const Json& cell : row) cells.push_back(cell_text(cell));
+      table.add_row(std::move(cells));
+    }
+    return table.to_string();
+  }
+
+  std::string topic_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_list() {
+  return std::make_unique<List>();
+}
+
+}  // namespace cortado::cli

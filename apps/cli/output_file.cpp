@@ -1,0 +1,37 @@
+#include "output_file.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace cortado::cli {
+
+Status check_output_path(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  Diagnostic error{"usage.output", {}, "give the path of a file in a folder that exists", {}, ErrorKind::user};
+  error.place.file = path;
+  if (path.empty()) {
+    error.message = "the output path is empty";
+    return fail(error);
+  }
+  if (fs::is_directory(path, ignored)) {
+    error.message = "is a folder, not a file";
+    return fail(error);
+  }
+  const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  if (!fs::is_directory(parent, ignored)) {
+    error.message = fmt::format("there is no folder '{}'", parent.string());
+    return fail(error);
+  }
+  if (::access(fs::exists(path, ignored) ? path.c_str() : parent.c_str(), W_OK) != 0) {
+    Diagnostic denied = system_error("usage.output", "access", errno, "choose a place that may be written to");
+    denied.place.file = path;
+    return fail(denied);
+  }
+  return {};
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,101 @@
+#include "plan_options.hpp"
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+#include "cortado/pipeline/run.hpp"
+
+namespace cortado::cli {
+
+void CollectiveOptions::add_to(CLI::App& app) {
+  CLI::Option* in_place =
+      app.add_flag("--in-place", in_place_, "Output replaces the input (default: what suits the variant)");
+  CLI::Option* out_of_place = app.add_flag("--out-of-place", out_of_place_, "Output in buffers of its own");
+  in_place->excludes(out_of_place);
+  options_ = {
+      app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N"),
+      in_place,
+      out_of_place,
+      app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32")
+          ->type_name("TYPE")
+          ->capture_default_str(),
+      app.add_option("--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")
+          ->type_name("RANK")
+          ->capture_default_str(),
+      app.add_option("--peer", peer_, "Destination of point-to-point")->type_name("RANK")->capture_default_str(),
+      app.add_option("--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
+          ->type_name("N")
+          ->capture_default_str(),
+      app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
+          ->type_name("HOSTS")
+          ->capture_default_str()};
+}
+
+std::optional<bool> CollectiveOptions::in_place() const {
+  if (in_place_) return true;
+  if (out_of_place_) return false;
+  return {};
+}
+
+std::string CollectiveOptions::first_given() const {
+  for (const CLI::Option* option : options_) {
+    if (option->count() > 0) return option->get_name();
+  }
+  return {};
+}
+
+Result<CollectiveRequest> CollectiveOptions::request(const std::string& collective) const {
+  CollectiveRequest request;
+  request.collective = collective;
+  if (ranks_ && *ranks_ == 0)
+    return fail("usage.ranks", "0 ranks asked for", "give --ranks 2 or more, or leave it out");
+  request.ranks = ranks_.value_or(0);
+  CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(dtype_));
+  request.root = RankId{root_};
+  request.peer = RankId{peer_};
+  request.ways = ways_;
+  if (hosts_ != "single" && hosts_ != "per-rank") {
+    return fail("usage.hosts", fmt::format("--hosts {} is not known", hosts_), "give single or per-rank");
+  }
+  request.host = hosts_ == "single" ? HostThreads::single : HostThreads::per_rank;
+  return request;
+}
+
+void PlanOptions::add_to(CLI::App& app) {
+  CLI::Option* variant =
+      app.add_option("--variant", variant_, "How: pcpy, bcst, b2b, swap, ... (cortado list variants)")
+          ->type_name("NAME")
+          ->capture_default_str();
+  CLI::Option* bytes =
+      app.add_option("--bytes", bytes_, "Size of the whole buffer, as nccl-tests count it: 4096, 64KiB, 1MiB")
+          ->type_name("SIZE");
+  CLI::Option* prelaunch = app.add_flag("--prelaunch", prelaunch_, "Queues are submitted first and start on a trigger");
+  CollectiveOptions::add_to(app);
+  options_.insert(options_.begin(), {variant, bytes, prelaunch});
+}
+
+Result<CollectiveRequest> PlanOptions::request(const std::string& collective) const {
+  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, CollectiveOptions::request(collective));
+  if (!bytes_) return fail("usage.bytes", "no size given", "give --bytes, e.g. --bytes 1MiB");
+  CORTADO_ASSIGN_OR_RETURN(request.bytes, parse_bytes(*bytes_));
+  request.variant = variant_;
+  request.prelaunch = prelaunch_;
+  request.in_place = in_place().value_or(pipeline::default_in_place(collective, variant_));
+  return request;
+}
+
+std::string describe(const CollectiveRequest& request, const Program& program) {
+  return fmt::format("{} {}{} of {} on {} ranks of {}, {}", request.collective, request.variant,
+                     request.prelaunch ? " prelaunch" : "", format_bytes(request.bytes), program.ranks, program.machine,
+                     request.in_place ? "in place" : "out of place");
+}
+
+std::string describe_counts(const Program& program) {
+  const ProgramCounts counts = count(program);
+  return fmt::format("{} commands, {} signals, {} doorbells, {} triggers", counts.commands, counts.signals,
+                     counts.doorbells, counts.triggers);
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,64 @@
+// Flags that describe a collective, shared by plan, run and bench.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cortado/base/result.hpp"
+#include "cortado/plan/collective.hpp"
+
+namespace cortado::cli {
+
+inline constexpr const char* kDefaultMachine = "mi300x-8";
+
+/// What a sweep and a single plan have in common.
+class CollectiveOptions {
+ public:
+  void add_to(CLI::App& app);
+
+  /// The request without variant, bytes and prelaunch.
+  Result<CollectiveRequest> request(const std::string& collective) const;
+  std::optional<bool> in_place() const;  ///< none = nobody said
+
+  /// The first of these flags on the command line, or empty.
+  std::string first_given() const;
+
+ protected:
+  std::vector<const CLI::Option*> options_;
+
+ private:
+  std::optional<std::uint32_t> ranks_;
+  bool in_place_ = false;
+  bool out_of_place_ = false;
+  std::string dtype_ = "f32";
+  std::uint32_t root_ = 0;
+  std::uint32_t peer_ = 1;
+  std::uint32_t ways_ = 0;
+  std::string hosts_ = "single";
+};
+
+/// Everything of one plan.
+class PlanOptions : public CollectiveOptions {
+ public:
+  void add_to(CLI::App& app);
+
+  /// The whole request; in_place is chosen where nobody said.
+  Result<CollectiveRequest> request(const std::string& collective) const;
+
+ private:
+  std::string variant_ = "pcpy";
+  std::optional<std::string> bytes_;
+  bool prelaunch_ = false;
+};
+
+/// "all-gather bcst prelaunch of 1MiB on 8 ranks of mi300x-8, in place"
+std::string describe(const CollectiveRequest& request, const Program& program);
+
+/// "32 commands, 32 signals, 32 doorbells, 1 trigger"
+std::string describe_counts(const Program& program);
+
+}  // namespace cortado::cli

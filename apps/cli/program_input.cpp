@@ -1,0 +1,31 @@
+#include "program_input.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/run.hpp"
+#include "cortado/verify/verify.hpp"
+
+namespace cortado::cli {
+
+Result<ProgramInput> read_program(const std::string& path, const std::optional<std::string>& machine) {
+  CORTADO_ASSIGN_OR_RETURN(Program program, pipeline::load_program(path));
+  CORTADO_ASSIGN_OR_RETURN(Machine loaded, pipeline::machine_for(program, machine));
+  return ProgramInput{std::move(program), std::move(loaded)};
+}
+
+Status check_rule_codes(const std::vector<std::string>& codes) {
+  std::vector<std::string> known;
+  for (const RuleInfo& info : verify_rules()) known.emplace_back(info.code);
+  for (const std::string& code : codes) {
+    if (std::find(known.begin(), known.end(), code) != known.end()) continue;
+    const std::string nearest = nearest_name(code, known);
+    return fail("usage.rule", fmt::format("'{}' is no rule of the verifier", code),
+                (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "cortado list rules");
+  }
+  return {};
+}
+
+}  // namespace cortado::cli

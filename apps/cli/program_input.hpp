@@ -1,0 +1,25 @@
+// A program file with the machine it is for, as verify, run and encode take it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::cli {
+
+struct ProgramInput {
+  Program program;
+  Machine machine;
+};
+
+/// Reads the file ("-" = standard input) and the machine named by the user or by the program.
+Result<ProgramInput> read_program(const std::string& path, const std::optional<std::string>& machine);
+
+/// Refuses codes that are no rules of the verifier.
+Status check_rule_codes(const std::vector<std::string>& codes);
+
+}  // namespace cortado::cli

@@ -1,0 +1,179 @@
+// cortado run: a program file or a collective, on a device, with every output byte checked.
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/run.hpp"
+#include "cortado/report/trace.hpp"
+
+#include "device_options.hpp"
+#include "json.hpp"
+#include "output_file.hpp"
+#include "plan_options.hpp"
+#include "program_input.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+/// What is to be run.
+struct Task {
+  ProgramInput input;
+  std::optional<CollectiveRequest> request;  ///< none: from a file
+};
+
+class Run : public Subcommand {
+ public:
+  std::string_view name() const override { return "run"; }
+  std::string_view description() const override { return "Run a program file or a collective and check its bytes"; }
+  std::vector<Example> examples() const override {
+    return {
+        {"cortado run all-gather --variant b2b --bytes 1MiB --on soft --iters 100", "plan, prove, run and check"},
+        {"cortado run ag.json --on soft --seed 7 --adversarial", "a program file, in the worst order that is allowed"},
+        {"cortado run ag.json --trace t.json", "a trace for https://ui.perfetto.dev"},
+        {"cortado run ag.json --inject delay-signal:0.14:0:50000",
+         "engine 14 of GPU 0 raises its first signal 50 us late"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("what", what_, "Program file (- for standard input) or a collective")->required()->type_name("");
+    app.add_option("--machine", machine_, fmt::format("Machine (default: the file's own, or {})", kDefaultMachine))
+        ->type_name("NAME");
+    plan_.add_to(app);
+    device_.add_to(app);
+    app.add_option("--iters", iterations_, "Iterations in a row, with no barrier between")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_option("--check", check_, "Check outputs of every iteration, of the last, or of none")
+        ->type_name("WHEN")
+        ->capture_default_str();
+    app.add_option("--trace", trace_, "Write a Perfetto trace; timestamps around each command slow it down")
+        ->type_name("FILE");
+    app.add_flag("--json", json_, "JSON");
+  }
+
+  Result<Exit> run(Console& console) override {
+    pipeline::RunSettings settings;
+    settings.run = device_.run_options();
+    settings.prepare.trace = trace_.has_value();
+    CORTADO_ASSIGN_OR_RETURN(settings.run.check, check());
+    if (iterations_ == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
+    settings.run.iterations = iterations_;
+    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
+    CORTADO_ASSIGN_OR_RETURN(Task task, this->task());
+    const Machine& machine = task.input.machine;
+    CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(task.input.program.ranks, machine));
+    CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
+
+    const auto report = pipeline::run_program(std::move(task.input.program), machine, *driver, settings);
+    if (!report) {
+      if (json_ && report.error().program_failed()) {
+        console.out(to_text({{"ok", false}, {"errors", to_json_value(report.error().errors)}}));
+      }
+      return console.failure(report.error());
+    }
+    if (trace_) {
+      CORTADO_RETURN_IF_ERROR(
+          write_file(*trace_, report::perfetto_trace(report->result.timeline, report->program.program())));
+    }
+    console.out(json_ ? to_text(json(task, *report)) : text(task, *report));
+    if (report->result.wrong_bytes == 0) return Exit::ok;
+    if (report->result.first_wrong) console.error(*report->result.first_wrong);
+    return Exit::failed;
+  }
+
+ private:
+  Result<device::CheckOutputs> check() const {
+    if (check_ == "every") return device::CheckOutputs::every;
+    if (check_ == "last") return device::CheckOutputs::last;
+    if (check_ == "none") return device::CheckOutputs::none;
+    return fail("usage.check", fmt::format("--check {} is not known", check_), "give every, last or none");
+  }
+
+  Result<Task> task() const {
+    const std::vector<std::string> collectives = list_collectives();
+    if (std::find(collectives.begin(), collectives.end(), what_) != collectives.end()) {
+      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, plan_.request(what_));
+      CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(machine_.value_or(kDefaultMachine)));
+      CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine));
+      return Task{{std::move(program), std::move(machine)}, request};
+    }
+    std::error_code ignored;
+    if (what_ != "-" && !std::filesystem::exists(what_, ignored)) {
+      const std::string nearest = nearest_name(what_, collectives);
+      return fail("usage.what", fmt::format("'{}' is neither a collective nor a file", what_),
+                  nearest.empty() ? "cortado list collectives" : fmt::format("did you mean {}?", nearest));
+    }
+    if (const std::string flag = plan_.first_given(); !flag.empty()) {
+      return fail("usage.option", fmt::format("{} describes a collective, but {} is a finished program", flag, what_),
+                  "leave it out, or name a collective instead of a file");
+    }
+    CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(what_, machine_));
+    return Task{std::move(input), {}};
+  }
+
+  std::string title(const Task& task, const pipeline::RunReport& report) const {
+    const Program& program = report.program.program();
+    return task.request ? describe(*task.request, program) : program.name;
+  }
+
+  std::string text(const Task& task, const pipeline::RunReport& report) const {
+    const device::RunResult& result = report.result;
+    const Program& program = report.program.program();
+    std::string text = title(task, report) + "\n";
+    text += fmt::format("  {} on {}\n", result.timeline.simulated ? "simulated" : "measured", result.timeline.where);
+    text += fmt::format("  {}\n", describe_counts(program));
+    text += fmt::format("  time {:.2f} us (median of {}), algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",
+                        microseconds(report.time), iterations_, report.algbw_gbps, report.busbw_gbps);
+    text += check_ == "none" ? "  bytes not checked (--check none)\n"
+                             : fmt::format("  {} bytes checked, {} wrong\n", result.checked_bytes, result.wrong_bytes);
+    if (trace_) text += fmt::format("  trace in {}: open it at https://ui.perfetto.dev\n", *trace_);
+    return text;
+  }
+
+  Json json(const Task& task, const pipeline::RunReport& report) const {
+    const device::RunResult& result = report.result;
+    const Program& program = report.program.program();
+    std::vector<double> times;
+    for (const Nanoseconds time : result.timeline.iteration_times) times.push_back(microseconds(time));
+    Json json{{"ok", result.wrong_bytes == 0},
+              {"program", program.name},
+              {"machine", report.program.machine().name},
+              {"ranks", program.ranks},
+              {"in_place", task.request ? Json(task.request->in_place) : Json()},
+              {"node", result.timeline.where},
+              {"simulated", result.timeline.simulated},
+              {"bytes", report.bytes.value},
+              {"iterations", iterations_},
+              {"time_us", microseconds(report.time)},
+              {"times_us", std::move(times)},
+              {"algbw_GBps", report.algbw_gbps},
+              {"busbw_GBps", report.busbw_gbps},
+              {"checked_bytes", result.checked_bytes},
+              {"wrong", result.wrong_bytes}};
+    json.update(to_json_value(report.counts));
+    if (result.first_wrong) json["first_wrong"] = to_json_value(*result.first_wrong);
+    if (trace_) json["trace"] = *trace_;
+    return json;
+  }
+
+  std::string what_;
+  std::optional<std::string> machine_;
+  PlanOptions plan_;
+  DeviceOptions device_;
+  std::uint32_t iterations_ = 1;
+  std::string check_ = "every";
+  std::optional<std::string> trace_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_run() {
+  return std::make_unique<Run>();
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,120 @@
+// cortado show: one machine with the source of every number, or one program as a listing.
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/run.hpp"
+
+#include "json.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+std::string engine_list(const Machine& machine, EngineClass kind) {
+  std::vector<std::string> ids;
+  for (const EngineId id : machine.present_engines(kind)) ids.push_back(fmt::format("{}", id.value));
+  return ids.empty() ? "none" : join(ids, " ");
+}
+
+/// Rows: source GPU, columns: destination GPU, cells: engine.
+std::string affinity_text(const Machine& machine) {
+  std::vector<std::string> header{"src\\dst"};
+  for (std::uint32_t dst = 0; dst < machine.gpus; ++dst) header.push_back(fmt::format("{}", dst));
+  TextTable table(std::move(header));
+  for (std::uint32_t src = 0; src < machine.gpus; ++src) {
+    std::vector<std::string> cells{fmt::format("{}", src)};
+    for (const auto& engine : machine.affinity[src]) cells.push_back(engine ? fmt::format("{}", engine->value) : "-");
+    table.add_row(std::move(cells));
+  }
+  return table.to_string("  ");
+}
+
+std::string machine_text(const Machine& machine) {
+  std::string text = fmt::format("{}: {}\n\n", machine.name, machine.title);
+  text += fmt::format("  {} x {}, from {}\n", machine.gpus, machine.gpu, machine.file);
+  text += fmt::format("  engines to peers: {}\n", engine_list(machine, EngineClass::peer));
+  text += fmt::format("  engines to the host: {}\n", engine_list(machine, EngineClass::host));
+  if (!machine.affinity.empty()) text += "\nBest engine from one GPU to another:\n" + affinity_text(machine);
+  TextTable table({"key", "value", "confidence", "source"});
+  for (const Provenance& fact : machine.provenance) {
+    table.add_row({fact.key, fact.value, fact.confidence, fact.source});
+  }
+  text += "\nValues. Confidence: A vendor, B measured and published, C third party, D derived by arithmetic.\n";
+  return text + table.to_string("  ");
+}
+
+Json machine_json(const Machine& machine) {
+  Json facts = Json::array();
+  for (const Provenance& fact : machine.provenance) {
+    facts.push_back(
+        {{"key", fact.key}, {"value", fact.value}, {"confidence", fact.confidence}, {"source", fact.source}});
+  }
+  Json engines = Json::array();
+  for (const Engine& engine : machine.engines) {
+    engines.push_back({{"id", engine.id.value},
+                       {"class", engine.kind == EngineClass::peer ? "peer" : "host"},
+                       {"present", engine.present}});
+  }
+  Json affinity = Json::array();
+  for (const auto& row : machine.affinity) {
+    Json cells = Json::array();
+    for (const auto& engine : row) cells.push_back(engine ? Json(engine->value) : Json());
+    affinity.push_back(std::move(cells));
+  }
+  return {{"name", machine.name},
+          {"title", machine.title},
+          {"file", machine.file},
+          {"gpus", machine.gpus},
+          {"gpu", machine.gpu},
+          {"engines", std::move(engines)},
+          {"affinity", std::move(affinity)},
+          {"values", std::move(facts)}};
+}
+
+class Show : public Subcommand {
+ public:
+  std::string_view name() const override { return "show"; }
+  std::string_view description() const override { return "Show a machine with its sources, or a program as a listing"; }
+  std::vector<Example> examples() const override {
+    return {
+        {"cortado show machine mi300x-8", "every value with its source and how sure it is"},
+        {"cortado plan all-gather --bytes 1KiB --ranks 2 | cortado show program -", "a program, command by command"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("what", what_, "machine or program")->required()->type_name("");
+    app.add_option("name", name_, "Name or file of a machine; file of a program, or - for standard input")
+        ->required()
+        ->type_name("");
+    app.add_flag("--json", json_, "JSON");
+  }
+
+  Result<Exit> run(Console& console) override {
+    if (what_ == "machine") {
+      CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name_));
+      console.out(json_ ? to_text(machine_json(machine)) : machine_text(machine));
+      return Exit::ok;
+    }
+    if (what_ == "program") {
+      CORTADO_ASSIGN_OR_RETURN(const Program program, pipeline::load_program(name_));
+      console.out(json_ ? to_json(program) : listing(program));
+      return Exit::ok;
+    }
+    return fail("usage.topic", fmt::format("'{}' cannot be shown", what_), "show machine NAME or show program FILE");
+  }
+
+ private:
+  std::string what_;
+  std::string name_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_show() {
+  return std::make_unique<Show>();
+}
+
+}  // namespace cortado::cli
