@@ -1,0 +1,93 @@
+#include "plan/collective/host.hpp"
+
+#include "plan/collective/testing.hpp"
+
+namespace cortado::plan {
+namespace {
+
+const Queue& host_of(const Program& program, std::optional<RankId> rank) {
+  for (const Queue& queue : program.queues) {
+    if (queue.kind == QueueKind::host && queue.rank == rank) return queue;
+  }
+  ADD_FAILURE() << "no such host queue";
+  return program.queues.front();
+}
+
+/// The sequence of commands as letters: T timestamp, s submit, t trigger, S signal, W wait; runs are shown once.
+std::string shape(const Queue& queue) {
+  std::string letters;
+  for (const Command& command : queue.commands) {
+    const char letter = match(
+        command, [](const Timestamp&) { return 'T'; }, [](const Submit&) { return 's'; },
+        [](const Trigger&) { return 't'; }, [](const Signal&) { return 'S'; }, [](const Wait&) { return 'W'; },
+        [](const auto&) { return '?'; });
+    if (letters.empty() || letters.back() != letter) letters += letter;
+  }
+  return letters;
+}
+
+CollectiveRequest request(HostThreads host, bool prelaunch) {
+  return {.collective = "all-gather",
+          .variant = "b2b",
+          .bytes = 4_KiB,
+          .ranks = 4,
+          .prelaunch = prelaunch,
+          .in_place = true,
+          .host = host};
+}
+
+TEST(Host, SingleSubmitsAndWaitsForAll) {
+  const Program program = plan_for_test(request(HostThreads::single, false), machine_for_test("mi300x-8"));
+  EXPECT_EQ(shape(host_of(program, {})), "TsWT");
+}
+
+TEST(Host, PrelaunchIsTimedFromTheTrigger) {
+  const Program program = plan_for_test(request(HostThreads::single, true), machine_for_test("mi300x-8"));
+  EXPECT_EQ(shape(host_of(program, {})), "sTtWT");
+  for (const Queue& queue : program.queues) {
+    if (queue.kind != QueueKind::dma) continue;
+    EXPECT_TRUE(std::holds_alternative<Wait>(queue.commands.front())) << queue.name;
+  }
+}
+
+TEST(Host, PerRankHasBarriersBeforeAndAfter) {
+  const Program program = plan_for_test(request(HostThreads::per_rank, false), machine_for_test("mi300x-8"));
+  EXPECT_EQ(shape(host_of(program, RankId{0})), "WSTsWST");   // collects, lets go, ..., collects, lets go
+  EXPECT_EQ(shape(host_of(program, RankId{3})), "SWTsWSWT");  // arrives, is let go, ..., arrives, is let go
+}
+
+TEST(Host, PerRankPrelaunchSubmitsBeforeTheBarrierAndTriggersItsOwnQueues) {
+  const Program program = plan_for_test(request(HostThreads::per_rank, true), machine_for_test("mi300x-8"));
+  EXPECT_EQ(shape(host_of(program, RankId{3})), "sSWTtWSWT");
+  EXPECT_EQ(count(program).triggers, 4u);
+}
+
+TEST(Host, SubmitsQueuesRankByRank) {
+  CollectiveRequest asked{.collective = "all-reduce", .bytes = 4_KiB, .ranks = 4};
+  const Program program = plan_for_test(asked, machine_for_test("mi300x-8"));
+  std::uint32_t last = 0;
+  for (const auto& [queue, submit] : commands_on<Submit>(program, QueueKind::host)) {
+    const std::uint32_t rank = program.queue(submit.queue).rank->value;
+    EXPECT_GE(rank, last);
+    last = rank;
+  }
+}
+
+TEST(Host, EverySignalHasOneWriter) {
+  for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+    for (const VariantInfo& variant : list_variants()) {
+      const Program program = plan_for_test({.collective = variant.collective,
+                                             .variant = variant.variant,
+                                             .bytes = 64_KiB,
+                                             .ranks = 4,
+                                             .prelaunch = true,
+                                             .in_place = variant.in_place,
+                                             .host = host},
+                                            machine_for_test("virtual-64-nmc"));
+      for (const std::uint64_t advance : signal_advances(program)) EXPECT_EQ(advance, 1u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cortado::plan
