@@ -1,0 +1,227 @@
+// verify.bounds: regions lie inside their buffers, and the regions of one command fit each other.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "verify/naming.hpp"
+#include "verify/regions.hpp"
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+/// Offsets beyond this are refused, so that sums of two of them never wrap.
+constexpr std::uint64_t kMaxOffset = 1ULL << 62;
+
+/// Checks one command or clause; `place` is where errors point.
+class FitCheck {
+ public:
+  FitCheck(const Program& program, Findings& findings, const Place& place)
+      : program_(program), findings_(findings), place_(place) {}
+
+  /// True if the region is sound, so that it can be compared with others.
+  bool inside(const Region& region) {
+    const Buffer& buffer = program_.buffer(region.buffer);
+    if (region.width.value == 0 || region.rows == 0) {
+      return error(text(region) + " is empty", "leave out commands that move nothing");
+    }
+    if (region.rows > 1 && region.pitch < region.width) {
+      return error(fmt::format("rows of {} overlap: pitch {} is less than width {}", text(region), region.pitch.value,
+                               region.width.value),
+                   "pitch is the distance of the starts of two rows");
+    }
+    const auto end = end_of(region);
+    if (!end || *end > buffer.size.value || *end > kMaxOffset) {
+      return error(fmt::format("{} ends {} but buffer {} has {} bytes", text(region),
+                               end ? fmt::format("at byte {}", *end) : std::string("beyond 2^64"), buffer.name,
+                               buffer.size.value),
+                   "shrink the region or grow the buffer");
+    }
+    return true;
+  }
+
+  bool all_inside(const Command& command) {
+    bool good = true;
+    for (const Access& access : accesses(command)) good = inside(access.region) && good;
+    return good;
+  }
+
+  void same_shape(const Region& a, const Region& b) {
+    if (a.width == b.width && a.rows == b.rows) return;
+    error(fmt::format("{} and {} have different shapes", text(a), text(b)),
+          "source and destination need equal width and rows");
+  }
+
+  void one_row(const Region& region) {
+    if (region.rows != 1) error(text(region) + " has several rows; this command takes plain ranges", "use copies");
+  }
+
+  void apart(const Region& a, const Region& b) {
+    if (overlap(a, b)) error(fmt::format("{} and {} overlap", text(a), text(b)), "move one of them");
+  }
+
+  void whole_elements(const Region& region, DType dtype) {
+    const std::uint64_t size = size_of(dtype).value;
+    const bool pitch_fits = region.rows == 1 || region.pitch.value % size == 0;
+    if (region.width.value % size == 0 && region.offset.value % size == 0 && pitch_fits) return;
+    error(fmt::format("{} does not consist of whole {} elements", text(region), to_string(dtype)),
+          fmt::format("offset, width and pitch must be multiples of {}", size));
+  }
+
+  void matrix(const Region& region, const char* name, std::uint64_t rows, std::uint64_t columns, DType dtype) {
+    std::uint64_t width = 0;
+    const bool fits = !__builtin_mul_overflow(columns, size_of(dtype).value, &width);
+    if (!fits || region.rows != rows || region.width.value != width) {
+      error(fmt::format("{} is {} but must have {} rows of {} {} elements", name, text(region), rows, columns,
+                        to_string(dtype)),
+            "a matrix has one region row per matrix row");
+    }
+    whole_elements(region, dtype);
+  }
+
+  void row_numbers(const Kernel& kernel, const Region& listed, const Region& other) {
+    if (kernel.rows.size() != other.rows) {
+      error(fmt::format("{} row numbers for the {} rows of {}", kernel.rows.size(), other.rows, text(other)),
+            "one row number for each row");
+    }
+    for (const std::uint64_t row : kernel.rows) {
+      if (row < listed.rows) continue;
+      error(fmt::format("row {} of {}, which has {} rows", row, text(listed), listed.rows), "rows count from 0");
+      return;
+    }
+  }
+
+  bool error(std::string message, std::string hint) {
+    findings_.add(place_, std::move(message), std::move(hint));
+    return false;
+  }
+
+ private:
+  std::string text(const Region& region) const { return to_string(program_, region); }
+
+  const Program& program_;
+  Findings& findings_;
+  const Place& place_;
+};
+
+void check_gemm(FitCheck& fit, const Gemm& gemm) {
+  if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.tile_m == 0 || gemm.tile_n == 0) {
+    fit.error("a gemm with an empty matrix or tile", "m, n, k, tile_m and tile_n are at least 1");
+    return;
+  }
+  fit.matrix(gemm.a, "A", gemm.m, gemm.k, gemm.dtype);
+  fit.matrix(gemm.b, "B", gemm.k, gemm.n, gemm.dtype);
+  fit.matrix(gemm.c, "C", gemm.m, gemm.n, gemm.dtype);
+  fit.apart(gemm.a, gemm.c);
+  fit.apart(gemm.b, gemm.c);
+  const auto tiles_of = [](std::uint64_t extent, std::uint64_t tile) { return (extent - 1) / tile + 1; };
+  const std::uint64_t tiles = tiles_of(gemm.m, gemm.tile_m) * tiles_of(gemm.n, gemm.tile_n);
+  std::uint64_t last = 0;
+  for (const TileSignal& raise : gemm.raises) {
+    if (raise.tiles == 0 || raise.tiles > tiles || raise.tiles < last) {
+      fit.error(fmt::format("raises a signal after {} of {} tiles, behind one after {}", raise.tiles, tiles, last),
+                "tile counts ascend from 1 to the number of tiles");
+    }
+    last = raise.tiles;
+  }
+}
+
+void check_kernel(FitCheck& fit, const Kernel& kernel) {
+  if (kernel.sources.empty() || (kernel.op != KernelOp::reduce && kernel.sources.size() != 1)) {
+    fit.error(fmt::format("{} with {} sources", to_string(kernel.op), kernel.sources.size()),
+              "reduce takes at least one source; gather and scatter exactly one");
+    return;
+  }
+  const Region& source = kernel.sources.front();
+  if (kernel.op == KernelOp::reduce) {
+    fit.whole_elements(kernel.dst, kernel.dtype);
+    for (const Region& term : kernel.sources) {
+      fit.same_shape(term, kernel.dst);
+      fit.whole_elements(term, kernel.dtype);
+      if (term != kernel.dst) fit.apart(term, kernel.dst);
+    }
+    return;
+  }
+  if (source.width != kernel.dst.width) fit.error("source and destination rows differ in width", "rows move whole");
+  fit.apart(source, kernel.dst);
+  if (kernel.op == KernelOp::gather_rows) {
+    fit.row_numbers(kernel, source, kernel.dst);
+    return;
+  }
+  fit.row_numbers(kernel, kernel.dst, source);
+  std::vector<std::uint64_t> sorted = kernel.rows;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    fit.error(fmt::format("scatters two rows to row {}", *twice), "each destination row at most once");
+  }
+}
+
+void check_command(FitCheck& fit, const Command& command) {
+  if (!fit.all_inside(command)) return;
+  match(
+      command,
+      [&](const Copy& copy) {
+        fit.same_shape(copy.src, copy.dst);
+        fit.apart(copy.src, copy.dst);
+        if (copy.op != CopyOp::add) return;
+        fit.whole_elements(copy.src, copy.dtype);
+        fit.whole_elements(copy.dst, copy.dtype);
+      },
+      [&](const Broadcast& broadcast) {
+        for (const Region* region : {&broadcast.src, &broadcast.dst1, &broadcast.dst2}) fit.one_row(*region);
+        fit.same_shape(broadcast.src, broadcast.dst1);
+        fit.same_shape(broadcast.src, broadcast.dst2);
+        fit.apart(broadcast.src, broadcast.dst1);
+        fit.apart(broadcast.src, broadcast.dst2);
+        fit.apart(broadcast.dst1, broadcast.dst2);
+      },
+      [&](const Swap& swap) {
+        fit.one_row(swap.a);
+        fit.one_row(swap.b);
+        fit.same_shape(swap.a, swap.b);
+        fit.apart(swap.a, swap.b);
+      },
+      [&](const Gemm& gemm) { check_gemm(fit, gemm); }, [&](const Kernel& kernel) { check_kernel(fit, kernel); },
+      [](const auto&) {});
+}
+
+void check_clause(FitCheck& fit, const Program& program, const Clause& clause) {
+  bool good = fit.inside(clause.output);
+  for (const Region& term : clause.terms) good = fit.inside(term) && good;
+  if (clause.terms.empty()) fit.error("a clause without terms", "say which input bytes the output is");
+  if (!good) return;
+  for (const Region& term : clause.terms) {
+    if (term.bytes() != clause.output.bytes()) {
+      fit.error(fmt::format("{} has {} bytes but its term {} has {}", to_string(program, clause.output),
+                            clause.output.bytes().value, to_string(program, term), term.bytes().value),
+                "all regions of a clause have the same number of bytes");
+    }
+    if (clause.terms.size() > 1) fit.whole_elements(term, clause.dtype);
+  }
+  if (clause.terms.size() > 1) fit.whole_elements(clause.output, clause.dtype);
+}
+
+}  // namespace
+
+void check_bounds(Subject& subject, Findings& findings) {
+  const Program& program = subject.program();
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const auto& commands = program.queues[q].commands;
+    for (std::size_t c = 0; c < commands.size(); ++c) {
+      if (findings.full()) return;
+      const Place place = place_of(program, QueueId{q}, c);
+      FitCheck fit(program, findings, place);
+      check_command(fit, commands[c]);
+    }
+  }
+  for (std::size_t i = 0; i < program.contract.clauses.size() && !findings.full(); ++i) {
+    const Place place = place_of_clause(i);
+    FitCheck fit(program, findings, place);
+    check_clause(fit, program, program.contract.clauses[i]);
+  }
+}
+
+}  // namespace cortado::verifier

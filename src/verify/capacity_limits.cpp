@@ -1,0 +1,90 @@
+// Part of verify.machine: what fits into the machine.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/visit.hpp"
+
+#include "verify/machine_limits.hpp"
+#include "verify/naming.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+constexpr std::uint64_t kDwordBytes = 4;
+
+/// A 64-bit compare or store of a machine with 32-bit packets takes two of them; that is the upper bound used here.
+constexpr std::uint64_t kHalves = 2;
+
+std::uint64_t dwords(const Command& command, const DmaLimits& limits) {
+  return match(
+      command,
+      [&](const Copy& copy) -> std::uint64_t {
+        if (copy.op == CopyOp::add) return limits.add_copy_dwords;
+        return copy.src.rows > 1 ? limits.window_dwords : limits.copy_dwords;
+      },
+      [&](const Broadcast&) -> std::uint64_t { return limits.broadcast_dwords; },
+      [&](const Swap&) -> std::uint64_t { return limits.swap_dwords; },
+      [&](const Wait&) -> std::uint64_t { return kHalves * limits.poll_dwords; },
+      [&](const Signal& signal) -> std::uint64_t {
+        return signal.op == SignalOp::add ? limits.atomic_dwords : kHalves * limits.fence_dwords;
+      },
+      [&](const Timestamp&) -> std::uint64_t { return limits.timestamp_dwords; },
+      [](const auto&) -> std::uint64_t { return 0; });
+}
+
+void check_memory(const Program& program, const Machine& machine, Findings& findings) {
+  const std::uint64_t unit = std::max<std::uint64_t>(machine.allocation_alignment.value, 1);
+  std::vector<std::uint64_t> used(program.ranks, 0);
+  for (const Buffer& buffer : program.buffers) {
+    std::uint64_t& total = used[buffer.rank.value];
+    const std::uint64_t limit = machine.memory_bytes.value;
+    // A buffer takes whole units; sizes above the limit are clamped so that the sum cannot wrap.
+    const std::uint64_t size = std::min(buffer.size.value, limit + 1);
+    const std::uint64_t before = total;
+    total += (size + unit - 1) / unit * unit;
+    if (before > limit || total <= limit) continue;
+    Place place;
+    place.rank = buffer.rank;
+    findings.add(place,
+                 fmt::format("the buffers of rank {} up to {} need more than the {} bytes of its memory",
+                             buffer.rank.value, buffer.name, limit),
+                 "use smaller buffers or more ranks");
+  }
+}
+
+}  // namespace
+
+std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits) {
+  std::uint64_t total = 0;
+  for (const Command& command : queue.commands) total += dwords(command, limits);
+  return total * kDwordBytes;
+}
+
+void check_capacity(const Program& program, const Machine& machine, Findings& findings) {
+  if (program.ranks > machine.gpus) {
+    findings.add({},
+                 fmt::format("the program has {} ranks but {} has {} GPUs", program.ranks, machine.name, machine.gpus),
+                 "use a larger machine or fewer ranks");
+  }
+  check_memory(program, machine, findings);
+  for (std::uint32_t q = 0; q < program.queues.size() && !findings.full(); ++q) {
+    const Queue& queue = program.queues[q];
+    if (queue.kind == QueueKind::dma) {
+      const std::uint64_t frame = frame_bytes(queue, machine.dma);
+      if (frame < machine.dma.ring_bytes.value) continue;
+      findings.add(place_of(program, QueueId{q}),
+                   fmt::format("one iteration may take {} bytes of packets; the ring has {} and must keep one free",
+                               frame, machine.dma.ring_bytes.value),
+                   "spread the commands over more queues");
+    }
+    if (queue.compute_units && (*queue.compute_units == 0 || *queue.compute_units > machine.compute_units)) {
+      findings.add(place_of(program, QueueId{q}),
+                   fmt::format("limited to {} compute units; a GPU of {} has {}", *queue.compute_units, machine.name,
+                               machine.compute_units),
+                   "give 1 to as many as there are, or no limit");
+    }
+  }
+}
+
+}  // namespace cortado::verifier

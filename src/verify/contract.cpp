@@ -1,0 +1,208 @@
+// verify.contract: every output byte is what the contract says, when the caller reads it, in both iterations.
+//
+// The program is executed on symbols in one order; the others give the same, as there are no races.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/text.hpp"
+
+#include "verify/execution.hpp"
+#include "verify/naming.hpp"
+#include "verify/regions.hpp"
+#include "verify/rule.hpp"
+#include "verify/unrolled.hpp"
+#include "verify/values.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+/// Walks the bytes of a region in row order.
+class Cursor {
+ public:
+  explicit Cursor(const Region& region) : region_(region) {}
+  std::uint64_t offset() const { return region_.row_offset(row_).value + column_; }
+  std::uint64_t left_in_row() const { return region_.width.value - column_; }
+  void advance(std::uint64_t bytes) {
+    column_ += bytes;
+    if (column_ == region_.width.value) ++row_, column_ = 0;
+  }
+
+ private:
+  Region region_;
+  std::uint64_t row_ = 0;
+  std::uint64_t column_ = 0;
+};
+
+class ContractCheck {
+ public:
+  ContractCheck(const Unrolled& unrolled, const Execution& execution, Findings& findings)
+      : unrolled_(unrolled),
+        execution_(execution),
+        program_(unrolled.program()),
+        findings_(findings),
+        memory_(program_),
+        clauses_(program_.queues.size()),
+        failed_(program_.contract.clauses.size(), false) {
+    std::vector<std::optional<QueueId>> caller(program_.ranks);
+    for (std::uint32_t r = 0; r < program_.ranks; ++r) caller[r] = caller_queue(program_, RankId{r});
+    for (std::uint32_t c = 0; c < program_.contract.clauses.size(); ++c) {
+      const Region& output = program_.contract.clauses[c].output;
+      clauses_[caller[program_.buffer(output.buffer).rank.value]->value].push_back(c);
+    }
+  }
+
+  void run() {
+    for (const Node node : execution_.order) {
+      if (!unrolled_.is_step(node) || findings_.full()) continue;
+      const Step& step = unrolled_.step(node);
+      if (step.kind == StepKind::caller_fill) {
+        for (const Access& access : unrolled_.accesses(step)) memory_.fill(access.region, unrolled_.iteration(node));
+      } else if (step.kind == StepKind::work) {
+        work(step, unrolled_.iteration(node));
+      } else if (step.kind == StepKind::caller_read) {
+        for (const std::uint32_t clause : clauses_[step.queue]) {
+          if (!failed_[clause]) check(clause, node);
+        }
+      }
+    }
+  }
+
+ private:
+  void work(const Step& step, std::uint32_t iteration) {
+    const Command& command = program_.queues[step.queue].commands[step.command];
+    if (!std::holds_alternative<Gemm>(command)) {
+      memory_.execute(command);
+      return;
+    }
+    for (const Access& access : unrolled_.accesses(step)) {
+      if (access.kind != AccessKind::read) memory_.write_result(access.region, iteration);
+    }
+  }
+
+  void check(std::uint32_t index, Node read) {
+    const Clause& clause = program_.contract.clauses[index];
+    const std::uint32_t iteration = unrolled_.iteration(read);
+    Cursor output(clause.output);
+    std::vector<Cursor> terms(clause.terms.begin(), clause.terms.end());
+    std::uint64_t position = 0;
+    while (position < clause.output.bytes().value) {
+      std::uint64_t bytes = output.left_in_row();
+      for (const Cursor& term : terms) bytes = std::min(bytes, term.left_in_row());
+      Value expected{{}, clause.dtype, position % size_of(clause.dtype).value};
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        expected.terms.push_back({clause.terms[i].buffer.value, iteration, terms[i].offset()});
+      }
+      std::ranges::sort(expected.terms);
+      std::uint64_t at = output.offset();
+      for (const auto& piece : memory_.read(clause.output.buffer, at, at + bytes)) {
+        const Value here = expected.advanced_by(at - output.offset());
+        if (!piece.value || !here.continues(*piece.value, 0)) {
+          failed_[index] = true;
+          report(index, read, at, at + piece.bytes, here, piece.value);
+          return;
+        }
+        at += piece.bytes;
+      }
+      output.advance(bytes);
+      for (Cursor& term : terms) term.advance(bytes);
+      position += bytes;
+    }
+  }
+
+  void report(std::uint32_t index, Node read, std::uint64_t begin, std::uint64_t end, const Value& expected,
+              const std::optional<Value>& actual) const {
+    const BufferId buffer = program_.contract.clauses[index].output.buffer;
+    const std::uint64_t bytes = end - begin;
+    const Node writer = last_writer(buffer, begin, read);
+    std::string message = fmt::format("output {} of rank {} ", byte_range(program_, buffer, begin, end),
+                                      program_.buffer(buffer).rank.value);
+    if (!actual) {
+      message += fmt::format("should be {} but {}", text(expected, bytes),
+                             writer == kNoNode ? "is never written" : "got bytes that were never written");
+    } else {
+      message += difference(expected, *actual, bytes);
+    }
+    if (unrolled_.iteration(read) > 0) message += " (second iteration)";
+    Place place;
+    if (writer == kNoNode) {
+      place = place_of(program_, QueueId{unrolled_.step(read).queue});
+      place.rank = program_.buffer(buffer).rank;
+    } else {
+      const Step& step = unrolled_.step(writer);
+      place = place_of(program_, QueueId{step.queue}, step.command);
+      message +=
+          fmt::format("; last written by {}", to_string(program_, program_.queues[step.queue].commands[step.command]));
+    }
+    findings_.add(std::move(place), std::move(message),
+                  fmt::format("clause {} of contract {}: compare the regions of the commands that write there", index,
+                              program_.contract.name));
+  }
+
+  std::string difference(const Value& expected, const Value& actual, std::uint64_t bytes) const {
+    Value fresh = actual;
+    for (Term& term : fresh.terms) term.iteration = expected.terms.front().iteration;
+    std::ranges::sort(fresh.terms);
+    if (fresh.terms == expected.terms && actual.terms != expected.terms) {
+      return fmt::format("should be {} of this iteration but holds the data of an earlier one", text(expected, bytes));
+    }
+    if (expected.is_sum()) {
+      for (const Term& term : expected.terms) {
+        const auto wanted = std::ranges::count(expected.terms, term);
+        const auto found = std::ranges::count(actual.terms, term);
+        if (found == wanted) continue;
+        const std::string who = fmt::format("the contribution of rank {} ({})",
+                                            program_.buffers[term.source].rank.value, text(term, bytes));
+        if (found > wanted) return fmt::format("counts {} {} times instead of {}", who, found, wanted);
+        if (found == 0) return fmt::format("lacks {}; it holds {}", who, text(actual, bytes));
+        return fmt::format("counts {} {} times instead of {}", who, found, wanted);
+      }
+      if (actual.terms == expected.terms) return "is a sum of the right terms but of other elements";
+    }
+    return fmt::format("should be {} but holds {}", text(expected, bytes), text(actual, bytes));
+  }
+
+  std::string text(const Value& value, std::uint64_t bytes) const {
+    std::string all;
+    constexpr std::size_t kNamed = 6;
+    for (std::size_t i = 0; i < std::min(value.terms.size(), kNamed); ++i) {
+      all += (i == 0 ? "" : " + ") + text(value.terms[i], bytes);
+    }
+    if (value.terms.size() > kNamed) all += fmt::format(" + {} more", value.terms.size() - kNamed);
+    return all;
+  }
+
+  std::string text(const Term& term, std::uint64_t bytes) const {
+    if (term.source >= program_.buffers.size()) return "a computed result";
+    return byte_range(program_, BufferId{term.source}, term.offset, term.offset + bytes);
+  }
+
+  /// The last command before `read` that wrote the byte.
+  Node last_writer(BufferId buffer, std::uint64_t at, Node read) const {
+    const Region byte = make_region(buffer, Bytes{at}, Bytes{1});
+    for (std::uint32_t i = execution_.position[read]; i-- > 0;) {
+      const Node node = execution_.order[i];
+      if (!unrolled_.is_step(node) || unrolled_.step(node).kind != StepKind::work) continue;
+      for (const Access& access : unrolled_.accesses(unrolled_.step(node))) {
+        if (access.kind != AccessKind::read && overlap(access.region, byte)) return node;
+      }
+    }
+    return kNoNode;
+  }
+
+  const Unrolled& unrolled_;
+  const Execution& execution_;
+  const Program& program_;
+  Findings& findings_;
+  SymbolicMemory memory_;
+  std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks
+  std::vector<bool> failed_;                         // clauses told already
+};
+
+}  // namespace
+
+void check_contract(Subject& subject, Findings& findings) {
+  ContractCheck(subject.unrolled(), subject.execution(), findings).run();
+}
+
+}  // namespace cortado::verifier

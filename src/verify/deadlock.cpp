@@ -1,0 +1,118 @@
+// verify.deadlock: names every waiter that can never go on, what it waits for, and who should have signalled.
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+
+#include "verify/execution.hpp"
+#include "verify/naming.hpp"
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+/// More culprits than this are only counted.
+constexpr std::size_t kNamedCulprits = 4;
+
+const char* iteration_note(std::uint32_t iteration) {
+  return iteration == 0 ? "" : " (second iteration)";
+}
+
+class Reporter {
+ public:
+  Reporter(const Unrolled& unrolled, const Execution& execution)
+      : unrolled_(unrolled), execution_(execution), program_(unrolled.program()) {
+    submitter_.assign(unrolled.queue_count(), kNoNode);
+    raisers_.resize(program_.signals.size());
+    for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
+      const Step& step = unrolled.steps()[s];
+      if (step.kind == StepKind::submit) submitter_[step.target] = s;
+      if (step.kind == StepKind::raise) raisers_[step.target].push_back(s);
+    }
+  }
+
+  void waiter(std::uint32_t queue, Findings& findings) const {
+    const Node node = execution_.stands_at[queue];
+    const Step& step = unrolled_.step(node);
+    const std::uint32_t iteration = unrolled_.iteration(node);
+    const Threshold& threshold = unrolled_.thresholds()[step.target];
+    const std::uint32_t signal = threshold.signal.value;
+    const std::uint64_t advance = unrolled_.advances()[signal];
+    const std::string& name = program_.signals[signal].name;
+    std::string message =
+        fmt::format("waits for ever for {} >= {}{}: it stays at {}", name, iteration * advance + threshold.value,
+                    iteration_note(iteration), execution_.counters[signal]);
+    std::string hint;
+    if (raisers_[signal].empty()) {
+      message += "; no command raises it";
+      hint = "add a signal to " + name + " or drop the wait";
+    } else if (threshold.value > advance) {
+      message += fmt::format("; one iteration raises it by {} only: {}", advance, culprits(signal, iteration, false));
+      hint = fmt::format("wait for at most {}", advance);
+    } else {
+      message += "; should have been raised by " + culprits(signal, iteration, true);
+      hint = "break the circle of waits, or let the signals come from queues that do not wait for this one";
+    }
+    findings.add(place_of(program_, QueueId{step.queue}, step.command), std::move(message), std::move(hint));
+  }
+
+ private:
+  /// The raises of the signal; with `late_only` those of this iteration that did not run, and why.
+  std::string culprits(std::uint32_t signal, std::uint32_t iteration, bool late_only) const {
+    std::vector<std::string> names;
+    std::size_t more = 0;
+    for (const std::uint32_t step : raisers_[signal]) {
+      const Node node = unrolled_.node(step, iteration);
+      if (late_only && execution_.happened(node)) continue;
+      if (names.size() == kNamedCulprits) {
+        ++more;
+        continue;
+      }
+      names.push_back(described(unrolled_.steps()[step]) + (late_only ? ", which " + reason(node) : std::string()));
+    }
+    std::string text = join(names, "; ");
+    if (more > 0) text += fmt::format(" and {} more", more);
+    return text;
+  }
+
+  std::string described(const Step& step) const { return where(program_, QueueId{step.queue}, step.command); }
+
+  /// Why a node never ran: its queue stands at a wait, or was not submitted because a host queue stands at one.
+  std::string reason(Node node) const {
+    const std::uint32_t queue = unrolled_.step(node).queue;
+    const Node at = execution_.stands_at[queue];
+    const Step& blocked = unrolled_.step(at);
+    const bool host = program_.queues[queue].kind == QueueKind::host;
+    if (!host && execution_.submits[queue] <= unrolled_.iteration(at)) {
+      const Step& submit = unrolled_.steps()[submitter_[queue]];
+      return fmt::format("never ran because {} ({}) was not reached", described(submit),
+                         to_string(program_, program_.queues[submit.queue].commands[submit.command]));
+    }
+    return fmt::format("never ran because its queue itself waits at command {} ({})", blocked.command,
+                       to_string(program_, program_.queues[queue].commands[blocked.command]));
+  }
+
+  const Unrolled& unrolled_;
+  const Execution& execution_;
+  const Program& program_;
+  std::vector<std::uint32_t> submitter_;             // of a queue: its submit step
+  std::vector<std::vector<std::uint32_t>> raisers_;  // of a signal: its raise steps
+};
+
+}  // namespace
+
+void check_deadlock(Subject& subject, Findings& findings) {
+  const Execution& execution = subject.execution();
+  if (execution.complete()) return;
+  const Unrolled& unrolled = subject.unrolled();
+  const Reporter reporter(unrolled, execution);
+  for (std::uint32_t q = 0; q < unrolled.queue_count(); ++q) {
+    const Node at = execution.stands_at[q];
+    if (at == unrolled.end_node(q)) continue;
+    const bool started =
+        subject.program().queues[q].kind == QueueKind::host || execution.submits[q] > unrolled.iteration(at);
+    if (started) reporter.waiter(q, findings);
+  }
+}
+
+}  // namespace cortado::verifier

@@ -1,0 +1,64 @@
+// verify.equal_wait: a wait for equality hangs for ever once its counter has passed the value. It is safe only if all
+// raises that may come before it make exactly that value; the others must come after it.
+#include <fmt/format.h>
+
+#include "cortado/ir/text.hpp"
+
+#include "verify/happens_before.hpp"
+#include "verify/naming.hpp"
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+bool is_equal_wait(const Program& program, const Step& step) {
+  if (step.kind != StepKind::wait) return false;
+  return std::get<Wait>(program.queues[step.queue].commands[step.command]).compare == Compare::eq;
+}
+
+}  // namespace
+
+void check_equal_wait(Subject& subject, Findings& findings) {
+  const Program& program = subject.program();
+  const Unrolled& unrolled = subject.unrolled();
+  std::vector<std::uint32_t> waits;
+  for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
+    if (is_equal_wait(program, unrolled.steps()[s])) waits.push_back(s);
+  }
+  if (waits.empty()) return;
+
+  std::vector<std::vector<std::uint32_t>> raises(program.signals.size());
+  for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
+    if (unrolled.steps()[s].kind == StepKind::raise) raises[unrolled.steps()[s].target].push_back(s);
+  }
+  for (const std::uint32_t wait : waits) {
+    if (findings.full()) return;
+    const Step& step = unrolled.steps()[wait];
+    const Threshold& threshold = unrolled.thresholds()[step.target];
+    const std::uint32_t signal = threshold.signal.value;
+    std::vector<Query> queries;
+    for (std::uint32_t k = 0; k < kIterations; ++k) {
+      for (const std::uint32_t raise : raises[signal]) {
+        queries.push_back({unrolled.node(wait, 0), unrolled.node(raise, k), false});
+      }
+    }
+    subject.happens_before().answer(queries);
+    std::uint64_t counter = 0;  // with everything that may come before the wait
+    for (const Query& query : queries) {
+      if (query.holds) continue;
+      const Step& raise = unrolled.step(query.to);
+      const std::uint64_t base = unrolled.iteration(query.to) * unrolled.advances()[signal];
+      counter = raise.op == SignalOp::add ? counter + raise.amount : base + raise.amount;
+      if (counter <= threshold.value) continue;
+      findings.add(place_of(program, QueueId{step.queue}, step.command),
+                   fmt::format("waits for {} == {}, but {}{} may bring it to {} before the wait looks",
+                               program.signals[signal].name, threshold.value,
+                               where(program, QueueId{raise.queue}, raise.command),
+                               unrolled.iteration(query.to) == 0 ? "" : " of the next iteration", counter),
+                   "compare with ge, or let that signal wait until this queue has gone on");
+      break;
+    }
+  }
+}
+
+}  // namespace cortado::verifier

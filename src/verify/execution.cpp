@@ -1,0 +1,110 @@
+#include "verify/execution.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+
+namespace cortado::verifier {
+namespace {
+
+class Runner {
+ public:
+  explicit Runner(const Unrolled& unrolled) : unrolled_(unrolled), program_(unrolled.program()) {
+    const std::uint32_t queues = unrolled.queue_count();
+    result_.total_steps = unrolled.step_nodes();
+    result_.position.assign(unrolled.node_count(), Execution::kNever);
+    result_.order.reserve(unrolled.node_count());
+    result_.submits.assign(queues, 0);
+    result_.counters.assign(program_.signals.size(), 0);
+    result_.stands_at.resize(queues);
+    for (std::uint32_t q = 0; q < queues; ++q) result_.stands_at[q] = unrolled.first_node(q);
+    next_crossing_.resize(program_.signals.size());
+    for (std::uint32_t s = 0; s < program_.signals.size(); ++s) next_crossing_[s].fill(unrolled.first_threshold(s));
+    waiting_.resize(unrolled.node_count() - unrolled.step_nodes());
+  }
+
+  Execution run() {
+    for (std::uint32_t q = 0; q < unrolled_.queue_count(); ++q) {
+      if (program_.queues[q].kind == QueueKind::host) ready_.push_back(q);
+    }
+    while (!ready_.empty()) {
+      const std::uint32_t queue = ready_.front();
+      ready_.pop_front();
+      run_queue(queue);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void run_queue(std::uint32_t queue) {
+    Node& at = result_.stands_at[queue];
+    const Node end = unrolled_.end_node(queue);
+    const bool host = program_.queues[queue].kind == QueueKind::host;
+    while (at < end) {
+      const std::uint32_t iteration = unrolled_.iteration(at);
+      if (!host && result_.submits[queue] <= iteration) return;  // its Submit will make it ready
+      if (!run_step(at, iteration)) return;
+      ++at;
+    }
+  }
+
+  bool run_step(Node node, std::uint32_t iteration) {
+    const Step& step = unrolled_.step(node);
+    if (step.kind == StepKind::wait) {
+      const Node crossing = unrolled_.crossing(step.target, iteration);
+      if (!result_.happened(crossing)) {
+        waiting_[crossing - unrolled_.step_nodes()].push_back(step.queue);
+        return false;
+      }
+    }
+    happen(node);
+    ++result_.complete_steps;
+    if (step.kind == StepKind::raise) raise(step, iteration);
+    if (step.kind == StepKind::submit) {
+      ++result_.submits[step.target];
+      ready_.push_back(step.target);
+    }
+    return true;
+  }
+
+  void raise(const Step& step, std::uint32_t iteration) {
+    const std::uint64_t advance = unrolled_.advances()[step.target];
+    std::uint64_t& counter = result_.counters[step.target];
+    if (step.op == SignalOp::add) {
+      counter += step.amount;
+    } else {
+      counter = std::max(counter, iteration * advance + step.amount);
+    }
+    for (std::uint32_t k = 0; k < kIterations; ++k) {
+      std::uint32_t& next = next_crossing_[step.target][k];
+      const std::uint32_t end = unrolled_.first_threshold(step.target + 1);
+      for (; next < end && counter >= k * advance + unrolled_.thresholds()[next].value; ++next) {
+        const Node crossing = unrolled_.crossing(next, k);
+        happen(crossing);
+        auto& queues = waiting_[crossing - unrolled_.step_nodes()];
+        ready_.insert(ready_.end(), queues.begin(), queues.end());
+        queues.clear();
+      }
+    }
+  }
+
+  void happen(Node node) {
+    result_.position[node] = static_cast<std::uint32_t>(result_.order.size());
+    result_.order.push_back(node);
+  }
+
+  const Unrolled& unrolled_;
+  const Program& program_;
+  Execution result_;
+  std::deque<std::uint32_t> ready_;
+  std::vector<std::array<std::uint32_t, kIterations>> next_crossing_;  // of a signal, for each iteration
+  std::vector<std::vector<std::uint32_t>> waiting_;                    // queues held by a crossing
+};
+
+}  // namespace
+
+Execution execute(const Unrolled& unrolled) {
+  return Runner(unrolled).run();
+}
+
+}  // namespace cortado::verifier

@@ -1,0 +1,37 @@
+// The order that a program guarantees: which step is finished before which other one starts, in every execution.
+//
+// Plain edges: the chain of a queue, a Submit to the first step of the submitted queue, a crossing to its waits, and a
+// crossing to the next higher one of the same signal. Edges from raises to crossings are derived: see
+// crossing_edges.hpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "verify/execution.hpp"
+#include "verify/reachability.hpp"
+#include "verify/unrolled.hpp"
+
+namespace cortado::verifier {
+
+class HappensBefore {
+ public:
+  /// The execution must be complete.
+  HappensBefore(const Unrolled& unrolled, const Execution& execution);
+
+  /// Chain order, that is starts: `from` starts, then `to`.
+  void answer(std::span<Query> queries) const { reachability_->answer(queries); }
+
+  /// The query whether a step is finished before another one starts.
+  Query finished_before(Node first, Node second) const { return {unrolled_.completion(first), second, false}; }
+
+  /// Nodes and pairs looked at so far by the last round of derivation and the queries since.
+  std::uint64_t work() const { return reachability_->work(); }
+
+ private:
+  const Unrolled& unrolled_;
+  std::unique_ptr<Reachability> reachability_;
+};
+
+}  // namespace cortado::verifier

@@ -1,0 +1,102 @@
+// verify.ids: whatever is named exists, and every command stands on a queue that takes it.
+#include <fmt/format.h>
+
+#include "cortado/ir/command_table.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "verify/naming.hpp"
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+class IdCheck {
+ public:
+  IdCheck(const Program& program, Findings& findings) : program_(program), findings_(findings) {}
+
+  void resources() {
+    if (program_.ranks == 0) findings_.add({}, "the program has no ranks", "a program needs at least one rank");
+    for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
+      const Buffer& buffer = program_.buffers[i];
+      check_rank(buffer.rank, "buffer " + buffer.name, keyed("buffers", i));
+    }
+    for (std::size_t i = 0; i < program_.signals.size(); ++i) {
+      const SignalInfo& signal = program_.signals[i];
+      if (signal.home) check_rank(*signal.home, "signal " + signal.name, keyed("signals", i));
+    }
+    for (std::size_t i = 0; i < program_.queues.size(); ++i) {
+      const Queue& queue = program_.queues[i];
+      if (queue.rank) check_rank(*queue.rank, "queue " + queue.name, keyed("queues", i));
+    }
+  }
+
+  void command(const Command& command, QueueKind kind, const Place& place) {
+    if (const CommandInfo& row = info(command); !allowed_on(row, kind)) {
+      findings_.add(place, fmt::format("a {} queue does not take the command {}", to_string(kind), row.name),
+                    fmt::format("put it on a {} queue", row.on_dma ? "dma" : (row.on_compute ? "compute" : "host")));
+    }
+    for (const Access& access : accesses(command)) check_buffer(access.region.buffer, place);
+    match(
+        command, [&](const Wait& wait) { check_signal(wait.signal, place); },
+        [&](const Signal& signal) { check_signal(signal.signal, place); },
+        [&](const Trigger& trigger) { check_signal(trigger.signal, place); },
+        [&](const Gemm& gemm) {
+          for (const TileSignal& raise : gemm.raises) check_signal(raise.signal, place);
+        },
+        [&](const Submit& submit) { check_queue(submit.queue, place); }, [](const auto&) {});
+  }
+
+  void contract() {
+    for (std::size_t i = 0; i < program_.contract.clauses.size(); ++i) {
+      const Clause& clause = program_.contract.clauses[i];
+      check_buffer(clause.output.buffer, place_of_clause(i));
+      for (const Region& term : clause.terms) check_buffer(term.buffer, place_of_clause(i));
+    }
+  }
+
+ private:
+  static Place keyed(const char* list, std::size_t index) {
+    Place place;
+    place.key = fmt::format("{}[{}]", list, index);
+    return place;
+  }
+
+  void check_rank(RankId rank, const std::string& owner, const Place& place) {
+    if (rank.value < program_.ranks) return;
+    findings_.add(place,
+                  fmt::format("{} is on rank {}, but the program has {} ranks", owner, rank.value, program_.ranks),
+                  "ranks count from 0");
+  }
+
+  void check_buffer(BufferId id, const Place& place) { check(id.value, program_.buffers.size(), "buffer", place); }
+  void check_signal(SignalId id, const Place& place) { check(id.value, program_.signals.size(), "signal", place); }
+  void check_queue(QueueId id, const Place& place) { check(id.value, program_.queues.size(), "queue", place); }
+
+  void check(std::uint32_t id, std::size_t count, const char* what, const Place& place) {
+    if (id < count) return;
+    findings_.add(place, fmt::format("there is no {} {}: the program has {} of them", what, id, count),
+                  fmt::format("ids are indices into the list of {}s, counting from 0", what));
+  }
+
+  const Program& program_;
+  Findings& findings_;
+};
+
+}  // namespace
+
+void check_ids(Subject& subject, Findings& findings) {
+  const Program& program = subject.program();
+  IdCheck check(program, findings);
+  check.resources();
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const Queue& queue = program.queues[q];
+    for (std::size_t c = 0; c < queue.commands.size(); ++c) {
+      check.command(queue.commands[c], queue.kind, place_of(program, QueueId{q}, c));
+      if (findings.full()) return;
+    }
+  }
+  check.contract();
+}
+
+}  // namespace cortado::verifier

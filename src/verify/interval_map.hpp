@@ -1,0 +1,115 @@
+// A map from half-open intervals of 64-bit positions to values; positions that were never assigned have none.
+//
+// A value may depend on the position: Value::advanced_by(n) is the value as seen n positions further on, and
+// a.continues(b, n) says that b is what a is n positions further on, so that neighbours can be joined.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace cortado::verifier {
+
+template <class Value>
+class IntervalMap {
+ public:
+  using Position = std::uint64_t;
+
+  /// Calls visit(begin, end, const Value*) for the pieces of [begin, end) in order; the pointer is null for a gap. The
+  /// value is that at the piece's begin.
+  template <class Visitor>
+  void visit(Position begin, Position end, Visitor&& visit) const {
+    Position at = begin;
+    for (auto piece = first_touching(begin); piece != pieces_.end() && piece->first < end; ++piece) {
+      const Position from = std::max(begin, piece->first);
+      const Position to = std::min(end, piece->second.end);
+      if (at < from) visit(at, from, static_cast<const Value*>(nullptr));
+      if (from == piece->first) {
+        visit(from, to, &piece->second.value);
+      } else {
+        const Value value = piece->second.value.advanced_by(from - piece->first);
+        visit(from, to, &value);
+      }
+      at = to;
+    }
+    if (at < end) visit(at, end, static_cast<const Value*>(nullptr));
+  }
+
+  /// Gives [begin, end) the value, whatever was there before, and joins it with its neighbours where they continue.
+  void assign(Position begin, Position end, Value value) {
+    if (begin >= end) return;
+    erase(begin, end);
+    const auto next = pieces_.lower_bound(begin);
+    if (next != pieces_.end() && next->first == end && value.continues(next->second.value, end - begin)) {
+      end = next->second.end;
+      pieces_.erase(next);
+    }
+    const auto behind = pieces_.lower_bound(begin);
+    if (behind != pieces_.begin()) {
+      const auto before = std::prev(behind);
+      if (before->second.end == begin && before->second.value.continues(value, begin - before->first)) {
+        before->second.end = end;
+        return;
+      }
+    }
+    pieces_.emplace_hint(behind, begin, Piece{end, std::move(value)});
+  }
+
+  /// Leaves [begin, end) without a value.
+  void erase(Position begin, Position end) {
+    if (begin >= end) return;
+    split(begin);
+    split(end);
+    pieces_.erase(pieces_.lower_bound(begin), pieces_.lower_bound(end));
+  }
+
+  /// Lets change(Value&) alter the values in [begin, end); gaps get a default value first.
+  template <class Change>
+  void update(Position begin, Position end, Change&& change) {
+    if (begin >= end) return;
+    split(begin);
+    split(end);
+    Position at = begin;
+    auto piece = pieces_.lower_bound(begin);
+    while (at < end) {
+      if (piece == pieces_.end() || piece->first > at) {
+        const Position to = piece == pieces_.end() ? end : std::min(end, piece->first);
+        piece = pieces_.emplace_hint(piece, at, Piece{to, Value{}});
+      }
+      change(piece->second.value);
+      at = piece->second.end;
+      ++piece;
+    }
+  }
+
+  std::size_t size() const { return pieces_.size(); }
+
+ private:
+  struct Piece {
+    Position end;
+    Value value;
+  };
+  using Pieces = std::map<Position, Piece>;
+
+  typename Pieces::const_iterator first_touching(Position at) const {
+    auto piece = pieces_.upper_bound(at);
+    if (piece != pieces_.begin() && std::prev(piece)->second.end > at) --piece;
+    return piece;
+  }
+
+  /// Makes `at` a border between pieces.
+  void split(Position at) {
+    auto behind = pieces_.lower_bound(at);
+    if (behind == pieces_.begin()) return;
+    const auto piece = std::prev(behind);
+    if (piece->second.end <= at) return;
+    pieces_.emplace_hint(behind, at, Piece{piece->second.end, piece->second.value.advanced_by(at - piece->first)});
+    piece->second.end = at;
+  }
+
+  Pieces pieces_;  // disjoint
+};
+
+}  // namespace cortado::verifier

@@ -1,0 +1,24 @@
+// The parts of verify.machine, one file each.
+#pragma once
+
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+
+/// One packet: its bytes, alignment and features. `place` is the command's.
+void check_packet(const Program& program, const Machine& machine, const Command& command, const Place& place,
+                  Findings& findings);
+
+/// Engines exist, are in silicon, are not overbooked, and reach what their queues touch; so do compute queues.
+void check_reach(const Program& program, const Machine& machine, Findings& findings);
+
+/// Ranks, memory, compute units and ring space.
+void check_capacity(const Program& program, const Machine& machine, Findings& findings);
+
+/// Bytes of ring space that one iteration of a dma queue takes at most.
+std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits);
+
+}  // namespace cortado::verifier

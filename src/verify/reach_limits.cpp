@@ -1,0 +1,113 @@
+// Part of verify.machine: engines and links. An engine must be in the machine's table and in silicon, have a free queue
+// slot, and reach the memories that the commands of its queue touch.
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "verify/machine_limits.hpp"
+#include "verify/naming.hpp"
+#include "verify/raises.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+std::string list(const std::vector<EngineId>& engines) {
+  std::vector<std::string> names;
+  for (const EngineId id : engines) names.push_back(std::to_string(id.value));
+  return join(names);
+}
+
+bool linked(const Machine& machine, RankId from, RankId to) {
+  return from.value < machine.linked.size() && to.value < machine.linked[from.value].size() &&
+         machine.linked[from.value][to.value];
+}
+
+class ReachCheck {
+ public:
+  ReachCheck(const Program& program, const Machine& machine, Findings& findings)
+      : program_(program), machine_(machine), findings_(findings) {}
+
+  void queue(QueueId id) {
+    const Queue& queue = program_.queue(id);
+    const Engine* engine = nullptr;
+    if (queue.kind == QueueKind::dma) {
+      engine = usable_engine(id);
+      if (engine == nullptr) return;
+    }
+    for (std::size_t c = 0; c < queue.commands.size() && !findings_.full(); ++c) {
+      command(queue.commands[c], engine, *queue.rank, id, c);
+    }
+  }
+
+ private:
+  const Engine* usable_engine(QueueId id) {
+    const Queue& queue = program_.queue(id);
+    const Engine* engine = machine_.engine(*queue.engine);
+    const std::string peers = "engines for peers are " + list(machine_.present_engines(EngineClass::peer));
+    if (engine == nullptr) {
+      findings_.add(place_of(program_, id), fmt::format("{} has no engine {}", machine_.name, queue.engine->value),
+                    peers);
+      return nullptr;
+    }
+    if (!engine->present) {
+      findings_.add(place_of(program_, id),
+                    fmt::format("engine {} of {} is in the driver's table but not in silicon; a queue on it hangs",
+                                engine->id.value, machine_.name),
+                    peers);
+      return nullptr;
+    }
+    const std::uint32_t used = ++queues_[{queue.rank->value, engine->id.value}];
+    if (used == machine_.dma.queues_per_engine + 1) {
+      findings_.add(place_of(program_, id),
+                    fmt::format("engine {} of rank {} gets more than {} queues", engine->id.value, queue.rank->value,
+                                machine_.dma.queues_per_engine),
+                    "put more copies on one queue, or use other engines");
+    }
+    return engine;
+  }
+
+  void command(const Command& command, const Engine* engine, RankId rank, QueueId queue, std::size_t index) {
+    const auto touch = [&](std::optional<RankId> home, const std::string& what) {
+      if (!home || *home == rank) return;
+      if (engine != nullptr && engine->kind == EngineClass::host) {
+        findings_.add(place_of(program_, queue, index),
+                      fmt::format("engine {} serves host memory and does not reach {} of rank {}", engine->id.value,
+                                  what, home->value),
+                      "engines for peers are " + list(machine_.present_engines(EngineClass::peer)));
+      } else if (!linked(machine_, rank, *home)) {
+        findings_.add(place_of(program_, queue, index),
+                      fmt::format("rank {} has no link to {} of rank {}", rank.value, what, home->value),
+                      "go through a rank that is linked to both");
+      }
+    };
+    for (const Access& access : accesses(command)) {
+      const Buffer& buffer = program_.buffer(access.region.buffer);
+      touch(buffer.rank, buffer.name);
+    }
+    const auto touch_signal = [&](SignalId id) {
+      touch(program_.signals[id.value].home, program_.signals[id.value].name);
+    };
+    for_each_raise(command, [&](SignalId id, std::uint64_t, SignalOp) { touch_signal(id); });
+    if (const auto* wait = std::get_if<Wait>(&command)) touch_signal(wait->signal);
+  }
+
+  const Program& program_;
+  const Machine& machine_;
+  Findings& findings_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> queues_;  // of (rank, engine)
+};
+
+}  // namespace
+
+void check_reach(const Program& program, const Machine& machine, Findings& findings) {
+  ReachCheck check(program, machine, findings);
+  for (std::uint32_t q = 0; q < program.queues.size() && !findings.full(); ++q) {
+    if (program.queues[q].kind != QueueKind::host) check.queue(QueueId{q});
+  }
+}
+
+}  // namespace cortado::verifier

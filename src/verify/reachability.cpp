@@ -1,0 +1,152 @@
+#include "verify/reachability.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace cortado::verifier {
+namespace {
+
+constexpr std::size_t kLanes = 8;
+using Lanes = std::array<std::uint32_t, kLanes>;
+
+/// Queues with fewer edges to others than this are cheap to search through.
+constexpr std::uint32_t kHubEdges = 32;
+
+constexpr std::uint32_t kUnreached = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
+
+Reachability::Reachability(const Unrolled& unrolled, const Execution& execution, std::span<const Edge> edges)
+    : unrolled_(unrolled), execution_(execution) {
+  std::vector<Edge> placed;  // between positions
+  placed.reserve(edges.size() + unrolled.step_nodes());
+  for (const auto& [from, to] : edges) placed.emplace_back(execution.position[from], execution.position[to]);
+  for (std::uint32_t q = 0; q < unrolled.queue_count(); ++q) {
+    for (Node n = unrolled.first_node(q); n + 1 < unrolled.end_node(q); ++n) {
+      placed.emplace_back(execution.position[n], execution.position[n + 1]);
+    }
+  }
+  next_ = make_lists(unrolled.node_count(), placed, false);
+  previous_ = make_lists(unrolled.node_count(), placed, true);
+  choose_hubs(edges);
+}
+
+Reachability::Lists Reachability::make_lists(std::uint32_t nodes, std::span<const Edge> edges, bool backward) {
+  Lists lists;
+  lists.start.assign(nodes + 1, 0);
+  for (const auto& [from, to] : edges) ++lists.start[(backward ? to : from) + 1];
+  for (std::uint32_t i = 0; i < nodes; ++i) lists.start[i + 1] += lists.start[i];
+  lists.targets.resize(edges.size());
+  std::vector<std::uint32_t> fill(lists.start.begin(), lists.start.end() - 1);
+  for (const auto& [from, to] : edges) lists.targets[fill[backward ? to : from]++] = backward ? from : to;
+  return lists;
+}
+
+void Reachability::choose_hubs(std::span<const Edge> edges) {
+  std::vector<std::uint32_t> degree(unrolled_.queue_count(), 0);
+  for (const auto& [from, to] : edges) {
+    if (unrolled_.is_step(from)) ++degree[unrolled_.step(from).queue];
+    if (unrolled_.is_step(to)) ++degree[unrolled_.step(to).queue];
+  }
+  in_hub_.assign(unrolled_.node_count(), false);
+  for (std::uint32_t q = 0; q < unrolled_.queue_count(); ++q) {
+    if (degree[q] < kHubEdges) continue;
+    hubs_.push_back(q);
+    for (Node n = unrolled_.first_node(q); n < unrolled_.end_node(q); ++n) in_hub_[execution_.position[n]] = true;
+  }
+}
+
+void Reachability::answer(std::span<Query> queries) const {
+  std::vector<Query*> open;
+  for (Query& query : queries) {
+    query.holds = false;
+    if (query.from == kNoNode || query.to == kNoNode) continue;
+    const bool one_chain = unrolled_.is_step(query.from) && unrolled_.is_step(query.to) &&
+                           unrolled_.step(query.from).queue == unrolled_.step(query.to).queue;
+    if (query.from == query.to || one_chain) {
+      query.holds = query.from <= query.to;
+    } else if (execution_.position[query.from] < execution_.position[query.to]) {
+      open.push_back(&query);
+    }
+  }
+  work_ += queries.size();
+  for (std::size_t i = 0; i < hubs_.size() && !open.empty(); i += kLanes) {
+    answer_by_hubs(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), open);
+  }
+  if (!open.empty()) answer_by_search(open);
+}
+
+void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const {
+  const std::uint32_t nodes = unrolled_.node_count();
+  std::vector<Lanes> first(nodes);  // first position of the hub that the node reaches
+  std::vector<Lanes> last(nodes);   // 1 + last position of the hub that reaches the node
+  Lanes none_first;
+  none_first.fill(kUnreached);
+  const auto place_hubs = [&](std::vector<Lanes>& table, std::uint32_t shift) {
+    for (std::size_t lane = 0; lane < hubs.size(); ++lane) {
+      const Node begin = unrolled_.first_node(hubs[lane]);
+      for (Node n = begin; n < unrolled_.end_node(hubs[lane]); ++n) {
+        table[execution_.position[n]][lane] = n - begin + shift;
+      }
+    }
+  };
+  std::ranges::fill(first, none_first);
+  place_hubs(first, 0);
+  for (std::uint32_t i = nodes; i-- > 0;) {
+    for (const std::uint32_t target : next_.of(i)) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) first[i][lane] = std::min(first[i][lane], first[target][lane]);
+    }
+  }
+  std::ranges::fill(last, Lanes{});
+  place_hubs(last, 1);
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    for (const std::uint32_t source : previous_.of(i)) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) last[i][lane] = std::max(last[i][lane], last[source][lane]);
+    }
+  }
+  work_ += nodes + open.size();
+  std::erase_if(open, [&](Query* query) {
+    const Lanes& from = first[execution_.position[query->from]];
+    const Lanes& to = last[execution_.position[query->to]];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) query->holds = query->holds || from[lane] < to[lane];
+    return query->holds;
+  });
+}
+
+void Reachability::answer_by_search(std::vector<Query*>& open) const {
+  // One search answers all queries from the same node.
+  std::ranges::sort(open, {}, [](const Query* query) { return query->from; });
+  std::vector<std::uint32_t> seen(unrolled_.node_count(), 0);    // the round in which a node was seen
+  std::vector<std::uint32_t> wanted(unrolled_.node_count(), 0);  // the round in which a node is a goal
+  std::vector<std::uint32_t> stack;
+  std::uint32_t round = 0;
+  for (std::size_t begin = 0; begin < open.size();) {
+    ++round;
+    std::size_t end = begin;
+    std::size_t goals = 0;
+    std::uint32_t furthest = 0;
+    for (; end < open.size() && open[end]->from == open[begin]->from; ++end) {
+      const std::uint32_t to = execution_.position[open[end]->to];
+      furthest = std::max(furthest, to);
+      if (std::exchange(wanted[to], round) != round) ++goals;
+    }
+    stack.assign(1, execution_.position[open[begin]->from]);
+    while (!stack.empty() && goals > 0) {
+      const std::uint32_t at = stack.back();
+      stack.pop_back();
+      ++work_;
+      if (in_hub_[at]) continue;  // paths through hubs are answered already
+      for (const std::uint32_t target : next_.of(at)) {
+        if (target > furthest || seen[target] == round) continue;
+        seen[target] = round;
+        if (wanted[target] == round) --goals;
+        stack.push_back(target);
+      }
+    }
+    for (; begin < end; ++begin) open[begin]->holds = seen[execution_.position[open[begin]->to]] == round;
+  }
+}
+
+}  // namespace cortado::verifier

@@ -1,0 +1,64 @@
+// Which node of an unrolled program can be reached from which, for many pairs at once.
+//
+// Method. A path either touches one of the busy queues ("hubs": host queues with thousands of submits and waits, as a
+// rule) or it does not.
+//   - For one hub, two passes over the nodes in execution order give, for every node, the first position of the hub it
+//     reaches and the last position of the hub that reaches it. A path from u to v through the hub exists iff
+//     first(u) <= last(v). Eight hubs are done in one pass.
+//   - Paths without a hub are looked for by a search that stays out of hubs; those are short.
+// The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever made.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "verify/execution.hpp"
+#include "verify/unrolled.hpp"
+
+namespace cortado::verifier {
+
+struct Query {
+  Node from = kNoNode;
+  Node to = kNoNode;
+  bool holds = false;  ///< answer: `to` is `from` or comes after it on some path
+};
+
+using Edge = std::pair<Node, Node>;
+
+class Reachability {
+ public:
+  /// `edges` go between queues and crossings; the chains of the queues are added here. All edges agree with the order
+  /// of the execution.
+  Reachability(const Unrolled& unrolled, const Execution& execution, std::span<const Edge> edges);
+
+  void answer(std::span<Query> queries) const;
+
+  /// Nodes and pairs looked at so far: a measure of cost that does not depend on the machine.
+  std::uint64_t work() const { return work_; }
+
+ private:
+  struct Lists {  // neighbours of node i: targets[start[i]] .. targets[start[i + 1] - 1]; nodes are positions
+    std::vector<std::uint32_t> start;
+    std::vector<std::uint32_t> targets;
+    std::span<const std::uint32_t> of(std::uint32_t i) const {
+      return {targets.data() + start[i], targets.data() + start[i + 1]};
+    }
+  };
+
+  static Lists make_lists(std::uint32_t nodes, std::span<const Edge> edges, bool backward);
+  void choose_hubs(std::span<const Edge> edges);
+  void answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const;
+  void answer_by_search(std::vector<Query*>& open) const;
+
+  const Unrolled& unrolled_;
+  const Execution& execution_;
+  Lists next_;      // by position in the execution
+  Lists previous_;  // the same edges backward
+  std::vector<std::uint32_t> hubs_;
+  std::vector<bool> in_hub_;  // by position in the execution
+  mutable std::uint64_t work_ = 0;
+};
+
+}  // namespace cortado::verifier

@@ -1,0 +1,84 @@
+// What a rule of the verifier sees and how it reports.
+//
+// A rule is one function in one file. It gets a Subject, adds an error to Findings for every mistake, and returns. The
+// ordered list of all rules is in rules.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::verifier {
+
+class Unrolled;
+class HappensBefore;
+struct Execution;
+
+/// The program under test with the facts that several rules share, each made when first asked for. The facts need known
+/// ids and a sound structure (verify.ids, verify.structure); happens_before() needs an execution that finishes.
+class Subject {
+ public:
+  Subject(const Program& program, const Machine& machine);
+  Subject(const Subject&) = delete;
+  Subject& operator=(const Subject&) = delete;
+  ~Subject();
+
+  const Program& program() const { return program_; }
+  const Machine& machine() const { return machine_; }
+  const Unrolled& unrolled();
+  const Execution& execution();
+  const HappensBefore& happens_before();
+
+ private:
+  const Program& program_;
+  const Machine& machine_;
+  std::unique_ptr<Unrolled> unrolled_;
+  std::unique_ptr<Execution> execution_;
+  std::unique_ptr<HappensBefore> happens_before_;
+};
+
+/// The errors of one rule, up to a limit.
+class Findings {
+ public:
+  Findings(std::string_view code, std::size_t limit) : code_(code), limit_(limit) {}
+
+  /// Nothing more will be kept; a rule may stop.
+  bool full() const { return errors_.size() >= limit_; }
+  bool empty() const { return errors_.empty(); }
+  void add(Place place, std::string message, std::string hint = {});
+  std::vector<Diagnostic> take() && { return std::move(errors_); }
+
+ private:
+  std::string_view code_;
+  std::size_t limit_;
+  std::vector<Diagnostic> errors_;
+};
+
+struct Rule {
+  std::string_view code;
+  std::string_view summary;
+  /// Rules that must hold before this one can look at the program without stumbling.
+  std::vector<std::string_view> needs;
+  void (*check)(Subject&, Findings&);
+};
+
+/// All rules in the order they run; a rule stands behind those it needs.
+std::span<const Rule> rules();
+
+// One line a rule: the function of the file with its name.
+void check_ids(Subject& subject, Findings& findings);
+void check_structure(Subject& subject, Findings& findings);
+void check_bounds(Subject& subject, Findings& findings);
+void check_machine(Subject& subject, Findings& findings);
+void check_deadlock(Subject& subject, Findings& findings);
+void check_equal_wait(Subject& subject, Findings& findings);
+void check_race(Subject& subject, Findings& findings);
+void check_contract(Subject& subject, Findings& findings);
+
+}  // namespace cortado::verifier

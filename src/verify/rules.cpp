@@ -1,0 +1,42 @@
+#include <array>
+
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+
+std::span<const Rule> rules() {
+  static const std::array kRules{
+      Rule{"verify.ids",
+           "every buffer, signal, queue and rank exists, and commands stand on queues that take them",
+           {},
+           check_ids},
+      Rule{"verify.structure",
+           "queues are complete and submitted once; signals are raised one way; every rank has a caller",
+           {"verify.ids"},
+           check_structure},
+      Rule{"verify.bounds", "regions lie inside their buffers and fit each other", {"verify.ids"}, check_bounds},
+      Rule{"verify.machine",
+           "packets, engines, links, rings and memory stay within the limits of the machine",
+           {"verify.ids", "verify.structure", "verify.bounds"},
+           check_machine},
+      Rule{"verify.deadlock",
+           "two consecutive iterations run to their end",
+           {"verify.ids", "verify.structure", "verify.bounds"},
+           check_deadlock},
+      Rule{"verify.equal_wait",
+           "no counter can pass the value that a wait for equality needs",
+           {"verify.ids", "verify.structure", "verify.bounds", "verify.deadlock"},
+           check_equal_wait},
+      Rule{"verify.race",
+           "accesses to the same bytes are ordered, within an iteration, with the next one and with the caller",
+           {"verify.ids", "verify.structure", "verify.bounds", "verify.deadlock"},
+           check_race},
+      Rule{"verify.contract",
+           "every output byte is what the contract says",
+           {"verify.ids", "verify.structure", "verify.bounds", "verify.deadlock", "verify.race"},
+           check_contract},
+  };
+  return kRules;
+}
+
+}  // namespace cortado::verifier

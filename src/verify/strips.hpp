@@ -1,0 +1,44 @@
+// A buffer as column strips, so that a strided region is a few intervals of rows and not one interval for each row.
+//
+// With pitch P, byte x stands in row x / P and column x % P. Cut the columns wherever a region begins or ends; then
+// every region is a range of rows in each of the strips it covers. A buffer without strided regions has P = 1: one
+// strip whose rows are the bytes. If strided regions of one buffer differ in pitch, P = 1 as well, and their rows are
+// taken one by one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+
+namespace cortado::verifier {
+
+class Strips {
+ public:
+  /// For regions of one buffer; more regions than these must not be asked for later.
+  explicit Strips(std::span<const Region> regions);
+  Strips() : Strips(std::span<const Region>{}) {}
+
+  std::size_t count() const { return cuts_.size() - 1; }
+
+  struct Cell {
+    std::size_t strip = 0;
+    std::uint64_t begin = 0;  ///< rows
+    std::uint64_t end = 0;
+  };
+  std::vector<Cell> cells(const Region& region) const;
+
+  /// Bytes of the buffer from the first one of the cell to the one behind the first contiguous run.
+  std::pair<std::uint64_t, std::uint64_t> first_run(const Cell& cell) const;
+
+ private:
+  void add_rectangle(std::uint64_t row_begin, std::uint64_t row_end, std::uint64_t column_begin,
+                     std::uint64_t column_end, std::vector<Cell>& cells) const;
+  void add_range(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& cells) const;
+
+  std::uint64_t pitch_ = 1;
+  std::vector<std::uint64_t> cuts_;  // ascending, from 0 to the pitch
+};
+
+}  // namespace cortado::verifier

@@ -1,0 +1,178 @@
+// verify.structure: queues are complete and submitted exactly once an iteration, signals are raised in one consistent
+// way, and every rank of the contract has a caller.
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "verify/naming.hpp"
+#include "verify/raises.hpp"
+#include "verify/rule.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+/// Counters of a million iterations of this advance still fit 64 bits.
+constexpr std::uint64_t kMaxAdvance = 1ULL << 40;
+
+void check_queues(const Program& program, Findings& findings) {
+  std::unordered_map<std::string_view, std::uint32_t> names;
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const Queue& queue = program.queues[q];
+    const Place place = place_of(program, QueueId{q});
+    if (const auto [first, fresh] = names.emplace(queue.name, q); !fresh) {
+      findings.add(place, fmt::format("queues {} and {} have the same name", first->second, q),
+                   "messages and traces name queues: give each its own name");
+    }
+    if (queue.kind != QueueKind::host && !queue.rank) {
+      findings.add(place, fmt::format("a {} queue without a rank", to_string(queue.kind)), "say whose GPU it is on");
+    }
+    if ((queue.kind == QueueKind::dma) != queue.engine.has_value()) {
+      findings.add(place,
+                   queue.engine ? fmt::format("a {} queue with an engine", to_string(queue.kind))
+                                : std::string("a dma queue without an engine"),
+                   "dma queues, and only they, are bound to an engine");
+    }
+  }
+}
+
+void check_submits(const Program& program, Findings& findings) {
+  struct First {
+    std::uint32_t queue;
+    std::size_t command;
+  };
+  std::vector<std::optional<First>> submits(program.queues.size());
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const auto& commands = program.queues[q].commands;
+    for (std::size_t c = 0; c < commands.size(); ++c) {
+      const auto* submit = std::get_if<Submit>(&commands[c]);
+      if (submit == nullptr) continue;
+      const Queue& target = program.queue(submit->queue);
+      std::optional<First>& first = submits[submit->queue.value];
+      if (target.kind == QueueKind::host) {
+        findings.add(place_of(program, QueueId{q}, c), fmt::format("submits the host queue {}", target.name),
+                     "host queues start by themselves");
+      } else if (first) {
+        findings.add(place_of(program, QueueId{q}, c),
+                     fmt::format("submits queue {} a second time; the first is {}", target.name,
+                                 where(program, QueueId{first->queue}, first->command)),
+                     "submit every queue once an iteration, from one host queue");
+      } else {
+        first = First{q, c};
+      }
+    }
+  }
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    if (program.queues[q].kind == QueueKind::host || submits[q]) continue;
+    findings.add(place_of(program, QueueId{q}), "no host queue submits this queue, so its commands never run",
+                 fmt::format("add a submit of {} to a host queue", program.queues[q].name));
+  }
+}
+
+/// How a signal has been raised so far.
+struct Usage {
+  std::uint32_t queue = 0;
+  std::size_t command = 0;
+  SignalOp op = SignalOp::add;
+  std::uint64_t last_set = 0;
+  std::uint64_t total = 0;
+};
+
+class SignalCheck {
+ public:
+  SignalCheck(const Program& program, Findings& findings)
+      : program_(program), findings_(findings), usage_(program.signals.size()) {}
+
+  void command(std::uint32_t queue, std::size_t index, const Command& command) {
+    for_each_raise(command,
+                   [&](SignalId signal, std::uint64_t value, SignalOp op) { raise(queue, index, signal, value, op); });
+    if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && wait->value == 0) {
+      findings_.add(place_of(program_, QueueId{queue}, index),
+                    fmt::format("waits for {} to reach 0, which it always has", name(wait->signal)),
+                    "values are relative to the iteration and start at 1");
+    }
+  }
+
+ private:
+  const std::string& name(SignalId signal) const { return program_.signals[signal.value].name; }
+
+  void raise(std::uint32_t queue, std::size_t index, SignalId signal, std::uint64_t value, SignalOp op) {
+    const Place place = place_of(program_, QueueId{queue}, index);
+    if (value == 0) {
+      findings_.add(place, fmt::format("raises {} by 0", name(signal)), "values start at 1");
+      return;
+    }
+    std::optional<Usage>& usage = usage_[signal.value];
+    if (!usage) {
+      usage = Usage{queue, index, op, 0, 0};
+    } else if (usage->op != op) {
+      findings_.add(place,
+                    fmt::format("{} is both set and added to; the other way is used by {}", name(signal),
+                                where(program_, QueueId{usage->queue}, usage->command)),
+                    "use one way for one signal");
+      return;
+    } else if (op == SignalOp::set && usage->queue != queue) {
+      findings_.add(place,
+                    fmt::format("{} is set by two queues; the other is {}", name(signal),
+                                where(program_, QueueId{usage->queue}, usage->command)),
+                    "let several queues add to a signal instead");
+      return;
+    }
+    if (op == SignalOp::set && value <= usage->last_set) {
+      findings_.add(
+          place,
+          fmt::format("sets {} to {} after it was set to {}: counters only grow", name(signal), value, usage->last_set),
+          "set increasing values");
+    }
+    usage->last_set = value;
+    const bool fits = value <= kMaxAdvance && usage->total <= kMaxAdvance - value;
+    usage->total = fits ? usage->total + value : kMaxAdvance;
+    if (!fits) {
+      findings_.add(place, fmt::format("{} grows by more than 2^40 an iteration", name(signal)), "use smaller values");
+    }
+  }
+
+  const Program& program_;
+  Findings& findings_;
+  std::vector<std::optional<Usage>> usage_;
+};
+
+void check_callers(const Program& program, Findings& findings) {
+  std::vector<std::optional<std::size_t>> clause_of(program.ranks);
+  for (std::size_t i = 0; i < program.contract.clauses.size(); ++i) {
+    const Clause& clause = program.contract.clauses[i];
+    const auto note = [&](const Region& region) {
+      auto& first = clause_of[program.buffer(region.buffer).rank.value];
+      if (!first) first = i;
+    };
+    note(clause.output);
+    for (const Region& term : clause.terms) note(term);
+  }
+  for (std::uint32_t r = 0; r < program.ranks; ++r) {
+    if (!clause_of[r] || caller_queue(program, RankId{r})) continue;
+    Place place = place_of_clause(*clause_of[r]);
+    place.rank = RankId{r};
+    findings.add(place, fmt::format("rank {} has inputs or outputs but no host queue that could be its caller", r),
+                 "add a host queue for the rank, or one without a rank that speaks for all");
+  }
+}
+
+}  // namespace
+
+void check_structure(Subject& subject, Findings& findings) {
+  const Program& program = subject.program();
+  check_queues(program, findings);
+  check_submits(program, findings);
+  SignalCheck signals(program, findings);
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const auto& commands = program.queues[q].commands;
+    for (std::size_t c = 0; c < commands.size() && !findings.full(); ++c) signals.command(q, c, commands[c]);
+  }
+  check_callers(program, findings);
+}
+
+}  // namespace cortado::verifier

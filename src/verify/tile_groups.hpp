@@ -1,0 +1,27 @@
+// What parts of a Gemm and row kernels touch, finer than whole operands.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::verifier {
+
+/// Output tiles of a Gemm in row-major tile order.
+struct TileRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+/// Tiles that are written behind raise part-1 and before raise `part`; the last part has what is left.
+TileRange tile_group(const Gemm& gemm, std::size_t part);
+
+/// Rows of A and columns of B that these tiles read, and the pieces of C that they write.
+std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles);
+
+/// As accesses(), but of a gather only the rows it reads and of a scatter only those it writes.
+std::vector<Access> row_accesses(const Kernel& kernel);
+
+}  // namespace cortado::verifier

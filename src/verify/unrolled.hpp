@@ -1,0 +1,111 @@
+// Two consecutive iterations of a program as a graph of steps.
+//
+// A step is a command, or a part of one: a Gemm that raises signals becomes a sequence of tile groups with a raise
+// behind each. The caller (rule 4 of ir/program.hpp) is a step before the first and one behind the last command of its
+// host queue. Two iterations are enough: whatever orders a step before one of the next iteration orders it before the
+// same step of all later ones, because a queue starts its commands in order.
+//
+// Nodes are numbers:
+//   - 0 .. 2S-1 the steps, queue by queue; within a queue iteration 0, then iteration 1, each in order (the "chain");
+//   - 2S ..     crossings: "the counter of signal s has reached k*D(s) + v", one for every value v that is waited for
+//   and
+//               every iteration k. A crossing lies between the raises that make it and the waits that it releases.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::verifier {
+
+using Node = std::uint32_t;
+inline constexpr Node kNoNode = ~0U;
+inline constexpr std::uint32_t kIterations = 2;
+
+enum class StepKind : std::uint8_t { work, wait, raise, submit, stamp, caller_fill, caller_read };
+
+struct Step {
+  StepKind kind = StepKind::work;
+  SignalOp op = SignalOp::add;  ///< of a raise
+  std::uint32_t queue = 0;
+  std::uint32_t command = 0;  ///< index in the queue; meaningless for the caller's steps
+  std::uint32_t part = 0;     ///< of a Gemm: which tile group
+  std::uint32_t target = 0;   ///< wait: threshold; raise: signal; submit: queue
+  std::uint64_t amount = 0;   ///< raise: what it adds or sets
+};
+
+/// A value of a signal that some wait needs, relative to the iteration.
+struct Threshold {
+  SignalId signal;
+  std::uint64_t value = 0;
+};
+
+class Unrolled {
+ public:
+  explicit Unrolled(const Program& program);
+
+  const Program& program() const { return program_; }
+
+  // Steps of one iteration, queue by queue.
+  const std::vector<Step>& steps() const { return steps_; }
+  std::uint32_t first_step(std::uint32_t queue) const { return first_step_[queue]; }
+  std::uint32_t step_count(std::uint32_t queue) const { return first_step_[queue + 1] - first_step_[queue]; }
+  std::uint32_t queue_count() const { return static_cast<std::uint32_t>(program_.queues.size()); }
+
+  // Nodes of steps.
+  std::uint32_t step_nodes() const { return kIterations * static_cast<std::uint32_t>(steps_.size()); }
+  std::uint32_t node_count() const {
+    return step_nodes() + kIterations * static_cast<std::uint32_t>(thresholds_.size());
+  }
+  Node node(std::uint32_t step, std::uint32_t iteration) const {
+    const std::uint32_t queue = steps_[step].queue;
+    return first_node(queue) + iteration * step_count(queue) + (step - first_step_[queue]);
+  }
+  Node first_node(std::uint32_t queue) const { return kIterations * first_step_[queue]; }
+  Node end_node(std::uint32_t queue) const { return kIterations * first_step_[queue + 1]; }
+  const Step& step(Node node) const { return steps_[step_of_[node]]; }
+  std::uint32_t iteration(Node node) const {
+    const std::uint32_t queue = step(node).queue;
+    return node - first_node(queue) >= step_count(queue) ? 1 : 0;
+  }
+  bool is_step(Node node) const { return node < step_nodes(); }
+
+  /// The chain node from which on the step's bytes are final: the step itself, or, for a copy of a dma queue, the next
+  /// Signal or Timestamp of the queue; kNoNode if there is none in these two iterations.
+  Node completion(Node node) const { return completion_[node]; }
+
+  // Crossings.
+  const std::vector<Threshold>& thresholds() const { return thresholds_; }
+  std::uint32_t first_threshold(std::uint32_t signal) const { return first_threshold_[signal]; }
+  Node crossing(std::uint32_t threshold, std::uint32_t iteration) const {
+    return step_nodes() + kIterations * threshold + iteration;
+  }
+  /// D(s) for every signal.
+  const std::vector<std::uint64_t>& advances() const { return advances_; }
+
+  /// What a step reads and writes.
+  std::vector<Access> accesses(const Step& step) const;
+
+ private:
+  void find_thresholds();
+  void find_caller_regions();
+  void add_queue(std::uint32_t queue);
+  void add_gemm(Step step, const Gemm& gemm);
+  void find_completions();
+
+  const Program& program_;
+  std::vector<std::uint64_t> advances_;
+  std::vector<Threshold> thresholds_;           // by signal, then value
+  std::vector<std::uint32_t> first_threshold_;  // of a signal; one more than signals
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> first_step_;  // of a queue; one more than queues
+  std::vector<std::uint32_t> step_of_;     // of a node
+  std::vector<Node> completion_;
+  std::vector<std::vector<Region>> fills_;  // of a host queue: what its callers write
+  std::vector<std::vector<Region>> reads_;
+};
+
+}  // namespace cortado::verifier
