@@ -1,0 +1,84 @@
+// One compute queue: runs its operations in order on the CPU, one finished before the next begins.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cortado/device/compute.hpp"
+#include "cortado/device/driver.hpp"
+
+#include "device/soft/memory_map.hpp"
+#include "device/soft/packet_fault.hpp"
+#include "device/soft/runnable.hpp"
+
+namespace cortado::device::soft {
+
+class ComputeRunner;
+
+/// What the owner of a queue gets to see, with the way back.
+struct ComputeQueueHandle : ComputeQueue {
+  ComputeRunner* runner = nullptr;
+  std::uint32_t slot = 0;  ///< set by whoever attaches the queue to a dispatcher
+};
+
+class ComputeRunner final : public Runnable {
+ public:
+  ComputeRunner(const MemoryMap& memory, FaultLog& faults, RankId gpu, std::uint32_t id);
+
+  ComputeQueueHandle& handle() { return handle_; }
+
+  void submit(std::span<const ComputeOp> operations);
+
+  StepResult step() override;
+  StepResult random_step(Random& random) override;
+
+  /// "idle" or what it is at. Not during a step.
+  std::string state() const;
+
+ private:
+  enum class Outcome { done, more, hold, fault };
+  /// How much of an operation one piece may do.
+  struct Quota {
+    std::uint64_t bytes = 0;
+    std::uint64_t flops = 0;
+  };
+
+  bool next_operation();
+  Outcome advance(Quota quota);
+  Outcome run(const WaitOp& op, Quota quota);
+  Outcome run(const SignalWriteOp& op, Quota quota);
+  Outcome run(const CopyKernelOp& op, Quota quota);
+  Outcome run(const KernelLaunchOp& op, Quota quota);
+  Outcome run(const GemmLaunchOp& op, Quota quota);
+  Outcome run(const TimestampOp& op, Quota quota);
+  Outcome move_rows(const KernelLaunchOp& op, Quota quota);
+  Outcome sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources, Quota quota);
+
+  std::optional<PacketFault> check_span(const Span2D& span, const char* what);
+  std::optional<PacketFault> check_word(const std::uint64_t* word);
+  std::optional<PacketFault> check_sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources);
+  std::optional<PacketFault> check_gemm(const GemmLaunchOp& op);
+  Outcome stop(PacketFault fault);
+
+  ComputeQueueHandle handle_;
+  const MemoryMap& memory_;
+  FaultLog& faults_;
+  RangeCache ranges_;
+
+  mutable std::mutex incoming_mutex_;
+  std::vector<ComputeOp> incoming_;
+
+  std::deque<ComputeOp> operations_;
+  std::uint64_t progress_ = 0;  // of the first operation: bytes, rows or tiles done
+  std::size_t raised_ = 0;      // of a Gemm: raises done
+  std::uint64_t finished_ = 0;  // operations before the first
+  bool stopped_ = false;
+  std::string fault_message_;
+};
+
+}  // namespace cortado::device::soft

@@ -1,0 +1,41 @@
+// The kernels of the embedded node: element-wise sums, row moves and matrix products on the CPU.
+//
+// A span is read as one sequence of bytes, row after row. The functions take a part of that sequence (first byte,
+// number of bytes), so that a long kernel can run in pieces. Integers wrap; f16 and bf16 are summed in float and
+// rounded once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "cortado/device/compute.hpp"
+
+namespace cortado::device::soft {
+
+/// dst += src; `bytes` is a multiple of the element.
+void add_elements(DType dtype, std::byte* dst, const std::byte* src, std::uint64_t bytes);
+
+/// dst = src for these bytes. Spans of equal total size, in any shape.
+void copy_span(const Span2D& dst, const Span2D& src, std::uint64_t first, std::uint64_t bytes);
+
+/// dst = sum of all sources for these bytes; dst may be one of the sources. Widths are multiples of the element.
+void sum_spans(DType dtype, const Span2D& dst, std::span<const Span2D> sources, std::uint64_t first,
+               std::uint64_t bytes);
+
+/// Row i of dst = row rows[i] of src, and row rows[i] of dst = row i of src, for i = first .. first + count - 1. Spans
+/// of equal width, rows inside their span.
+void gather_rows(const Span2D& dst, const Span2D& src, std::span<const std::uint64_t> rows, std::uint64_t first,
+                 std::uint64_t count);
+void scatter_rows(const Span2D& dst, const Span2D& src, std::span<const std::uint64_t> rows, std::uint64_t first,
+                  std::uint64_t count);
+
+/// The pool of the node is what runs in parallel: the library must not start threads of its own.
+void use_one_blas_thread();
+
+/// Number of output tiles, and C of tiles first .. first + count - 1 (row-major, all in one row of tiles). f32, f16,
+/// bf16.
+std::uint64_t gemm_tiles(const GemmLaunchOp& op);
+void run_gemm_tiles(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count);
+
+}  // namespace cortado::device::soft

@@ -1,0 +1,312 @@
+#include "device/soft/engine_queue.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/visit.hpp"
+
+#include "device/soft/memory_word.hpp"
+
+namespace cortado::device::soft {
+namespace {
+
+// A step ends after so many bytes, so that no queue keeps a thread to itself and waiting callers look at their own
+// condition often enough. A packet costs some bytes too, for steps of many small packets.
+constexpr std::uint64_t kStepBytes = 1 << 20;
+constexpr std::uint64_t kPacketCost = 1 << 11;
+
+constexpr std::uint64_t kTimestampSlot = 32;
+
+}  // namespace
+
+EngineQueue::EngineQueue(const EngineContext& context, const SdmaQueueRequest& request, std::uint32_t id,
+                         const Pages& ring, EngineInjection* injection)
+    : handle_{{request.gpu, request.engine, id, ring.data, request.ring_bytes.value, &host_.write_pointer,
+               &engine_.read_pointer, &host_.doorbell},
+              this},
+      injection_(injection),
+      context_(context),
+      ring_(ring),
+      stream_(ring.data, request.ring_bytes.value) {}
+
+EngineQueue::~EngineQueue() {
+  if (injection_ != nullptr) injection_->queue_destroyed(handle_.id);
+  unmap_pages(ring_.mapping, ring_.mapped_bytes);
+}
+
+bool EngineQueue::write_doorbell(std::uint64_t write_offset) {
+  std::atomic_ref(host_.write_pointer).store(write_offset, std::memory_order_release);
+  if (injection_ != nullptr) [[unlikely]] {
+    if (injection_->drops_doorbell(host_.doorbells++)) return false;
+  }
+  std::atomic_ref(host_.doorbell).store(write_offset, std::memory_order_release);
+  return true;
+}
+
+// --- Fetching --------------------------------------------------------------------------------------------------------
+
+bool EngineQueue::doorbell_rang() const {
+  auto& doorbell = const_cast<std::uint64_t&>(host_.doorbell);  // std::atomic_ref takes no const object
+  return std::atomic_ref(doorbell).load(std::memory_order_acquire) != stream_.announced();
+}
+
+bool EngineQueue::notice_doorbell() {
+  const std::uint64_t write_offset = std::atomic_ref(host_.doorbell).load(std::memory_order_acquire);
+  if (write_offset == stream_.announced()) return false;
+  if (auto fault = stream_.announce(write_offset, read_offset())) {
+    stop(std::move(*fault), read_offset(), fetched_);
+    return false;
+  }
+  return true;
+}
+
+EngineQueue::Fetched EngineQueue::fetch() {
+  if (injection_ != nullptr) [[unlikely]] {
+    stalled_ = injection_->stalls(handle_.id, fetched_);
+    if (stalled_) return Fetched::nothing;
+  }
+  if (const auto& buffer = stream_.indirect();
+      buffer && !mapped(buffer->base, buffer->dwords * sizeof(std::uint32_t))) {
+    outside_memory(buffer->base, "indirect buffer");
+    return Fetched::nothing;
+  }
+  switch (stream_.fetch()) {
+    case PacketStream::Fetch::packet:
+      break;
+    case PacketStream::Fetch::empty:
+    case PacketStream::Fetch::incomplete:
+      return Fetched::nothing;
+    case PacketStream::Fetch::fault:
+      stop(stream_.fault(), stream_.packet_offset(), fetched_);
+      return Fetched::nothing;
+  }
+  ++fetched_;
+  const bool transfer = transfer_shape(stream_.packet()).has_value();
+  held_ = !transfer;
+  return transfer ? Fetched::transfer : Fetched::control;
+}
+
+bool EngineQueue::check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index) {
+  auto fault = check_transfer(packet, context_.rules, context_.memory, ranges_);
+  if (!fault) [[likely]]
+    return true;
+  stop(std::move(*fault), offset, index);
+  return false;
+}
+
+void EngineQueue::start_transfer(TransferShape shape) {
+  transfers_.push_back({std::move(stream_.packet()), shape, 0, shape.units, stream_.packet_offset(), fetched_ - 1});
+}
+
+StepResult EngineQueue::step() {
+  std::uint64_t budget = kStepBytes;
+  bool progressed = false;
+  while (!stopped_) {
+    if (!transfers_.empty()) {
+      // A large transfer goes on. It is checked again: its memory may have been released since the last step.
+      Transfer& transfer = transfers_.front();
+      if (!check(transfer.packet, transfer.offset, transfer.index)) break;
+      const std::uint64_t piece =
+          std::min(transfer.last - transfer.first, std::max<std::uint64_t>(budget / transfer.shape.unit_bytes, 1));
+      move_units(transfer.packet, transfer.first, piece);
+      transfer.first += piece;
+      progressed = true;
+      if (!transfer.finished()) return {Next::again, true};
+      budget -= std::min(budget, piece * transfer.shape.unit_bytes);
+      transfers_.clear();
+      publish_read_offset();
+    }
+    if (held_) {
+      const Outcome outcome = execute_control();
+      if (outcome == Outcome::hold) return {Next::look_again, progressed};
+      if (outcome == Outcome::fault) break;
+      held_ = false;
+      progressed = true;
+      publish_read_offset();
+    }
+    if (budget < kPacketCost) return {Next::again, progressed};
+    budget -= kPacketCost;
+    switch (fetch()) {
+      case Fetched::control:
+        break;
+      case Fetched::transfer: {
+        const sdma::Packet& packet = stream_.packet();
+        if (!check(packet, stream_.packet_offset(), fetched_ - 1)) return {Next::idle, progressed};
+        const TransferShape shape = *transfer_shape(packet);
+        if (shape.units * shape.unit_bytes <= budget) {
+          move_units(packet, 0, shape.units);
+          budget -= shape.units * shape.unit_bytes;
+          progressed = true;
+          publish_read_offset();
+        } else {
+          start_transfer(shape);
+        }
+        break;
+      }
+      case Fetched::nothing:
+        publish_read_offset();
+        if (stopped_ || stalled_ || !notice_doorbell()) return {Next::idle, progressed};
+        break;
+    }
+  }
+  return {Next::idle, progressed};
+}
+
+// --- Packets that move no bytes --------------------------------------------------------------------------------------
+
+EngineQueue::Outcome EngineQueue::execute_control() {
+  return std::visit([this](const auto& packet) { return run(packet); }, stream_.packet());
+}
+
+EngineQueue::SignalFate EngineQueue::signal_fate() {
+  if (injection_ == nullptr) [[likely]]
+    return SignalFate::write;
+  if (!signal_met_) {
+    signal_met_ = true;
+    const std::uint64_t number = signals_++;
+    signal_lost_ = injection_->loses_signal(number);
+    const std::uint64_t delay = injection_->delays_signal(number);
+    signal_due_ = delay == 0 ? 0 : context_.delays.now() + delay;
+  }
+  if (signal_due_ != 0 && context_.delays.now() < signal_due_) return SignalFate::hold;
+  signal_met_ = false;
+  signal_due_ = 0;
+  return signal_lost_ ? SignalFate::lose : SignalFate::write;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::Fence& packet) {
+  if (!mapped(packet.address, sizeof(std::uint32_t))) return outside_memory(packet.address, "fence");
+  const SignalFate fate = signal_fate();
+  if (fate == SignalFate::hold) return Outcome::hold;
+  if (fate == SignalFate::write) store_half(packet.address, packet.value);
+  return Outcome::done;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::Atomic& packet) {
+  const auto form = atomic_form(packet.operation);
+  if (!form) {
+    return stop({FaultKind::unsupported, 0, fmt::format("atomic operation {:#x} is not known", packet.operation)});
+  }
+  const std::uint64_t bytes = form->wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+  if (!mapped(packet.address, bytes)) return outside_memory(packet.address, "atomic");
+  const bool looping = packet.loop && form->function == kAtomicCompareSwap;
+  if (looping) {
+    const std::uint64_t seen = form->wide ? load_word(packet.address) : load_half(packet.address);
+    const std::uint64_t wanted = form->wide ? packet.compare : static_cast<std::uint32_t>(packet.compare);
+    if (seen != wanted) return Outcome::hold;
+  }
+  const SignalFate fate = signal_fate();
+  if (fate == SignalFate::hold) return Outcome::hold;
+  if (fate == SignalFate::lose) return Outcome::done;
+  if (packet.operation == sdma::kAtomicAdd64) [[likely]] {
+    add_to_word(packet.address, packet.data);
+    return Outcome::done;
+  }
+  const bool matched = apply_atomic(*form, packet.address, packet.data, packet.compare);
+  return matched || !looping ? Outcome::done : Outcome::hold;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::Trap& packet) {
+  context_.events.fire(packet.context);
+  return Outcome::done;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::PollRegmem& packet) {
+  if (!packet.memory || packet.hdp_flush) {
+    return stop({FaultKind::unsupported, 0, "this node has no registers to poll"});
+  }
+  if (!mapped(packet.address, sizeof(std::uint32_t))) return outside_memory(packet.address, "poll");
+  // A finite retry count is taken as endless: what engines do when it runs out is not known.
+  const std::uint32_t value = load_half(packet.address) & packet.mask;
+  return poll_holds(packet.function, value, packet.reference) ? Outcome::done : Outcome::hold;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::Timestamp& packet) {
+  if (packet.operation == sdma::TimestampOp::set) return Outcome::done;  // the clock belongs to the host
+  const std::uint64_t address = packet.address_or_value;
+  if (address % kTimestampSlot != 0) {
+    return stop({FaultKind::misaligned, address,
+                 fmt::format("timestamp slot {:#x} is not {}-byte aligned", address, kTimestampSlot)});
+  }
+  if (!mapped(address, sizeof(std::uint64_t))) return outside_memory(address, "timestamp");
+  store_word(address, steady_nanoseconds());
+  return Outcome::done;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::CondExe& packet) {
+  if (!mapped(packet.address, sizeof(std::uint32_t))) return outside_memory(packet.address, "condition");
+  if (load_half(packet.address) != packet.reference) stream_.skip(packet.exec_count);
+  return Outcome::done;
+}
+
+EngineQueue::Outcome EngineQueue::run(const sdma::Indirect& packet) {
+  if (stream_.indirect()) {
+    return stop({FaultKind::unsupported, packet.base, "an indirect buffer calls an indirect buffer"});
+  }
+  const std::uint64_t bytes = std::uint64_t{packet.dwords} * sizeof(std::uint32_t);
+  if (bytes > 0 && !mapped(packet.base, bytes)) return outside_memory(packet.base, "indirect buffer");
+  stream_.enter(packet.base, packet.dwords);
+  return Outcome::done;
+}
+
+// --- Faults and state ------------------------------------------------------------------------------------------------
+
+EngineQueue::Outcome EngineQueue::outside_memory(std::uint64_t address, const char* what) {
+  return stop(
+      {FaultKind::bad_address, address, fmt::format("{} address {:#x} is not inside an allocation", what, address)});
+}
+
+EngineQueue::Outcome EngineQueue::stop(PacketFault fault, std::uint64_t offset, std::uint64_t index) {
+  stopped_ = true;
+  held_ = false;
+  transfers_.clear();
+  fault_message_ = fault.message;
+  context_.faults.add(
+      {fault.kind, handle_.gpu, handle_.engine, handle_.id, index, offset, fault.address, std::move(fault.message)});
+  // The read pointer stays at the packet that stopped the queue.
+  std::atomic_ref(engine_.read_pointer).store(offset, std::memory_order_release);
+  return Outcome::fault;
+}
+
+std::uint64_t EngineQueue::read_offset() const {
+  if (!transfers_.empty()) return transfers_.front().offset;
+  return held_ ? stream_.packet_offset() : stream_.offset();
+}
+
+void EngineQueue::publish_read_offset() {
+  if (stopped_) return;
+  std::atomic_ref(engine_.read_pointer).store(read_offset(), std::memory_order_release);
+}
+
+QueueState EngineQueue::state() const {
+  auto& words = const_cast<EngineQueue&>(*this);  // std::atomic_ref takes no const object
+  return {std::atomic_ref(words.engine_.read_pointer).load(std::memory_order_acquire),
+          std::atomic_ref(words.host_.doorbell).load(std::memory_order_acquire), doing()};
+}
+
+std::string EngineQueue::doing() const {
+  static constexpr const char* kComparisons[] = {"anything", "<", "<=", "==", "!=", ">=", ">"};
+  if (stopped_) return "stopped by a fault: " + fault_message_;
+  if (stalled_) return "not fetching: the engine is stalled";
+  const auto unfinished = std::ranges::count_if(transfers_, [](const Transfer& t) { return !t.finished(); });
+  if (held_) {
+    const sdma::Packet& packet = const_cast<EngineQueue*>(this)->stream_.packet();
+    if (const auto* poll = std::get_if<sdma::PollRegmem>(&packet)) {
+      const bool readable = context_.memory.find(poll->address, sizeof(std::uint32_t)).has_value();
+      return fmt::format("polling {:#x} {} {}, reads {}", poll->address,
+                         kComparisons[static_cast<std::size_t>(poll->function)], poll->reference,
+                         readable ? std::to_string(load_half(poll->address) & poll->mask) : "nothing: not mapped");
+    }
+    if (unfinished == 0 && signal_due_ != 0) return "delaying a signal: " + sdma::to_string(packet);
+    if (unfinished == 0) return "at " + sdma::to_string(packet);
+  }
+  if (unfinished > 0) return fmt::format("copies in flight: {}", unfinished);
+  if (stream_.offset() == stream_.announced() && !doorbell_rang()) return "idle";
+  if (doorbell_rang()) return "about to fetch";
+  return "waiting for the rest of a packet";
+}
+
+}  // namespace cortado::device::soft

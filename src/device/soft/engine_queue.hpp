@@ -1,0 +1,141 @@
+// One SDMA queue of an engine: fetches packets from its ring and executes them on memory.
+//
+// Order, as on real engines: packets start in order. Transfers (COPY, WRITE, CONST_FILL) may still be moving bytes
+// while later packets run. FENCE, ATOMIC, TIMESTAMP, TRAP and NOP start when every earlier transfer of the queue is
+// finished. POLL_REGMEM, COND_EXE and INDIRECT hold back what follows them but wait for no earlier transfer.
+//
+// step() finishes each transfer before it fetches on, which is one of the allowed orders and the fastest on a CPU.
+// random_step() reaches all of them. The read pointer passes a packet when it and all before it are finished.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cortado/device/driver.hpp"
+
+#include "device/soft/event_table.hpp"
+#include "device/soft/fault_injector.hpp"
+#include "device/soft/memory_map.hpp"
+#include "device/soft/node_clock.hpp"
+#include "device/soft/packet_stream.hpp"
+#include "device/soft/pages.hpp"
+#include "device/soft/runnable.hpp"
+#include "device/soft/transfer.hpp"
+
+namespace cortado::device::soft {
+
+/// What all queues of a node share.
+struct EngineContext {
+  const MemoryMap& memory;
+  const EngineRules& rules;
+  FaultLog& faults;
+  EventTable& events;
+  const DelayClock& delays;
+};
+
+class EngineQueue;
+
+/// What the owner of a queue gets to see, with the way back.
+struct EngineQueueHandle : SdmaQueue {
+  EngineQueue* queue = nullptr;
+  std::uint32_t slot = 0;  ///< set by whoever attaches the queue to a dispatcher
+};
+
+class EngineQueue final : public Runnable {
+ public:
+  /// Takes the ring's pages. `injection` may be null.
+  EngineQueue(const EngineContext& context, const SdmaQueueRequest& request, std::uint32_t id, const Pages& ring,
+              EngineInjection* injection);
+  ~EngineQueue() override;
+
+  EngineQueueHandle& handle() { return handle_; }
+
+  /// Writes pointer and doorbell. False if the doorbell got lost on purpose. Any thread, one at a time.
+  bool write_doorbell(std::uint64_t write_offset);
+
+  StepResult step() override;
+  StepResult random_step(Random& random) override;
+
+  /// Not during a step.
+  QueueState state() const;
+
+ private:
+  struct Transfer {
+    sdma::Packet packet;
+    TransferShape shape;
+    std::uint64_t first = 0;  ///< units first .. last - 1 are still to move
+    std::uint64_t last = 0;
+    std::uint64_t offset = 0;  ///< of the packet in the ring
+    std::uint64_t index = 0;   ///< packets fetched before
+    bool finished() const { return first == last; }
+  };
+  enum class Outcome { done, hold, fault };
+  enum class Fetched { control, transfer, nothing };
+
+  Fetched fetch();
+  bool check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index);
+  void start_transfer(TransferShape shape);
+  bool notice_doorbell();
+  bool doorbell_rang() const;
+
+  Outcome execute_control();
+  Outcome run(const sdma::Nop&) { return Outcome::done; }
+  Outcome run(const sdma::HdpFlush&) { return Outcome::done; }
+  Outcome run(const sdma::Fence& packet);
+  Outcome run(const sdma::Trap& packet);
+  Outcome run(const sdma::PollRegmem& packet);
+  Outcome run(const sdma::Atomic& packet);
+  Outcome run(const sdma::Timestamp& packet);
+  Outcome run(const sdma::CondExe& packet);
+  Outcome run(const sdma::Indirect& packet);
+  template <class Transferred>
+  Outcome run(const Transferred&) {
+    return Outcome::done;
+  }
+
+  enum class SignalFate { write, lose, hold };
+  SignalFate signal_fate();
+
+  bool mapped(std::uint64_t address, std::uint64_t bytes) { return ranges_.covers(context_.memory, address, bytes); }
+  Outcome outside_memory(std::uint64_t address, const char* what);
+  Outcome stop(PacketFault fault) { return stop(std::move(fault), stream_.packet_offset(), fetched_ - 1); }
+  Outcome stop(PacketFault fault, std::uint64_t offset, std::uint64_t index);
+
+  void move_random_piece(Transfer& transfer, Random& random);
+
+  std::uint64_t read_offset() const;
+  void publish_read_offset();
+  std::string doing() const;
+
+  struct alignas(64) HostWords {
+    std::uint64_t write_pointer = 0;
+    std::uint64_t doorbell = 0;
+    std::uint64_t doorbells = 0;  ///< how many were rung
+  };
+  struct alignas(64) EngineWords {
+    std::uint64_t read_pointer = 0;
+  };
+
+  EngineQueueHandle handle_;
+  EngineInjection* const injection_;
+  const EngineContext& context_;
+  const Pages ring_;
+  HostWords host_;
+  EngineWords engine_;
+  PacketStream stream_;
+  RangeCache ranges_;
+  std::vector<Transfer> transfers_;  // in order; a finished one stays until those before it are finished
+  bool held_ = false;                // stream_.packet() is fetched and waits to be executed
+  bool stalled_ = false;
+  bool stopped_ = false;
+  std::string fault_message_;
+  std::uint64_t fetched_ = 0;
+  std::uint64_t signals_ = 0;  // ATOMIC and FENCE packets met
+  bool signal_met_ = false;    // the held one is counted
+  bool signal_lost_ = false;
+  std::uint64_t signal_due_ = 0;  // on context_.delays
+};
+
+}  // namespace cortado::device::soft

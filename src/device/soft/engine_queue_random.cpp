@@ -1,0 +1,84 @@
+// The adversarial order of a queue: everything that engines are allowed to do, in an order the generator chooses.
+#include <algorithm>
+#include <vector>
+
+#include "device/soft/engine_queue.hpp"
+
+namespace cortado::device::soft {
+namespace {
+
+constexpr std::size_t kWindow = 8;  // transfers of a queue that may be under way together
+
+/// Packets that start only when every earlier transfer of the queue is finished.
+bool drains(const sdma::Packet& packet) {
+  return std::holds_alternative<sdma::Nop>(packet) || std::holds_alternative<sdma::Fence>(packet) ||
+         std::holds_alternative<sdma::Atomic>(packet) || std::holds_alternative<sdma::Timestamp>(packet) ||
+         std::holds_alternative<sdma::Trap>(packet);
+}
+
+}  // namespace
+
+void EngineQueue::move_random_piece(Transfer& transfer, Random& random) {
+  if (!check(transfer.packet, transfer.offset, transfer.index)) return;
+  const std::uint64_t left = transfer.last - transfer.first;
+  const std::uint64_t piece = random.chance(3) ? left : 1 + random.below(left);
+  if (random.chance(2)) {
+    move_units(transfer.packet, transfer.first, piece);
+    transfer.first += piece;
+  } else {
+    move_units(transfer.packet, transfer.last - piece, piece);
+    transfer.last -= piece;
+  }
+}
+
+StepResult EngineQueue::random_step(Random& random) {
+  if (stopped_) return {Next::idle, false};
+
+  std::vector<Transfer*> moving;
+  for (Transfer& transfer : transfers_) {
+    if (!transfer.finished()) moving.push_back(&transfer);
+  }
+  const bool may_control = held_ && (moving.empty() || !drains(stream_.packet()));
+  const bool may_fetch = !held_ && transfers_.size() < kWindow;
+
+  // One choice for each unfinished transfer, one for the packet at hand or the next one, one for doing nothing at all:
+  // doorbells and satisfied polls are noticed late, signals are written late.
+  const std::uint64_t choice = random.below(moving.size() + 2);
+  bool progressed = false;
+  bool exhausted = false;
+  if (choice < moving.size()) {
+    move_random_piece(*moving[choice], random);
+    progressed = true;
+  } else if (choice == moving.size() && may_control) {
+    const Outcome outcome = execute_control();
+    progressed = outcome == Outcome::done;
+    if (progressed) held_ = false;
+  } else if (choice == moving.size() && may_fetch) {
+    switch (fetch()) {
+      case Fetched::control:
+        progressed = true;
+        break;
+      case Fetched::transfer:
+        progressed = true;
+        if (check(stream_.packet(), stream_.packet_offset(), fetched_ - 1)) {
+          start_transfer(*transfer_shape(stream_.packet()));
+        }
+        break;
+      case Fetched::nothing:
+        if (stopped_) break;
+        if (doorbell_rang()) {
+          progressed = notice_doorbell();
+        } else {
+          exhausted = true;
+        }
+        break;
+    }
+  }
+  if (stopped_) return {Next::idle, true};
+  while (!transfers_.empty() && transfers_.front().finished()) transfers_.erase(transfers_.begin());
+  publish_read_offset();
+  const bool idle = transfers_.empty() && !held_ && (stalled_ || exhausted);
+  return {idle ? Next::idle : Next::again, progressed};
+}
+
+}  // namespace cortado::device::soft

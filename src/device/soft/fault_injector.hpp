@@ -1,0 +1,49 @@
+// Things that go wrong on purpose (FaultInjection), as the queues of one engine meet them.
+//
+// Every entry strikes once: in the first queue of its engine that reaches the count. A stalled engine fetches for none
+// of its queues until the queue that met the stall is destroyed, which resets the engine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cortado/device/soft.hpp"
+
+namespace cortado::device::soft {
+
+/// The entries of one engine. Safe for concurrent use by its queues.
+class EngineInjection {
+ public:
+  EngineInjection(const FaultInjection& faults, RankId gpu, EngineId engine);
+  bool empty() const { return entries_.empty(); }
+
+  /// Whether doorbell `n` of a queue gets lost.
+  bool drops_doorbell(std::uint64_t n);
+  /// Whether the queue, having executed so many packets, gets no further one.
+  bool stalls(std::uint32_t queue, std::uint64_t packets);
+  /// Whether signal `n` of a queue writes nothing.
+  bool loses_signal(std::uint64_t n);
+  /// Nanoseconds that signal `n` of a queue takes longer, 0 = none.
+  std::uint64_t delays_signal(std::uint64_t n);
+
+  void queue_destroyed(std::uint32_t queue);
+
+ private:
+  enum class Kind { stall, doorbell, lost, delayed };
+  struct Entry {
+    Kind kind;
+    std::uint64_t count;
+    std::uint64_t nanoseconds;
+    std::unique_ptr<std::atomic<bool>> struck = std::make_unique<std::atomic<bool>>(false);
+  };
+
+  const Entry* strike(Kind kind, std::uint64_t count);
+
+  std::vector<Entry> entries_;
+  std::atomic<std::uint64_t> stalled_by_{0};  // queue id + 1; 0 = the engine fetches
+};
+
+}  // namespace cortado::device::soft

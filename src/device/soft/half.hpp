@@ -1,0 +1,46 @@
+// 16-bit floating point: conversions between f16 / bf16 bits and float, rounding to nearest, ties to even.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace cortado::device::soft {
+
+inline float from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
+}
+
+inline std::uint16_t to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);  // NaN stays quiet NaN
+  const std::uint32_t tie_to_even = (bits >> 16) & 1;
+  return static_cast<std::uint16_t>((bits + 0x7fff + tie_to_even) >> 16);
+}
+
+inline float from_f16(std::uint16_t bits) {
+  const std::uint32_t sign = std::uint32_t{bits} >> 15 << 31;
+  const std::uint32_t exponent = (bits >> 10) & 0x1f;
+  const std::uint32_t fraction = bits & 0x3ff;
+  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000 | fraction << 13);
+  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 127 - 15) << 23 | fraction << 13);
+  // Zero and subnormals are fraction * 2^-24 exactly.
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
+}
+
+inline std::uint16_t to_f16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000;
+  const std::uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return static_cast<std::uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
+  if (magnitude >= 0x477ff000) return static_cast<std::uint16_t>(sign | 0x7c00);  // 65520 and above round to infinity
+  if (magnitude < 0x38800000) {
+    // Below 2^-14: adding 0.5 aligns the unit 2^-24 with the last bit of a float, which rounds as wanted.
+    const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3f000000));
+  }
+  const std::uint32_t tie_to_even = magnitude >> 13 & 1;
+  return static_cast<std::uint16_t>(sign | ((magnitude - ((127 - 15) << 23) + 0xfff + tie_to_even) >> 13));
+}
+
+}  // namespace cortado::device::soft

@@ -1,0 +1,122 @@
+#include "device/soft/memory_map.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+
+#include "device/soft/pages.hpp"
+
+namespace cortado::device::soft {
+namespace {
+
+constexpr std::uint64_t kLargestAlignment = 1ULL << 30;
+
+std::uint64_t host_memory_bytes() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return UINT64_MAX;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+}
+
+tl::unexpected<Diagnostic> no_memory(std::string message) {
+  return fail(Diagnostic{
+      "device.memory", std::move(message), "use smaller buffers or fewer ranks", {}, ErrorKind::environment});
+}
+
+}  // namespace
+
+MemoryMap::MemoryMap(Bytes gpu_bytes) : gpu_bytes_(gpu_bytes.value), host_bytes_(host_memory_bytes()) {}
+
+MemoryMap::~MemoryMap() {
+  for (const Allocation& allocation : live_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
+  for (const Allocation& allocation : retired_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
+}
+
+Status MemoryMap::check_capacity(const MemoryRequest& request) const {
+  std::uint64_t all = 0;
+  std::uint64_t same_home = 0;
+  for (const Allocation& allocation : live_) {
+    const std::uint64_t bytes = allocation.range.end - allocation.range.begin;
+    all += bytes;
+    if (allocation.home == request.home) same_home += bytes;
+  }
+  // Pages are committed when touched, so the kernel would not refuse more than it has: it would end the process later.
+  if (request.bytes.value > host_bytes_ || all > host_bytes_ - request.bytes.value) {
+    return no_memory(fmt::format("{} more than the {} already allocated exceed the {} of this computer",
+                                 format_bytes(request.bytes), format_bytes({all}), format_bytes({host_bytes_})));
+  }
+  if (request.home && gpu_bytes_ != 0 &&
+      (request.bytes.value > gpu_bytes_ || same_home > gpu_bytes_ - request.bytes.value)) {
+    return no_memory(fmt::format("{} more than the {} already allocated exceed the {} of GPU {}",
+                                 format_bytes(request.bytes), format_bytes({same_home}), format_bytes({gpu_bytes_}),
+                                 request.home->value));
+  }
+  return {};
+}
+
+Result<Memory> MemoryMap::allocate(const MemoryRequest& request) {
+  if (request.bytes.value == 0) return fail("device.memory", "0 bytes asked for", "ask for at least one byte");
+  if (!std::has_single_bit(request.alignment.value) || request.alignment.value > kLargestAlignment) {
+    return fail("device.memory", fmt::format("alignment {} is not a power of two up to 1GiB", request.alignment.value));
+  }
+  const std::unique_lock lock(mutex_);
+  CORTADO_RETURN_IF_ERROR(check_capacity(request));
+  CORTADO_ASSIGN_OR_RETURN(const Pages pages, map_pages(request.bytes.value, request.alignment.value));
+  const auto begin = reinterpret_cast<std::uint64_t>(pages.data);
+  const auto place = std::ranges::lower_bound(live_, begin, {}, [](const Allocation& a) { return a.range.begin; });
+  live_.insert(place,
+               Allocation{{begin, begin + request.bytes.value}, pages.mapping, pages.mapped_bytes, request.home});
+  return Memory{pages.data, request.bytes};
+}
+
+bool MemoryMap::retire(const std::byte* data) {
+  const std::unique_lock lock(mutex_);
+  const auto begin = reinterpret_cast<std::uint64_t>(data);
+  const auto place = std::ranges::lower_bound(live_, begin, {}, [](const Allocation& a) { return a.range.begin; });
+  if (place == live_.end() || place->range.begin != begin) return false;
+  retired_.push_back(*place);
+  live_.erase(place);
+  generation_.fetch_add(1, std::memory_order_seq_cst);
+  return true;
+}
+
+void MemoryMap::unmap(const std::byte* data) {
+  const std::unique_lock lock(mutex_);
+  const auto begin = reinterpret_cast<std::uint64_t>(data);
+  const auto place = std::ranges::find(retired_, begin, [](const Allocation& a) { return a.range.begin; });
+  CORTADO_CHECK(place != retired_.end(), "only retired memory is unmapped");
+  unmap_pages(place->mapping, place->mapped_bytes);
+  retired_.erase(place);
+}
+
+std::optional<Range> MemoryMap::find(std::uint64_t address, std::uint64_t bytes) const {
+  const std::shared_lock lock(mutex_);
+  const auto after = std::ranges::upper_bound(live_, address, {}, [](const Allocation& a) { return a.range.begin; });
+  if (after == live_.begin()) return std::nullopt;
+  const Range& range = std::prev(after)->range;
+  if (!range.holds(address, bytes)) return std::nullopt;
+  return range;
+}
+
+bool RangeCache::look_up(const MemoryMap& map, std::uint64_t address, std::uint64_t bytes) {
+  // The generation is read before the look-up: a range retired in between is forgotten at the next question.
+  const std::uint64_t generation = map.generation();
+  if (generation_ != generation) {
+    ranges_.fill({});
+    generation_ = generation;
+  }
+  const std::optional<Range> range = map.find(address, bytes);
+  if (!range) return false;
+  ranges_[next_] = *range;
+  next_ = (next_ + 1) % static_cast<std::uint32_t>(ranges_.size());
+  return true;
+}
+
+}  // namespace cortado::device::soft

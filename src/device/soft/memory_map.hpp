@@ -1,0 +1,89 @@
+// Memory of the embedded node: what is allocated, and whether an address range lies inside it.
+//
+// Releasing while engines run takes three steps: retire() makes the range unknown to every later look-up, the caller
+// waits until no step that may have looked before is running, then unmap() gives the pages back. Look-ups that an
+// engine remembers (RangeCache) are good for one generation: retire() starts a new one.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/device/driver.hpp"
+
+namespace cortado::device::soft {
+
+/// Addresses begin .. end-1.
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+
+  bool holds(std::uint64_t address, std::uint64_t bytes) const {
+    return address >= begin && bytes <= end - begin && address - begin <= end - begin - bytes;
+  }
+};
+
+class MemoryMap {
+ public:
+  /// `gpu_bytes`: memory of one GPU, 0 = without limit. All allocations together never exceed the host's memory.
+  explicit MemoryMap(Bytes gpu_bytes);
+  ~MemoryMap();
+  MemoryMap(const MemoryMap&) = delete;
+  MemoryMap& operator=(const MemoryMap&) = delete;
+
+  /// Zeroed pages that the kernel commits when they are first touched.
+  Result<Memory> allocate(const MemoryRequest& request);
+
+  /// False if `data` is not the start of an allocation.
+  bool retire(const std::byte* data);
+  /// Of a retired allocation.
+  void unmap(const std::byte* data);
+
+  /// The allocation that holds all of the range.
+  std::optional<Range> find(std::uint64_t address, std::uint64_t bytes) const;
+  std::uint64_t generation() const { return generation_.load(std::memory_order_seq_cst); }
+
+ private:
+  struct Allocation {
+    Range range;
+    void* mapping = nullptr;
+    std::size_t mapped_bytes = 0;
+    std::optional<RankId> home;
+  };
+
+  Status check_capacity(const MemoryRequest& request) const;
+
+  const std::uint64_t gpu_bytes_;
+  const std::uint64_t host_bytes_;
+  mutable std::shared_mutex mutex_;
+  std::vector<Allocation> live_;  // sorted by range.begin
+  std::vector<Allocation> retired_;
+  std::atomic<std::uint64_t> generation_{1};
+};
+
+/// The ranges one queue touched last.
+class RangeCache {
+ public:
+  bool covers(const MemoryMap& map, std::uint64_t address, std::uint64_t bytes) {
+    if (generation_ == map.generation()) [[likely]] {
+      for (const Range& range : ranges_) {
+        if (range.holds(address, bytes)) return true;
+      }
+    }
+    return look_up(map, address, bytes);
+  }
+
+ private:
+  bool look_up(const MemoryMap& map, std::uint64_t address, std::uint64_t bytes);
+
+  std::array<Range, 8> ranges_{};
+  std::uint64_t generation_ = 0;
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace cortado::device::soft

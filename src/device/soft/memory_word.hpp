@@ -1,0 +1,43 @@
+// Signal words in memory as engines and kernels touch them.
+//
+// Every access is an atomic access of the whole aligned 64-bit word, also where a packet names only one half of it:
+// host, kernels and engines then always agree on the size of the atomic object. Loads acquire and stores release, so
+// whoever sees a signal sees the bytes that were written before it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "cortado/device/sdma.hpp"
+
+namespace cortado::device::soft {
+
+std::uint64_t load_word(std::uint64_t address);
+void store_word(std::uint64_t address, std::uint64_t value);
+void add_to_word(std::uint64_t address, std::uint64_t value);
+
+/// `address` is a multiple of 4.
+std::uint32_t load_half(std::uint64_t address);
+void store_half(std::uint64_t address, std::uint32_t value);
+
+bool poll_holds(sdma::PollFunction function, std::uint32_t value, std::uint32_t reference);
+
+/// The part of an ATOMIC's operation number that matters here. "Returning" forms do the same to memory.
+struct AtomicForm {
+  std::uint8_t function = 0;  ///< as the 32-bit returning form: 0x07 swap, 0x08 cmpswap, 0x0f add, ...
+  bool wide = false;          ///< 64-bit operand
+};
+
+inline constexpr std::uint8_t kAtomicCompareSwap = 0x08;
+
+/// None for numbers outside the table of operations.
+std::optional<AtomicForm> atomic_form(std::uint8_t operation);
+
+/// What memory holds afterwards, for operands of 64 or 32 bits.
+std::uint64_t atomic_result(AtomicForm form, std::uint64_t old_value, std::uint64_t data, std::uint64_t compare);
+
+/// Executes the operation; false if it was a compare-and-swap that did not match.
+bool apply_atomic(AtomicForm form, std::uint64_t address, std::uint64_t data, std::uint64_t compare);
+
+}  // namespace cortado::device::soft

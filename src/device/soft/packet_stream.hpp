@@ -1,0 +1,69 @@
+// The packets of a queue in the order the engine fetches them: from the ring, and from indirect buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cortado/device/sdma.hpp"
+
+#include "device/soft/packet_fault.hpp"
+
+namespace cortado::device::soft {
+
+class PacketStream {
+ public:
+  PacketStream(const std::byte* ring, std::uint64_t ring_bytes);
+
+  /// Takes note of a doorbell. Refuses offsets that go backwards, are not whole dwords, or lie more than a ring ahead
+  /// of `read_offset`, the oldest packet that is not finished.
+  std::optional<PacketFault> announce(std::uint64_t write_offset, std::uint64_t read_offset);
+
+  enum class Fetch {
+    packet,      ///< packet() is the next one, and the stream stands behind it
+    empty,       ///< all that was announced is fetched
+    incomplete,  ///< the last announced packet is longer than what was announced of it
+    fault,       ///< fault() says why
+  };
+  Fetch fetch();
+
+  sdma::Packet& packet() { return packet_; }
+  const PacketFault& fault() const { return fault_; }
+
+  /// Ring offset of the packet that was fetched last; inside an indirect buffer, of the packet that called it.
+  std::uint64_t packet_offset() const { return packet_offset_; }
+  /// Ring offset behind all that is fetched.
+  std::uint64_t offset() const { return indirect_ ? packet_offset_ : offset_; }
+  std::uint64_t announced() const { return announced_; }
+
+  /// Does not execute the next dwords.
+  void skip(std::uint32_t dwords) { skip_ = dwords; }
+
+  /// Fetches from an indirect buffer until it ends. Its memory is checked by the caller before each fetch.
+  void enter(std::uint64_t base, std::uint32_t dwords);
+  struct IndirectBuffer {
+    std::uint64_t base = 0;
+    std::uint64_t dwords = 0;
+    std::uint64_t next = 0;  ///< dwords fetched
+  };
+  const std::optional<IndirectBuffer>& indirect() const { return indirect_; }
+
+ private:
+  Fetch fetch_from_ring();
+  Fetch fetch_from_indirect();
+  Fetch refuse(const sdma::DecodeError& error);
+
+  const std::byte* ring_;
+  std::uint64_t ring_bytes_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t announced_ = 0;
+  std::uint64_t packet_offset_ = 0;
+  std::uint64_t skip_ = 0;  // dwords
+  std::optional<IndirectBuffer> indirect_;
+  sdma::Packet packet_;
+  PacketFault fault_;
+  std::vector<std::uint32_t> unwrapped_;  // a packet that crosses the end of the ring
+};
+
+}  // namespace cortado::device::soft

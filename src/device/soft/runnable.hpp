@@ -1,0 +1,34 @@
+// What threads of the node run: a queue that makes progress in short steps.
+#pragma once
+
+#include "cortado/base/random.hpp"
+
+namespace cortado::device::soft {
+
+enum class Next {
+  idle,        ///< nothing to do until somebody notifies the scheduler
+  again,       ///< more to do at once
+  look_again,  ///< waits for memory or time to change; nobody will notify
+};
+
+struct StepResult {
+  Next next = Next::idle;
+  bool progressed = false;
+};
+
+/// Steps of one runnable never run at the same time.
+class Runnable {
+ public:
+  Runnable() = default;
+  Runnable(const Runnable&) = delete;
+  Runnable& operator=(const Runnable&) = delete;
+  virtual ~Runnable() = default;
+
+  /// Does what can be done, for a short while (well below a millisecond).
+  virtual StepResult step() = 0;
+
+  /// Does one small thing, or nothing, of all that is allowed now, as the generator decides.
+  virtual StepResult random_step(Random& random) = 0;
+};
+
+}  // namespace cortado::device::soft

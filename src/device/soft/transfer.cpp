@@ -1,0 +1,221 @@
+#include "device/soft/transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cortado/ir/visit.hpp"
+
+#include "device/soft/cpu_kernels.hpp"
+
+namespace cortado::device::soft {
+namespace {
+
+using Fault = std::optional<PacketFault>;
+
+std::byte* at(std::uint64_t address) {
+  return reinterpret_cast<std::byte*>(address);
+}
+
+/// What the bytes are when source and destination overlap is not defined; that nothing else happens is.
+void move_bytes(std::uint64_t dst, std::uint64_t src, std::uint64_t bytes) {
+  const bool apart = dst + bytes <= src || src + bytes <= dst;
+  if (apart) [[likely]] {
+    std::memcpy(at(dst), at(src), bytes);
+  } else {
+    std::memmove(at(dst), at(src), bytes);
+  }
+}
+
+[[gnu::cold]] PacketFault outside(std::uint64_t address, std::uint64_t bytes, const char* what) {
+  return {FaultKind::bad_address, address,
+          fmt::format("{} {:#x} .. +{} is not inside one allocation", what, address, bytes)};
+}
+
+[[gnu::cold]] PacketFault misaligned(std::uint64_t address, std::uint64_t alignment, const char* what) {
+  return {FaultKind::misaligned, address, fmt::format("{} {:#x} is not {}-byte aligned", what, address, alignment)};
+}
+
+[[gnu::cold]] PacketFault unsupported(std::string message) {
+  return {FaultKind::unsupported, 0, std::move(message)};
+}
+
+bool is_multiple(std::uint64_t value, std::uint64_t of) {
+  return of == 0 || value % of == 0;
+}
+
+Fault check_size(std::uint64_t bytes, Bytes limit) {
+  if (limit.value == 0 || bytes <= limit.value) return std::nullopt;
+  return unsupported(fmt::format("{} bytes in one packet, the engine takes at most {}", bytes, limit.value));
+}
+
+// --- Sub-window geometry ---------------------------------------------------------------------------------------------
+
+std::uint64_t row_bytes(const sdma::CopyWindow& window) {
+  return std::uint64_t{window.width} << window.element_log2;
+}
+
+/// Address of row `row` of the rectangle, rows counted through all slices.
+std::uint64_t row_address(const sdma::CopyWindow& window, const sdma::WindowSide& side, std::uint64_t row) {
+  const std::uint64_t y = side.y + row % window.height;
+  const std::uint64_t z = side.z + row / window.height;
+  const std::uint64_t element = z * side.slice_pitch + y * side.pitch + side.x;
+  return side.base + (element << window.element_log2);
+}
+
+Fault check_side(const sdma::CopyWindow& window, const sdma::WindowSide& side, const EngineRules& rules,
+                 const MemoryMap& memory, RangeCache& ranges, const char* what) {
+  const std::uint64_t alignment = rules.limits.window_alignment.value;
+  if (!is_multiple(side.base, alignment)) return misaligned(side.base, alignment, what);
+  const std::uint64_t pitch = std::uint64_t{side.pitch} << window.element_log2;
+  if (window.height > 1 && !is_multiple(pitch, alignment)) {
+    return PacketFault{FaultKind::misaligned, side.base,
+                       fmt::format("{} pitch of {} bytes is not a multiple of {}", what, pitch, alignment)};
+  }
+  const std::uint64_t slice = std::uint64_t{side.slice_pitch} << window.element_log2;
+  if (window.depth > 1 && !is_multiple(slice, alignment)) {
+    return PacketFault{FaultKind::misaligned, side.base,
+                       fmt::format("{} slice pitch of {} bytes is not a multiple of {}", what, slice, alignment)};
+  }
+  const std::uint64_t begin = row_address(window, side, 0);
+  const std::uint64_t extent = (window.depth - 1) * slice + (window.height - 1) * pitch + row_bytes(window);
+  if (!ranges.covers(memory, begin, extent)) return outside(begin, extent, what);
+  return std::nullopt;
+}
+
+// --- Moving ----------------------------------------------------------------------------------------------------------
+
+void swap_bytes(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) {
+  std::array<std::byte, 4096> held;
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t piece = std::min<std::uint64_t>(held.size(), bytes - done);
+    std::memcpy(held.data(), at(a + done), piece);
+    move_bytes(a + done, b + done, piece);
+    std::memcpy(at(b + done), held.data(), piece);
+    done += piece;
+  }
+}
+
+void fill(const sdma::ConstFill& packet, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t element = std::uint64_t{1} << packet.element_log2;
+  std::byte* out = at(packet.dst + first * element);
+  if (element == 1) {
+    std::memset(out, static_cast<int>(packet.pattern & 0xff), count);
+    return;
+  }
+  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(out + i * element, &packet.pattern, element);
+}
+
+}  // namespace
+
+std::optional<TransferShape> transfer_shape(const sdma::Packet& packet) {
+  using Shape = std::optional<TransferShape>;
+  return match(
+      packet,
+      [](const sdma::CopyLinear& p) -> Shape {
+        return TransferShape{p.bytes, 1};
+      },
+      [](const sdma::CopyBroadcast& p) -> Shape {
+        return TransferShape{p.bytes, 1};
+      },
+      [](const sdma::CopySwap& p) -> Shape {
+        return TransferShape{p.bytes, 1};
+      },
+      [](const sdma::CopyWindow& p) -> Shape {
+        return TransferShape{std::uint64_t{p.height} * p.depth, row_bytes(p)};
+      },
+      [](const sdma::CopyAdd& p) -> Shape {
+        const std::uint64_t element = size_of(p.dtype).value;
+        return TransferShape{p.bytes / element, element};
+      },
+      [](const sdma::WriteLinear& p) -> Shape {
+        return TransferShape{p.data.size(), sizeof(std::uint32_t)};
+      },
+      [](const sdma::ConstFill& p) -> Shape {
+        return TransferShape{p.elements, std::uint64_t{1} << p.element_log2};
+      },
+      [](const auto&) -> Shape { return std::nullopt; });
+}
+
+std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules, const MemoryMap& memory,
+                                          RangeCache& ranges) {
+  const auto check = [&](std::uint64_t address, std::uint64_t bytes, const char* what) -> Fault {
+    if (ranges.covers(memory, address, bytes)) [[likely]]
+      return std::nullopt;
+    return outside(address, bytes, what);
+  };
+  return match(
+      packet,
+      [&](const sdma::CopyLinear& p) -> Fault {
+        if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
+        if (auto fault = check(p.src, p.bytes, "source")) return fault;
+        return check(p.dst, p.bytes, "destination");
+      },
+      [&](const sdma::CopyBroadcast& p) -> Fault {
+        if (!rules.features.broadcast) return unsupported("this machine's engines have no broadcast");
+        if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
+        const std::uint64_t alignment = rules.limits.broadcast_alignment.value;
+        if (alignment != 0 && p.dst1 % alignment != p.dst2 % alignment) {
+          return PacketFault{
+              FaultKind::misaligned, p.dst2,
+              fmt::format("broadcast destinations {:#x} and {:#x} do not agree modulo {}", p.dst1, p.dst2, alignment)};
+        }
+        if (auto fault = check(p.src, p.bytes, "source")) return fault;
+        if (auto fault = check(p.dst1, p.bytes, "first destination")) return fault;
+        return check(p.dst2, p.bytes, "second destination");
+      },
+      [&](const sdma::CopySwap& p) -> Fault {
+        if (!rules.features.swap) return unsupported("this machine's engines have no swap");
+        if (auto fault = check_size(p.bytes, rules.limits.max_swap_bytes)) return fault;
+        const std::uint64_t alignment = rules.limits.swap_alignment.value;
+        if (!is_multiple(p.a, alignment)) return misaligned(p.a, alignment, "swap address");
+        if (!is_multiple(p.b, alignment)) return misaligned(p.b, alignment, "swap address");
+        if (auto fault = check(p.a, p.bytes, "swap range")) return fault;
+        return check(p.b, p.bytes, "swap range");
+      },
+      [&](const sdma::CopyWindow& p) -> Fault {
+        if (auto fault = check_side(p, p.src, rules, memory, ranges, "source window")) return fault;
+        return check_side(p, p.dst, rules, memory, ranges, "destination window");
+      },
+      [&](const sdma::CopyAdd& p) -> Fault {
+        if (!rules.features.near_memory_compute) return unsupported("this machine's memory does not add");
+        if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
+        if (auto fault = check(p.src, p.bytes, "source")) return fault;
+        return check(p.dst, p.bytes, "destination");
+      },
+      [&](const sdma::WriteLinear& p) -> Fault {
+        return check(p.dst, p.data.size() * sizeof(std::uint32_t), "destination");
+      },
+      [&](const sdma::ConstFill& p) -> Fault {
+        return check(p.dst, std::uint64_t{p.elements} << p.element_log2, "destination");
+      },
+      [](const auto&) -> Fault { return std::nullopt; });
+}
+
+void move_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count) {
+  match(
+      packet, [&](const sdma::CopyLinear& p) { move_bytes(p.dst + first, p.src + first, count); },
+      [&](const sdma::CopyBroadcast& p) {
+        move_bytes(p.dst1 + first, p.src + first, count);
+        move_bytes(p.dst2 + first, p.src + first, count);
+      },
+      [&](const sdma::CopySwap& p) { swap_bytes(p.a + first, p.b + first, count); },
+      [&](const sdma::CopyWindow& p) {
+        for (std::uint64_t row = first; row < first + count; ++row) {
+          move_bytes(row_address(p, p.dst, row), row_address(p, p.src, row), row_bytes(p));
+        }
+      },
+      [&](const sdma::CopyAdd& p) {
+        const std::uint64_t element = size_of(p.dtype).value;
+        add_elements(p.dtype, at(p.dst + first * element), at(p.src + first * element), count * element);
+      },
+      [&](const sdma::WriteLinear& p) {
+        std::memcpy(at(p.dst + first * sizeof(std::uint32_t)), p.data.data() + first, count * sizeof(std::uint32_t));
+      },
+      [&](const sdma::ConstFill& p) { fill(p, first, count); }, [](const auto&) {});
+}
+
+}  // namespace cortado::device::soft
