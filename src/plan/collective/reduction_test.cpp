@@ -31,7 +31,7 @@ TEST(AllReduce, KernelFormPushesEverySumToAllOthers) {
   EXPECT_EQ(counts.doorbells, 56u);  // both phases in the same queues
 }
 
-// With blocks below 8 KiB there is one piece a block: a chain of N-1 adds for each of N owners.
+// With blocks below 128 KiB there is one piece a block: a chain of N-1 adds for each of N owners.
 TEST(ReduceScatter, AddFormChainsWholeSmallBlocks) {
   CollectiveRequest request{.collective = "reduce-scatter", .variant = "add", .bytes = 8_KiB, .ranks = 8};
   const Program program = plan_for_test(request, machine_for_test("virtual-64-nmc"));
@@ -43,11 +43,11 @@ TEST(ReduceScatter, AddFormChainsWholeSmallBlocks) {
   EXPECT_EQ(count(plan_for_test(request, machine_for_test("virtual-64-nmc"))).local_copies, 0u);
 }
 
-// Blocks of 64 KiB on 8 ranks: C = min(16 units of 4 KiB, 7 peers, 16) = 7 pieces, each visited once by each of 7
+// Blocks of 512 KiB on 8 ranks: C = min(8 units of 64 KiB, 7 peers, 16) = 7 pieces, each visited once by each of 7
 // peers.
 TEST(ReduceScatter, AddFormKeepsAllLinksBusyForLargeBlocks) {
   const CollectiveRequest request{
-      .collective = "reduce-scatter", .variant = "add", .bytes = 512_KiB, .ranks = 8, .in_place = true};
+      .collective = "reduce-scatter", .variant = "add", .bytes = 4_MiB, .ranks = 8, .in_place = true};
   const Program program = plan_for_test(request, machine_for_test("virtual-64-nmc"));
   EXPECT_EQ(count(program).commands, 8u * 7u * 7u);
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::set<std::uint32_t>> adders;  // (owner, offset) -> ranks
