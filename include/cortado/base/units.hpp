@@ -42,6 +42,14 @@ struct Nanoseconds {
 
 inline constexpr double microseconds(Nanoseconds t) { return static_cast<double>(t.value) / 1e3; }
 
+/// A rate in decimal gigabytes per second.
+struct GBps {
+  double value = 0;
+
+  friend constexpr auto operator<=>(GBps, GBps) = default;
+  constexpr double bytes_per_second() const { return value * 1e9; }
+};
+
 /// An index into one of the vectors of a Program or a Machine, distinct per kind of thing.
 template <class Tag>
 struct Id {
