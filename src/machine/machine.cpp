@@ -24,6 +24,12 @@ EngineId Machine::engine_towards(RankId src, RankId dst) const {
   return candidates[peer % candidates.size()];
 }
 
+std::uint32_t Machine::link_count(RankId src, RankId dst) const {
+  CORTADO_CHECK(src.value < gpus && dst.value < gpus, "both ranks are GPUs of the machine");
+  if (src == dst || !linked[src.value][dst.value]) return 0;
+  return link_counts.empty() ? 1 : link_counts[src.value][dst.value];
+}
+
 std::vector<EngineId> Machine::present_engines(EngineClass kind) const {
   std::vector<EngineId> ids;
   for (const Engine& e : engines) {

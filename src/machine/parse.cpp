@@ -6,6 +6,7 @@
 
 #include "cortado/machine/machine.hpp"
 
+#include "machine/parse_sections.hpp"
 #include "machine/reader.hpp"
 
 namespace cortado {
@@ -14,7 +15,6 @@ namespace {
 using internal::MachineReader;
 
 // Bounds that no node reaches; they keep a mistyped file from asking for absurd amounts of memory.
-constexpr std::uint32_t kMaxGpus = 1024;
 constexpr std::int64_t kMaxEngines = 256;
 constexpr std::uint64_t kMaxMemory = 1ULL << 48;
 
@@ -33,7 +33,7 @@ void read_identity(MachineReader& in, Machine& machine) {
   machine.name = in.text("machine.name");
   machine.title = in.text("machine.title");
   machine.gpu = in.label("machine.gpu");
-  machine.gpus = in.small("machine.gpus", 1, kMaxGpus);
+  machine.gpus = in.small("machine.gpus", 1, internal::kMaxGpus);
   machine.compute_units = in.small("machine.compute_units", 1, 65536);
   machine.memory_bytes = in.bytes("machine.memory_bytes", 1, kMaxMemory);
   machine.allocation_alignment = in.bytes("machine.allocation_alignment", 256, kMaxAlignment);
@@ -140,33 +140,6 @@ void check_sizes(MachineReader& in, const Machine& machine) {
   }
 }
 
-void read_links(MachineReader& in, Machine& machine) {
-  const std::size_t gpus = machine.gpus;
-  const auto peers = in.word_or_lists("links.topology", "full-mesh", 0, kMaxGpus - 1);
-  machine.linked.assign(gpus, std::vector<bool>(gpus, !peers));
-  for (std::size_t gpu = 0; gpu < gpus; ++gpu) machine.linked[gpu][gpu] = true;
-  if (!peers) return;
-  if (peers->size() != gpus) {
-    in.refuse("links.topology", "machine.contradiction",
-              fmt::format("has {} lists of peers for {} GPUs", peers->size(), gpus), "give one list for each GPU");
-    return;
-  }
-  for (std::size_t src = 0; src < gpus; ++src) {
-    for (const std::int64_t peer : (*peers)[src].numbers) {
-      const auto dst = static_cast<std::size_t>(peer);
-      if (dst >= gpus || machine.linked[src][dst]) {
-        in.refuse_at((*peers)[src].line, "links.topology", "machine.contradiction",
-                     dst >= gpus  ? fmt::format("GPU {} has the peer {}, but there are {} GPUs", src, dst, gpus)
-                     : dst == src ? fmt::format("GPU {} is its own peer", src)
-                                  : fmt::format("GPU {} has the peer {} twice", src, dst),
-                     "the peers of each GPU, without itself");
-        return;
-      }
-      machine.linked[src][dst] = true;
-    }
-  }
-}
-
 /// Why GPU src cannot use the engine towards GPU dst; empty if it can.
 std::string affinity_fault(const Machine& machine, std::size_t src, std::size_t dst, std::int64_t id) {
   if (src == dst) return "a GPU needs no engine towards itself";
@@ -179,32 +152,20 @@ std::string affinity_fault(const Machine& machine, std::size_t src, std::size_t 
 }
 
 void read_affinity(MachineReader& in, Machine& machine) {
-  const std::size_t gpus = machine.gpus;
-  machine.affinity.assign(gpus, std::vector<std::optional<EngineId>>(gpus));
   if (!in.has("affinity")) return;
-  const auto table = in.lists("affinity", -1, kMaxEngines - 1);
+  const auto table = in.square("affinity", machine.gpus, -1, kMaxEngines - 1, "-1 for none");
   if (!in.ok()) return;
-  constexpr const char* kShape = "one row per source GPU, one column per destination GPU, -1 for none";
-  if (table.size() != gpus) {
-    in.refuse("affinity", "machine.contradiction", fmt::format("has {} rows for {} GPUs", table.size(), gpus), kShape);
-    return;
-  }
-  for (std::size_t src = 0; src < gpus; ++src) {
-    const auto& [line, engines] = table[src];
-    if (engines.size() != gpus) {
-      in.refuse_at(line, "affinity", "machine.contradiction",
-                   fmt::format("row {} has {} columns for {} GPUs", src, engines.size(), gpus), kShape);
-      return;
-    }
-    for (std::size_t dst = 0; dst < gpus; ++dst) {
-      const std::int64_t id = engines[dst];
+  for (std::size_t src = 0; src < table.size(); ++src) {
+    auto& best = machine.affinity.emplace_back(table.size());
+    for (std::size_t dst = 0; dst < table.size(); ++dst) {
+      const std::int64_t id = table[src].numbers[dst];
       if (id < 0) continue;
       if (const std::string fault = affinity_fault(machine, src, dst, id); !fault.empty()) {
-        in.refuse_at(line, "affinity", "machine.contradiction",
+        in.refuse_at(table[src].line, "affinity", "machine.contradiction",
                      fmt::format("engine {} from GPU {} to GPU {}: {}", id, src, dst, fault), "-1 stands for none");
         return;
       }
-      machine.affinity[src][dst] = EngineId{static_cast<std::uint32_t>(id)};
+      best[dst] = EngineId{static_cast<std::uint32_t>(id)};
     }
   }
 }
@@ -220,8 +181,9 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
   machine.features.swap = in.flag("features.swap");
   machine.features.near_memory_compute = in.flag("features.near_memory_compute");
   if (in.ok()) check_sizes(in, machine);
-  read_links(in, machine);
+  const std::string_view topology = internal::read_topology(in, machine);
   read_affinity(in, machine);
+  internal::read_timing(in, machine, topology == internal::kSwitch ? LinkShape::switched : LinkShape::mesh);
   CORTADO_RETURN_IF_ERROR(in.finish());
   machine.provenance = in.take_provenance();
   return machine;

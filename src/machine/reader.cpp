@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -195,25 +196,71 @@ std::vector<Row> MachineReader::rows(const toml::node& value, std::string_view p
   return all;
 }
 
-std::vector<Row> MachineReader::lists(std::string_view path, std::int64_t min, std::int64_t max) {
+std::vector<Row> MachineReader::square(std::string_view path, std::size_t gpus, std::int64_t min, std::int64_t max,
+                                       std::string_view none) {
   const toml::node* value = sourced(path);
   if (value == nullptr) return {};
-  if (value->is_array()) return rows(*value, path, min, max);
-  wrong_type(path, *value, "a list of lists of whole numbers");
-  return {};
+  if (!value->is_array()) {
+    wrong_type(path, *value, "a list of lists of whole numbers");
+    return {};
+  }
+  const std::size_t errors = errors_.size();
+  std::vector<Row> table = rows(*value, path, min, max);
+  if (errors_.size() > errors) return {};
+  const std::string shape = fmt::format("one row per source GPU, one column per destination GPU, {}", none);
+  if (table.size() != gpus) {
+    refuse(path, "machine.contradiction", fmt::format("has {} rows for {} GPUs", table.size(), gpus), shape);
+    return {};
+  }
+  for (std::size_t src = 0; src < gpus; ++src) {
+    if (table[src].numbers.size() == gpus) continue;
+    refuse_at(table[src].line, path, "machine.contradiction",
+              fmt::format("row {} has {} columns for {} GPUs", src, table[src].numbers.size(), gpus), shape);
+    return {};
+  }
+  return table;
 }
 
-std::optional<std::vector<Row>> MachineReader::word_or_lists(std::string_view path, std::string_view word,
-                                                             std::int64_t min, std::int64_t max) {
+WordOrLists MachineReader::word_or_lists(std::string_view path, std::span<const std::string_view> words,
+                                         std::int64_t min, std::int64_t max) {
   const toml::node* value = sourced(path);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_array()) return rows(*value, path, min, max);
-  if (value->is_string() && value->as_string()->get() == word) {
-    set_value(std::string(word));
-  } else {
-    wrong_type(path, *value, fmt::format("\"{}\" or a list of lists of whole numbers", word));
+  if (value == nullptr) return {words.front(), {}};
+  if (value->is_array()) return {{}, rows(*value, path, min, max)};
+  const std::string* text = value->is_string() ? &value->as_string()->get() : nullptr;
+  const auto found = text == nullptr ? words.end() : std::find(words.begin(), words.end(), *text);
+  if (found != words.end()) {
+    set_value(std::string(*found));
+    return {*found, {}};
   }
-  return std::nullopt;
+  wrong_type(path, *value, fmt::format("\"{}\" or a list of lists of whole numbers", fmt::join(words, "\", \"")));
+  return {words.front(), {}};
+}
+
+double MachineReader::number(std::string_view path, double min, double max) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return min;
+  const std::optional<double> number = value->value<double>();
+  if (!value->is_number() || !number) {
+    wrong_type(path, *value, "a number");
+    return min;
+  }
+  if (!(*number >= min && *number <= max)) {  // also true of NaN
+    refuse(path, "machine.range", fmt::format("is {}", shown(*value)),
+           fmt::format("give a number from {} to {}", min, max));
+    return min;
+  }
+  return *number;
+}
+
+Nanoseconds MachineReader::time(std::string_view path) {
+  constexpr double kLongest = 1e9;
+  return {std::llround(number(path, 1, kLongest))};
+}
+
+GBps MachineReader::rate(std::string_view path) {
+  constexpr double kSlowest = 0.001;
+  constexpr double kFastest = 1e6;
+  return {number(path, kSlowest, kFastest)};
 }
 
 void MachineReader::wrong_type(std::string_view path, const toml::node& value, std::string_view wanted) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,12 @@ namespace cortado::internal {
 struct Row {
   std::uint32_t line = 0;
   std::vector<std::int64_t> numbers;
+};
+
+/// A value that is either a word or one list per row.
+struct WordOrLists {
+  std::string_view word;  ///< one of the words asked for; empty if lists were given
+  std::vector<Row> lists;
 };
 
 class MachineReader {
@@ -39,10 +46,16 @@ class MachineReader {
   bool flag(std::string_view path);
   std::string label(std::string_view path);
   std::vector<std::int64_t> list(std::string_view path, std::int64_t min, std::int64_t max);
-  /// Either the word (then no value) or one list per row.
-  std::optional<std::vector<Row>> word_or_lists(std::string_view path, std::string_view word, std::int64_t min,
-                                                std::int64_t max);
-  std::vector<Row> lists(std::string_view path, std::int64_t min, std::int64_t max);
+  WordOrLists word_or_lists(std::string_view path, std::span<const std::string_view> words, std::int64_t min,
+                            std::int64_t max);
+  /// A table with a row for each source GPU and a column for each destination GPU; empty if it was refused.
+  std::vector<Row> square(std::string_view path, std::size_t gpus, std::int64_t min, std::int64_t max,
+                          std::string_view none);
+  /// Whole or decimal; neither NaN nor infinite.
+  double number(std::string_view path, double min, double max);
+  /// At least 1 ns; fractions of a nanosecond are rounded.
+  Nanoseconds time(std::string_view path);
+  GBps rate(std::string_view path);
 
   /// Whether a key that may be left out is there.
   bool has(std::string_view path) {

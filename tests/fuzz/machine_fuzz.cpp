@@ -6,7 +6,8 @@ namespace {
 
 void check_tables(const cortado::Machine& machine) {
   using namespace cortado;
-  CORTADO_CHECK(machine.affinity.size() == machine.gpus && machine.linked.size() == machine.gpus, "a row for each GPU");
+  CORTADO_CHECK(machine.linked.size() == machine.gpus, "a row for each GPU");
+  CORTADO_CHECK(machine.affinity.empty() || machine.affinity.size() == machine.gpus, "no table, or a row for each GPU");
   for (std::uint32_t src = 0; src < machine.gpus; ++src) {
     for (std::uint32_t dst = 0; dst < machine.gpus; ++dst) {
       if (src == dst) continue;

@@ -1,0 +1,67 @@
+// What the simulator needs to know of a machine beyond shapes and limits; docs/models.md gives the equations.
+#pragma once
+
+#include "cortado/base/units.hpp"
+
+namespace cortado {
+
+/// What the host thread that drives the engines spends. Sources and fits: docs/models.md.
+struct HostTiming {
+  Nanoseconds packet;   ///< build one packet and write it into the ring
+  Nanoseconds submit;   ///< fences, write pointer and doorbell of one submission
+  Nanoseconds trigger;  ///< write one trigger word
+  Nanoseconds poll;     ///< look at one signal
+  Nanoseconds signal;   ///< raise one signal from the host
+};
+
+/// One DMA engine. The life of one copy: fetch, copy_start, bytes / rate, sync.
+struct EngineTiming {
+  Nanoseconds fetch;       ///< doorbell to the first packet read
+  Nanoseconds wake;        ///< a polled word changes to the poll seeing it
+  Nanoseconds copy_start;  ///< packet read to the first byte moving
+  Nanoseconds copy_issue;  ///< between the starts of consecutive copies of a queue, which overlap otherwise
+  Nanoseconds sync;        ///< last byte landed to the signal visible to its waiters
+  GBps rate;               ///< bytes written per second by copies and swaps (both directions of a swap together)
+  GBps broadcast_rate;     ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
+  GBps local_rate;         ///< bytes per second of a copy within one GPU
+};
+
+enum class LinkShape {
+  mesh,      ///< a link of its own for every connected pair and direction
+  switched,  ///< one port per GPU and direction into a switch that never blocks
+};
+
+struct LinkTiming {
+  LinkShape shape = LinkShape::mesh;
+  GBps rate;  ///< achieved, one direction, of a link (mesh) or of a GPU's port (switched)
+  GBps peak;  ///< on paper
+  Nanoseconds latency;
+};
+
+/// Memory of one GPU.
+struct MemoryTiming {
+  GBps peak;          ///< on paper, reads and writes together
+  GBps rate;          ///< achievable
+  Bytes cache_bytes;  ///< last-level cache at the memory; 0 = none
+  GBps cache_rate;    ///< 0 = no cache
+};
+
+/// Compute units that copy, as GPU-core collective libraries do.
+struct CoreTiming {
+  Nanoseconds launch;          ///< a kernel launch as the host pays it
+  Nanoseconds start;           ///< launch to the first instruction
+  Nanoseconds flag;            ///< raise a flag in a peer's memory until the peer sees it
+  GBps copy_rate;              ///< bytes per second that one compute unit moves to a peer
+  GBps local_rate;             ///< bytes per second that one compute unit reads or writes in its own memory
+  double wire_efficiency = 1;  ///< share of the link rate that stores from compute units reach
+};
+
+struct Timing {
+  HostTiming host;
+  EngineTiming engine;
+  LinkTiming link;
+  MemoryTiming memory;
+  CoreTiming cores;
+};
+
+}  // namespace cortado

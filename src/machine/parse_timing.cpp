@@ -1,0 +1,123 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+#include "machine/parse_sections.hpp"
+
+namespace cortado::internal {
+namespace {
+
+void read_host(MachineReader& in, const Machine&, Timing& timing) {
+  timing.host.packet = in.time("host.packet_ns");
+  timing.host.submit = in.time("host.submit_ns");
+  timing.host.trigger = in.time("host.trigger_ns");
+  timing.host.poll = in.time("host.poll_ns");
+  timing.host.signal = in.time("host.signal_ns");
+}
+
+/// Reads a key that must be there exactly if the machine has what it speaks of.
+GBps rate_if(MachineReader& in, std::string_view path, bool wanted, std::string_view why_not) {
+  if (wanted) return in.rate(path);
+  if (in.has(path)) in.refuse(path, "machine.contradiction", fmt::format("is given, but {}", why_not), "leave it out");
+  return {};
+}
+
+void read_engine(MachineReader& in, const Machine& machine, Timing& timing) {
+  timing.engine.fetch = in.time("engine_timing.fetch_ns");
+  timing.engine.wake = in.time("engine_timing.wake_ns");
+  timing.engine.copy_start = in.time("engine_timing.copy_start_ns");
+  timing.engine.copy_issue = in.time("engine_timing.copy_issue_ns");
+  timing.engine.sync = in.time("engine_timing.sync_ns");
+  timing.engine.rate = in.rate("engine_timing.rate_GBps");
+  timing.engine.broadcast_rate =
+      rate_if(in, "engine_timing.broadcast_rate_GBps", machine.features.broadcast, "features.broadcast is false");
+  timing.engine.local_rate = in.rate("engine_timing.local_rate_GBps");
+}
+
+void read_links(MachineReader& in, const Machine&, Timing& timing) {
+  timing.link.rate = in.rate("links.rate_GBps");
+  timing.link.peak = in.rate("links.peak_GBps");
+  timing.link.latency = in.time("links.latency_ns");
+}
+
+void read_memory(MachineReader& in, const Machine& machine, Timing& timing) {
+  timing.memory.peak = in.rate("memory.peak_GBps");
+  timing.memory.rate = in.rate("memory.rate_GBps");
+  timing.memory.cache_bytes = in.bytes("memory.cache_bytes", 0, machine.memory_bytes.value);
+  timing.memory.cache_rate =
+      rate_if(in, "memory.cache_rate_GBps", timing.memory.cache_bytes.value > 0, "memory.cache_bytes is 0");
+}
+
+void read_cores(MachineReader& in, const Machine&, Timing& timing) {
+  timing.cores.launch = in.time("cores.launch_ns");
+  timing.cores.start = in.time("cores.start_ns");
+  timing.cores.flag = in.time("cores.flag_ns");
+  timing.cores.copy_rate = in.rate("cores.copy_rate_GBps");
+  timing.cores.local_rate = in.rate("cores.local_rate_GBps");
+  timing.cores.wire_efficiency = in.number("cores.wire_efficiency", 0.001, 1);
+}
+
+/// Nothing achieves more than the hardware beneath it has on paper.
+void check_rates(MachineReader& in, const Timing& timing) {
+  const auto at_most = [&in](std::string_view path, GBps rate, std::string_view bound_path, GBps bound) {
+    if (rate <= bound) return;
+    in.refuse(path, "machine.contradiction",
+              fmt::format("is {}, more than {}, {}", rate.value, bound_path, bound.value),
+              fmt::format("give at most {}", bound.value));
+  };
+  at_most("links.rate_GBps", timing.link.rate, "links.peak_GBps", timing.link.peak);
+  at_most("memory.rate_GBps", timing.memory.rate, "memory.peak_GBps", timing.memory.peak);
+  at_most("engine_timing.local_rate_GBps", timing.engine.local_rate, "memory.peak_GBps", timing.memory.peak);
+  at_most("cores.local_rate_GBps", timing.cores.local_rate, "memory.peak_GBps", timing.memory.peak);
+  if (timing.memory.cache_bytes.value > 0 && timing.memory.cache_rate < timing.memory.rate) {
+    in.refuse(
+        "memory.cache_rate_GBps", "machine.contradiction",
+        fmt::format("is {}, less than memory.rate_GBps, {}", timing.memory.cache_rate.value, timing.memory.rate.value),
+        "a cache is at least as fast as the memory; cache_bytes = 0 stands for none");
+  }
+}
+
+}  // namespace
+
+void read_timing(MachineReader& in, Machine& machine, LinkShape shape) {
+  Timing timing;
+  timing.link.shape = shape;
+  struct Part {
+    std::string_view name;
+    std::string_view key;
+    bool given;
+    void (*read)(MachineReader&, const Machine&, Timing&);
+  };
+  const bool has_rate = in.has("links.rate_GBps");
+  const bool has_peak = in.has("links.peak_GBps");
+  const bool has_latency = in.has("links.latency_ns");
+  const std::array<Part, 5> parts{
+      {{"[host]", "host", in.has("host"), read_host},
+       {"[engine_timing]", "engine_timing", in.has("engine_timing"), read_engine},
+       {"the rates of [links]", "links.rate_GBps", has_rate || has_peak || has_latency, read_links},
+       {"[memory]", "memory", in.has("memory"), read_memory},
+       {"[cores]", "cores", in.has("cores"), read_cores}}};
+  std::string_view first;
+  std::vector<std::string> given;
+  std::vector<std::string> missing;
+  for (const Part& part : parts) {
+    (part.given ? given : missing).emplace_back(part.name);
+    if (!part.given) continue;
+    if (first.empty()) first = part.key;
+    part.read(in, machine, timing);
+  }
+  if (given.empty()) return;
+  if (!missing.empty()) {
+    in.refuse(first, "machine.missing",
+              fmt::format("the file has timing in {}, but not {}", join(given), join(missing)),
+              "give all of them, or none for a machine that is not simulated");
+  }
+  if (in.ok()) check_rates(in, timing);
+  machine.timing = timing;
+}
+
+}  // namespace cortado::internal
