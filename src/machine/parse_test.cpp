@@ -106,7 +106,7 @@ TEST(ParseMachineRefusal, Values) {
        {"value = [0, 1]", "value = [0, 300]", "machine.range", "engines.host", "from 0 to 255"},
        {"value = [0, 1]", "value = [0, \"1\"]", "machine.type", "engines.host", "list of whole numbers"},
        {"value = [0, 1]", "value = 0", "machine.type", "engines.host", "list of whole numbers"},
-       {"\"full-mesh\"", "\"ring\"", "machine.type", "links.topology", "full-mesh"},
+       {"\"full-mesh\"", "\"torus\"", "machine.type", "links.topology", "full-mesh"},
        {"copy_dwords = { value = 7", "copy_dwords = { value = 65", "machine.range", "dma.copy_dwords", "to 64"}});
 }
 
