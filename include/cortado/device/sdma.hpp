@@ -208,8 +208,12 @@ struct DecodeError {
 };
 
 struct Decoded {
+  /// Builds the packet in place: moving a variant costs more than decoding does.
+  template <class P>
+  Decoded(P&& decoded_packet, std::size_t size) : packet(std::forward<P>(decoded_packet)), dwords(size) {}
+
   Packet packet;
-  std::size_t dwords = 0;
+  std::size_t dwords;
 };
 
 /// The packet at the start of `ring`. Never reads past the span. A decoded packet encodes back to a packet that decodes

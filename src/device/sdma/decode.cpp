@@ -1,4 +1,5 @@
-#include <cstring>
+#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -50,29 +51,39 @@ using Error = tl::unexpected<DecodeError>;
                                         : fmt::format("{} {}: not supported", opcode_name(op), name)});
 }
 
-/// The fixed part of a packet, if it is there and sets no bit that it must not.
+/// Reads the fixed part of a packet; false if it is not all there or sets a bit that it must not: then refusal() says
+/// why.
 template <class Wire>
-tl::expected<Wire, DecodeError> read(Ring ring) {
+bool read(Ring ring, Wire& packet) {
+  if (ring.size() < wire::kDwords<Wire>) return false;
+  packet = wire::load<Wire>(ring.data());
+  return wire::wrong_bits<Wire>(ring.data()) == 0;
+}
+
+template <class Wire>
+[[gnu::noinline, gnu::cold]] Error refusal(Ring ring) {
   if (ring.size() < wire::kDwords<Wire>) return truncated(ring, Wire::kName, wire::kDwords<Wire>);
-  for (const wire::MustBeZero& zero : Wire::kMustBeZero) {
-    if ((ring[zero.dword] & zero.mask) != 0) return reserved(ring, Wire::kName, zero.dword, zero.name);
-  }
-  Wire packet;
-  std::memcpy(&packet, ring.data(), sizeof(Wire));
-  return packet;
+  const auto* const first = std::find_if(Wire::kMustBeZero.begin(), Wire::kMustBeZero.end(),
+                                         [&](const wire::MustBeZero& zero) { return ring[zero.dword] & zero.mask; });
+  return reserved(ring, Wire::kName, first->dword, first->name);
+}
+
+template <class P>
+Outcome decoded(std::size_t size, P&& packet) {
+  return Outcome(tl::in_place, std::forward<P>(packet), size);
 }
 
 template <class Wire, class P>
 Outcome decoded(P&& packet) {
-  return Decoded{std::forward<P>(packet), wire::kDwords<Wire>};
+  return decoded(wire::kDwords<Wire>, std::forward<P>(packet));
 }
 
 Outcome decode_nop(Ring ring) {
-  const auto raw = read<wire::Nop>(ring);
-  if (!raw) return Error(raw.error());
-  const std::uint32_t payload = wire::Nop::Payload::get(raw->header);
+  wire::Nop raw;
+  if (!read(ring, raw)) return refusal<wire::Nop>(ring);
+  const std::uint32_t payload = wire::Nop::Payload::get(raw.header);
   if (ring.size() < 1 + payload) return truncated(ring, wire::Nop::kName, 1 + payload);
-  return Decoded{Nop{static_cast<std::uint16_t>(payload)}, 1 + payload};
+  return decoded(1 + payload, Nop{static_cast<std::uint16_t>(payload)});
 }
 
 std::uint32_t bytes_of(std::uint32_t count) {
@@ -81,22 +92,22 @@ std::uint32_t bytes_of(std::uint32_t count) {
 
 Outcome decode_copy_linear(Ring ring) {
   if (wire::Broadcast::get(ring[0]) != 0) {
-    const auto raw = read<wire::CopyBroadcast>(ring);
-    if (!raw) return Error(raw.error());
+    wire::CopyBroadcast raw;
+    if (!read(ring, raw)) return refusal<wire::CopyBroadcast>(ring);
     return decoded<wire::CopyBroadcast>(
-        CopyBroadcast{bytes_of(raw->count), wire::join(raw->src), wire::join(raw->dst1), wire::join(raw->dst2)});
+        CopyBroadcast{bytes_of(raw.count), wire::join(raw.src), wire::join(raw.dst1), wire::join(raw.dst2)});
   }
-  const auto raw = read<wire::CopyLinear>(ring);
-  if (!raw) return Error(raw.error());
-  return decoded<wire::CopyLinear>(CopyLinear{bytes_of(raw->count), wire::join(raw->src), wire::join(raw->dst)});
+  wire::CopyLinear raw;
+  if (!read(ring, raw)) return refusal<wire::CopyLinear>(ring);
+  return decoded<wire::CopyLinear>(CopyLinear{bytes_of(raw.count), wire::join(raw.src), wire::join(raw.dst)});
 }
 
 Outcome decode_copy_swap(Ring ring) {
-  const auto raw = read<wire::CopySwap>(ring);
-  if (!raw) return Error(raw.error());
-  const CopySwap packet{bytes_of(raw->count), wire::join(raw->a), wire::join(raw->b)};
+  wire::CopySwap raw;
+  if (!read(ring, raw)) return refusal<wire::CopySwap>(ring);
+  const CopySwap packet{bytes_of(raw.count), wire::join(raw.a), wire::join(raw.b)};
   for (const std::uint64_t address : {packet.a, packet.b}) {
-    if (!is_aligned(address, kSwapAlignment)) return misaligned(ring, raw->kName, address, kSwapAlignment);
+    if (!is_aligned(address, kSwapAlignment)) return misaligned(ring, raw.kName, address, kSwapAlignment);
   }
   return decoded<wire::CopySwap>(packet);
 }
@@ -113,23 +124,23 @@ WindowSide from_wire(const wire::WindowSide& raw) {
 
 Outcome decode_copy_window(Ring ring) {
   using Window = wire::CopyWindow;
-  const auto raw = read<Window>(ring);
-  if (!raw) return Error(raw.error());
-  const CopyWindow packet{Window::ElementLog2::get(raw->header),
-                          from_wire(raw->src),
-                          from_wire(raw->dst),
-                          Window::Width::get(raw->width_height) + 1,
-                          Window::Height::get(raw->width_height) + 1,
-                          Window::Depth::get(raw->depth) + 1};
+  Window raw;
+  if (!read(ring, raw)) return refusal<Window>(ring);
+  const CopyWindow packet{Window::ElementLog2::get(raw.header),
+                          from_wire(raw.src),
+                          from_wire(raw.dst),
+                          Window::Width::get(raw.width_height) + 1,
+                          Window::Height::get(raw.width_height) + 1,
+                          Window::Depth::get(raw.depth) + 1};
   if (packet.element_log2 > 4) return reserved(ring, Window::kName, 0, "element size above 16 bytes");
   return decoded<Window>(packet);
 }
 
 Outcome decode_copy_add(Ring ring) {
-  const auto raw = read<wire::CopyAdd>(ring);
-  if (!raw) return Error(raw.error());
-  const CopyAdd packet{static_cast<DType>(wire::CopyAdd::ElementType::get(raw->header)), bytes_of(raw->count),
-                       wire::join(raw->src), wire::join(raw->dst)};
+  wire::CopyAdd raw;
+  if (!read(ring, raw)) return refusal<wire::CopyAdd>(ring);
+  const CopyAdd packet{static_cast<DType>(wire::CopyAdd::ElementType::get(raw.header)), bytes_of(raw.count),
+                       wire::join(raw.src), wire::join(raw.dst)};
   const std::uint64_t element = size_of(packet.dtype).value;
   if (element == 0) return reserved(ring, wire::CopyAdd::kName, 0, "element type");
   if (packet.bytes % element != 0) return reserved(ring, wire::CopyAdd::kName, 1, "part of an element");
@@ -152,53 +163,53 @@ Outcome decode_copy(Ring ring) {
 
 Outcome decode_write(Ring ring) {
   constexpr std::size_t kHead = wire::kDwords<wire::WriteLinear>;
-  const auto raw = read<wire::WriteLinear>(ring);
-  if (!raw) return Error(raw.error());
-  const std::size_t words = wire::WriteLinear::Count::get(raw->count) + 1;
-  if (ring.size() < kHead + words) return truncated(ring, raw->kName, kHead + words);
-  const std::uint64_t dst = wire::join(raw->dst);
-  if (!is_aligned(dst, kWordAlignment)) return misaligned(ring, raw->kName, dst, kWordAlignment);
+  wire::WriteLinear raw;
+  if (!read(ring, raw)) return refusal<wire::WriteLinear>(ring);
+  const std::size_t words = wire::WriteLinear::Count::get(raw.count) + 1;
+  if (ring.size() < kHead + words) return truncated(ring, raw.kName, kHead + words);
+  const std::uint64_t dst = wire::join(raw.dst);
+  if (!is_aligned(dst, kWordAlignment)) return misaligned(ring, raw.kName, dst, kWordAlignment);
   const Ring data = ring.subspan(kHead, words);
-  return Decoded{WriteLinear{dst, {data.begin(), data.end()}}, kHead + words};
+  return decoded(kHead + words, WriteLinear{dst, {data.begin(), data.end()}});
 }
 
 Outcome decode_const_fill(Ring ring) {
-  const auto raw = read<wire::ConstFill>(ring);
-  if (!raw) return Error(raw.error());
-  const std::uint32_t element_log2 = wire::ConstFill::ElementLog2::get(raw->header);
-  if (element_log2 > 2) return reserved(ring, raw->kName, 0, "element size of 8 bytes");
-  const std::uint32_t elements = (wire::ConstFill::Count::get(raw->count) >> element_log2) + 1;
-  return decoded<wire::ConstFill>(ConstFill{wire::join(raw->dst), raw->pattern, element_log2, elements});
+  wire::ConstFill raw;
+  if (!read(ring, raw)) return refusal<wire::ConstFill>(ring);
+  const std::uint32_t element_log2 = wire::ConstFill::ElementLog2::get(raw.header);
+  if (element_log2 > 2) return reserved(ring, raw.kName, 0, "element size of 8 bytes");
+  const std::uint32_t elements = (wire::ConstFill::Count::get(raw.count) >> element_log2) + 1;
+  return decoded<wire::ConstFill>(ConstFill{wire::join(raw.dst), raw.pattern, element_log2, elements});
 }
 
 Outcome decode_fence(Ring ring) {
-  const auto raw = read<wire::Fence>(ring);
-  if (!raw) return Error(raw.error());
-  const std::uint64_t address = wire::join(raw->address);
-  if (!is_aligned(address, kWordAlignment)) return misaligned(ring, raw->kName, address, kWordAlignment);
-  return decoded<wire::Fence>(Fence{address, raw->value});
+  wire::Fence raw;
+  if (!read(ring, raw)) return refusal<wire::Fence>(ring);
+  const std::uint64_t address = wire::join(raw.address);
+  if (!is_aligned(address, kWordAlignment)) return misaligned(ring, raw.kName, address, kWordAlignment);
+  return decoded<wire::Fence>(Fence{address, raw.value});
 }
 
 Outcome decode_trap(Ring ring) {
-  const auto raw = read<wire::Trap>(ring);
-  if (!raw) return Error(raw.error());
-  return decoded<wire::Trap>(Trap{wire::Trap::Context::get(raw->context)});
+  wire::Trap raw;
+  if (!read(ring, raw)) return refusal<wire::Trap>(ring);
+  return decoded<wire::Trap>(Trap{wire::Trap::Context::get(raw.context)});
 }
 
 Outcome decode_poll(Ring ring) {
   using Poll = wire::PollRegmem;
-  const auto raw = read<Poll>(ring);
-  if (!raw) return Error(raw.error());
-  const std::uint32_t function = Poll::Function::get(raw->header);
+  Poll raw;
+  if (!read(ring, raw)) return refusal<Poll>(ring);
+  const std::uint32_t function = Poll::Function::get(raw.header);
   if (function > static_cast<std::uint32_t>(PollFunction::gt)) return reserved(ring, Poll::kName, 0, "function 7");
-  const PollRegmem packet{Poll::Memory::get(raw->header) != 0,
-                          Poll::HdpFlush::get(raw->header) != 0,
+  const PollRegmem packet{Poll::Memory::get(raw.header) != 0,
+                          Poll::HdpFlush::get(raw.header) != 0,
                           static_cast<PollFunction>(function),
-                          wire::join(raw->address),
-                          raw->reference,
-                          raw->mask,
-                          static_cast<std::uint16_t>(Poll::Interval::get(raw->interval_retry)),
-                          static_cast<std::uint16_t>(Poll::RetryCount::get(raw->interval_retry))};
+                          wire::join(raw.address),
+                          raw.reference,
+                          raw.mask,
+                          static_cast<std::uint16_t>(Poll::Interval::get(raw.interval_retry)),
+                          static_cast<std::uint16_t>(Poll::RetryCount::get(raw.interval_retry))};
   if (is_hdp_flush(packet)) return decoded<Poll>(HdpFlush{});
   if (packet.memory && !is_aligned(packet.address, kWordAlignment)) {
     return misaligned(ring, Poll::kName, packet.address, kWordAlignment);
@@ -207,47 +218,47 @@ Outcome decode_poll(Ring ring) {
 }
 
 Outcome decode_atomic(Ring ring) {
-  const auto raw = read<wire::Atomic>(ring);
-  if (!raw) return Error(raw.error());
-  const Atomic packet{static_cast<std::uint8_t>(wire::Atomic::Operation::get(raw->header)),
-                      wire::Atomic::Loop::get(raw->header) != 0,
-                      wire::join(raw->address),
-                      wire::join(raw->data),
-                      wire::join(raw->compare),
-                      static_cast<std::uint16_t>(wire::Atomic::LoopInterval::get(raw->loop_interval))};
+  wire::Atomic raw;
+  if (!read(ring, raw)) return refusal<wire::Atomic>(ring);
+  const Atomic packet{static_cast<std::uint8_t>(wire::Atomic::Operation::get(raw.header)),
+                      wire::Atomic::Loop::get(raw.header) != 0,
+                      wire::join(raw.address),
+                      wire::join(raw.data),
+                      wire::join(raw.compare),
+                      static_cast<std::uint16_t>(wire::Atomic::LoopInterval::get(raw.loop_interval))};
   const std::uint64_t alignment = atomic_alignment(packet.operation);
-  if (!is_aligned(packet.address, alignment)) return misaligned(ring, raw->kName, packet.address, alignment);
+  if (!is_aligned(packet.address, alignment)) return misaligned(ring, raw.kName, packet.address, alignment);
   return decoded<wire::Atomic>(packet);
 }
 
 Outcome decode_timestamp(Ring ring) {
   const std::uint32_t sub = wire::SubOpcode::get(ring[0]);
   if (sub > static_cast<std::uint32_t>(TimestampOp::get_global)) return unknown_sub_opcode(ring);
-  const auto raw = read<wire::Timestamp>(ring);
-  if (!raw) return Error(raw.error());
-  const Timestamp packet{static_cast<TimestampOp>(sub), wire::join(raw->address_or_value)};
+  wire::Timestamp raw;
+  if (!read(ring, raw)) return refusal<wire::Timestamp>(ring);
+  const Timestamp packet{static_cast<TimestampOp>(sub), wire::join(raw.address_or_value)};
   if (packet.operation != TimestampOp::set && !is_aligned(packet.address_or_value, kTimestampAlignment)) {
-    return misaligned(ring, raw->kName, packet.address_or_value, kTimestampAlignment);
+    return misaligned(ring, raw.kName, packet.address_or_value, kTimestampAlignment);
   }
   return decoded<wire::Timestamp>(packet);
 }
 
 Outcome decode_cond_exe(Ring ring) {
-  const auto raw = read<wire::CondExe>(ring);
-  if (!raw) return Error(raw.error());
-  const std::uint64_t address = wire::join(raw->address);
-  if (!is_aligned(address, kWordAlignment)) return misaligned(ring, raw->kName, address, kWordAlignment);
+  wire::CondExe raw;
+  if (!read(ring, raw)) return refusal<wire::CondExe>(ring);
+  const std::uint64_t address = wire::join(raw.address);
+  if (!is_aligned(address, kWordAlignment)) return misaligned(ring, raw.kName, address, kWordAlignment);
   return decoded<wire::CondExe>(
-      CondExe{address, raw->reference, static_cast<std::uint16_t>(wire::CondExe::ExecCount::get(raw->exec_count))});
+      CondExe{address, raw.reference, static_cast<std::uint16_t>(wire::CondExe::ExecCount::get(raw.exec_count))});
 }
 
 Outcome decode_indirect(Ring ring) {
-  const auto raw = read<wire::Indirect>(ring);
-  if (!raw) return Error(raw.error());
-  const Indirect packet{static_cast<std::uint8_t>(wire::Indirect::Vmid::get(raw->header)), wire::join(raw->base),
-                        wire::Indirect::Size::get(raw->size), wire::join(raw->context_save)};
+  wire::Indirect raw;
+  if (!read(ring, raw)) return refusal<wire::Indirect>(ring);
+  const Indirect packet{static_cast<std::uint8_t>(wire::Indirect::Vmid::get(raw.header)), wire::join(raw.base),
+                        wire::Indirect::Size::get(raw.size), wire::join(raw.context_save)};
   if (!is_aligned(packet.base, kIndirectAlignment)) {
-    return misaligned(ring, raw->kName, packet.base, kIndirectAlignment);
+    return misaligned(ring, raw.kName, packet.base, kIndirectAlignment);
   }
   return decoded<wire::Indirect>(packet);
 }

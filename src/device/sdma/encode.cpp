@@ -9,11 +9,7 @@
 namespace cortado::sdma {
 namespace {
 
-template <class Wire>
-std::size_t store(const Wire& packet, std::uint32_t* out) {
-  std::memcpy(out, &packet, sizeof(Wire));
-  return wire::kDwords<Wire>;
-}
+using wire::store;
 
 /// CHECKs that the packet has an encoding.
 template <class P>

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <utility>
 
 namespace cortado::sdma::wire {
 
@@ -329,6 +331,44 @@ struct Indirect {
 
 template <class Wire>
 inline constexpr std::size_t kDwords = sizeof(Wire) / sizeof(std::uint32_t);
+
+// Packets go to and from the ring dword by dword: copied as a whole, they would be put together on the stack in pieces
+// of one width and read back in another, which stalls the processor for longer than the rest takes.
+
+/// Writes the packet at `out`; returns its dwords.
+template <class Wire>
+std::size_t store(const Wire& packet, std::uint32_t* out) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&packet);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (std::memcpy(out + I, bytes + I * sizeof(std::uint32_t), sizeof(std::uint32_t)), ...);
+  }
+  (std::make_index_sequence<kDwords<Wire>>());
+  return kDwords<Wire>;
+}
+
+/// The packet whose dwords are at `in`.
+template <class Wire>
+Wire load(const std::uint32_t* in) {
+  Wire packet;
+  auto* const bytes = reinterpret_cast<std::byte*>(&packet);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (std::memcpy(bytes + I * sizeof(std::uint32_t), in + I, sizeof(std::uint32_t)), ...);
+  }
+  (std::make_index_sequence<kDwords<Wire>>());
+  return packet;
+}
+
+template <class Wire, std::size_t I>
+inline constexpr MustBeZero kZero = Wire::kMustBeZero[I];
+
+/// The bits of the dwords at `in` that must be zero and are not, of all dwords together.
+template <class Wire>
+std::uint32_t wrong_bits(const std::uint32_t* in) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return (0U | ... | (in[kZero<Wire, I>.dword] & kZero<Wire, I>.mask));
+  }
+  (std::make_index_sequence<Wire::kMustBeZero.size()>());
+}
 
 static_assert(sizeof(Nop) == 4);
 static_assert(sizeof(CopyLinear) == 28 && offsetof(CopyLinear, src) == 12 && offsetof(CopyLinear, dst) == 20);
