@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxOffset = 1ULL << 62;
 /// Checks one command or clause; `place` is where errors point.
 class FitCheck {
  public:
-  FitCheck(const Program& program, Findings& findings, const Place& place)
+  FitCheck(const Program& program, Findings& findings, const Spot& place)
       : program_(program), findings_(findings), place_(place) {}
 
   /// True if the region is sound, so that it can be compared with others.
@@ -104,7 +104,7 @@ class FitCheck {
 
   const Program& program_;
   Findings& findings_;
-  const Place& place_;
+  const Spot& place_;
 };
 
 void check_gemm(FitCheck& fit, const Gemm& gemm) {
@@ -212,13 +212,13 @@ void check_bounds(Subject& subject, Findings& findings) {
     const auto& commands = program.queues[q].commands;
     for (std::size_t c = 0; c < commands.size(); ++c) {
       if (findings.full()) return;
-      const Place place = place_of(program, QueueId{q}, c);
+      const Spot place(program, QueueId{q}, c);
       FitCheck fit(program, findings, place);
       check_command(fit, commands[c]);
     }
   }
   for (std::size_t i = 0; i < program.contract.clauses.size() && !findings.full(); ++i) {
-    const Place place = place_of_clause(i);
+    const Spot place = Spot::clause(i);
     FitCheck fit(program, findings, place);
     check_clause(fit, program, program.contract.clauses[i]);
   }

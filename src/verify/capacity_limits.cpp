@@ -73,13 +73,13 @@ void check_capacity(const Program& program, const Machine& machine, Findings& fi
     if (queue.kind == QueueKind::dma) {
       const std::uint64_t frame = frame_bytes(queue, machine.dma);
       if (frame < machine.dma.ring_bytes.value) continue;
-      findings.add(place_of(program, QueueId{q}),
+      findings.add(Spot(program, QueueId{q}),
                    fmt::format("one iteration may take {} bytes of packets; the ring has {} and must keep one free",
                                frame, machine.dma.ring_bytes.value),
                    "spread the commands over more queues");
     }
     if (queue.compute_units && (*queue.compute_units == 0 || *queue.compute_units > machine.compute_units)) {
-      findings.add(place_of(program, QueueId{q}),
+      findings.add(Spot(program, QueueId{q}),
                    fmt::format("limited to {} compute units; a GPU of {} has {}", *queue.compute_units, machine.name,
                                machine.compute_units),
                    "give 1 to as many as there are, or no limit");

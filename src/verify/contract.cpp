@@ -7,6 +7,7 @@
 
 #include "cortado/ir/text.hpp"
 
+#include "verify/callers.hpp"
 #include "verify/execution.hpp"
 #include "verify/naming.hpp"
 #include "verify/regions.hpp"
@@ -44,11 +45,10 @@ class ContractCheck {
         memory_(program_),
         clauses_(program_.queues.size()),
         failed_(program_.contract.clauses.size(), false) {
-    std::vector<std::optional<QueueId>> caller(program_.ranks);
-    for (std::uint32_t r = 0; r < program_.ranks; ++r) caller[r] = caller_queue(program_, RankId{r});
+    const auto callers = caller_queues(program_);
     for (std::uint32_t c = 0; c < program_.contract.clauses.size(); ++c) {
       const Region& output = program_.contract.clauses[c].output;
-      clauses_[caller[program_.buffer(output.buffer).rank.value]->value].push_back(c);
+      clauses_[callers[program_.buffer(output.buffer).rank.value]->value].push_back(c);
     }
   }
 
@@ -126,11 +126,11 @@ class ContractCheck {
     if (unrolled_.iteration(read) > 0) message += " (second iteration)";
     Place place;
     if (writer == kNoNode) {
-      place = place_of(program_, QueueId{unrolled_.step(read).queue});
+      place = Spot(program_, QueueId{unrolled_.step(read).queue});
       place.rank = program_.buffer(buffer).rank;
     } else {
       const Step& step = unrolled_.step(writer);
-      place = place_of(program_, QueueId{step.queue}, step.command);
+      place = Spot(program_, QueueId{step.queue}, step.command);
       message +=
           fmt::format("; last written by {}", to_string(program_, program_.queues[step.queue].commands[step.command]));
     }

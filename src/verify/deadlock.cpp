@@ -53,7 +53,7 @@ class Reporter {
       message += "; should have been raised by " + culprits(signal, iteration, true);
       hint = "break the circle of waits, or let the signals come from queues that do not wait for this one";
     }
-    findings.add(place_of(program_, QueueId{step.queue}, step.command), std::move(message), std::move(hint));
+    findings.add(Spot(program_, QueueId{step.queue}, step.command), std::move(message), std::move(hint));
   }
 
  private:

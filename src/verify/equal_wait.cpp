@@ -50,7 +50,7 @@ void check_equal_wait(Subject& subject, Findings& findings) {
       const std::uint64_t base = unrolled.iteration(query.to) * unrolled.advances()[signal];
       counter = raise.op == SignalOp::add ? counter + raise.amount : base + raise.amount;
       if (counter <= threshold.value) continue;
-      findings.add(place_of(program, QueueId{step.queue}, step.command),
+      findings.add(Spot(program, QueueId{step.queue}, step.command),
                    fmt::format("waits for {} == {}, but {}{} may bring it to {} before the wait looks",
                                program.signals[signal].name, threshold.value,
                                where(program, QueueId{raise.queue}, raise.command),

@@ -31,7 +31,7 @@ class IdCheck {
     }
   }
 
-  void command(const Command& command, QueueKind kind, const Place& place) {
+  void command(const Command& command, QueueKind kind, const Spot& place) {
     if (const CommandInfo& row = info(command); !allowed_on(row, kind)) {
       findings_.add(place, fmt::format("a {} queue does not take the command {}", to_string(kind), row.name),
                     fmt::format("put it on a {} queue", row.on_dma ? "dma" : (row.on_compute ? "compute" : "host")));
@@ -50,8 +50,8 @@ class IdCheck {
   void contract() {
     for (std::size_t i = 0; i < program_.contract.clauses.size(); ++i) {
       const Clause& clause = program_.contract.clauses[i];
-      check_buffer(clause.output.buffer, place_of_clause(i));
-      for (const Region& term : clause.terms) check_buffer(term.buffer, place_of_clause(i));
+      check_buffer(clause.output.buffer, Spot::clause(i));
+      for (const Region& term : clause.terms) check_buffer(term.buffer, Spot::clause(i));
     }
   }
 
@@ -69,11 +69,11 @@ class IdCheck {
                   "ranks count from 0");
   }
 
-  void check_buffer(BufferId id, const Place& place) { check(id.value, program_.buffers.size(), "buffer", place); }
-  void check_signal(SignalId id, const Place& place) { check(id.value, program_.signals.size(), "signal", place); }
-  void check_queue(QueueId id, const Place& place) { check(id.value, program_.queues.size(), "queue", place); }
+  void check_buffer(BufferId id, const Spot& place) { check(id.value, program_.buffers.size(), "buffer", place); }
+  void check_signal(SignalId id, const Spot& place) { check(id.value, program_.signals.size(), "signal", place); }
+  void check_queue(QueueId id, const Spot& place) { check(id.value, program_.queues.size(), "queue", place); }
 
-  void check(std::uint32_t id, std::size_t count, const char* what, const Place& place) {
+  void check(std::uint32_t id, std::size_t count, const char* what, const Spot& place) {
     if (id < count) return;
     findings_.add(place, fmt::format("there is no {} {}: the program has {} of them", what, id, count),
                   fmt::format("ids are indices into the list of {}s, counting from 0", what));
@@ -92,7 +92,7 @@ void check_ids(Subject& subject, Findings& findings) {
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const Queue& queue = program.queues[q];
     for (std::size_t c = 0; c < queue.commands.size(); ++c) {
-      check.command(queue.commands[c], queue.kind, place_of(program, QueueId{q}, c));
+      check.command(queue.commands[c], queue.kind, Spot{program, QueueId{q}, c});
       if (findings.full()) return;
     }
   }

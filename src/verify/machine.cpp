@@ -14,7 +14,7 @@ void check_machine(Subject& subject, Findings& findings) {
     const Queue& queue = program.queues[q];
     if (queue.kind != QueueKind::dma) continue;
     for (std::size_t c = 0; c < queue.commands.size() && !findings.full(); ++c) {
-      check_packet(program, machine, queue.commands[c], place_of(program, QueueId{q}, c), findings);
+      check_packet(program, machine, queue.commands[c], Spot(program, QueueId{q}, c), findings);
     }
   }
 }

@@ -4,12 +4,13 @@
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
 
+#include "verify/naming.hpp"
 #include "verify/rule.hpp"
 
 namespace cortado::verifier {
 
 /// One packet: its bytes, alignment and features. `place` is the command's.
-void check_packet(const Program& program, const Machine& machine, const Command& command, const Place& place,
+void check_packet(const Program& program, const Machine& machine, const Command& command, const Spot& place,
                   Findings& findings);
 
 /// Engines exist, are in silicon, are not overbooked, and reach what their queues touch; so do compute queues.

@@ -4,27 +4,26 @@
 
 namespace cortado::verifier {
 
-Place place_of(const Program& program, QueueId queue) {
-  Place place;
-  place.rank = program.queue(queue).rank;
-  place.queue = program.queue(queue).name;
-  return place;
+Spot Spot::clause(std::size_t index) {
+  Spot spot;
+  spot.index_ = static_cast<std::uint32_t>(index);
+  return spot;
 }
 
-Place place_of(const Program& program, QueueId queue, std::size_t command) {
-  Place place = place_of(program, queue);
-  place.command = static_cast<std::uint32_t>(command);
-  return place;
-}
-
-Place place_of_clause(std::size_t clause) {
+Spot::operator Place() const {
   Place place;
-  place.key = fmt::format("contract.clauses[{}]", clause);
+  if (program_ == nullptr) {
+    place.key = fmt::format("contract.clauses[{}]", *index_);
+  } else {
+    place.rank = program_->queue(queue_).rank;
+    place.queue = program_->queue(queue_).name;
+    place.command = index_;
+  }
   return place;
 }
 
 std::string where(const Program& program, QueueId queue, std::size_t command) {
-  return to_string(place_of(program, queue, command));
+  return to_string(Place(Spot(program, queue, command)));
 }
 
 std::string byte_range(const Program& program, BufferId buffer, std::uint64_t begin, std::uint64_t end) {

@@ -14,7 +14,7 @@ namespace {
 
 class PacketCheck {
  public:
-  PacketCheck(const Program& program, const Machine& machine, const Place& place, Findings& findings)
+  PacketCheck(const Program& program, const Machine& machine, const Spot& place, Findings& findings)
       : program_(program), machine_(machine), place_(place), findings_(findings) {}
 
   void copy(const Copy& copy) {
@@ -97,13 +97,13 @@ class PacketCheck {
 
   const Program& program_;
   const Machine& machine_;
-  const Place& place_;
+  const Spot& place_;
   Findings& findings_;
 };
 
 }  // namespace
 
-void check_packet(const Program& program, const Machine& machine, const Command& command, const Place& place,
+void check_packet(const Program& program, const Machine& machine, const Command& command, const Spot& place,
                   Findings& findings) {
   PacketCheck check(program, machine, place, findings);
   match(

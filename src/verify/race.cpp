@@ -171,8 +171,8 @@ class RaceText {
   }
 
   Place place_of_step(const Step& step) const {
-    if (is_caller(step)) return place_of(program_, QueueId{step.queue});
-    return place_of(program_, QueueId{step.queue}, step.command);
+    if (is_caller(step)) return Spot(program_, QueueId{step.queue});
+    return Spot(program_, QueueId{step.queue}, step.command);
   }
 
   std::string described(const Step& step) const {

@@ -15,12 +15,6 @@
 namespace cortado::verifier {
 namespace {
 
-std::string list(const std::vector<EngineId>& engines) {
-  std::vector<std::string> names;
-  for (const EngineId id : engines) names.push_back(std::to_string(id.value));
-  return join(names);
-}
-
 bool linked(const Machine& machine, RankId from, RankId to) {
   return from.value < machine.linked.size() && to.value < machine.linked[from.value].size() &&
          machine.linked[from.value][to.value];
@@ -44,25 +38,30 @@ class ReachCheck {
   }
 
  private:
+  std::string peer_engines() const {
+    std::vector<std::string> names;
+    for (const EngineId id : machine_.present_engines(EngineClass::peer)) names.push_back(std::to_string(id.value));
+    return "engines for peers are " + join(names);
+  }
+
   const Engine* usable_engine(QueueId id) {
     const Queue& queue = program_.queue(id);
     const Engine* engine = machine_.engine(*queue.engine);
-    const std::string peers = "engines for peers are " + list(machine_.present_engines(EngineClass::peer));
     if (engine == nullptr) {
-      findings_.add(place_of(program_, id), fmt::format("{} has no engine {}", machine_.name, queue.engine->value),
-                    peers);
+      findings_.add(Spot(program_, id), fmt::format("{} has no engine {}", machine_.name, queue.engine->value),
+                    peer_engines());
       return nullptr;
     }
     if (!engine->present) {
-      findings_.add(place_of(program_, id),
+      findings_.add(Spot(program_, id),
                     fmt::format("engine {} of {} is in the driver's table but not in silicon; a queue on it hangs",
                                 engine->id.value, machine_.name),
-                    peers);
+                    peer_engines());
       return nullptr;
     }
     const std::uint32_t used = ++queues_[{queue.rank->value, engine->id.value}];
     if (used == machine_.dma.queues_per_engine + 1) {
-      findings_.add(place_of(program_, id),
+      findings_.add(Spot(program_, id),
                     fmt::format("engine {} of rank {} gets more than {} queues", engine->id.value, queue.rank->value,
                                 machine_.dma.queues_per_engine),
                     "put more copies on one queue, or use other engines");
@@ -74,12 +73,12 @@ class ReachCheck {
     const auto touch = [&](std::optional<RankId> home, const std::string& what) {
       if (!home || *home == rank) return;
       if (engine != nullptr && engine->kind == EngineClass::host) {
-        findings_.add(place_of(program_, queue, index),
+        findings_.add(Spot(program_, queue, index),
                       fmt::format("engine {} serves host memory and does not reach {} of rank {}", engine->id.value,
                                   what, home->value),
-                      "engines for peers are " + list(machine_.present_engines(EngineClass::peer)));
+                      peer_engines());
       } else if (!linked(machine_, rank, *home)) {
-        findings_.add(place_of(program_, queue, index),
+        findings_.add(Spot(program_, queue, index),
                       fmt::format("rank {} has no link to {} of rank {}", rank.value, what, home->value),
                       "go through a rank that is linked to both");
       }

@@ -9,6 +9,7 @@
 #include "cortado/ir/text.hpp"
 #include "cortado/ir/visit.hpp"
 
+#include "verify/callers.hpp"
 #include "verify/naming.hpp"
 #include "verify/raises.hpp"
 #include "verify/rule.hpp"
@@ -23,7 +24,7 @@ void check_queues(const Program& program, Findings& findings) {
   std::unordered_map<std::string_view, std::uint32_t> names;
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const Queue& queue = program.queues[q];
-    const Place place = place_of(program, QueueId{q});
+    const Spot place{program, QueueId{q}};
     if (const auto [first, fresh] = names.emplace(queue.name, q); !fresh) {
       findings.add(place, fmt::format("queues {} and {} have the same name", first->second, q),
                    "messages and traces name queues: give each its own name");
@@ -54,10 +55,10 @@ void check_submits(const Program& program, Findings& findings) {
       const Queue& target = program.queue(submit->queue);
       std::optional<First>& first = submits[submit->queue.value];
       if (target.kind == QueueKind::host) {
-        findings.add(place_of(program, QueueId{q}, c), fmt::format("submits the host queue {}", target.name),
+        findings.add(Spot(program, QueueId{q}, c), fmt::format("submits the host queue {}", target.name),
                      "host queues start by themselves");
       } else if (first) {
-        findings.add(place_of(program, QueueId{q}, c),
+        findings.add(Spot(program, QueueId{q}, c),
                      fmt::format("submits queue {} a second time; the first is {}", target.name,
                                  where(program, QueueId{first->queue}, first->command)),
                      "submit every queue once an iteration, from one host queue");
@@ -68,7 +69,7 @@ void check_submits(const Program& program, Findings& findings) {
   }
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     if (program.queues[q].kind == QueueKind::host || submits[q]) continue;
-    findings.add(place_of(program, QueueId{q}), "no host queue submits this queue, so its commands never run",
+    findings.add(Spot(program, QueueId{q}), "no host queue submits this queue, so its commands never run",
                  fmt::format("add a submit of {} to a host queue", program.queues[q].name));
   }
 }
@@ -91,7 +92,7 @@ class SignalCheck {
     for_each_raise(command,
                    [&](SignalId signal, std::uint64_t value, SignalOp op) { raise(queue, index, signal, value, op); });
     if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && wait->value == 0) {
-      findings_.add(place_of(program_, QueueId{queue}, index),
+      findings_.add(Spot(program_, QueueId{queue}, index),
                     fmt::format("waits for {} to reach 0, which it always has", name(wait->signal)),
                     "values are relative to the iteration and start at 1");
     }
@@ -101,7 +102,7 @@ class SignalCheck {
   const std::string& name(SignalId signal) const { return program_.signals[signal.value].name; }
 
   void raise(std::uint32_t queue, std::size_t index, SignalId signal, std::uint64_t value, SignalOp op) {
-    const Place place = place_of(program_, QueueId{queue}, index);
+    const Spot place{program_, QueueId{queue}, index};
     if (value == 0) {
       findings_.add(place, fmt::format("raises {} by 0", name(signal)), "values start at 1");
       return;
@@ -152,9 +153,10 @@ void check_callers(const Program& program, Findings& findings) {
     note(clause.output);
     for (const Region& term : clause.terms) note(term);
   }
+  const auto callers = caller_queues(program);
   for (std::uint32_t r = 0; r < program.ranks; ++r) {
-    if (!clause_of[r] || caller_queue(program, RankId{r})) continue;
-    Place place = place_of_clause(*clause_of[r]);
+    if (!clause_of[r] || callers[r]) continue;
+    Place place = Spot::clause(*clause_of[r]);
     place.rank = RankId{r};
     findings.add(place, fmt::format("rank {} has inputs or outputs but no host queue that could be its caller", r),
                  "add a host queue for the rank, or one without a rank that speaks for all");

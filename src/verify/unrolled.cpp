@@ -3,38 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "verify/regions.hpp"
 #include "verify/tile_groups.hpp"
 
 namespace cortado::verifier {
-namespace {
-
-/// The same bytes in as few regions as possible: neighbours and doubles joined.
-std::vector<Region> merged(std::vector<Region> regions) {
-  for (Region& region : regions) region = joined(region);
-  std::ranges::sort(regions, {},
-                    [](const Region& r) { return std::tuple(r.buffer, r.offset, r.rows, r.width, r.pitch); });
-  std::vector<Region> result;
-  for (const Region& region : regions) {
-    if (!result.empty()) {
-      Region& last = result.back();
-      if (region == last) continue;
-      const bool plain = region.rows == 1 && last.rows == 1 && region.buffer == last.buffer;
-      if (plain && region.offset <= last.offset + last.width) {
-        last.width = std::max(last.offset + last.width, region.offset + region.width) - last.offset;
-        continue;
-      }
-    }
-    result.push_back(region);
-  }
-  return result;
-}
-
-}  // namespace
-
-Unrolled::Unrolled(const Program& program) : program_(program), advances_(signal_advances(program)) {
+Unrolled::Unrolled(const Program& program)
+    : program_(program), advances_(signal_advances(program)), callers_(caller_regions(program)) {
   find_thresholds();
-  find_caller_regions();
   first_step_.reserve(program.queues.size() + 1);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) add_queue(q);
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
@@ -61,19 +35,6 @@ void Unrolled::find_thresholds() {
   for (std::size_t s = 0; s < program_.signals.size(); ++s) first_threshold_[s + 1] += first_threshold_[s];
 }
 
-void Unrolled::find_caller_regions() {
-  fills_.resize(program_.queues.size());
-  reads_.resize(program_.queues.size());
-  for (std::uint32_t r = 0; r < program_.ranks; ++r) {
-    const auto queue = caller_queue(program_, RankId{r});
-    if (!queue) continue;
-    std::ranges::copy(caller_inputs(program_, RankId{r}), std::back_inserter(fills_[queue->value]));
-    std::ranges::copy(caller_outputs(program_, RankId{r}), std::back_inserter(reads_[queue->value]));
-  }
-  for (auto& regions : fills_) regions = merged(std::move(regions));
-  for (auto& regions : reads_) regions = merged(std::move(regions));
-}
-
 void Unrolled::add_queue(std::uint32_t queue) {
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
   const auto caller_step = [&](StepKind kind) {
@@ -82,7 +43,7 @@ void Unrolled::add_queue(std::uint32_t queue) {
     step.queue = queue;
     steps_.push_back(step);
   };
-  if (!fills_[queue].empty()) caller_step(StepKind::caller_fill);
+  if (!callers_[queue].inputs.empty()) caller_step(StepKind::caller_fill);
   const auto& commands = program_.queues[queue].commands;
   for (std::uint32_t c = 0; c < commands.size(); ++c) {
     Step step;
@@ -119,7 +80,7 @@ void Unrolled::add_queue(std::uint32_t queue) {
       steps_.push_back(step);
     }
   }
-  if (!reads_[queue].empty()) caller_step(StepKind::caller_read);
+  if (!callers_[queue].outputs.empty()) caller_step(StepKind::caller_read);
 }
 
 void Unrolled::add_gemm(Step step, const Gemm& gemm) {
@@ -158,8 +119,8 @@ std::vector<Access> Unrolled::accesses(const Step& step) const {
     for (const Region& region : regions) result.push_back({region, kind});
     return result;
   };
-  if (step.kind == StepKind::caller_fill) return all(fills_[step.queue], AccessKind::write);
-  if (step.kind == StepKind::caller_read) return all(reads_[step.queue], AccessKind::read);
+  if (step.kind == StepKind::caller_fill) return all(callers_[step.queue].inputs, AccessKind::write);
+  if (step.kind == StepKind::caller_read) return all(callers_[step.queue].outputs, AccessKind::read);
   if (step.kind != StepKind::work) return {};
   const Command& command = program_.queues[step.queue].commands[step.command];
   if (const auto* gemm = std::get_if<Gemm>(&command)) return tile_accesses(*gemm, tile_group(*gemm, step.part));

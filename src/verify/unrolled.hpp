@@ -19,6 +19,8 @@
 #include "cortado/ir/program.hpp"
 #include "cortado/ir/visit.hpp"
 
+#include "verify/callers.hpp"
+
 namespace cortado::verifier {
 
 using Node = std::uint32_t;
@@ -91,21 +93,19 @@ class Unrolled {
 
  private:
   void find_thresholds();
-  void find_caller_regions();
   void add_queue(std::uint32_t queue);
   void add_gemm(Step step, const Gemm& gemm);
   void find_completions();
 
   const Program& program_;
   std::vector<std::uint64_t> advances_;
+  std::vector<CallerRegions> callers_;          // of a queue
   std::vector<Threshold> thresholds_;           // by signal, then value
   std::vector<std::uint32_t> first_threshold_;  // of a signal; one more than signals
   std::vector<Step> steps_;
   std::vector<std::uint32_t> first_step_;  // of a queue; one more than queues
   std::vector<std::uint32_t> step_of_;     // of a node
   std::vector<Node> completion_;
-  std::vector<std::vector<Region>> fills_;  // of a host queue: what its callers write
-  std::vector<std::vector<Region>> reads_;
 };
 
 }  // namespace cortado::verifier

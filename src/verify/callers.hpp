@@ -1,0 +1,24 @@
+// The callers of all ranks (rule 4 of ir/program.hpp), found in one pass over queues and clauses.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+
+namespace cortado::verifier {
+
+/// What the callers that live in one host queue write before and read after an iteration, in as few regions as
+/// possible.
+struct CallerRegions {
+  std::vector<Region> inputs;
+  std::vector<Region> outputs;
+};
+
+/// caller_queue() for every rank.
+std::vector<std::optional<QueueId>> caller_queues(const Program& program);
+
+/// By queue. Ranks without a caller are left out.
+std::vector<CallerRegions> caller_regions(const Program& program);
+
+}  // namespace cortado::verifier
