@@ -54,6 +54,8 @@ using Encrypt = Bits<16, 1>;
 using Tmz = Bits<18, 1>;  // trusted memory zone
 
 inline constexpr const char* kReserved = "reserved bits";
+inline constexpr MustBeZero kEncrypted{0, Encrypt::kMask, "encrypt"};
+inline constexpr MustBeZero kTrusted{0, Tmz::kMask, "tmz"};
 inline constexpr MustBeZero kOnlyOpcode{0, ~OpcodeAndSub::kMask, kReserved};
 
 enum class Op : std::uint8_t {
@@ -92,6 +94,7 @@ struct Nop {
 };
 
 using Broadcast = Bits<27, 1>;  // of the header of a linear copy: a second destination follows
+inline constexpr MustBeZero kOnlyBroadcast{0, ~(OpcodeAndSub::kMask | Broadcast::kMask), kReserved};
 
 struct CopyLinear {
   static constexpr const char* kName = "COPY linear";
@@ -101,9 +104,9 @@ struct CopyLinear {
   Address src;
   Address dst;
   static constexpr std::array kMustBeZero{
-      MustBeZero{0, Encrypt::kMask, "encrypt"},
-      MustBeZero{0, Tmz::kMask, "tmz"},
-      MustBeZero{0, ~(OpcodeAndSub::kMask | Broadcast::kMask), kReserved},
+      kEncrypted,
+      kTrusted,
+      kOnlyBroadcast,
       kAboveByteCount,
       MustBeZero{2, Bits<16, 2>::kMask, "dst_sw (endian swap)"},
       MustBeZero{2, Bits<24, 2>::kMask, "src_sw (endian swap)"},
@@ -120,9 +123,9 @@ struct CopyBroadcast {
   Address dst1;
   Address dst2;
   static constexpr std::array kMustBeZero{
-      MustBeZero{0, Encrypt::kMask, "encrypt"},
-      MustBeZero{0, Tmz::kMask, "tmz"},
-      MustBeZero{0, ~(OpcodeAndSub::kMask | Broadcast::kMask), kReserved},
+      kEncrypted,
+      kTrusted,
+      kOnlyBroadcast,
       kAboveByteCount,
       MustBeZero{2, Bits<8, 2>::kMask, "dst2_sw (endian swap)"},
       MustBeZero{2, Bits<10, 3>::kMask, "dst2_cache (cache policy)"},
@@ -194,7 +197,7 @@ struct CopyWindow {
   static constexpr std::uint32_t kNotXY = ~(WindowSide::X::kMask | WindowSide::Y::kMask);
   static constexpr std::uint32_t kNotZPitch = ~(WindowSide::Z::kMask | WindowSide::Pitch::kMask);
   static constexpr std::array kMustBeZero{
-      MustBeZero{0, Tmz::kMask, "tmz"},
+      kTrusted,
       MustBeZero{0, ~(OpcodeAndSub::kMask | ElementLog2::kMask), kReserved},
       MustBeZero{3, kNotXY, kReserved},
       MustBeZero{4, kNotZPitch, kReserved},
@@ -217,8 +220,8 @@ struct WriteLinear {
   Address dst;
   std::uint32_t count;
   static constexpr std::array kMustBeZero{
-      MustBeZero{0, Encrypt::kMask, "encrypt"},
-      MustBeZero{0, Tmz::kMask, "tmz"},
+      kEncrypted,
+      kTrusted,
       kOnlyOpcode,
       MustBeZero{3, Bits<20, 2>::kMask, "count beyond 20 bits"},
       MustBeZero{3, Bits<24, 2>::kMask, "sw (endian swap)"},
@@ -290,7 +293,7 @@ struct Atomic {
   Address compare;
   std::uint32_t loop_interval;
   static constexpr std::array kMustBeZero{
-      MustBeZero{0, Tmz::kMask, "tmz"},
+      kTrusted,
       MustBeZero{0, ~(OpcodeAndSub::kMask | Loop::kMask | Operation::kMask), kReserved},
       MustBeZero{7, ~LoopInterval::kMask, kReserved},
   };
