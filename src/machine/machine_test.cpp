@@ -30,8 +30,9 @@ TEST(MachineNames, AreTheFilesOfTheMachinesFolderSorted) {
     if (entry.path().extension() == ".toml") files.insert(entry.path().stem());
   }
   EXPECT_EQ(machine_names(), std::vector<std::string>(files.begin(), files.end()));
-  EXPECT_THAT(machine_names(),
-              testing::IsSupersetOf({"mi300x-8", "mi308x-8", "mi355x-8", "virtual-64", "virtual-64-nmc"}));
+  EXPECT_THAT(machine_names(), testing::IsSupersetOf({"b200-8", "gb200-nvl72", "h100-8", "h200-8", "mi250x-8",
+                                                      "mi300x-8", "mi308x-8", "mi325x-8", "mi355x-8", "switch-1024",
+                                                      "t3-ring-16", "virtual-64", "virtual-64-nmc"}));
 }
 
 TEST(LoadMachine, EveryMachineLoadsUnderItsName) {
@@ -135,6 +136,55 @@ TEST(VirtualNode, OnlyTheNmcFormAddsInMemory) {
   EXPECT_TRUE(loaded("virtual-64-nmc").features.near_memory_compute);
 }
 
+// Two dies a package, four links between them; even dies have three links to other packages, odd ones two.
+TEST(Mi250x, LinksAreCountedByPair) {
+  const Machine machine = loaded("mi250x-8");
+  EXPECT_EQ(machine.link_count({0}, {1}), 4U);
+  EXPECT_EQ(machine.link_count({0}, {6}), 2U);
+  EXPECT_EQ(machine.link_count({0}, {2}), 1U);
+  EXPECT_EQ(machine.link_count({0}, {7}), 0U);
+  EXPECT_EQ(machine.link_count({0}, {0}), 0U);
+  for (std::uint32_t src = 0; src < 8; ++src) {
+    std::uint32_t links = 0;
+    for (std::uint32_t dst = 0; dst < 8; ++dst) {
+      EXPECT_EQ(machine.link_count({src}, {dst}), machine.link_count({dst}, {src}));
+      links += machine.link_count({src}, {dst});
+    }
+    EXPECT_EQ(machine.link_count({src}, {src ^ 1}), 4U);
+    EXPECT_EQ(links, src % 2 == 0 ? 7U : 6U);
+  }
+}
+
+TEST(T3Ring, EveryGpuReachesTheNextAndThePrevious) {
+  const Machine machine = loaded("t3-ring-16");
+  for (std::uint32_t src = 0; src < 16; ++src) {
+    for (std::uint32_t dst = 0; dst < 16; ++dst) {
+      const std::uint32_t distance = (dst + 16 - src) % 16;
+      EXPECT_EQ(machine.link_count({src}, {dst}), distance == 1 || distance == 15 ? 1U : 0U) << src << " to " << dst;
+    }
+  }
+  EXPECT_TRUE(machine.features.near_memory_compute);
+}
+
+TEST(LinkShape, NvidiaNodesHaveASwitchAndAmdNodesAMesh) {
+  for (const std::string name : {"b200-8", "gb200-nvl72", "h100-8", "h200-8", "switch-1024"}) {
+    EXPECT_EQ(loaded(name).timing.value().link.shape, LinkShape::switched) << name;
+  }
+  for (const std::string name : {"mi250x-8", "mi300x-8", "mi325x-8", "mi355x-8", "t3-ring-16", "virtual-64"}) {
+    EXPECT_EQ(loaded(name).timing.value().link.shape, LinkShape::mesh) << name;
+  }
+}
+
+TEST(Switch1024, EveryPairIsJoinedAndNoTableIsKeptThatSaysNothing) {
+  const Machine machine = loaded("switch-1024");
+  EXPECT_EQ(machine.gpus, 1024U);
+  EXPECT_EQ(machine.engines.size(), 16U);
+  EXPECT_EQ(machine.link_count({0}, {1023}), 1U);
+  EXPECT_EQ(machine.link_count({1023}, {512}), 1U);
+  EXPECT_TRUE(machine.affinity.empty());
+  EXPECT_TRUE(machine.link_counts.empty());
+}
+
 // Every sourced entry of a file contains "value = " once, so there are as many provenances as those.
 TEST(MachineProvenance, ListsEveryValueWithSourceAndConfidence) {
   for (const std::string& name : machine_names()) {
@@ -149,12 +199,18 @@ TEST(MachineProvenance, ListsEveryValueWithSourceAndConfidence) {
       EXPECT_FALSE(entry.value.empty() || entry.source.empty() || entry.confidence.empty()) << entry.key;
     }
   }
-  const Machine machine = loaded("mi300x-8");
-  const auto found = std::find_if(machine.provenance.begin(), machine.provenance.end(),
-                                  [](const Provenance& entry) { return entry.key == "dma.max_swap_bytes"; });
-  ASSERT_NE(found, machine.provenance.end());
-  EXPECT_EQ(found->value, "1073741760");
-  EXPECT_EQ(found->confidence, "D");
+  const auto entry_of = [](const Machine& machine, const std::string& key) {
+    const auto found = std::find_if(machine.provenance.begin(), machine.provenance.end(),
+                                    [&key](const Provenance& entry) { return entry.key == key; });
+    return found == machine.provenance.end() ? Provenance{} : *found;
+  };
+  const Provenance swap = entry_of(loaded("mi300x-8"), "dma.max_swap_bytes");
+  EXPECT_EQ(swap.value, "1073741760");
+  EXPECT_EQ(swap.confidence, "D");
+  const Provenance efficiency = entry_of(loaded("h100-8"), "cores.wire_efficiency");
+  EXPECT_EQ(efficiency.value, "0.94");
+  EXPECT_EQ(efficiency.confidence, "D");
+  EXPECT_EQ(entry_of(loaded("mi250x-8"), "links.counts").confidence, "D");
 }
 
 }  // namespace

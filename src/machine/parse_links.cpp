@@ -85,9 +85,8 @@ std::string_view read_topology(MachineReader& in, Machine& machine) {
   if (word == kSwitch) {
     in.refuse("links.counts", "machine.contradiction", "counts links between pairs, but the topology is a switch",
               "leave it out: every GPU has one port, whose rate is links.rate_GBps");
-  } else {
-    read_counts(in, machine);
   }
+  read_counts(in, machine);
   return word;
 }
 

@@ -21,9 +21,9 @@ void read_host(MachineReader& in, const Machine&, Timing& timing) {
 
 /// Reads a key that must be there exactly if the machine has what it speaks of.
 GBps rate_if(MachineReader& in, std::string_view path, bool wanted, std::string_view why_not) {
-  if (wanted) return in.rate(path);
-  if (in.has(path)) in.refuse(path, "machine.contradiction", fmt::format("is given, but {}", why_not), "leave it out");
-  return {};
+  if (!wanted && !in.has(path)) return {};
+  if (!wanted) in.refuse(path, "machine.contradiction", fmt::format("is given, but {}", why_not), "leave it out");
+  return in.rate(path);
 }
 
 void read_engine(MachineReader& in, const Machine& machine, Timing& timing) {

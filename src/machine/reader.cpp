@@ -24,6 +24,7 @@ std::string shown(const toml::node& value) {
   std::ostringstream out;
   if (value.is_table()) return "a table";
   if (value.is_array()) return "a list";
+  if (value.is_floating_point()) return fmt::format("{}", value.as_floating_point()->get());
   value.visit([&out](const auto& leaf) {
     if constexpr (toml::is_value<decltype(leaf)>) out << leaf;
   });

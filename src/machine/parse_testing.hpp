@@ -1,0 +1,62 @@
+// Texts of machine files that are changed in one place, and what the parser answers.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::internal {
+
+inline std::string text_of(const std::string& name) {
+  return read_file(std::string(CORTADO_SOURCE_DIR) + "/machines/" + name + ".toml").value();
+}
+
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// The 1-based line of the text that holds the part.
+inline std::uint32_t line_with(const std::string& text, const std::string& part) {
+  const std::size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return static_cast<std::uint32_t>(1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+inline Diagnostic refusal(const std::string& text) {
+  const Result<Machine> machine = parse_machine(text, "test.toml");
+  EXPECT_FALSE(machine.has_value()) << text;
+  return machine.has_value() ? Diagnostic{} : machine.error();
+}
+
+struct Case {
+  std::string from;  ///< first text of this kind in the file of the machine
+  std::string to;
+  std::string code;
+  std::string key;
+  std::string message;  ///< part of the message or of the hint
+};
+
+/// Every case is refused with its code, file, line, key and reason.
+inline void expect_refused(const std::string& machine, const std::vector<Case>& cases) {
+  const std::string good = text_of(machine);
+  for (const Case& wrong : cases) {
+    SCOPED_TRACE(wrong.from + " -> " + wrong.to);
+    const std::uint32_t line = line_with(good, wrong.from);
+    const Diagnostic error = refusal(replaced(good, wrong.from, wrong.to));
+    EXPECT_EQ(error.code, wrong.code) << to_string(error);
+    EXPECT_EQ(error.place.key, wrong.key);
+    EXPECT_EQ(error.place.line, line) << to_string(error);
+    EXPECT_EQ(error.place.file, "test.toml");
+    EXPECT_THAT(error.message + " | " + error.hint, testing::HasSubstr(wrong.message));
+  }
+}
+
+}  // namespace cortado::internal

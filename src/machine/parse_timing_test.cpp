@@ -1,0 +1,206 @@
+#include "machine/parse_testing.hpp"
+
+namespace cortado {
+namespace {
+
+using internal::expect_refused;
+using internal::line_with;
+using internal::refusal;
+using internal::replaced;
+using internal::text_of;
+using testing::HasSubstr;
+
+Machine parsed(const std::string& text) {
+  Result<Machine> machine = parse_machine(text, "test.toml");
+  EXPECT_TRUE(machine.has_value()) << to_string(machine.error());
+  return machine.value_or(Machine{});
+}
+
+/// The text without the lines from the one that starts with `from` up to the one that starts with `to`.
+std::string without(const std::string& text, const std::string& from, const std::string& to) {
+  const std::size_t begin = text.find("\n" + from) + 1;
+  const std::size_t end = to.empty() ? text.size() : text.find("\n" + to, begin) + 1;
+  return text.substr(0, begin) + text.substr(end);
+}
+
+// The numbers are those of machines/virtual-64.toml.
+TEST(ParseTiming, EveryKeyHasItsField) {
+  const Timing timing = parsed(text_of("virtual-64")).timing.value();
+  EXPECT_EQ(timing.host.packet.value, 50);
+  EXPECT_EQ(timing.host.submit.value, 500);
+  EXPECT_EQ(timing.host.trigger.value, 100);
+  EXPECT_EQ(timing.host.poll.value, 20);
+  EXPECT_EQ(timing.host.signal.value, 100);
+  EXPECT_EQ(timing.engine.fetch.value, 1000);
+  EXPECT_EQ(timing.engine.wake.value, 1000);
+  EXPECT_EQ(timing.engine.copy_start.value, 1000);
+  EXPECT_EQ(timing.engine.copy_issue.value, 500);
+  EXPECT_EQ(timing.engine.sync.value, 1000);
+  EXPECT_EQ(timing.engine.rate.value, 50);
+  EXPECT_EQ(timing.engine.broadcast_rate.value, 50);
+  EXPECT_EQ(timing.engine.local_rate.value, 100);
+  EXPECT_EQ(timing.link.rate.value, 50);
+  EXPECT_EQ(timing.link.peak.value, 50);
+  EXPECT_EQ(timing.link.latency.value, 500);
+  EXPECT_EQ(timing.memory.peak.value, 5000);
+  EXPECT_EQ(timing.memory.rate.value, 4000);
+  EXPECT_EQ(timing.memory.cache_bytes, 256_MiB);
+  EXPECT_EQ(timing.memory.cache_rate.value, 10000);
+  EXPECT_EQ(timing.cores.launch.value, 5000);
+  EXPECT_EQ(timing.cores.start.value, 2000);
+  EXPECT_EQ(timing.cores.flag.value, 1000);
+  EXPECT_EQ(timing.cores.copy_rate.value, 10);
+  EXPECT_EQ(timing.cores.local_rate.value, 40);
+  EXPECT_EQ(timing.cores.wire_efficiency, 1);
+}
+
+TEST(ParseTiming, RatesMayBeDecimalAndTimesAreRounded) {
+  std::string text = replaced(text_of("virtual-64"), "packet_ns = { value = 50", "packet_ns = { value = 52.6");
+  text = replaced(text, "rate_GBps = { value = 50", "rate_GBps = { value = 45.25");
+  const Timing timing = parsed(text).timing.value();
+  EXPECT_EQ(timing.host.packet.value, 53);
+  EXPECT_EQ(timing.link.rate.value, 45.25);
+}
+
+TEST(ParseTiming, AFileWithoutAnyIsAMachineWithoutTiming) {
+  EXPECT_FALSE(parsed(text_of("mi308x-8")).timing.has_value());
+  EXPECT_FALSE(parsed(without(without(text_of("virtual-64"), "rate_GBps", "[host]"), "[host]", "")).timing.has_value());
+}
+
+TEST(ParseTiming, WithoutCacheOrBroadcastTheirRatesAreZero) {
+  const Timing timing = parsed(text_of("h100-8")).timing.value();
+  EXPECT_EQ(timing.memory.cache_bytes.value, 0U);
+  EXPECT_EQ(timing.memory.cache_rate.value, 0);
+  EXPECT_EQ(timing.engine.broadcast_rate.value, 0);
+}
+
+TEST(ParseTimingRefusal, SomePartsWithoutOthers) {
+  const std::string good = text_of("virtual-64");
+  const Diagnostic cores = refusal(without(good, "[cores]", ""));
+  EXPECT_EQ(cores.code, "machine.missing");
+  EXPECT_EQ(cores.place.key, "host");
+  EXPECT_EQ(cores.place.line, line_with(good, "[host]"));
+  EXPECT_THAT(cores.message, testing::EndsWith("but not [cores]"));
+  EXPECT_THAT(cores.hint, HasSubstr("or none"));
+
+  const Diagnostic most = refusal(without(good, "[host]", "[memory]"));
+  EXPECT_EQ(most.place.key, "links.rate_GBps");
+  EXPECT_EQ(most.place.line, line_with(good, "rate_GBps"));
+  EXPECT_THAT(most.message, testing::EndsWith("but not [host], [engine_timing]"));
+
+  const Diagnostic links = refusal(without(good, "rate_GBps", "[host]"));
+  EXPECT_THAT(links.message, testing::EndsWith("but not the rates of [links]"));
+}
+
+TEST(ParseTimingRefusal, MissingKeys) {
+  const std::string good = text_of("virtual-64");
+  const auto expect_missing = [&good](const std::string& line, const std::string& section, const std::string& key) {
+    const Diagnostic error = refusal(replaced(good, "\n" + line, "\n# " + line));
+    EXPECT_EQ(error.code, "machine.missing") << to_string(error);
+    EXPECT_EQ(error.place.key, key);
+    EXPECT_EQ(error.place.line, line_with(good, section));
+  };
+  expect_missing("submit_ns", "[host]", "host.submit_ns");
+  expect_missing("wake_ns", "[engine_timing]", "engine_timing.wake_ns");
+  expect_missing("broadcast_rate_GBps", "[engine_timing]", "engine_timing.broadcast_rate_GBps");
+  expect_missing("rate_GBps", "[links]", "links.rate_GBps");
+  expect_missing("latency_ns", "[links]", "links.latency_ns");
+  expect_missing("cache_rate_GBps", "[memory]", "memory.cache_rate_GBps");
+  expect_missing("wire_efficiency", "[cores]", "cores.wire_efficiency");
+}
+
+TEST(ParseTimingRefusal, Values) {
+  expect_refused(
+      "virtual-64",
+      {{"packet_ns = { value = 50", "packet_ns = { value = 0", "machine.range", "host.packet_ns", "from 1 to"},
+       {"packet_ns = { value = 50", "packet_ns = { value = -50", "machine.range", "host.packet_ns", "is -50"},
+       {"packet_ns = { value = 50", "packet_ns = { value = 0.4", "machine.range", "host.packet_ns", "is 0.4"},
+       {"packet_ns = { value = 50", "packet_ns = { value = nan", "machine.range", "host.packet_ns", "is nan"},
+       {"packet_ns = { value = 50", "packet_ns = { value = 2000000000", "machine.range", "host.packet_ns",
+        "1000000000"},
+       {"packet_ns = { value = 50", "packet_ns = { value = \"50\"", "machine.type", "host.packet_ns", "not a number"},
+       {"packet_ns = { value = 50", "packet_ns = { value = [50]", "machine.type", "host.packet_ns", "not a number"},
+       {"rate_GBps = { value = 50", "rate_GBps = { value = 0", "machine.range", "links.rate_GBps", "from 0.001 to"},
+       {"rate_GBps = { value = 50", "rate_GBps = { value = inf", "machine.range", "links.rate_GBps", "is inf"},
+       {"rate_GBps = { value = 50", "rate_GBps = { value = -inf", "machine.range", "links.rate_GBps", "is -inf"},
+       {"broadcast_rate_GBps = { value = 50", "broadcast_rate_GBps = { value = -1.5", "machine.range",
+        "engine_timing.broadcast_rate_GBps", "is -1.5"},
+       {"cache_bytes = { value = 268435456", "cache_bytes = { value = -1", "machine.range", "memory.cache_bytes",
+        "from 0 to"},
+       {"cache_bytes = { value = 268435456", "cache_bytes = { value = 206158430209", "machine.range",
+        "memory.cache_bytes", "to 206158430208"},
+       {"wire_efficiency = { value = 1.0", "wire_efficiency = { value = 0", "machine.range", "cores.wire_efficiency",
+        "from 0.001 to 1"},
+       {"wire_efficiency = { value = 1.0", "wire_efficiency = { value = 1.01", "machine.range", "cores.wire_efficiency",
+        "is 1.01"},
+       {"packet_ns = { value = 50, source = \"idealised\"", "packet_ns = { value = 50", "machine.source",
+        "host.packet_ns.source", "has no source"},
+       {"packet_ns = { value = 50, source = \"idealised\", confidence = \"assumption\" }", "packet_ns = 50",
+        "machine.source", "host.packet_ns", "without a source"}});
+}
+
+TEST(ParseTimingRefusal, Keys) {
+  expect_refused("virtual-64",
+                 {{"packet_ns", "packet_us", "machine.key", "host.packet_us", "did you mean packet_ns?"},
+                  {"latency_ns", "latency", "machine.key", "links.latency", "did you mean latency_ns?"},
+                  {"[cores]", "[core]", "machine.key", "core", "did you mean cores?"},
+                  {"[engine_timing]", "[engines_timing]", "machine.key", "engines_timing", "engine_timing?"}});
+}
+
+TEST(ParseTimingRefusal, Contradictions) {
+  expect_refused("virtual-64",
+                 {{"rate_GBps = { value = 50", "rate_GBps = { value = 50.5", "machine.contradiction", "links.rate_GBps",
+                   "is 50.5, more than links.peak_GBps, 50"},
+                  {"rate_GBps = { value = 4000", "rate_GBps = { value = 5001", "machine.contradiction",
+                   "memory.rate_GBps", "more than memory.peak_GBps, 5000"},
+                  {"local_rate_GBps = { value = 100", "local_rate_GBps = { value = 5001", "machine.contradiction",
+                   "engine_timing.local_rate_GBps", "more than memory.peak_GBps, 5000"},
+                  {"local_rate_GBps = { value = 40", "local_rate_GBps = { value = 5001", "machine.contradiction",
+                   "cores.local_rate_GBps", "more than memory.peak_GBps, 5000"},
+                  {"cache_rate_GBps = { value = 10000", "cache_rate_GBps = { value = 3999", "machine.contradiction",
+                   "memory.cache_rate_GBps", "less than memory.rate_GBps, 4000"}});
+}
+
+TEST(ParseTimingRefusal, RatesOfWhatTheMachineDoesNotHave) {
+  const std::string good = text_of("virtual-64");
+  const Diagnostic cache = refusal(replaced(good, "cache_bytes = { value = 268435456", "cache_bytes = { value = 0"));
+  EXPECT_EQ(cache.code, "machine.contradiction");
+  EXPECT_EQ(cache.place.key, "memory.cache_rate_GBps");
+  EXPECT_EQ(cache.place.line, line_with(good, "cache_rate_GBps"));
+  EXPECT_THAT(cache.message, HasSubstr("memory.cache_bytes is 0"));
+
+  const Diagnostic broadcast = refusal(replaced(good, "broadcast = { value = true", "broadcast = { value = false"));
+  EXPECT_EQ(broadcast.place.key, "engine_timing.broadcast_rate_GBps");
+  EXPECT_THAT(broadcast.message, HasSubstr("features.broadcast is false"));
+}
+
+TEST(ParseLinks, ARingOfTwoHasOnePairAndARingOfOneHasNone) {
+  const std::string ring = replaced(text_of("t3-ring-16"), "gpus = { value = 16", "gpus = { value = 2");
+  EXPECT_EQ(parsed(ring).link_count({0}, {1}), 1U);
+  EXPECT_EQ(parsed(ring).link_count({1}, {0}), 1U);
+  EXPECT_EQ(parsed(replaced(ring, "gpus = { value = 2", "gpus = { value = 1")).link_count({0}, {0}), 0U);
+}
+
+TEST(ParseLinks, ATopologyIsAKnownWordOrLists) {
+  expect_refused("t3-ring-16", {{"\"ring\"", "\"torus\"", "machine.type", "links.topology",
+                                 "\"full-mesh\", \"ring\", \"switch\" or a list of lists"}});
+}
+
+TEST(ParseLinks, CountsAgreeWithTheTopology) {
+  expect_refused("mi250x-8",
+                 {{"[0, 4, 1, 0,", "[0, 0, 1, 0,", "machine.contradiction", "links.counts",
+                   "0 links from GPU 0 to GPU 1, which links.topology joins"},
+                  {"[0, 4, 1, 0,", "[0, 4, 1, 2,", "machine.contradiction", "links.counts",
+                   "2 links from GPU 0 to GPU 3, which links.topology does not join"},
+                  {"[0, 4, 1, 0,", "[1, 4, 1, 0,", "machine.contradiction", "links.counts", "and from a GPU to itself"},
+                  {"[0, 4, 1, 0,", "[0, 4, 1,", "machine.contradiction", "links.counts", "has 7 columns for 8 GPUs"},
+                  {"[0, 4, 1, 0,", "[0, -4, 1, 0,", "machine.range", "links.counts", "from 0 to 64"},
+                  {"[0, 4, 1, 0,", "[0, 4.5, 1, 0,", "machine.type", "links.counts", "not a list of whole numbers"}});
+  const Diagnostic on_a_switch =
+      refusal(text_of("h100-8") + "\n[links.counts]\nvalue = [[0]]\nsource = \"x\"\nconfidence = \"D\"\n");
+  EXPECT_EQ(on_a_switch.place.key, "links.counts");
+  EXPECT_THAT(on_a_switch.message, HasSubstr("the topology is a switch"));
+}
+
+}  // namespace
+}  // namespace cortado
