@@ -3,14 +3,9 @@
 
 #include "machine/parse_testing.hpp"
 
-namespace cortado {
+namespace cortado::internal {
 namespace {
 
-using internal::expect_refused;
-using internal::line_with;
-using internal::refusal;
-using internal::replaced;
-using internal::text_of;
 using testing::HasSubstr;
 
 std::string sourced(const std::string& key, const std::string& value) {
@@ -163,4 +158,4 @@ TEST(ParseMachine, MissingKeysAndSectionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::internal

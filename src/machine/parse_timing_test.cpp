@@ -1,13 +1,8 @@
 #include "machine/parse_testing.hpp"
 
-namespace cortado {
+namespace cortado::internal {
 namespace {
 
-using internal::expect_refused;
-using internal::line_with;
-using internal::refusal;
-using internal::replaced;
-using internal::text_of;
 using testing::HasSubstr;
 
 Machine parsed(const std::string& text) {
@@ -203,4 +198,4 @@ TEST(ParseLinks, CountsAgreeWithTheTopology) {
 }
 
 }  // namespace
-}  // namespace cortado
+}  // namespace cortado::internal
