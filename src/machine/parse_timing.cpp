@@ -31,6 +31,7 @@ void read_engine(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.engine.wake = in.time("engine_timing.wake_ns");
   timing.engine.copy_start = in.time("engine_timing.copy_start_ns");
   timing.engine.copy_issue = in.time("engine_timing.copy_issue_ns");
+  timing.engine.copies_in_flight = in.small("engine_timing.copies_in_flight", 1, 1024);
   timing.engine.sync = in.time("engine_timing.sync_ns");
   timing.engine.rate = in.rate("engine_timing.rate_GBps");
   timing.engine.broadcast_rate =

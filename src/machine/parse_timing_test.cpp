@@ -30,6 +30,7 @@ TEST(ParseTiming, EveryKeyHasItsField) {
   EXPECT_EQ(timing.engine.wake.value, 1000);
   EXPECT_EQ(timing.engine.copy_start.value, 1000);
   EXPECT_EQ(timing.engine.copy_issue.value, 500);
+  EXPECT_EQ(timing.engine.copies_in_flight, 2U);
   EXPECT_EQ(timing.engine.sync.value, 1000);
   EXPECT_EQ(timing.engine.rate.value, 50);
   EXPECT_EQ(timing.engine.broadcast_rate.value, 50);

@@ -1,6 +1,8 @@
 // What the simulator needs to know of a machine beyond shapes and limits; docs/models.md gives the equations.
 #pragma once
 
+#include <cstdint>
+
 #include "cortado/base/units.hpp"
 
 namespace cortado {
@@ -20,6 +22,7 @@ struct EngineTiming {
   Nanoseconds wake;        ///< a polled word changes to the poll seeing it
   Nanoseconds copy_start;  ///< packet read to the first byte moving
   Nanoseconds copy_issue;  ///< between the starts of consecutive copies of a queue, which overlap otherwise
+  std::uint32_t copies_in_flight = 1;  ///< of one queue, that move bytes at the same time
   Nanoseconds sync;        ///< last byte landed to the signal visible to its waiters
   GBps rate;               ///< bytes written per second by copies and swaps (both directions of a swap together)
   GBps broadcast_rate;     ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
