@@ -1,0 +1,181 @@
+#include "cortado/sim/event_queue.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cortado/base/random.hpp"
+
+namespace cortado::sim {
+namespace {
+
+using ::testing::ElementsAre;
+
+template <class Payload>
+std::vector<Payload> drain(EventQueue<Payload>& queue) {
+  std::vector<Payload> order;
+  queue.run([&](Payload payload) { order.push_back(std::move(payload)); });
+  return order;
+}
+
+TEST(EventQueue, OrdersByTimeThenClassThenSequence) {
+  EventQueue<std::string> queue;
+  queue.schedule({20}, EventClass::end, "late");
+  queue.schedule({10}, EventClass::observe, "sample");
+  queue.schedule({10}, EventClass::begin, "first begin");
+  queue.schedule({10}, EventClass::settle, "settle");
+  queue.schedule({10}, EventClass::begin, "second begin");
+  queue.schedule({10}, EventClass::end, "end");
+  EXPECT_THAT(drain(queue), ElementsAre("end", "first begin", "second begin", "settle", "sample", "late"));
+  EXPECT_EQ(queue.now(), SimTime{20});
+  EXPECT_EQ(queue.processed(), 6u);
+}
+
+TEST(EventQueue, ClockIsThatOfTheEventBeingHandled) {
+  EventQueue<int> queue;
+  queue.schedule({30}, EventClass::begin, 1);
+  std::vector<std::int64_t> seen;
+  queue.run([&](int hops) {
+    seen.push_back(queue.now().picoseconds);
+    if (hops < 4) queue.schedule(queue.now() + SimTime{7}, EventClass::begin, hops + 1);
+  });
+  EXPECT_THAT(seen, ElementsAre(30, 37, 44, 51));
+}
+
+// At 10 the settle event finds that something else must end now: that runs before the sample of the same instant.
+TEST(EventQueue, EarlierClassScheduledForNowIsNext) {
+  EventQueue<std::string> queue;
+  queue.schedule({10}, EventClass::observe, "sample");
+  queue.schedule({10}, EventClass::settle, "settle");
+  std::vector<std::string> order;
+  queue.run([&](const std::string& name) {
+    order.push_back(name);
+    if (name == "settle") queue.schedule(queue.now(), EventClass::end, "end");
+  });
+  EXPECT_THAT(order, ElementsAre("settle", "end", "sample"));
+}
+
+TEST(EventQueue, RescheduledEventGoesBehindItsEquals) {
+  EventQueue<char> queue;
+  const EventHandle a = queue.schedule({10}, EventClass::begin, 'a');
+  queue.schedule({10}, EventClass::begin, 'b');
+  queue.schedule({40}, EventClass::end, 'd');
+  const EventHandle c = queue.schedule({50}, EventClass::begin, 'c');
+  EXPECT_TRUE(queue.reschedule(a, {10}));
+  EXPECT_TRUE(queue.reschedule(c, {5}));
+  EXPECT_EQ(queue.time_of(c), SimTime{5});
+  EXPECT_THAT(drain(queue), ElementsAre('c', 'b', 'a', 'd'));
+}
+
+TEST(EventQueue, HandleOfAnEventThatHasLeftIsHarmless) {
+  EventQueue<char> queue;
+  EXPECT_FALSE(queue.pending(EventHandle{}));
+  const EventHandle a = queue.schedule({10}, EventClass::begin, 'a');
+  const EventHandle b = queue.schedule({11}, EventClass::begin, 'b');
+  EXPECT_TRUE(queue.cancel(b));
+  EXPECT_FALSE(queue.cancel(b));
+  EXPECT_EQ(queue.pop(), 'a');
+  const EventHandle c = queue.schedule({12}, EventClass::begin, 'c');  // in the place of one of the two
+  EXPECT_FALSE(queue.pending(a));
+  EXPECT_FALSE(queue.cancel(a));
+  EXPECT_FALSE(queue.reschedule(b, {20}));
+  EXPECT_TRUE(queue.pending(c));
+  EXPECT_THAT(drain(queue), ElementsAre('c'));
+}
+
+TEST(EventQueue, RunUntilStopsAfterTheLastEventOfItsTime) {
+  EventQueue<int> queue;
+  for (const int time : {10, 20, 20, 30}) queue.schedule({time}, EventClass::begin, time);
+  std::vector<int> seen;
+  queue.run_until({20}, [&](int time) { seen.push_back(time); });
+  EXPECT_THAT(seen, ElementsAre(10, 20, 20));
+  EXPECT_EQ(queue.next_time(), SimTime{30});
+  queue.run([](int) {});
+  EXPECT_EQ(queue.next_time(), SimTime::never());
+}
+
+TEST(EventQueue, PayloadMayBeMoveOnly) {
+  EventQueue<std::unique_ptr<int>> queue;
+  queue.schedule({1}, EventClass::begin, std::make_unique<int>(42));
+  EXPECT_EQ(*queue.pop(), 42);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(EventQueueDeathTest, ThePastIsClosed) {
+  EventQueue<int> queue;
+  queue.schedule({10}, EventClass::begin, 0);
+  queue.pop();
+  EXPECT_DEATH(queue.schedule({9}, EventClass::begin, 0), "in the past");
+  EXPECT_DEATH(queue.pop(), "empty event queue");
+}
+
+/// Random calls on the queue and on a sorted map of the same keys; returns the order in which the events left.
+std::vector<int> fuzz(std::uint64_t seed, int steps) {
+  using Key = std::tuple<std::int64_t, int, std::uint64_t>;
+  Random random(seed);
+  EventQueue<int> queue;
+  std::map<Key, int> model;
+  struct Scheduled {
+    EventHandle handle;
+    Key key;
+  };
+  std::vector<Scheduled> events;
+  std::vector<int> order;
+  std::uint64_t sequence = 0;
+  for (int step = 0; step < steps; ++step) {
+    const auto time = queue.now().picoseconds + static_cast<std::int64_t>(random.below(20));
+    const std::uint64_t choice = random.below(10);
+    if (choice < 4) {
+      const auto event_class = static_cast<EventClass>(random.below(4));
+      const int id = static_cast<int>(events.size());
+      const Key key{time, static_cast<int>(event_class), ++sequence};
+      events.push_back({queue.schedule({time}, event_class, id), key});
+      model.emplace(key, id);
+    } else if (choice < 7 && !events.empty()) {
+      Scheduled& event = events[random.below(events.size())];
+      const auto found = model.find(event.key);
+      const bool pending = found != model.end();
+      EXPECT_EQ(queue.pending(event.handle), pending);
+      if (choice == 4) {
+        EXPECT_EQ(queue.cancel(event.handle), pending);
+        if (pending) model.erase(found);
+      } else {
+        EXPECT_EQ(queue.reschedule(event.handle, {time}), pending);
+        if (!pending) continue;
+        auto node = model.extract(found);
+        event.key = {time, std::get<1>(event.key), ++sequence};
+        node.key() = event.key;
+        model.insert(std::move(node));
+      }
+    } else if (!model.empty()) {
+      EXPECT_EQ(queue.next_time(), SimTime{std::get<0>(model.begin()->first)});
+      order.push_back(queue.pop());
+      EXPECT_EQ(order.back(), model.begin()->second);
+      model.erase(model.begin());
+    }
+    EXPECT_EQ(queue.size(), model.size());
+  }
+  return order;
+}
+
+TEST(EventQueue, AgreesWithASortedMapOnRandomCalls) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) EXPECT_FALSE(fuzz(seed, 2000).empty()) << seed;
+}
+
+TEST(EventQueue, QueuesOfManyThreadsShareNothing) {
+  const std::vector<int> alone = fuzz(7, 5000);
+  std::vector<std::vector<int>> orders(4);
+  std::vector<std::thread> threads;
+  for (auto& order : orders) threads.emplace_back([&order] { order = fuzz(7, 5000); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& order : orders) EXPECT_EQ(order, alone);
+}
+
+}  // namespace
+}  // namespace cortado::sim
