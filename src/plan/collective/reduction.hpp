@@ -47,8 +47,8 @@ std::vector<ReducedPiece> reduce_by_kernel(Schedule& schedule, LaneGrid& lanes, 
 /// the same bytes, so the sum is cut into C pieces and each piece goes through a chain of N-1 adds, one rank after
 /// another; the chains of different pieces start at different ranks, so that up to C links into a rank are busy at
 /// once. At step s = 1, 2, ... rank r - 1 - ((s - 1 + c(N-1)/C) mod (N-1)) adds to piece c of rank r. C is the number
-/// of 4 KiB units in the block, at least 1, at most min(N-1, 16). Out of place, the sum is first set to the owner's own
-/// block, in every iteration anew.
+/// of 64 KiB units in the block, at least 1, at most min(N-1, 16). Out of place, the sum is first set to the owner's
+/// own block, in every iteration anew.
 std::vector<ReducedPiece> reduce_by_adding(Schedule& schedule, LaneGrid& lanes, const Reduction& reduction);
 
 /// The buffers of an all-reduce: the sums lie in the outputs.

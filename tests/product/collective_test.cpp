@@ -1,0 +1,174 @@
+// Every collective, variant, rank count, size, launch and placement: planned or refused for a listed reason, proved,
+// and run on the embedded node, plain and adversarial, with every output byte of every iteration checked.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "harness.hpp"
+
+namespace cortado::product {
+namespace {
+
+/// Why a request of the product must be refused; empty if it must be planned.
+std::string expected_refusal(const CollectiveRequest& request, const VariantInfo& variant) {
+  const bool reduces = variant.collective == "reduce-scatter" || variant.collective == "all-reduce";
+  if (request.in_place ? !variant.in_place : !variant.out_of_place) return "plan.in_place";
+  if (reduces && request.bytes.value % size_of(request.dtype).value != 0) return "plan.size";
+  if (variant.variant == "swap" && request.bytes.value % (64 * request.ranks) != 0) return "plan.size";
+  return {};
+}
+
+/// MI300X with its affinity table as far as it goes, the virtual machines beyond.
+const Machine& machine_for(const VariantInfo& variant, std::uint32_t ranks) {
+  if (variant.variant == "add") return machine("virtual-64-nmc");
+  return machine(ranks <= 8 ? "mi300x-8" : "virtual-64");
+}
+
+/// Plans, proves and runs one request on the nodes, or sees it refused.
+void check(const CollectiveRequest& request, const VariantInfo& variant, const Machine& on, std::vector<Node>& nodes) {
+  SCOPED_TRACE(describe(request));
+  const Result<Program> program = plan_collective(request, on);
+  const std::string refusal = expected_refusal(request, variant);
+  if (!refusal.empty()) {
+    ASSERT_FALSE(program) << "should be refused with " << refusal;
+    EXPECT_EQ(program.error().code, refusal);
+    EXPECT_FALSE(program.error().hint.empty());
+    return;
+  }
+  ASSERT_TRUE(program) << to_string(program.error());
+  const auto verified = verify(*program, on);
+  ASSERT_TRUE(verified) << to_text(verified.error());
+  for (Node& node : nodes) ASSERT_EQ(node.run(*verified), "");
+}
+
+std::vector<Node> nodes_for(const Machine& on, std::uint32_t ranks) {
+  std::vector<Node> nodes;
+  nodes.emplace_back(on, ranks, std::nullopt);
+  nodes.emplace_back(on, ranks, 1000 + ranks);
+  return nodes;
+}
+
+class CollectiveProduct : public testing::TestWithParam<std::tuple<VariantInfo, std::uint32_t>> {};
+
+TEST_P(CollectiveProduct, EverySizeLaunchAndPlacement) {
+  const auto& [variant, ranks] = GetParam();
+  const Machine& on = machine_for(variant, ranks);
+  std::vector<Node> nodes = nodes_for(on, ranks);
+  // One byte, fewer bytes than ranks, odd, aligned, uneven and larger than a page; 192 N suits swap.
+  std::uint32_t turn = 0;
+  for (const std::uint64_t bytes : {1ul, 7ul, 64ul, 1000ul, 4096ul, 65536ul + 12, 192ul * ranks}) {
+    for (const bool in_place : {false, true}) {
+      for (const bool prelaunch : {false, true}) {
+        for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+          CollectiveRequest request{.collective = variant.collective,
+                                    .variant = variant.variant,
+                                    .bytes = Bytes{bytes},
+                                    .ranks = ranks,
+                                    .prelaunch = prelaunch,
+                                    .in_place = in_place,
+                                    .host = host};
+          const bool rooted = variant.collective == "broadcast" || variant.collective == "gather" ||
+                              variant.collective == "scatter" || variant.collective == "point-to-point";
+          if (rooted) request.root = RankId{turn++ % ranks};
+          if (variant.collective == "point-to-point") request.peer = RankId{(request.root.value + 1) % ranks};
+          check(request, variant, on, nodes);
+        }
+      }
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<CollectiveProduct::ParamType>& info) {
+  const auto& [variant, ranks] = info.param;
+  std::string name = fmt::format("{}_{}_{}", variant.collective, variant.variant, ranks);
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CollectiveProduct,
+                         testing::Combine(testing::ValuesIn(list_variants()),
+                                          testing::Values(2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 16u)),
+                         name_of);
+
+TEST(Collective, BackToBackWithEveryNumberOfWays) {
+  const std::uint32_t ranks = 5;
+  for (const VariantInfo& variant : list_variants()) {
+    if (variant.variant != "b2b") continue;
+    const Machine& on = machine_for(variant, ranks);
+    std::vector<Node> nodes = nodes_for(on, ranks);
+    for (std::uint32_t ways = 1; ways <= ranks; ++ways) {
+      const CollectiveRequest request{.collective = variant.collective,
+                                      .variant = variant.variant,
+                                      .bytes = Bytes{1001},
+                                      .ranks = ranks,
+                                      .ways = ways};
+      check(request, variant, on, nodes);
+    }
+  }
+}
+
+TEST(Collective, ReductionsOfEveryElementType) {
+  const std::uint32_t ranks = 4;
+  for (const VariantInfo& variant : list_variants()) {
+    if (variant.collective != "reduce-scatter" && variant.collective != "all-reduce") continue;
+    const Machine& on = machine_for(variant, ranks);
+    std::vector<Node> nodes = nodes_for(on, ranks);
+    for (const DType dtype : {DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32}) {
+      for (const std::uint64_t bytes : {37ul, 36ul, 50'000ul}) {
+        check({.collective = variant.collective,
+               .variant = variant.variant,
+               .bytes = Bytes{bytes},
+               .ranks = ranks,
+               .dtype = dtype},
+              variant, on, nodes);
+      }
+    }
+  }
+}
+
+// Several commands a move, and engines and queues shared by several peers.
+TEST(Collective, OnAMachineOfSmallPacketsAndFewEngines) {
+  Machine tight = machine("virtual-64-nmc");
+  tight.dma.max_copy_bytes = Bytes{252};
+  tight.dma.max_swap_bytes = Bytes{255};
+  tight.dma.queues_per_engine = 2;
+  std::erase_if(tight.engines, [](const Engine& e) { return e.kind == EngineClass::peer && e.id.value > 3; });
+  const std::uint32_t ranks = 7;  // six peers on two engines of two queues each
+  std::vector<Node> nodes = nodes_for(tight, ranks);
+  for (const VariantInfo& variant : list_variants()) {
+    for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+      check({.collective = variant.collective,
+             .variant = variant.variant,
+             .bytes = Bytes{64 * 7 * 12},
+             .ranks = ranks,
+             .prelaunch = host == HostThreads::single,
+             .in_place = !variant.out_of_place,
+             .host = host},
+            variant, tight, nodes);
+    }
+  }
+}
+
+// The numbers of repeats are small because the cases above already run under different seeds.
+TEST(Collective, ManySeedsForOneOfEach) {
+  const std::uint32_t ranks = 4;
+  for (const VariantInfo& variant : list_variants()) {
+    const Machine& on = machine_for(variant, ranks);
+    const CollectiveRequest request{.collective = variant.collective,
+                                    .variant = variant.variant,
+                                    .bytes = Bytes{64 * 4 * 3},
+                                    .ranks = ranks,
+                                    .prelaunch = true,
+                                    .in_place = variant.in_place,
+                                    .host = HostThreads::per_rank};
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      std::vector<Node> nodes;
+      nodes.emplace_back(on, ranks, seed);
+      check(request, variant, on, nodes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cortado::product

@@ -1,0 +1,269 @@
+// Good programs, broken in one place. A broken program must be refused by the verifier, or be harmless: run to the end
+// with every byte right, under several orders of events.
+#include <array>
+#include <functional>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cortado/ir/text.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "harness.hpp"
+
+namespace cortado::product {
+namespace {
+
+struct Mutant {
+  std::string what;
+  Program program;
+};
+
+/// One way to break a program, in every place where that is possible.
+struct Mutation {
+  void (*make)(const Program&, std::vector<Mutant>&);
+  bool always_refused;  ///< no program survives it
+};
+
+/// Calls body(queue, command index) for every command.
+void for_each_command(const Program& program, const std::function<void(std::size_t, std::size_t)>& body) {
+  for (std::size_t q = 0; q < program.queues.size(); ++q) {
+    for (std::size_t c = 0; c < program.queues[q].commands.size(); ++c) body(q, c);
+  }
+}
+
+std::string name_command(const Program& program, std::size_t queue, std::size_t command) {
+  const Queue& q = program.queues[queue];
+  return fmt::format("{}, command {} ({})", q.name, command, to_string(program, q.commands[command]));
+}
+
+void drop_command(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    auto& commands = mutant.queues[q].commands;
+    commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(c));
+    mutants.push_back({"without " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+void duplicate_command(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    auto& commands = mutant.queues[q].commands;
+    commands.insert(commands.begin() + static_cast<std::ptrdiff_t>(c), commands[c]);
+    mutants.push_back({"twice " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+void swap_neighbours(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    if (c == 0 || program.queues[q].commands[c] == program.queues[q].commands[c - 1]) return;
+    Program mutant = program;
+    std::swap(mutant.queues[q].commands[c], mutant.queues[q].commands[c - 1]);
+    mutants.push_back({"earlier " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+/// Calls edit(region) on a copy of the program for every region of every command.
+void edit_regions(const Program& program, const std::string& what, const std::function<bool(Region&)>& edit,
+                  std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    for (std::size_t index = 0;; ++index) {
+      Program mutant = program;
+      std::vector<Region*> regions;
+      match(
+          mutant.queues[q].commands[c],
+          [&](Copy& copy) {
+            regions = {&copy.src, &copy.dst};
+          },
+          [&](Broadcast& b) {
+            regions = {&b.src, &b.dst1, &b.dst2};
+          },
+          [&](Swap& s) {
+            regions = {&s.a, &s.b};
+          },
+          [&](Kernel& kernel) {
+            for (Region& source : kernel.sources) regions.push_back(&source);
+            regions.push_back(&kernel.dst);
+          },
+          [](auto&) {});
+      if (index >= regions.size()) return;
+      if (!edit(*regions[index])) continue;
+      mutants.push_back({fmt::format("{} {} of {}", what, index, name_command(program, q, c)), std::move(mutant)});
+    }
+  });
+}
+
+void shift_region(const Program& program, std::vector<Mutant>& mutants) {
+  const auto later = [](Region& region) {
+    region.offset += Bytes{64};
+    return true;
+  };
+  const auto earlier = [](Region& region) {
+    if (region.offset.value < 64) return false;
+    region.offset = region.offset - Bytes{64};
+    return true;
+  };
+  edit_regions(program, "64 bytes later region", later, mutants);
+  edit_regions(program, "64 bytes earlier region", earlier, mutants);
+}
+
+void other_buffer(const Program& program, std::vector<Mutant>& mutants) {
+  const auto next = [&](Region& region) {
+    region.buffer.value = (region.buffer.value + 1) % static_cast<std::uint32_t>(program.buffers.size());
+    return true;
+  };
+  edit_regions(program, "next buffer for region", next, mutants);
+}
+
+void shorter_move(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    bool changed = true;
+    const auto cut = [](Region& region) { region.width = region.width - Bytes{4}; };
+    match(
+        mutant.queues[q].commands[c],
+        [&](Copy& copy) {
+          cut(copy.src);
+          cut(copy.dst);
+        },
+        [&](Broadcast& b) {
+          cut(b.src);
+          cut(b.dst1);
+          cut(b.dst2);
+        },
+        [&](auto&) { changed = false; });
+    if (changed) mutants.push_back({"4 bytes short " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+void other_signal(const Program& program, std::vector<Mutant>& mutants) {
+  const auto next = [&](SignalId& signal) {
+    signal.value = (signal.value + 1) % static_cast<std::uint32_t>(program.signals.size());
+    return true;
+  };
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    const bool changed = match(
+        mutant.queues[q].commands[c], [&](Wait& w) { return next(w.signal); },
+        [&](Signal& s) { return next(s.signal); }, [&](Trigger& t) { return next(t.signal); },
+        [](auto&) { return false; });
+    if (changed) mutants.push_back({"another signal in " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+void other_value(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    for (const std::uint64_t value : {0ul, 2ul}) {
+      Program mutant = program;
+      const auto set = [&](std::uint64_t& field) {
+        field = value;
+        return true;
+      };
+      const bool changed = match(
+          mutant.queues[q].commands[c], [&](Wait& w) { return set(w.value); }, [&](Signal& s) { return set(s.value); },
+          [&](Trigger& t) { return set(t.value); }, [](auto&) { return false; });
+      if (changed)
+        mutants.push_back({fmt::format("value {} in {}", value, name_command(program, q, c)), std::move(mutant)});
+    }
+  });
+}
+
+void wait_for_equal(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    Wait* wait = std::get_if<Wait>(&mutant.queues[q].commands[c]);
+    if (wait == nullptr) return;
+    wait->compare = Compare::eq;
+    mutants.push_back({"wait for equality in " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+void store_for_add(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    Copy* copy = std::get_if<Copy>(&mutant.queues[q].commands[c]);
+    if (copy == nullptr || copy->op != CopyOp::add) return;
+    copy->op = CopyOp::store;
+    mutants.push_back({"store for add in " + name_command(program, q, c), std::move(mutant)});
+  });
+}
+
+constexpr std::array kMutations{
+    Mutation{drop_command, false}, Mutation{duplicate_command, false}, Mutation{swap_neighbours, false},
+    Mutation{other_signal, false}, Mutation{other_value, false},       Mutation{wait_for_equal, false},
+    Mutation{shift_region, true},  Mutation{other_buffer, false},      Mutation{shorter_move, true},
+    Mutation{store_for_add, true},
+};
+
+class MutationProduct : public testing::TestWithParam<VariantInfo> {};
+
+TEST_P(MutationProduct, IsRefusedOrHarmless) {
+  const VariantInfo& variant = GetParam();
+  const std::uint32_t ranks = 3;
+  const Machine& on = machine("virtual-64-nmc");
+  std::vector<Node> nodes;
+  for (const std::uint64_t seed : {1ul, 2ul, 3ul}) nodes.emplace_back(on, ranks, seed);
+  for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+    const CollectiveRequest request{.collective = variant.collective,
+                                    .variant = variant.variant,
+                                    .bytes = Bytes{64 * 3 * 2},
+                                    .ranks = ranks,
+                                    .prelaunch = host == HostThreads::per_rank,
+                                    .in_place = variant.in_place,
+                                    .host = host};
+    const Result<Program> program = plan_collective(request, on);
+    ASSERT_TRUE(program) << to_string(program.error());
+    ASSERT_TRUE(verify(*program, on));
+    for (const Mutation& mutation : kMutations) {
+      std::vector<Mutant> mutants;
+      mutation.make(*program, mutants);
+      for (Mutant& mutant : mutants) {
+        SCOPED_TRACE(describe(request) + ": " + mutant.what);
+        const auto verified = verify(std::move(mutant.program), on);
+        if (!verified) continue;
+        EXPECT_FALSE(mutation.always_refused);
+        for (Node& node : nodes) EXPECT_EQ(node.run(*verified), "");
+      }
+    }
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<VariantInfo>& info) {
+  std::string name = fmt::format("{}_{}", info.param.collective, info.param.variant);
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MutationProduct, testing::ValuesIn(list_variants()), name_of);
+
+// What must never pass, whatever the variant: each of these breaks every program in which it is possible.
+TEST(Mutation, LostCopiesWaitsAndSignalsAreRefused) {
+  const Machine& on = machine("virtual-64-nmc");
+  for (const VariantInfo& variant : list_variants()) {
+    const CollectiveRequest request{.collective = variant.collective,
+                                    .variant = variant.variant,
+                                    .bytes = Bytes{64 * 4},
+                                    .ranks = 4,
+                                    .prelaunch = true,
+                                    .in_place = variant.in_place};
+    const Result<Program> program = plan_collective(request, on);
+    ASSERT_TRUE(program) << to_string(program.error());
+    for_each_command(*program, [&](std::size_t q, std::size_t c) {
+      const Command& command = program->queues[q].commands[c];
+      const bool needed = moves_bytes(command) || std::holds_alternative<Signal>(command) ||
+                          std::holds_alternative<Kernel>(command) || std::holds_alternative<Submit>(command) ||
+                          std::holds_alternative<Trigger>(command);
+      if (!needed) return;
+      Program mutant = *program;
+      auto& commands = mutant.queues[q].commands;
+      commands.erase(commands.begin() + static_cast<std::ptrdiff_t>(c));
+      EXPECT_FALSE(verify(std::move(mutant), on)) << describe(request) << ": without " << name_command(*program, q, c);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace cortado::product
