@@ -66,7 +66,7 @@ StepResult EngineQueue::random_step(Random& random) {
         break;
       case Fetched::nothing:
         if (stopped_) break;
-        if (doorbell_rang()) {
+        if (!stalled_ && doorbell_rang()) {
           progressed = notice_doorbell();
         } else {
           exhausted = true;
@@ -77,7 +77,7 @@ StepResult EngineQueue::random_step(Random& random) {
   if (stopped_) return {Next::idle, true};
   while (!transfers_.empty() && transfers_.front().finished()) transfers_.erase(transfers_.begin());
   publish_read_offset();
-  const bool idle = transfers_.empty() && !held_ && (stalled_ || exhausted);
+  const bool idle = transfers_.empty() && !held_ && exhausted;
   return {idle ? Next::idle : Next::again, progressed};
 }
 
