@@ -150,6 +150,40 @@ TEST(Collective, OnAMachineOfSmallPacketsAndFewEngines) {
   }
 }
 
+// Blocks of 192 KiB are cut into three pieces, one chain of adds each.
+TEST(Collective, AddChainsOfSeveralPieces) {
+  const std::uint32_t ranks = 4;
+  const Machine& on = machine("virtual-64-nmc");
+  std::vector<Node> nodes = nodes_for(on, ranks);
+  for (const VariantInfo& variant : list_variants()) {
+    if (variant.variant != "add") continue;
+    for (const bool in_place : {false, true}) {
+      check({.collective = variant.collective,
+             .variant = variant.variant,
+             .bytes = 192_KiB * ranks,
+             .ranks = ranks,
+             .in_place = in_place,
+             .host = HostThreads::per_rank},
+            variant, on, nodes);
+    }
+  }
+}
+
+TEST(Collective, SixtyFourRanks) {
+  const std::uint32_t ranks = 64;
+  const Machine& on = machine("virtual-64-nmc");
+  std::vector<Node> nodes;
+  nodes.emplace_back(on, ranks, std::nullopt);
+  for (const VariantInfo& variant : list_variants()) {
+    check({.collective = variant.collective,
+           .variant = variant.variant,
+           .bytes = Bytes{64} * ranks,
+           .ranks = ranks,
+           .in_place = variant.in_place},
+          variant, on, nodes);
+  }
+}
+
 // The numbers of repeats are small because the cases above already run under different seeds.
 TEST(Collective, ManySeedsForOneOfEach) {
   const std::uint32_t ranks = 4;

@@ -1,17 +1,7 @@
-// all-reduce add: a reduce-scatter with copies that add and an all-gather of the sums in one program; an owner starts
-// to push a piece of its sum as soon as the last rank has added to it.
-#include "plan/collective/reduction.hpp"
+// all-reduce add: a reduce-scatter by copies that add, then an all-gather of the sums.
+#include "plan/collective/all_reduce.hpp"
 
 namespace cortado::plan {
-namespace {
-
-Result<Program> plan_all_reduce(Schedule& schedule) {
-  AllReduce reduce(schedule);
-  LaneGrid lanes(schedule);
-  return reduce.finish(lanes, reduce_by_adding(schedule, lanes, reduce.reduction()));
-}
-
-}  // namespace
 
 Variant all_reduce_add() {
   return {.info = {.collective = "all-reduce",
@@ -19,7 +9,7 @@ Variant all_reduce_add() {
                    .summary = "reduce-scatter by copies that add, then all-gather of the sums",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_all_reduce,
+          .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_adding); },
           .feature = &Features::near_memory_compute,
           .reduces = true};
 }

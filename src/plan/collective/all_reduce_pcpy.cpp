@@ -1,17 +1,7 @@
-// all-reduce pcpy: a reduce-scatter (copies into scratch memory, a kernel) and an all-gather of the sums in one
-// program; an owner starts to push its sum as soon as its own kernel is done.
-#include "plan/collective/reduction.hpp"
+// all-reduce pcpy: a reduce-scatter by copies into scratch memory and kernels, then an all-gather of the sums.
+#include "plan/collective/all_reduce.hpp"
 
 namespace cortado::plan {
-namespace {
-
-Result<Program> plan_all_reduce(Schedule& schedule) {
-  AllReduce reduce(schedule);
-  LaneGrid lanes(schedule);
-  return reduce.finish(lanes, reduce_by_kernel(schedule, lanes, reduce.reduction()));
-}
-
-}  // namespace
 
 Variant all_reduce_pcpy() {
   return {.info = {.collective = "all-reduce",
@@ -19,7 +9,7 @@ Variant all_reduce_pcpy() {
                    .summary = "reduce-scatter by copies and a kernel, then all-gather of the sums",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_all_reduce,
+          .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_kernel); },
           .reduces = true};
 }
 

@@ -1,17 +1,7 @@
 // reduce-scatter add: engines add every block to the sum of its owner; no scratch memory and no kernel.
-#include "plan/collective/reduction.hpp"
+#include "plan/collective/reduce_scatter.hpp"
 
 namespace cortado::plan {
-namespace {
-
-Result<Program> plan_reduce_scatter(Schedule& schedule) {
-  ReduceScatter scatter(schedule);
-  LaneGrid lanes(schedule);
-  reduce_by_adding(schedule, lanes, scatter.reduction());
-  return scatter.finish();
-}
-
-}  // namespace
 
 Variant reduce_scatter_add() {
   return {.info = {.collective = "reduce-scatter",
@@ -19,7 +9,7 @@ Variant reduce_scatter_add() {
                    .summary = "copies that add at the owner, chained so that they never meet",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_reduce_scatter,
+          .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_adding); },
           .feature = &Features::near_memory_compute,
           .reduces = true};
 }

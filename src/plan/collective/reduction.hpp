@@ -1,9 +1,8 @@
-// The parts of reduce-scatter and all-reduce.
+// The reducing part of reduce-scatter and all-reduce.
 //
-// The buffer of n elements is divided into one block a rank. Reduction: the owner of block r ends up with the sum over
-// all ranks of their blocks r, either by moving the blocks to the owner and adding them with a kernel there, or by
-// copies that add at the destination. Distribution (all-reduce): every owner pushes its sum to all others, each piece
-// as soon as it is complete.
+// The buffer is divided into one block a rank. The owner of block r ends up with the sum over all ranks of their blocks
+// r, either by moving the blocks to the owner and adding them with a kernel there, or by copies that add at the
+// destination.
 #pragma once
 
 #include <vector>
@@ -51,31 +50,7 @@ std::vector<ReducedPiece> reduce_by_kernel(Schedule& schedule, LaneGrid& lanes, 
 /// own block, in every iteration anew.
 std::vector<ReducedPiece> reduce_by_adding(Schedule& schedule, LaneGrid& lanes, const Reduction& reduction);
 
-/// The buffers of an all-reduce: the sums lie in the outputs.
-class AllReduce {
- public:
-  explicit AllReduce(Schedule& schedule);
-  const Reduction& reduction() const { return reduction_; }
-
-  /// Owners push their pieces to the outputs of all others; completes the program.
-  Result<Program> finish(LaneGrid& lanes, const std::vector<ReducedPiece>& pieces);
-
- private:
-  Schedule& schedule_;
-  std::vector<Region> outputs_;
-  Reduction reduction_;
-};
-
-/// The buffers of a reduce-scatter.
-class ReduceScatter {
- public:
-  explicit ReduceScatter(Schedule& schedule);
-  const Reduction& reduction() const { return reduction_; }
-  Result<Program> finish();
-
- private:
-  Schedule& schedule_;
-  Reduction reduction_;
-};
+/// Either of the two.
+using Reducer = std::vector<ReducedPiece> (*)(Schedule& schedule, LaneGrid& lanes, const Reduction& reduction);
 
 }  // namespace cortado::plan

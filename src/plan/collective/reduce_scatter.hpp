@@ -1,0 +1,13 @@
+// What the reduce-scatter variants have in common: buffers and the contract.
+//
+//   out of place: sum over the blocks r of all in<i> goes to out<r>
+//   in place:     sum over the blocks r of all buf<i> replaces block r of buf<r>
+#pragma once
+
+#include "plan/collective/reduction.hpp"
+
+namespace cortado::plan {
+
+Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce);
+
+}  // namespace cortado::plan
