@@ -149,11 +149,8 @@ std::vector<Lane> Schedule::back_to_back_lanes(RankId rank, const std::vector<Ra
 }
 
 void Schedule::copy_locally(RankId rank, const Region& src, const Region& dst) {
-  const auto opened = std::find_if(lanes_.begin(), lanes_.end(), [&](const LaneState& lane) {
-    return lane.rank == rank && lane.engine && lane.queue;
-  });
-  if (opened != lanes_.end()) {
-    Lane(*this, static_cast<std::size_t>(opened - lanes_.begin())).copy(src, dst);
+  if (const auto ridden = first_lane_.find(rank); ridden != first_lane_.end()) {
+    Lane(*this, ridden->second).copy(src, dst);
     return;
   }
   std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
@@ -202,6 +199,7 @@ Schedule::QueueState& Schedule::open(LaneState& lane) {
   if (lane.queue) return queues_[*lane.queue];
   if (lane.engine) {
     lane.queue = open_dma_queue(lane.rank, *lane.engine);
+    first_lane_.try_emplace(lane.rank, static_cast<std::size_t>(&lane - lanes_.data()));
   } else {
     const QueueId id = builder_.compute_queue(fmt::format("compute{}", lane.rank.value), lane.rank);
     queues_.push_back({id, lane.rank});

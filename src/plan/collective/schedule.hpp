@@ -121,6 +121,7 @@ class Schedule {
   std::vector<LaneState> lanes_;
   std::vector<QueueState> queues_;
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
+  std::map<RankId, std::size_t> first_lane_;  // the first dma lane that each rank opened
   Triggers triggers_;
   std::optional<Diagnostic> error_;
 };
