@@ -44,7 +44,8 @@ class ContractCheck {
         findings_(findings),
         memory_(program_),
         clauses_(program_.queues.size()),
-        failed_(program_.contract.clauses.size(), false) {
+        undefined_(program_.contract.clauses.size()),
+        told_(program_.contract.clauses.size(), false) {
     const auto callers = caller_queues(program_);
     for (std::uint32_t c = 0; c < program_.contract.clauses.size(); ++c) {
       const Region& output = program_.contract.clauses[c].output;
@@ -61,9 +62,7 @@ class ContractCheck {
       } else if (step.kind == StepKind::work) {
         work(step, unrolled_.iteration(node));
       } else if (step.kind == StepKind::caller_read) {
-        for (const std::uint32_t clause : clauses_[step.queue]) {
-          if (!failed_[clause]) check(clause, node);
-        }
+        for (const std::uint32_t clause : clauses_[step.queue]) check(clause, node);
       }
     }
   }
@@ -80,8 +79,31 @@ class ContractCheck {
     }
   }
 
+  /// A run of output bytes that is not as it should be.
+  struct Mismatch {
+    Node read = kNoNode;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    Value expected;
+    std::optional<Value> actual;
+  };
+
   void check(std::uint32_t index, Node read) {
-    const Clause& clause = program_.contract.clauses[index];
+    if (told_[index]) return;
+    std::optional<Mismatch> mismatch = first_mismatch(program_.contract.clauses[index], read);
+    std::optional<Mismatch>& undefined = undefined_[index];
+    if (mismatch && !mismatch->actual && unrolled_.iteration(read) == 0) {
+      // The second iteration shows whether this would be the data of the iteration before.
+      undefined = std::move(mismatch);
+      return;
+    }
+    if (undefined && !(mismatch && mismatch->actual)) mismatch = std::move(undefined);
+    if (!mismatch) return;
+    told_[index] = true;
+    report(index, *mismatch);
+  }
+
+  std::optional<Mismatch> first_mismatch(const Clause& clause, Node read) const {
     const std::uint32_t iteration = unrolled_.iteration(read);
     Cursor output(clause.output);
     std::vector<Cursor> terms(clause.terms.begin(), clause.terms.end());
@@ -98,9 +120,7 @@ class ContractCheck {
       for (const auto& piece : memory_.read(clause.output.buffer, at, at + bytes)) {
         const Value here = expected.advanced_by(at - output.offset());
         if (!piece.value || !here.continues(*piece.value, 0)) {
-          failed_[index] = true;
-          report(index, read, at, at + piece.bytes, here, piece.value);
-          return;
+          return Mismatch{read, at, at + piece.bytes, here, piece.value};
         }
         at += piece.bytes;
       }
@@ -108,10 +128,11 @@ class ContractCheck {
       for (Cursor& term : terms) term.advance(bytes);
       position += bytes;
     }
+    return {};
   }
 
-  void report(std::uint32_t index, Node read, std::uint64_t begin, std::uint64_t end, const Value& expected,
-              const std::optional<Value>& actual) const {
+  void report(std::uint32_t index, const Mismatch& mismatch) const {
+    const auto& [read, begin, end, expected, actual] = mismatch;
     const BufferId buffer = program_.contract.clauses[index].output.buffer;
     const std::uint64_t bytes = end - begin;
     const Node writer = last_writer(buffer, begin, read);
@@ -144,7 +165,8 @@ class ContractCheck {
     for (Term& term : fresh.terms) term.iteration = expected.terms.front().iteration;
     std::ranges::sort(fresh.terms);
     if (fresh.terms == expected.terms && actual.terms != expected.terms) {
-      return fmt::format("should be {} of this iteration but holds the data of an earlier one", text(expected, bytes));
+      return fmt::format("should be the bytes {} of this iteration but holds those of the iteration before",
+                         text(expected, bytes));
     }
     if (expected.is_sum()) {
       for (const Term& term : expected.terms) {
@@ -196,7 +218,8 @@ class ContractCheck {
   Findings& findings_;
   SymbolicMemory memory_;
   std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks
-  std::vector<bool> failed_;                         // clauses told already
+  std::vector<std::optional<Mismatch>> undefined_;   // of a clause: bytes without a value in the first iteration
+  std::vector<bool> told_;                           // of a clause
 };
 
 }  // namespace

@@ -4,6 +4,9 @@
 // a new access is compared with those only. That is enough: if all compared pairs are ordered, so are all pairs,
 // because order is transitive. The pairs are collected first and asked for all at once.
 #include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -125,6 +128,18 @@ class ConflictFinder {
   std::vector<Conflict> conflicts_;
 };
 
+/// The order in which people think of two steps: the earlier iteration first, and within one the caller's filling first
+/// and its reading last. The execution may have met them the other way round, as nothing orders them.
+Conflict in_reading_order(const Unrolled& unrolled, Conflict race) {
+  const auto key = [&](Node node) {
+    const StepKind kind = unrolled.step(node).kind;
+    const int place = kind == StepKind::caller_fill ? 0 : (kind == StepKind::caller_read ? 2 : 1);
+    return std::pair(unrolled.iteration(node), place);
+  };
+  if (key(race.second) < key(race.first)) std::swap(race.first, race.second);
+  return race;
+}
+
 class RaceText {
  public:
   explicit RaceText(const Unrolled& unrolled) : unrolled_(unrolled), program_(unrolled.program()) {}
@@ -196,15 +211,22 @@ void check_race(Subject& subject, Findings& findings) {
     queries.push_back(order.finished_before(conflict.first, conflict.second));
   }
   order.answer(queries);
+  std::vector<Conflict> races;
+  for (std::size_t i = 0; i < conflicts.size(); ++i) {
+    if (!queries[i].holds) races.push_back(in_reading_order(unrolled, conflicts[i]));
+  }
+  // A pair that races in the first iteration does so in the second as well: tell it once, and what happens within one
+  // iteration first.
+  const auto crosses = [&](const Conflict& race) {
+    return unrolled.iteration(race.first) != unrolled.iteration(race.second);
+  };
+  std::ranges::stable_sort(races, {}, crosses);
   const RaceText text(unrolled);
-  // A pair that races in the first iteration does so in the second as well: tell it once.
-  std::vector<std::pair<const Step*, const Step*>> told;
-  for (std::size_t i = 0; i < conflicts.size() && !findings.full(); ++i) {
-    if (queries[i].holds) continue;
-    const std::pair pair{&unrolled.step(conflicts[i].first), &unrolled.step(conflicts[i].second)};
-    if (std::ranges::find(told, pair) != told.end()) continue;
-    told.push_back(pair);
-    text.report(conflicts[i], findings);
+  std::set<std::tuple<const Step*, const Step*, bool>> told;
+  for (const Conflict& race : races) {
+    if (findings.full()) return;
+    const bool fresh = told.emplace(&unrolled.step(race.first), &unrolled.step(race.second), crosses(race)).second;
+    if (fresh) text.report(race, findings);
   }
 }
 

@@ -1,0 +1,174 @@
+// verify.bounds
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verify/testing/programs.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+using testing::commands_of;
+using testing::errors_of;
+using testing::point_to_point;
+
+void expect_error(const Program& program, const std::string& fragment) {
+  const auto errors = errors_of(program);
+  ASSERT_FALSE(errors.empty()) << fragment;
+  EXPECT_EQ(errors[0].code, "verify.bounds") << to_string(errors[0]);
+  EXPECT_THAT(errors[0].message, ::testing::HasSubstr(fragment));
+  EXPECT_FALSE(errors[0].hint.empty());
+}
+
+/// point_to_point() with its copy changed, buffers of 4096 bytes, and room for more.
+template <class Change>
+Program with_copy(Change&& change) {
+  Program program = point_to_point();
+  for (Buffer& buffer : program.buffers) buffer.size = {4096};
+  change(std::get<Copy>(commands_of(program, "dma")[0]));
+  return program;
+}
+
+/// point_to_point() with another command in place of its copy, on a compute queue if asked.
+Program with_command(const Command& command, bool compute) {
+  Program program = point_to_point();
+  for (Buffer& buffer : program.buffers) buffer.size = {4096};
+  program.buffers.push_back({"c", {0}, {4096}, BufferRole::scratch});
+  commands_of(program, "dma")[0] = command;
+  if (compute) {
+    program.queues[1].kind = QueueKind::compute;
+    program.queues[1].engine.reset();
+  }
+  return program;
+}
+
+TEST(VerifyBounds, RegionBeyondItsBuffer) {
+  expect_error(with_copy([](Copy& copy) { copy.dst.offset = {4033}; }),
+               "out[4033+64] ends at byte 4097 but buffer out has 4096 bytes");
+}
+
+TEST(VerifyBounds, HugeOffsetsDoNotWrapAround) {
+  expect_error(with_copy([](Copy& copy) { copy.dst.offset = {~0ULL - 31}; }), "beyond 2^64");
+  expect_error(with_copy([](Copy& copy) {
+                 copy.src = {{0}, {0}, {64}, 5, {1ULL << 62U}};
+                 copy.dst = {{1}, {0}, {64}, 5, {64}};
+               }),
+               "beyond 2^64");
+  // 2^63 bytes in a buffer that claims to have them.
+  Program program = with_copy([](Copy& copy) { copy.src.offset = {1ULL << 63U}; });
+  program.buffers[0].size = {~0ULL};
+  expect_error(program, "ends at byte");
+}
+
+TEST(VerifyBounds, EmptyRegions) {
+  expect_error(with_copy([](Copy& copy) { copy.src.width = copy.dst.width = {0}; }), "is empty");
+  expect_error(with_copy([](Copy& copy) { copy.src.rows = copy.dst.rows = 0; }), "is empty");
+}
+
+TEST(VerifyBounds, RowsThatOverlapThemselves) {
+  expect_error(with_copy([](Copy& copy) { copy.dst = {{1}, {0}, {64}, 2, {63}}; }), "pitch 63 is less than width 64");
+}
+
+TEST(VerifyBounds, ShapesOfACopyDiffer) {
+  expect_error(with_copy([](Copy& copy) { copy.dst.width = {32}; }), "different shapes");
+  // As many bytes, but other rows.
+  expect_error(with_copy([](Copy& copy) { copy.dst = {{1}, {0}, {32}, 2, {32}}; }), "different shapes");
+}
+
+TEST(VerifyBounds, SourceAndDestinationOverlap) {
+  expect_error(with_copy([](Copy& copy) { copy.dst = make_region({0}, {63}, {64}); }), "overlap");
+  const auto side_by_side = with_copy([](Copy& copy) {
+    copy.src = {{0}, {0}, {32}, 8, {64}};
+    copy.dst = {{0}, {32}, {32}, 8, {64}};
+  });
+  for (const Diagnostic& error : errors_of(side_by_side)) EXPECT_NE(error.code, "verify.bounds") << error.message;
+}
+
+TEST(VerifyBounds, AddNeedsWholeElements) {
+  expect_error(with_copy([](Copy& copy) {
+                 copy.op = CopyOp::add;
+                 copy.dtype = DType::f32;
+                 copy.src.offset = {2};
+               }),
+               "whole f32 elements");
+}
+
+TEST(VerifyBounds, BroadcastsAndSwapsArePlainRanges) {
+  const Region strided{{0}, {0}, {32}, 2, {64}};
+  expect_error(with_command(Swap{strided, {{1}, {0}, {32}, 2, {64}}}, false), "several rows");
+  expect_error(with_command(Swap{make_region({0}, {0}, {64}), make_region({0}, {32}, {64})}, false), "overlap");
+  expect_error(
+      with_command(Broadcast{make_region({0}, {0}, {64}), make_region({1}, {0}, {64}), make_region({1}, {32}, {64})},
+                   false),
+      "overlap");
+  expect_error(
+      with_command(Broadcast{make_region({0}, {0}, {64}), make_region({1}, {0}, {64}), make_region({1}, {64}, {32})},
+                   false),
+      "different shapes");
+}
+
+Gemm small_gemm() {
+  // 4 x 2 times 2 x 8 elements of f32.
+  Gemm gemm{{{0}, {0}, {8}, 4, {8}}, {{1}, {0}, {32}, 2, {32}}, {{2}, {0}, {32}, 4, {32}}, 4, 8, 2};
+  gemm.tile_m = 2;
+  gemm.tile_n = 4;
+  return gemm;
+}
+
+TEST(VerifyBounds, GemmShapes) {
+  Gemm gemm = small_gemm();
+  gemm.k = 3;
+  expect_error(with_command(gemm, true), "A is in[0+8 x 4 rows, pitch 8] but must have 4 rows of 3 f32 elements");
+  gemm = small_gemm();
+  gemm.c.buffer = {0};
+  expect_error(with_command(gemm, true), "overlap");
+  gemm = small_gemm();
+  gemm.tile_n = 0;
+  expect_error(with_command(gemm, true), "empty matrix or tile");
+  gemm = small_gemm();
+  gemm.n = 1ULL << 63U;
+  expect_error(with_command(gemm, true), "must have");
+}
+
+TEST(VerifyBounds, TileCountsOfAGemm) {
+  Gemm gemm = small_gemm();  // 2 x 2 tiles
+  gemm.raises = {{5, {0}, 1}};
+  expect_error(with_command(gemm, true), "after 5 of 4 tiles");
+  gemm.raises = {{3, {0}, 1}, {2, {0}, 1}};
+  expect_error(with_command(gemm, true), "after 2 of 4 tiles, behind one after 3");
+}
+
+TEST(VerifyBounds, KernelShapes) {
+  const Region source{{0}, {0}, {16}, 8, {16}};
+  const Region dst{{2}, {0}, {16}, 4, {16}};
+  expect_error(with_command(Kernel{KernelOp::reduce, {}, dst, DType::f32, {}}, true), "reduce with 0 sources");
+  expect_error(with_command(Kernel{KernelOp::reduce, {source}, dst, DType::f32, {}}, true), "different shapes");
+  expect_error(with_command(Kernel{KernelOp::gather_rows, {source}, dst, DType::u8, {0, 1, 2}}, true),
+               "3 row numbers for the 4 rows");
+  expect_error(with_command(Kernel{KernelOp::gather_rows, {source}, dst, DType::u8, {0, 1, 2, 8}}, true), "row 8 of");
+  expect_error(with_command(Kernel{KernelOp::scatter_rows, {dst}, source, DType::u8, {0, 1, 7, 1}}, true),
+               "scatters two rows to row 1");
+}
+
+TEST(VerifyBounds, ReduceMayWriteOneOfItsSourcesButNotHalfOfIt) {
+  const Region a = make_region({0}, {0}, {64});
+  const Region c = make_region({2}, {0}, {64});
+  const auto in_place = with_command(Kernel{KernelOp::reduce, {a, c}, c, DType::f32, {}}, true);
+  for (const Diagnostic& error : errors_of(in_place)) EXPECT_NE(error.code, "verify.bounds") << error.message;
+  expect_error(with_command(Kernel{KernelOp::reduce, {a, make_region({2}, {32}, {64})}, c, DType::f32, {}}, true),
+               "overlap");
+}
+
+TEST(VerifyBounds, ClausesFitTogether) {
+  Program program = point_to_point();
+  program.contract.clauses[0].terms[0].width = {32};
+  expect_error(program, "has 64 bytes but its term in[0+32] has 32");
+  program = point_to_point();
+  program.contract.clauses[0].terms.clear();
+  expect_error(program, "a clause without terms");
+  program = point_to_point();
+  program.contract.clauses[0].output.offset = {1};
+  expect_error(program, "ends at byte 65");
+}
+
+}  // namespace
+}  // namespace cortado::verifier

@@ -1,0 +1,99 @@
+#include "verify/interval_map.hpp"
+
+#include <array>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "cortado/base/random.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+/// A number that grows by one a position, so that [4, 8) -> 40 means 40, 41, 42, 43.
+struct Ramp {
+  int value = -1;
+  Ramp advanced_by(std::uint64_t n) const { return {value + static_cast<int>(n)}; }
+  bool continues(const Ramp& next, std::uint64_t n) const { return next.value == value + static_cast<int>(n); }
+};
+
+constexpr std::uint64_t kSize = 32;
+using Plain = std::array<std::optional<int>, kSize>;
+
+Plain contents(const IntervalMap<Ramp>& map) {
+  Plain plain;
+  std::uint64_t expected_begin = 0;
+  map.visit(0, kSize, [&](std::uint64_t begin, std::uint64_t end, const Ramp* ramp) {
+    EXPECT_EQ(begin, expected_begin);
+    EXPECT_LT(begin, end);
+    expected_begin = end;
+    for (std::uint64_t i = begin; i < end && ramp != nullptr; ++i) plain[i] = ramp->value + static_cast<int>(i - begin);
+  });
+  EXPECT_EQ(expected_begin, kSize);
+  return plain;
+}
+
+TEST(IntervalMap, JoinsNeighboursThatContinue) {
+  IntervalMap<Ramp> map;
+  map.assign(0, 4, {10});
+  map.assign(8, 12, {18});
+  EXPECT_EQ(map.size(), 2U);
+  map.assign(4, 8, {14});  // 10..13, 14..17, 18..21
+  EXPECT_EQ(map.size(), 1U);
+}
+
+TEST(IntervalMap, SplitsWhatIsOverwrittenInTheMiddle) {
+  IntervalMap<Ramp> map;
+  map.assign(0, 12, {0});
+  map.assign(4, 6, {100});
+  EXPECT_EQ(map.size(), 3U);
+  EXPECT_EQ(contents(map)[6], 6);  // the rest keeps its own count
+  map.erase(5, 12);
+  EXPECT_EQ(contents(map)[4], 100);
+  EXPECT_EQ(contents(map)[5], std::nullopt);
+}
+
+TEST(IntervalMap, EmptyIntervalsChangeNothing) {
+  IntervalMap<Ramp> map;
+  map.assign(3, 3, {1});
+  map.erase(3, 3);
+  map.update(3, 3, [](Ramp&) { FAIL(); });
+  EXPECT_EQ(map.size(), 0U);
+}
+
+TEST(IntervalMap, UpdateFillsGapsWithTheDefault) {
+  IntervalMap<Ramp> map;
+  map.assign(4, 8, {4});
+  int calls = 0;
+  map.update(2, 10, [&](Ramp& ramp) {
+    ++calls;
+    if (ramp.value == -1) ramp.value = 50;
+  });
+  EXPECT_EQ(calls, 3);  // a gap, the piece, a gap
+  EXPECT_EQ(contents(map)[2], 50);
+  EXPECT_EQ(contents(map)[5], 5);
+  EXPECT_EQ(contents(map)[8], 50);
+  EXPECT_EQ(contents(map)[10], std::nullopt);
+}
+
+TEST(IntervalMap, AgreesWithAnArrayUnderRandomChanges) {
+  Random random(11);
+  IntervalMap<Ramp> map;
+  Plain plain;
+  for (int round = 0; round < 2000; ++round) {
+    const std::uint64_t begin = random.below(kSize);
+    const std::uint64_t end = begin + random.below(kSize - begin + 1);
+    if (random.chance(3)) {
+      map.erase(begin, end);
+      for (std::uint64_t i = begin; i < end; ++i) plain[i].reset();
+    } else {
+      const int value = static_cast<int>(begin + random.below(2) * 100);  // often continues its neighbours
+      map.assign(begin, end, {value});
+      for (std::uint64_t i = begin; i < end; ++i) plain[i] = value + static_cast<int>(i - begin);
+    }
+    ASSERT_EQ(contents(map), plain) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace cortado::verifier

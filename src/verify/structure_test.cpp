@@ -1,0 +1,113 @@
+// verify.structure
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verify/testing/programs.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+using testing::commands_of;
+using testing::errors_of;
+using ::testing::HasSubstr;
+using testing::point_to_point;
+
+void expect_error(const Program& program, const std::string& fragment) {
+  const auto errors = errors_of(program);
+  ASSERT_FALSE(errors.empty()) << fragment;
+  bool found = false;
+  for (const Diagnostic& error : errors) {
+    EXPECT_EQ(error.code, "verify.structure");
+    EXPECT_FALSE(error.hint.empty()) << error.message;
+    found = found || error.message.find(fragment) != std::string::npos;
+  }
+  EXPECT_TRUE(found) << fragment << " is not in: " << to_string(errors[0]);
+}
+
+TEST(VerifyStructure, QueueThatNobodySubmits) {
+  Program program = point_to_point();
+  commands_of(program, "host").erase(commands_of(program, "host").begin());
+  expect_error(program, "no host queue submits this queue");
+}
+
+TEST(VerifyStructure, QueueSubmittedTwiceNamesBoth) {
+  Program program = point_to_point();
+  program.queues.push_back({"second", QueueKind::host, {}, {}, 0, {}, {Submit{{1}}}});
+  expect_error(program, "submits queue dma a second time; the first is queue host, command 0");
+}
+
+TEST(VerifyStructure, SubmitOfAHostQueue) {
+  Program program = point_to_point();
+  commands_of(program, "host").push_back(Submit{{0}});
+  expect_error(program, "submits the host queue host");
+}
+
+TEST(VerifyStructure, IncompleteQueues) {
+  Program program = point_to_point();
+  program.queues[1].engine.reset();
+  expect_error(program, "a dma queue without an engine");
+  program = point_to_point();
+  program.queues[0].engine = EngineId{2};
+  expect_error(program, "a host queue with an engine");
+  program = point_to_point();
+  program.queues[1].rank.reset();
+  expect_error(program, "a dma queue without a rank");
+}
+
+TEST(VerifyStructure, TwoQueuesOfOneName) {
+  Program program = point_to_point();
+  program.queues[0].name = "dma";
+  expect_error(program, "queues 0 and 1 have the same name");
+}
+
+TEST(VerifyStructure, SignalThatIsSetAndAddedTo) {
+  Program program = point_to_point();
+  commands_of(program, "host").push_back(Signal{{0}, 2, SignalOp::set});
+  expect_error(program, "done is both set and added to");
+}
+
+TEST(VerifyStructure, SignalSetByTwoQueues) {
+  Program program = point_to_point();
+  commands_of(program, "dma")[1] = Signal{{0}, 1, SignalOp::set};
+  commands_of(program, "host").push_back(Signal{{0}, 2, SignalOp::set});
+  expect_error(program, "done is set by two queues");
+}
+
+TEST(VerifyStructure, SetValuesMustGrow) {
+  Program program = point_to_point();
+  commands_of(program, "dma")[1] = Signal{{0}, 3, SignalOp::set};
+  commands_of(program, "dma").push_back(Signal{{0}, 3, SignalOp::set});
+  expect_error(program, "sets done to 3 after it was set to 3");
+}
+
+TEST(VerifyStructure, ValuesOfZero) {
+  Program program = point_to_point();
+  std::get<Wait>(commands_of(program, "host")[1]).value = 0;
+  expect_error(program, "waits for done to reach 0");
+  program = point_to_point();
+  std::get<Signal>(commands_of(program, "dma")[1]).value = 0;
+  expect_error(program, "raises done by 0");
+}
+
+TEST(VerifyStructure, CountersThatWouldOverflow) {
+  Program program = point_to_point();
+  std::get<Signal>(commands_of(program, "dma")[1]).value = ~0ULL;
+  expect_error(program, "grows by more than 2^40");
+  program = point_to_point();
+  // Each fits, the sum does not.
+  std::get<Signal>(commands_of(program, "dma")[1]).value = 1ULL << 40U;
+  commands_of(program, "dma").push_back(Signal{{0}, 1});
+  expect_error(program, "grows by more than 2^40");
+}
+
+TEST(VerifyStructure, RankWithoutACaller) {
+  Program program = point_to_point();
+  program.queues[0].rank = RankId{0};  // the only host queue now speaks for rank 0
+  const auto errors = errors_of(program);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_THAT(errors[0].message, HasSubstr("rank 1 has inputs or outputs but no host queue"));
+  EXPECT_EQ(errors[0].place.rank, RankId{1});
+}
+
+}  // namespace
+}  // namespace cortado::verifier

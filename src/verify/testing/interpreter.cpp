@@ -1,0 +1,275 @@
+#include "verify/testing/interpreter.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "cortado/base/random.hpp"
+#include "cortado/ir/visit.hpp"
+
+#include "verify/tile_groups.hpp"
+
+namespace cortado::verifier::testing {
+namespace {
+
+using Action = std::function<void()>;
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, std::uint32_t iterations, std::uint64_t seed)
+      : program_(program),
+        iterations_(iterations),
+        random_(seed),
+        advances_(signal_advances(program)),
+        counters_(program.signals.size(), 0),
+        queues_(program.queues.size()) {
+    for (const Buffer& buffer : program.buffers) memory_.emplace_back(buffer.size.value, std::uint8_t{0xee});
+    inputs_ = memory_;
+  }
+
+  Outcome run() {
+    // A queue that has just waited may be chosen again and again; only a full round without progress is a deadlock.
+    std::vector<std::uint32_t> order(queues_.size());
+    for (std::uint32_t q = 0; q < order.size(); ++q) order[q] = q;
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+      for (const std::uint32_t q : order) {
+        for (std::uint64_t steps = random_.below(4); steps-- > 0;) progress = step(q) || progress;
+      }
+      if (!progress) {
+        for (const std::uint32_t q : order) progress = step(q) || progress;
+      }
+    }
+    outcome_.finished = std::ranges::all_of(
+        queues_, [&](const State& state) { return state.iteration == iterations_ && state.pending.empty(); });
+    return outcome_;
+  }
+
+ private:
+  using Memory = std::vector<std::vector<std::uint8_t>>;
+
+  struct State {
+    std::uint32_t iteration = 0;
+    std::size_t command = 0;
+    std::size_t part = 0;  // of a Gemm
+    bool filled = false;   // caller's inputs of this iteration are written
+    std::uint32_t submits = 0;
+    std::vector<Action> pending;  // pieces of copies that still move
+  };
+
+  const Queue& queue(std::uint32_t q) const { return program_.queues[q]; }
+
+  /// Lets the queue do one thing; false if it can do nothing.
+  bool step(std::uint32_t q) {
+    State& state = queues_[q];
+    const bool can_move = !state.pending.empty();
+    if (can_move && random_.chance(3)) return move_piece(state);
+    if (advance(q, state)) return true;
+    return can_move && move_piece(state);
+  }
+
+  bool move_piece(State& state) {
+    std::swap(state.pending.back(), state.pending[random_.below(state.pending.size())]);
+    const Action piece = std::move(state.pending.back());
+    state.pending.pop_back();
+    piece();
+    return true;
+  }
+
+  bool advance(std::uint32_t q, State& state) {
+    if (state.iteration == iterations_) return false;
+    if (queue(q).kind != QueueKind::host && state.submits <= state.iteration) return false;
+    if (queue(q).kind == QueueKind::host && !state.filled) {
+      fill(q, state.iteration);
+      state.filled = true;
+      return true;
+    }
+    if (state.command == queue(q).commands.size()) {
+      if (queue(q).kind == QueueKind::host) check(q, state.iteration);
+      ++state.iteration;
+      state.command = 0;
+      state.filled = false;
+      return true;
+    }
+    if (!execute(q, state, queue(q).commands[state.command])) return false;
+    if (state.part == 0) ++state.command;
+    return true;
+  }
+
+  /// False if the command cannot start yet.
+  bool execute(std::uint32_t q, State& state, const Command& command) {
+    return match(
+        command,
+        [&](const Wait& wait) {
+          const std::uint64_t value = state.iteration * advances_[wait.signal.value] + wait.value;
+          const std::uint64_t counter = counters_[wait.signal.value];
+          return wait.compare == Compare::ge ? counter >= value : counter == value;
+        },
+        [&](const Signal& signal) {
+          if (!state.pending.empty()) return false;
+          std::uint64_t& counter = counters_[signal.signal.value];
+          counter = signal.op == SignalOp::add ? counter + signal.value
+                                               : state.iteration * advances_[signal.signal.value] + signal.value;
+          return true;
+        },
+        [&](const Trigger& trigger) {
+          counters_[trigger.signal.value] += trigger.value;
+          return true;
+        },
+        [&](const Timestamp&) { return state.pending.empty(); },
+        [&](const Submit& submit) {
+          ++queues_[submit.queue.value].submits;
+          return true;
+        },
+        [&](const Gemm& gemm) {
+          const TileRange tiles = tile_group(gemm, state.part);
+          if (tiles.begin < tiles.end) compute(gemm, tiles);
+          if (state.part == gemm.raises.size()) {
+            state.part = 0;
+          } else {
+            counters_[gemm.raises[state.part].signal.value] += gemm.raises[state.part].value;
+            ++state.part;
+          }
+          return true;
+        },
+        [&](const Kernel& kernel) {
+          run_kernel(kernel);
+          return true;
+        },
+        [&](const Copy& copy) {
+          move_later(q, state, copy);
+          return true;
+        },
+        [&](const Broadcast& broadcast) {
+          move_later(q, state, Copy{broadcast.src, broadcast.dst1});
+          move_later(q, state, Copy{broadcast.src, broadcast.dst2});
+          return true;
+        },
+        [&](const Swap& swap) {
+          for (std::uint64_t i = 0; i < swap.a.width.value; ++i) {
+            state.pending.push_back([this, swap, i] { std::swap(byte(swap.a, i), byte(swap.b, i)); });
+          }
+          return true;
+        });
+  }
+
+  std::uint8_t& byte(const Region& region, std::uint64_t index) {
+    return memory_[region.buffer.value]
+                  [region.row_offset(index / region.width.value).value + index % region.width.value];
+  }
+
+  /// Bytes of dma copies move one by one, or an element at a time where they add, in any order until the next Signal.
+  void move_later(std::uint32_t q, State& state, const Copy& copy) {
+    const std::uint64_t unit = copy.op == CopyOp::add ? size_of(copy.dtype).value : 1;
+    for (std::uint64_t i = 0; i < copy.src.bytes().value; i += unit) {
+      state.pending.push_back([this, copy, i, unit] {
+        std::uint32_t carry = 0;
+        for (std::uint64_t k = i; k < i + unit; ++k) {
+          const std::uint32_t sum =
+              byte(copy.src, k) + (copy.op == CopyOp::add ? byte(copy.dst, k) + carry : std::uint32_t{0});
+          byte(copy.dst, k) = static_cast<std::uint8_t>(sum);
+          carry = sum >> 8U;
+        }
+      });
+    }
+    while (queue(q).kind == QueueKind::compute && !state.pending.empty()) move_piece(state);
+  }
+
+  void run_kernel(const Kernel& kernel) {
+    const Region& source = kernel.sources.front();
+    if (kernel.op != KernelOp::reduce) {
+      const std::uint64_t width = kernel.dst.width.value;
+      for (std::uint64_t i = 0; i < kernel.rows.size(); ++i) {
+        const bool gather = kernel.op == KernelOp::gather_rows;
+        const std::uint64_t from = gather ? kernel.rows[i] : i;
+        const std::uint64_t to = gather ? i : kernel.rows[i];
+        for (std::uint64_t k = 0; k < width; ++k) byte(kernel.dst, to * width + k) = byte(source, from * width + k);
+      }
+      return;
+    }
+    const std::vector<std::uint8_t> sum = sum_of(kernel.sources, kernel.dtype, memory_);
+    for (std::uint64_t i = 0; i < sum.size(); ++i) byte(kernel.dst, i) = sum[i];
+  }
+
+  static std::vector<std::uint8_t> sum_of(const std::vector<Region>& terms, DType dtype, const Memory& memory) {
+    std::vector<std::uint8_t> total(terms.front().bytes().value, 0);
+    for (const Region& term : terms) {
+      std::uint32_t carry = 0;
+      for (std::uint64_t i = 0; i < total.size(); ++i) {
+        if (i % size_of(dtype).value == 0) carry = 0;
+        const std::uint64_t at = term.row_offset(i / term.width.value).value + i % term.width.value;
+        const std::uint32_t sum = std::uint32_t{total[i]} + memory[term.buffer.value][at] + carry;
+        total[i] = static_cast<std::uint8_t>(sum);
+        carry = sum >> 8U;
+      }
+    }
+    return total;
+  }
+
+  void compute(const Gemm& gemm, TileRange tiles) {
+    std::uint8_t hash = 1;
+    for (const Access& access : tile_accesses(gemm, tiles)) {
+      for (std::uint64_t i = 0; i < access.region.bytes().value; ++i) {
+        if (access.kind == AccessKind::read) {
+          hash = static_cast<std::uint8_t>(hash * 31 + byte(access.region, i));
+        } else {
+          byte(access.region, i) = hash;
+        }
+      }
+    }
+  }
+
+  bool is_caller(std::uint32_t q, BufferId buffer) const {
+    const auto caller = caller_queue(program_, program_.buffer(buffer).rank);
+    return caller && caller->value == q;
+  }
+
+  /// Bytes that tell buffer, place and iteration apart.
+  static void write_pattern(const Region& region, std::uint32_t iteration, Memory& memory) {
+    for (std::uint64_t i = 0; i < region.bytes().value; ++i) {
+      const std::uint64_t at = region.row_offset(i / region.width.value).value + i % region.width.value;
+      const std::uint64_t key = (std::uint64_t{region.buffer.value} << 40U) + (std::uint64_t{iteration} << 32U) + at;
+      memory[region.buffer.value][at] = static_cast<std::uint8_t>(Random(key).next());
+    }
+  }
+
+  void fill(std::uint32_t q, std::uint32_t iteration) {
+    for (const Clause& clause : program_.contract.clauses) {
+      for (const Region& term : clause.terms) {
+        if (is_caller(q, term.buffer)) write_pattern(term, iteration, memory_);
+      }
+    }
+  }
+
+  /// The expected bytes come from the pattern, not from memory: other callers may have gone on.
+  void check(std::uint32_t q, std::uint32_t iteration) {
+    for (const Clause& clause : program_.contract.clauses) {
+      if (!is_caller(q, clause.output.buffer)) continue;
+      for (const Region& term : clause.terms) write_pattern(term, iteration, inputs_);
+      const std::vector<std::uint8_t> expected = sum_of(clause.terms, clause.dtype, inputs_);
+      for (std::uint64_t i = 0; i < expected.size(); ++i) {
+        if (byte(clause.output, i) != expected[i]) ++outcome_.wrong_bytes;
+      }
+    }
+  }
+
+  const Program& program_;
+  std::uint32_t iterations_;
+  Random random_;
+  std::vector<std::uint64_t> advances_;
+  std::vector<std::uint64_t> counters_;
+  std::vector<State> queues_;
+  Memory memory_;
+  Memory inputs_;  // what the callers wrote in the iteration being checked
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Outcome interpret(const Program& program, std::uint32_t iterations, std::uint64_t seed) {
+  return Interpreter(program, iterations, seed).run();
+}
+
+}  // namespace cortado::verifier::testing
