@@ -20,9 +20,9 @@ class Bench : public Subcommand {
   std::string_view description() const override { return "Measure variants and sizes of a collective"; }
   std::vector<Example> examples() const override {
     return {
-        {"cortado bench all-gather --on soft --variant all --sizes 1KiB:64KiB", "all variants, sizes doubling"},
-        {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,1MiB --prelaunch on --json", "rows for a script"},
-        {"cortado bench all-gather --sizes 1KiB:16KiB --iters 100 --csv ag.csv", "rows for a spreadsheet as well"}};
+        {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, sizes doubling"},
+        {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch on --json", "rows for a script"},
+        {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -47,6 +47,7 @@ class Bench : public Subcommand {
     CORTADO_RETURN_IF_ERROR(fill_request());
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
+    watch_for_interrupt();
     const auto plan = pipeline::plan_bench(request_, machine);
     if (!plan) return console.failure(plan.error());
     const std::uint32_t ranks = plan->points.front().program.program().ranks;
@@ -56,7 +57,6 @@ class Bench : public Subcommand {
     report_.header = {collective_,     machine.name,       ranks, driver->topology().node, false,
                       request_.warmup, request_.iterations};
     report_.skipped = plan->skipped;
-    watch_for_interrupt();
     const Exit measured = measure(console, *plan, *driver);
     if (json_) console.out(report::bench_json(report_));
     if (csv_) CORTADO_RETURN_IF_ERROR(write_file(*csv_, report::bench_csv(report_)));

@@ -34,7 +34,7 @@ class Demo : public Subcommand {
   }
   std::vector<Example> examples() const override {
     return {{"cortado demo", "start here; takes a few seconds"},
-            {"cortado demo --bytes 16MiB --trace big.json", "larger buffers, trace where you want it"}};
+            {"cortado demo --bytes 4MiB --trace big.json", "larger buffers, trace where you want it"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -76,7 +76,10 @@ class Demo : public Subcommand {
         "Cortado moves data between GPUs with their DMA engines, so that the compute units stay free.\n"
         "Each line below is a program that was planned for {} ({} x {}), proved correct, turned into\n"
         "the packets those engines read, and executed on real bytes by: {}.\n"
-        "Times are measured on this computer; they are not those of an {}.\n\n",
+        "Times are medians measured on this computer; they are not those of an {}.\n\n"
+        "  copies, signals, doorbells: commands of all engines, raised counters, and submissions by the host\n"
+        "  prelaunch: the engines get their packets first and hold at a poll; the time starts at the trigger\n"
+        "  busbw: bytes per time, scaled as nccl-tests do so that it compares with the speed of a link\n\n",
         machine.name, machine.gpus, machine.gpu, driver.topology().node, machine.gpu);
   }
 

@@ -10,6 +10,7 @@
 #include "cortado/base/text.hpp"
 
 #include "console.hpp"
+#include "help_format.hpp"
 #include "subcommand.hpp"
 
 namespace cortado::cli {
@@ -39,11 +40,11 @@ struct Parsed {
   std::vector<CLI::App*> apps;  // of the commands, in the same order
 
   Parsed() {
+    app.formatter(std::make_shared<HelpFormat>());
     app.require_subcommand(1);
-    app.set_version_flag("--version", "cortado " CORTADO_VERSION);
+    app.set_version_flag("--version", "cortado " CORTADO_VERSION, "Show the version");
     app.set_help_flag("-h,--help", "Show this help");
     app.footer(std::string(kExitCodes));
-    app.get_formatter()->column_width(34);
     for (const auto& command : commands) {
       CLI::App* sub = app.add_subcommand(std::string(command->name()), std::string(command->description()));
       command->add_options(*sub);

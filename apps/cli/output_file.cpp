@@ -13,8 +13,8 @@ Status check_output_path(const std::string& path) {
   std::error_code ignored;
   Diagnostic error{"usage.output", {}, "give the path of a file in a folder that exists", {}, ErrorKind::user};
   error.place.file = path;
-  if (path.empty()) {
-    error.message = "the output path is empty";
+  if (path.empty() || path == "-") {
+    error.message = path.empty() ? "the output path is empty" : "this output goes to a file, not to standard output";
     return fail(error);
   }
   if (fs::is_directory(path, ignored)) {

@@ -83,7 +83,7 @@ Result<std::vector<DwordStream>> parse_binary_dwords(std::string_view bytes, con
 }
 
 std::string format_dwords(std::span<const std::uint32_t> dwords, std::string_view indent) {
-  constexpr std::size_t kPerLine = 8;
+  constexpr std::size_t kPerLine = 16;
   std::string text;
   for (std::size_t i = 0; i < dwords.size(); ++i) {
     text += i % kPerLine == 0 ? std::string(indent) : " ";

@@ -13,7 +13,6 @@ void CollectiveOptions::add_to(CLI::App& app) {
   CLI::Option* in_place =
       app.add_flag("--in-place", in_place_, "Output replaces the input (default: what suits the variant)");
   CLI::Option* out_of_place = app.add_flag("--out-of-place", out_of_place_, "Output in buffers of its own");
-  in_place->excludes(out_of_place);
   options_ = {
       app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N"),
       in_place,
@@ -49,6 +48,9 @@ std::string CollectiveOptions::first_given() const {
 Result<CollectiveRequest> CollectiveOptions::request(const std::string& collective) const {
   CollectiveRequest request;
   request.collective = collective;
+  if (in_place_ && out_of_place_) {
+    return fail("usage.place", "--in-place and --out-of-place exclude each other", "give one of them or none");
+  }
   if (ranks_ && *ranks_ == 0)
     return fail("usage.ranks", "0 ranks asked for", "give --ranks 2 or more, or leave it out");
   request.ranks = ranks_.value_or(0);
@@ -94,8 +96,14 @@ std::string describe(const CollectiveRequest& request, const Program& program) {
 
 std::string describe_counts(const Program& program) {
   const ProgramCounts counts = count(program);
-  return fmt::format("{} commands, {} signals, {} doorbells, {} triggers", counts.commands, counts.signals,
-                     counts.doorbells, counts.triggers);
+  const auto counted = [](std::uint64_t n, std::string_view what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  std::vector<std::string> parts{counted(counts.commands, "command"), counted(counts.signals, "signal"),
+                                 counted(counts.doorbells, "doorbell")};
+  if (counts.triggers > 0) parts.push_back(counted(counts.triggers, "trigger"));
+  if (counts.kernels > 0) parts.push_back(counted(counts.kernels, "kernel"));
+  return join(parts);
 }
 
 }  // namespace cortado::cli

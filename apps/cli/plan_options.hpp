@@ -58,7 +58,7 @@ class PlanOptions : public CollectiveOptions {
 /// "all-gather bcst prelaunch of 1MiB on 8 ranks of mi300x-8, in place"
 std::string describe(const CollectiveRequest& request, const Program& program);
 
-/// "32 commands, 32 signals, 32 doorbells, 1 trigger"
+/// "32 commands, 32 signals, 32 doorbells, 1 trigger"; triggers and kernels only where there are any
 std::string describe_counts(const Program& program);
 
 }  // namespace cortado::cli

@@ -31,7 +31,7 @@ class Run : public Subcommand {
   std::string_view description() const override { return "Run a program file or a collective and check its bytes"; }
   std::vector<Example> examples() const override {
     return {
-        {"cortado run all-gather --variant b2b --bytes 1MiB --on soft --iters 100", "plan, prove, run and check"},
+        {"cortado run all-gather --variant b2b --bytes 1MiB --on soft --iters 20", "plan, prove, run and check"},
         {"cortado run ag.json --on soft --seed 7 --adversarial", "a program file, in the worst order that is allowed"},
         {"cortado run ag.json --trace t.json", "a trace for https://ui.perfetto.dev"},
         {"cortado run ag.json --inject delay-signal:0.14:0:50000",

@@ -31,6 +31,12 @@ std::string affinity_text(const Machine& machine) {
   return table.to_string("  ");
 }
 
+/// Long lists are cut in the table; --json has them whole.
+std::string shortened(const std::string& value) {
+  constexpr std::size_t kWidth = 40;
+  return value.size() <= kWidth ? value : value.substr(0, kWidth - 3) + "...";
+}
+
 std::string machine_text(const Machine& machine) {
   std::string text = fmt::format("{}: {}\n\n", machine.name, machine.title);
   text += fmt::format("  {} x {}, from {}\n", machine.gpus, machine.gpu, machine.file);
@@ -39,7 +45,7 @@ std::string machine_text(const Machine& machine) {
   if (!machine.affinity.empty()) text += "\nBest engine from one GPU to another:\n" + affinity_text(machine);
   TextTable table({"key", "value", "confidence", "source"});
   for (const Provenance& fact : machine.provenance) {
-    table.add_row({fact.key, fact.value, fact.confidence, fact.source});
+    table.add_row({fact.key, shortened(fact.value), fact.confidence, fact.source});
   }
   text += "\nValues. Confidence: A vendor, B measured and published, C third party, D derived by arithmetic.\n";
   return text + table.to_string("  ");

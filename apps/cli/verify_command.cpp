@@ -81,8 +81,10 @@ class Verify : public Subcommand {
   }
 
   Json json(const ProgramInput& input, const std::vector<Diagnostic>& errors) const {
-    Json checked = Json::array();
-    for (const RuleInfo& rule : rules(false)) checked.push_back(rule.code);
+    Json proved = Json::array();
+    if (errors.empty()) {
+      for (const RuleInfo& rule : rules(false)) proved.push_back(rule.code);
+    }
     return {{"verified", errors.empty()},
             {"program", input.program.name},
             {"machine", input.machine.name},
@@ -90,7 +92,7 @@ class Verify : public Subcommand {
             {"queues", input.program.queues.size()},
             {"commands", command_count(input.program)},
             {"iterations", kIterations},
-            {"rules", std::move(checked)},
+            {"proved_rules", std::move(proved)},
             {"skipped_rules", options_.skip_rules},
             {"errors", to_json_value(errors)}};
   }
