@@ -1,17 +1,20 @@
 // Sharing of rates: many flows, each of which needs several resources at once, and resources of limited capacity.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "cortado/base/units.hpp"
 
 namespace cortado::sim {
+
+namespace internal {
+class Solver;
+}
 
 using ResourceId = Id<struct ResourceTag>;  ///< dense, in the order of add_resource
 using FlowId = Id<struct FlowTag>;          ///< dense; the id of a removed flow is given to a later one
@@ -52,6 +55,9 @@ struct FluidWork {
 class FluidSystem {
  public:
   explicit FluidSystem(FluidOptions options = {});
+  FluidSystem(FluidSystem&&) noexcept;
+  FluidSystem& operator=(FluidSystem&&) noexcept;
+  ~FluidSystem();
 
   /// `capacity` is finite and not negative.
   ResourceId add_resource(double capacity);
@@ -68,98 +74,22 @@ class FluidSystem {
   std::span<const FlowId> solve();
 
   /// As of the last solve().
-  double rate(FlowId flow) const { return flows_[flow.value].rate; }
+  double rate(FlowId flow) const;
   /// The resource that keeps the flow from being faster; none if it is at its cap. As of the last solve().
   std::optional<ResourceId> bottleneck(FlowId flow) const;
-  double capacity(ResourceId resource) const { return resources_[resource.value].capacity; }
+  double capacity(ResourceId resource) const;
   /// The sum of factor times rate over its flows. As of the last solve().
-  double load(ResourceId resource) const { return resources_[resource.value].load; }
-  std::size_t flow_count(ResourceId resource) const { return resources_[resource.value].members.size(); }
+  double load(ResourceId resource) const;
+  std::size_t flow_count(ResourceId resource) const;
   /// Flows added and not removed.
-  std::size_t flow_count() const { return flow_count_; }
-  const FluidWork& work() const { return work_; }
+  std::size_t flow_count() const;
+  const FluidWork& work() const;
 
  private:
-  struct Use {
-    std::uint32_t resource;
-    std::uint32_t place;  // in the members of the resource
-    double factor;
-  };
-  struct Member {
-    std::uint32_t flow;
-    std::uint32_t use;  // index into uses_
-    double factor;
-  };
-  struct Flow {
-    double weight = 1;
-    double cap = 0;
-    double target = 0;  // what levels and cap give it; counted in the loads
-    double rate = 0;    // what the caller was told
-    std::uint32_t first_use = 0;
-    std::uint8_t use_count = 0;
-    std::uint8_t priority = 0;
-    bool alive = false;
-    bool anchored = false;  // has a target; until then the flow is not counted in the loads
-    bool touched = false;   // stands in touched_
-  };
-  struct Resource {
-    double capacity = 0;
-    double load = 0;
-    double slack = 0;       // how far the load may be from the capacity (if limiting) or above it (if not)
-    bool limiting = false;  // some member could be faster but for this resource
-    bool queued = false;
-    bool forced = false;      // to be balanced whatever the load is
-    std::uint16_t moves = 0;  // changes of the load since it was summed up
-    std::vector<Member> members;
-  };
-  /// What a member asks of a resource.
-  struct Claim {
-    double demand;  // the rate the rest of the system would let it have
-    double weight;
-    double factor;
-    double most;   // factor * demand
-    double slope;  // factor * weight
-    std::uint32_t flow;
-    std::uint8_t priority;
-  };
-  struct Fill;
+  std::uint32_t checked(ResourceId resource) const;
+  std::uint32_t checked(FlowId flow) const;
 
-  static constexpr std::size_t kMaxUses = 64;
-
-  std::span<Use> uses_of(const Flow& flow) { return {uses_.data() + flow.first_use, flow.use_count}; }
-  std::span<const Use> uses_of(const Flow& flow) const { return {uses_.data() + flow.first_use, flow.use_count}; }
-  double& level(std::uint32_t resource, std::uint8_t priority);
-  double level(std::uint32_t resource, std::uint8_t priority) const;
-  Flow& living(FlowId flow);
-
-  double offered(const Flow& flow, std::uint32_t except) const;
-  void retarget(std::uint32_t flow);
-  void set_target(std::uint32_t flow, double target, std::uint32_t except);
-  void add_load(std::uint32_t resource, double amount);
-  void enqueue_if_off(std::uint32_t resource);
-  bool off_balance(const Resource& resource) const;
-  void force_tightest(const Flow& flow);
-  void balance(std::uint32_t resource);
-  void gather_claims(std::uint32_t resource);
-  static double fill(std::span<const Claim> claims, double capacity, double guess, double& left);
-  void report_changes();
-
-  FluidOptions options_;
-  double tolerance_;
-  FluidWork work_;
-  std::size_t flow_count_ = 0;
-  std::vector<Resource> resources_;
-  std::vector<double> levels_;  // priority_classes per resource
-  std::vector<Flow> flows_;
-  std::vector<std::uint32_t> free_flows_;
-  std::vector<Use> uses_;
-  std::array<std::vector<std::uint32_t>, kMaxUses + 1> free_uses_;  // by number of uses
-  std::vector<std::uint32_t> unanchored_;
-  std::vector<std::uint32_t> touched_;
-  std::vector<std::uint32_t> queue_;  // resources to balance after those in sweep_
-  std::vector<std::uint32_t> sweep_;
-  std::vector<Claim> claims_;
-  std::vector<FlowId> changed_;
+  std::unique_ptr<internal::Solver> solver_;
 };
 
 }  // namespace cortado::sim

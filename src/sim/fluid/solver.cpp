@@ -1,0 +1,368 @@
+#include "sim/fluid/solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cortado/base/check.hpp"
+
+#include "sim/fluid/rounding.hpp"
+
+namespace cortado::sim::internal {
+
+namespace {
+
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+// A flow that no cap and no level limits yet. It counts as zero in the loads.
+constexpr double kUnanchored = -1;
+
+// The load of a resource is corrected by differences and summed up anew after this many of them.
+constexpr std::uint8_t kMovesBetweenSums = 64;
+
+}  // namespace
+
+std::uint32_t UsePool::take(std::size_t count) {
+  std::vector<std::uint32_t>& blocks = free_[count];
+  if (blocks.empty()) {
+    uses_.resize(uses_.size() + count);
+    return static_cast<std::uint32_t>(uses_.size() - count);
+  }
+  const std::uint32_t first = blocks.back();
+  blocks.pop_back();
+  return first;
+}
+
+Solver::Solver(const FluidOptions& options)
+    : priority_classes_(options.priority_classes),
+      exact_(options.mode == SharingMode::exact),
+      tolerance_(exact_ ? kSumRounding : options.tolerance) {}
+
+std::uint32_t Solver::add_resource(double capacity) {
+  Resource& resource = resources_.emplace_back();
+  resource.capacity = capacity;
+  resource.slack = tolerance_ * capacity;
+  levels_.insert(levels_.end(), priority_classes_, kNoLevel);
+  return static_cast<std::uint32_t>(resources_.size() - 1);
+}
+
+void Solver::set_capacity(std::uint32_t index, double capacity) {
+  Resource& resource = resources_[index];
+  resource.capacity = capacity;
+  if (!resource.limiting) resource.slack = tolerance_ * capacity;
+  if (resource.members.size() == 1) {
+    refresh_limit(flows_[resource.members[0].flow]);
+    retarget(resource.members[0].flow);
+  } else if (off_balance(resource)) {
+    enqueue(index);
+  }
+}
+
+std::uint32_t Solver::take_flow() {
+  if (free_flows_.empty()) {
+    flows_.emplace_back();
+    targets_.push_back(kUnanchored);
+    return static_cast<std::uint32_t>(flows_.size() - 1);
+  }
+  const std::uint32_t index = free_flows_.back();
+  free_flows_.pop_back();
+  return index;
+}
+
+std::uint32_t Solver::add_flow(std::span<const ResourceUse> uses, const FlowSpec& spec) {
+  const std::uint32_t index = take_flow();
+  const std::uint32_t first_use = uses_.take(uses.size());
+  Flow& flow = flows_[index];
+  flow = {.weight = spec.weight,
+          .cap = spec.cap,
+          .first_use = first_use,
+          .use_count = static_cast<std::uint8_t>(uses.size()),
+          .priority = spec.priority,
+          .alive = true,
+          .touched = flow.touched};
+  targets_[index] = kUnanchored;
+  for (std::uint32_t i = 0; i < flow.use_count; ++i) {
+    uses_[first_use + i] = {uses[i].factor, uses[i].resource.value, 0};
+    join(index, first_use + i);
+  }
+  refresh_limit(flow);
+  retarget(index);
+  return index;
+}
+
+void Solver::remove_flow(std::uint32_t index) {
+  Flow& flow = flows_[index];
+  for (const Use& use : uses_.of(flow)) leave(use, index);
+  uses_.release(flow.first_use, flow.use_count);
+  flow.alive = false;
+  free_flows_.push_back(index);
+}
+
+void Solver::join(std::uint32_t index, std::uint32_t use_index) {
+  Use& use = uses_[use_index];
+  const Flow& flow = flows_[index];
+  std::vector<Member>& members = resources_[use.resource].members;
+  members.push_back({use.factor, flow.weight, index, flow.priority});
+  if (members.size() == 1) {
+    use.place = Use::kAlone;
+    return;
+  }
+  use.place = static_cast<std::uint32_t>(members.size() - 1);
+  if (members.size() > 2) return;
+  // The flow that was alone here: its cap becomes a share.
+  const std::uint32_t other = members[0].flow;
+  for (Use& theirs : uses_.of(flows_[other])) {
+    if (theirs.resource == use.resource) theirs.place = 0;
+  }
+  resources_[use.resource].load = members[0].factor * counted(other);
+  refresh_limit(flows_[other]);
+  retarget(other);
+}
+
+void Solver::leave(const Use& use, std::uint32_t index) {
+  Resource& resource = resources_[use.resource];
+  if (use.alone()) {
+    resource.members.clear();
+    return;
+  }
+  const double amount = use.factor * counted(index);
+  resource.members[use.place] = resource.members.back();
+  resource.members.pop_back();
+  if (resource.members.size() == 1) {
+    isolate(use.resource);
+    return;
+  }
+  if (use.place < resource.members.size()) {
+    for (Use& theirs : uses_.of(flows_[resource.members[use.place].flow])) {
+      if (theirs.resource == use.resource) theirs.place = use.place;
+    }
+  }
+  add_load(use.resource, -amount);
+}
+
+/// One member is left: what was a share becomes a cap.
+void Solver::isolate(std::uint32_t index) {
+  Resource& resource = resources_[index];
+  resource.load = 0;
+  resource.limiting = false;
+  resource.slack = tolerance_ * resource.capacity;
+  std::fill_n(&level(index, 0), priority_classes_, kNoLevel);
+  const std::uint32_t last = resource.members[0].flow;
+  for (Use& use : uses_.of(flows_[last])) {
+    if (use.resource == index) use.place = Use::kAlone;
+  }
+  refresh_limit(flows_[last]);
+  retarget(last);
+}
+
+void Solver::refresh_limit(Flow& flow) {
+  flow.limit = flow.cap;
+  for (const Use& use : uses_.of(flow)) {
+    if (use.alone()) flow.limit = std::min(flow.limit, resources_[use.resource].capacity / use.factor);
+  }
+}
+
+void Solver::set_cap(std::uint32_t index, double cap) {
+  flows_[index].cap = cap;
+  refresh_limit(flows_[index]);
+  retarget(index);
+}
+
+void Solver::set_weight(std::uint32_t index, double weight) {
+  Flow& flow = flows_[index];
+  flow.weight = weight;
+  for (const Use& use : uses_.of(flow)) resources_[use.resource].members[use.alone() ? 0 : use.place].weight = weight;
+  retarget(index);
+}
+
+double Solver::load(std::uint32_t index) const {
+  const Resource& resource = resources_[index];
+  if (resource.members.size() != 1) return resource.load;
+  return resource.members[0].factor * counted(resource.members[0].flow);
+}
+
+std::optional<ResourceId> Solver::bottleneck(std::uint32_t index) const {
+  const Flow& flow = flows_[index];
+  double least = flow.cap;
+  std::optional<ResourceId> found;
+  for (const Use& use : uses_.of(flow)) {
+    const double limit =
+        use.alone() ? resources_[use.resource].capacity / use.factor : flow.weight * level(use.resource, flow.priority);
+    if (limit < least) {
+      least = limit;
+      found = ResourceId{use.resource};
+    }
+  }
+  return found;
+}
+
+/// The rate that the flow's limit and the levels of its resources allow, one resource left out.
+inline double Solver::offered(const Flow& flow, std::uint32_t except) const {
+  double rate = flow.limit;
+  for (const Use& use : uses_.of(flow)) {
+    if (use.alone() || use.resource == except) continue;
+    rate = std::min(rate, flow.weight * level(use.resource, flow.priority));
+  }
+  return rate;
+}
+
+void Solver::retarget(std::uint32_t index) {
+  const double target = offered(flows_[index], kNone);
+  if (target < kNoLevel) {
+    set_target(index, target, kNone);
+  } else {
+    set_target(index, 0, kNone);
+    targets_[index] = kUnanchored;
+    unanchored_.push_back(index);
+  }
+}
+
+/// Counts the new target in the loads of the resources that the flow shares, one left out.
+inline void Solver::set_target(std::uint32_t index, double target, std::uint32_t except) {
+  Flow& flow = flows_[index];
+  const double change = target - counted(index);
+  targets_[index] = target;
+  if (!flow.touched) {
+    flow.touched = true;
+    touched_.push_back(index);
+  }
+  if (change == 0) return;
+  for (const Use& use : uses_.of(flow)) {
+    if (!use.alone() && use.resource != except) add_load(use.resource, use.factor * change);
+  }
+}
+
+inline void Solver::add_load(std::uint32_t index, double amount) {
+  Resource& resource = resources_[index];
+  resource.load += amount;
+  if (++resource.moves >= kMovesBetweenSums) {
+    resource.moves = 0;
+    resource.load = 0;
+    for (const Member& member : resource.members) resource.load += member.factor * counted(member.flow);
+  }
+  if (off_balance(resource)) enqueue(index);
+}
+
+inline bool Solver::off_balance(const Resource& resource) const {
+  const double excess = resource.load - resource.capacity;
+  return excess > resource.slack || (resource.limiting && excess < -resource.slack);
+}
+
+inline void Solver::enqueue(std::uint32_t index) {
+  if (resources_[index].queued) return;
+  resources_[index].queued = true;
+  queue_.push_back(index);
+}
+
+/// Gives a flow that nothing limits yet a first level: that of the resource which is likely to limit it in the end.
+void Solver::force_tightest(const Flow& flow) {
+  double least = kNoLevel;
+  std::uint32_t tightest = kNone;
+  for (const Use& use : uses_.of(flow)) {
+    const Resource& resource = resources_[use.resource];
+    const double share = resource.capacity / (use.factor * static_cast<double>(resource.members.size()));
+    if (share < least) {
+      least = share;
+      tightest = use.resource;
+    }
+  }
+  resources_[tightest].forced = true;
+  enqueue(tightest);
+}
+
+std::span<const FlowId> Solver::solve() {
+  ++work_.solves;
+  for (const std::uint32_t index : unanchored_) {
+    if (flows_[index].alive && targets_[index] < 0) force_tightest(flows_[index]);
+  }
+  unanchored_.clear();
+  const std::size_t most_sweeps = 1000 + 100 * resources_.size();
+  for (std::size_t sweeps = 0; !queue_.empty(); ++sweeps) {
+    CORTADO_CHECK(sweeps < most_sweeps, "the levels of a fluid system do not settle");
+    sweep_.swap(queue_);
+    for (const std::uint32_t index : sweep_) {
+      Resource& resource = resources_[index];
+      resource.queued = false;
+      const bool due = resource.forced || off_balance(resource);
+      resource.forced = false;
+      if (due && resource.members.size() > 1) balance(index);
+    }
+    sweep_.clear();
+  }
+  report_changes();
+  return changed_;
+}
+
+/// By descending priority; within a class in the order of the members.
+void Solver::gather_claims(std::uint32_t index) {
+  claims_.clear();
+  bool sorted = true;
+  for (const Member& member : resources_[index].members) {
+    const double target = targets_[member.flow];
+    const bool limited_elsewhere = target >= 0 && member.weight * level(index, member.priority) > target;
+    const double demand = limited_elsewhere ? target : offered(flows_[member.flow], index);
+    sorted = sorted && (claims_.empty() || claims_.back().priority >= member.priority);
+    claims_.push_back({demand, member.weight, member.factor, member.factor * demand, member.factor * member.weight,
+                       member.flow, member.priority});
+  }
+  if (sorted) return;
+  std::stable_sort(claims_.begin(), claims_.end(),
+                   [](const Claim& a, const Claim& b) { return a.priority > b.priority; });
+}
+
+/// Computes the levels of one resource from what its members could have elsewhere, and gives them their targets.
+void Solver::balance(std::uint32_t index) {
+  Resource& resource = resources_[index];
+  gather_claims(index);
+  ++work_.balances;
+  work_.flows_visited += claims_.size();
+
+  resource.limiting = false;
+  resource.moves = 0;
+  resource.load = 0;
+  resource.slack = tolerance_ * resource.capacity;
+  double left = resource.capacity;
+  auto rest = std::span<const Claim>(claims_);
+  for (std::uint8_t priority = priority_classes_; priority-- > 0;) {
+    const auto end = std::find_if(rest.begin(), rest.end(), [&](const Claim& c) { return c.priority != priority; });
+    const auto claims = rest.first(static_cast<std::size_t>(end - rest.begin()));
+    rest = rest.subspan(claims.size());
+
+    double& current = level(index, priority);
+    if (resource.limiting) {
+      current = 0;
+    } else {
+      const WaterLevel water = water_level(claims, left, current);
+      left = water.left;
+      current = settled_level(index, priority, water.level);
+      resource.limiting = water.level < kNoLevel;
+      if (resource.limiting && exact_) resource.slack = std::max(tolerance_ * left, kLevelRounding * resource.capacity);
+    }
+    for (const Claim& claim : claims) {
+      const double target = std::min(claim.demand, claim.weight * current);
+      resource.load += claim.factor * target;
+      if (target != targets_[claim.flow]) set_target(claim.flow, target, index);
+    }
+  }
+}
+
+/// The level as computed, or as it was if the two differ by rounding alone.
+double Solver::settled_level(std::uint32_t index, std::uint8_t priority, double computed) const {
+  const double current = level(index, priority);
+  const bool same =
+      current < kNoLevel && computed < kNoLevel && std::abs(computed - current) <= kLevelRounding * computed;
+  return same ? current : computed;
+}
+
+void Solver::report_changes() {
+  changed_.clear();
+  for (const std::uint32_t index : touched_) {
+    Flow& flow = flows_[index];
+    flow.touched = false;
+    if (!flow.alive || std::abs(targets_[index] - flow.rate) <= tolerance_ * flow.rate) continue;
+    flow.rate = targets_[index];
+    changed_.push_back({index});
+  }
+  touched_.clear();
+}
+
+}  // namespace cortado::sim::internal

@@ -1,0 +1,146 @@
+// The data and the steps behind FluidSystem. Arguments have been checked.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cortado/sim/fluid.hpp"
+
+#include "sim/fluid/water_level.hpp"
+
+namespace cortado::sim::internal {
+
+/// A flow's use of a resource.
+struct Use {
+  /// `place` of a use whose resource has no other member. Such a resource is nothing but a cap: it has no level, and
+  /// its load is not kept.
+  static constexpr std::uint32_t kAlone = std::numeric_limits<std::uint32_t>::max();
+
+  double factor = 1;
+  std::uint32_t resource = 0;
+  std::uint32_t place = 0;  ///< among the members of the resource
+
+  bool alone() const { return place == kAlone; }
+};
+
+/// The same, seen from the resource. Factor, weight and priority are copies: a balance reads them in a row.
+struct Member {
+  double factor = 1;
+  double weight = 1;
+  std::uint32_t flow = 0;
+  std::uint8_t priority = 0;
+};
+
+struct Flow {
+  double weight = 1;
+  double cap = 0;
+  double limit = 0;  ///< the least of the cap and of what the resources give that it is alone on
+  double rate = 0;   ///< what the caller was told
+  std::uint32_t first_use = 0;
+  std::uint8_t use_count = 0;
+  std::uint8_t priority = 0;
+  bool alive = false;
+  bool touched = false;  ///< stands in Solver::touched_
+};
+
+struct Resource {
+  double capacity = 0;
+  double load = 0;         ///< sum of factor * target over the members
+  double slack = 0;        ///< how far the load may be off
+  bool limiting = false;   ///< some member could be faster but for this resource
+  bool queued = false;     ///< stands in Solver::queue_
+  bool forced = false;     ///< to be balanced whatever the load is
+  std::uint8_t moves = 0;  ///< corrections of the load since it was summed up
+  std::vector<Member> members;
+};
+
+/// A list of blocks of Use in one vector; freed blocks are given out again.
+class UsePool {
+ public:
+  static constexpr std::size_t kMaxUses = 64;
+
+  std::uint32_t take(std::size_t count);
+  void release(std::uint32_t first, std::size_t count) { free_[count].push_back(first); }
+
+  Use& operator[](std::size_t index) { return uses_[index]; }
+  std::span<Use> of(const Flow& flow) { return {uses_.data() + flow.first_use, flow.use_count}; }
+  std::span<const Use> of(const Flow& flow) const { return {uses_.data() + flow.first_use, flow.use_count}; }
+
+ private:
+  std::vector<Use> uses_;
+  std::array<std::vector<std::uint32_t>, kMaxUses + 1> free_;  // by number of uses
+};
+
+class Solver {
+ public:
+  explicit Solver(const FluidOptions& options);
+
+  std::uint32_t add_resource(double capacity);
+  void set_capacity(std::uint32_t resource, double capacity);
+  /// No resource stands twice in `uses`.
+  std::uint32_t add_flow(std::span<const ResourceUse> uses, const FlowSpec& spec);
+  void remove_flow(std::uint32_t flow);
+  void set_cap(std::uint32_t flow, double cap);
+  void set_weight(std::uint32_t flow, double weight);
+  std::span<const FlowId> solve();
+
+  const Flow& flow(std::uint32_t index) const { return flows_[index]; }
+  const Resource& resource(std::uint32_t index) const { return resources_[index]; }
+  std::uint8_t priority_classes() const { return priority_classes_; }
+  std::size_t flow_slots() const { return flows_.size(); }
+  std::size_t flow_count() const { return flows_.size() - free_flows_.size(); }
+  std::size_t resource_count() const { return resources_.size(); }
+  const FluidWork& work() const { return work_; }
+  double load(std::uint32_t resource) const;
+  std::optional<ResourceId> bottleneck(std::uint32_t flow) const;
+
+ private:
+  double& level(std::uint32_t resource, std::uint8_t priority) {
+    return levels_[std::size_t{resource} * priority_classes_ + priority];
+  }
+  double level(std::uint32_t resource, std::uint8_t priority) const {
+    return levels_[std::size_t{resource} * priority_classes_ + priority];
+  }
+  double counted(std::uint32_t flow) const { return targets_[flow] > 0 ? targets_[flow] : 0; }
+
+  std::uint32_t take_flow();
+  void join(std::uint32_t flow, std::uint32_t use);
+  void leave(const Use& use, std::uint32_t flow);
+  void isolate(std::uint32_t resource);
+  void refresh_limit(Flow& flow);
+  double offered(const Flow& flow, std::uint32_t except) const;
+  void retarget(std::uint32_t flow);
+  void set_target(std::uint32_t flow, double target, std::uint32_t except);
+  void add_load(std::uint32_t resource, double amount);
+  bool off_balance(const Resource& resource) const;
+  void enqueue(std::uint32_t resource);
+  void force_tightest(const Flow& flow);
+  void gather_claims(std::uint32_t resource);
+  void balance(std::uint32_t resource);
+  double settled_level(std::uint32_t resource, std::uint8_t priority, double computed) const;
+  void report_changes();
+
+  std::uint8_t priority_classes_;
+  bool exact_;
+  double tolerance_;
+  FluidWork work_;
+  std::vector<Resource> resources_;
+  std::vector<double> levels_;  // priority_classes_ for each resource
+  std::vector<Flow> flows_;
+  std::vector<double> targets_;  // of each flow: what limit and levels give it; negative if nothing limits it yet
+  std::vector<std::uint32_t> free_flows_;
+  UsePool uses_;
+  std::vector<std::uint32_t> unanchored_;  // flows that nothing limits yet
+  std::vector<std::uint32_t> touched_;     // flows whose target was set since the last solve
+  std::vector<std::uint32_t> queue_;       // resources to balance after those in sweep_
+  std::vector<std::uint32_t> sweep_;
+  std::vector<Claim> claims_;
+  std::vector<FlowId> changed_;
+};
+
+}  // namespace cortado::sim::internal

@@ -1,0 +1,29 @@
+// How one resource divides its capacity among the flows that cross it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace cortado::sim::internal {
+
+/// What a flow asks of a resource. `most` and `slope` are products, kept because they are needed several times.
+struct Claim {
+  double demand = 0;  ///< the rate that everything but this resource allows; may be unlimited
+  double weight = 1;
+  double factor = 1;
+  double most = 0;   ///< factor * demand
+  double slope = 0;  ///< factor * weight
+  std::uint32_t flow = 0;
+  std::uint8_t priority = 0;
+};
+
+struct WaterLevel {
+  double level = 0;  ///< greatest normalised rate (rate / weight); unlimited if all demands fit
+  double left = 0;   ///< capacity that satisfied demands leave: to the flows at the level, or to lower classes
+};
+
+/// The level L with  sum of factor * min(demand, weight * L) = capacity.  `guess` saves steps; the result does not
+/// depend on it except for flows whose demand equals the level up to rounding.
+WaterLevel water_level(std::span<const Claim> claims, double capacity, double guess);
+
+}  // namespace cortado::sim::internal
