@@ -1,0 +1,58 @@
+// cortado_bench [submit|collective|plan ...]: one table of what was measured beside what is aimed at.
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+#include "measure.hpp"
+
+namespace cortado::bench {
+namespace {
+
+std::string number(double value) {
+  return fmt::format("{:.3g}", value);
+}
+
+void print(const std::vector<Row>& rows) {
+  TextTable table({"what", "measured", "unit", "target", "measured/target", "met"});
+  for (const Row& row : rows) {
+    if (!row.target) {
+      table.add_row({row.what, number(row.measured), row.unit, "", "", ""});
+      continue;
+    }
+    const bool lower = row.better == Better::lower;
+    const bool met = lower ? row.measured <= *row.target : row.measured >= *row.target;
+    table.add_row({row.what, number(row.measured), row.unit, (lower ? "<= " : ">= ") + number(*row.target),
+                   number(row.measured / *row.target), met ? "yes" : "no"});
+  }
+  std::fputs(table.to_string().c_str(), stdout);
+}
+
+int run(const std::vector<std::string>& wanted) {
+  const std::vector<std::pair<std::string, std::function<std::vector<Row>()>>> groups{
+      {"submit", submit_rows}, {"collective", collective_rows}, {"plan", plan_rows}};
+  for (const std::string& name : wanted) {
+    const auto known = [&](const auto& group) { return group.first == name; };
+    if (std::any_of(groups.begin(), groups.end(), known)) continue;
+    fmt::print(stderr, "cortado_bench: unknown group {}; there are submit, collective and plan\n", name);
+    return 2;
+  }
+  std::vector<Row> rows;
+  for (const auto& [name, measure] : groups) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+    for (Row& row : measure()) rows.push_back(std::move(row));
+  }
+  print(rows);
+  return 0;
+}
+
+}  // namespace
+}  // namespace cortado::bench
+
+int main(int argc, char** argv) {
+  return cortado::bench::run({argv + 1, argv + argc});
+}

@@ -1,0 +1,50 @@
+// Timing for the benchmark table: medians of repeated runs, and rows that put a number beside its target.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cortado::bench {
+
+enum class Better { lower, higher };
+
+/// One line of the table.
+struct Row {
+  std::string what;
+  double measured = 0;
+  std::string unit;
+  std::optional<double> target{};
+  Better better = Better::lower;
+};
+
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Nanoseconds of one call of `work`.
+template <class Work>
+double time_ns(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Median over `runs` of the nanoseconds of one call, after one call that warms up.
+template <class Work>
+double median_ns(std::uint32_t runs, Work&& work) {
+  work();
+  std::vector<double> times;
+  for (std::uint32_t i = 0; i < runs; ++i) times.push_back(time_ns(work));
+  return median(std::move(times));
+}
+
+std::vector<Row> submit_rows();
+std::vector<Row> collective_rows();
+std::vector<Row> plan_rows();
+
+}  // namespace cortado::bench
