@@ -14,7 +14,7 @@ namespace cortado::device::testing {
 
 /// A queue whose engine reads only when the test moves its read pointer; everything else a driver has is of no use
 /// here.
-class RecordingDriver final : public Driver {
+class RecordingDriver : public Driver {
  public:
   explicit RecordingDriver(std::uint64_t ring_bytes) : ring_(ring_bytes) {
     queue.ring = ring_.data();

@@ -91,7 +91,7 @@ class Report {
     if (state.read_offset >= writer.announced()) return;
     const auto place = writer.locate(state.read_offset);
     Stuck stuck = place ? at_command(writer.id(), place->command, place->iteration) : behind_the_last(writer.id());
-    stuck.text += ": " + state.doing;
+    if (!stuck.waits) stuck.text += ": " + state.doing;
     if (state.write_offset < writer.announced()) {
       stuck.text += fmt::format(", and the engine missed a doorbell (knows {} of {} bytes)", state.write_offset,
                                 writer.announced());
@@ -106,7 +106,7 @@ class Report {
     Stuck stuck = behind_the_last(stream.id());
     stuck.place.command.reset();
     stuck.text = fmt::format("{} ({})", to_string(stuck.place), doing);
-    stuck.waits = doing.find("wait") != std::string::npos;
+    stuck.waits = doing.find("polling") != std::string::npos;
     stuck_.push_back(std::move(stuck));
   }
 
