@@ -106,31 +106,28 @@ Diagnostic usage_error(const Parsed& parsed, const CLI::ParseError& error, const
   return {"usage.argument", error.what(), help};
 }
 
-int run_main(int argc, char** argv) {
-  Console console;
+Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) {
   Parsed parsed;
-  std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     parsed.app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     console.out(parsed.app.help());
-    return static_cast<int>(console.status() ? Exit::ok : Exit::usage);
+    return Exit::ok;
   } catch (const CLI::CallForVersion& version) {
     console.out(std::string(version.what()) + "\n");
-    return static_cast<int>(console.status() ? Exit::ok : Exit::usage);
+    return Exit::ok;
   } catch (const CLI::ParseError& error) {
     console.error(usage_error(parsed, error, arguments));
-    return static_cast<int>(Exit::usage);
+    return Exit::usage;
   }
   for (std::size_t i = 0; i < parsed.commands.size(); ++i) {
     if (!parsed.apps[i]->parsed()) continue;
-    auto outcome = parsed.commands[i]->run(console);
-    if (outcome && !console.status()) outcome = fail(console.status().error());
-    if (outcome) return static_cast<int>(*outcome);
+    const auto outcome = parsed.commands[i]->run(console);
+    if (outcome) return *outcome;
     console.error(outcome.error());
   }
-  return static_cast<int>(Exit::usage);
+  return Exit::usage;
 }
 
 }  // namespace
@@ -140,7 +137,11 @@ int main(int argc, char** argv) {
   // A reader that went away shows as EPIPE, which the console takes for the end of interest.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return cortado::cli::run_main(argc, argv);
+    cortado::cli::Console console;
+    const auto exit = cortado::cli::parse_and_run(console, {argv + 1, argv + argc});
+    if (console.status()) return static_cast<int>(exit);
+    console.error(console.status().error());
+    return static_cast<int>(cortado::cli::Exit::usage);
   } catch (const std::exception& error) {
     fmt::print(stderr, "cortado: error: internal: {} (hint: this is a bug; please report it)\n", error.what());
     return static_cast<int>(cortado::cli::Exit::usage);
