@@ -1,4 +1,9 @@
 // The embedded node: software GPUs whose DMA engines read real rings and execute real packets on real memory.
+//
+// What it does where real engines leave room: a POLL with a finite retry count polls for ever; TIMESTAMP "set" is ignored,
+// "get" records the host's steady clock in nanoseconds; rings are not memory that packets may name; indirect buffers do
+// not nest; the priority of a compute queue has no effect. An engine accepts the packets that its machine's limits and
+// features allow, others are engine faults.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +17,27 @@
 
 namespace cortado::device {
 
-/// Things that go wrong on purpose. Counts are per queue unless said otherwise; the first thing is number 0.
+/// Things that go wrong on purpose. Counts are per queue; the first thing is number 0. Every entry strikes once, in the
+/// first queue of its engine that reaches the count, so that a node can be used again after the run it spoiled.
 struct FaultInjection {
+  /// After so many packets of a queue its engine stops fetching, for all its queues, until that queue is destroyed.
   struct StalledEngine {
     RankId gpu;
     EngineId engine;
-    std::uint64_t after_packets = 0;  ///< the engine stops fetching after so many packets
+    std::uint64_t after_packets = 0;
   };
   struct DroppedDoorbell {
     RankId gpu;
     EngineId engine;
     std::uint64_t nth = 0;
   };
-  struct LostSignal {  ///< the nth ATOMIC or FENCE packet of the engine writes nothing
+  struct LostSignal {  ///< the nth ATOMIC or FENCE packet of a queue writes nothing
     RankId gpu;
     EngineId engine;
     std::uint64_t nth = 0;
   };
-  struct DelayedSignal {  ///< the nth ATOMIC or FENCE packet of the engine takes that much longer
+  /// The nth ATOMIC or FENCE packet of a queue takes that much longer. In adversarial mode a step is a microsecond.
+  struct DelayedSignal {
     RankId gpu;
     EngineId engine;
     std::uint64_t nth = 0;

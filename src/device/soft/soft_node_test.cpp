@@ -133,20 +133,23 @@ TEST_P(SoftNodeThreads, MemoryIsReleasedAndQueuesDestroyedWhileEnginesRun) {
   for (int round = 0; round < 10; ++round) {
     const Memory src = *node_->allocate({RankId{0}, {kBytes}, {4096}});
     const Memory dst = *node_->allocate({RankId{1}, {kBytes}, {4096}});
+    const Memory polled = *node_->allocate({RankId{1}, {64}, {4096}});
     TestQueue running(*node_, RankId{0}, EngineId{1});
     TestQueue polling(*node_, RankId{0}, EngineId{2});
     TestQueue polls_released(*node_, RankId{0}, EngineId{3});
     for (int i = 0; i < 8; ++i) running.push(sdma::CopyLinear{kBytes, src.address(), dst.address()});
     polling.push(poll_ge(words.at(), 1));
-    polls_released.push(poll_ge(dst.address(), 77));
+    polls_released.push(poll_ge(polled.address(), 1));
     running.ring();
     polling.ring();
     polls_released.ring();
     for (int i = 0; i < round; ++i) node_->assist();
     node_->release(src);
     node_->release(dst);
-    ASSERT_TRUE(
-        assist_until(*node_, [&] { return node_->faults().size() == 2 * static_cast<std::size_t>(round + 1); }));
+    node_->release(polled);
+    const auto stopped = [](const TestQueue& queue) { return queue.state().doing.starts_with("stopped by a fault"); };
+    ASSERT_TRUE(assist_until(*node_, [&] { return stopped(polls_released); }));
+    ASSERT_TRUE(assist_until(*node_, [&] { return running.finished() || stopped(running); }));
     EXPECT_EQ(node_->faults().back().kind, FaultKind::bad_address);
   }
   // The node is as good as new.
