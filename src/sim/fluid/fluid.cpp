@@ -62,21 +62,11 @@ FlowId FluidSystem::add_flow(const FlowSpec& spec) {
   check_cap(spec.cap, spec.uses.size());
   CORTADO_CHECK(spec.priority < solver_->priority_classes(), "no such priority class");
   CORTADO_CHECK(spec.uses.size() <= internal::UsePool::kMaxUses, "a flow uses at most 64 resources");
-  std::array<ResourceUse, internal::UsePool::kMaxUses> merged;
-  std::size_t count = 0;
   for (const ResourceUse& use : spec.uses) {
     checked(use.resource);
     CORTADO_CHECK(std::isfinite(use.factor) && use.factor > 0, "a factor is finite and positive");
-    const auto known = std::span(merged).first(count);
-    const auto same =
-        std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.resource == use.resource; });
-    if (same != known.end()) {
-      same->factor += use.factor;
-    } else {
-      merged[count++] = use;
-    }
   }
-  return {solver_->add_flow(std::span(merged).first(count), spec)};
+  return {solver_->add_flow(spec)};
 }
 
 void FluidSystem::remove_flow(FlowId flow) {

@@ -68,21 +68,36 @@ std::uint32_t Solver::take_flow() {
   return index;
 }
 
-std::uint32_t Solver::add_flow(std::span<const ResourceUse> uses, const FlowSpec& spec) {
+/// Each resource once, with the sum of its factors.
+std::span<const ResourceUse> Solver::distinct(std::span<const ResourceUse> uses) {
+  distinct_.clear();
+  for (const ResourceUse& use : uses) {
+    const auto same =
+        std::find_if(distinct_.begin(), distinct_.end(), [&](const auto& d) { return d.resource == use.resource; });
+    if (same == distinct_.end()) {
+      distinct_.push_back(use);
+    } else {
+      same->factor += use.factor;
+    }
+  }
+  return distinct_;
+}
+
+std::uint32_t Solver::add_flow(const FlowSpec& spec) {
+  const auto uses = distinct(spec.uses);
   const std::uint32_t index = take_flow();
-  const std::uint32_t first_use = uses_.take(uses.size());
   Flow& flow = flows_[index];
   flow = {.weight = spec.weight,
           .cap = spec.cap,
-          .first_use = first_use,
+          .first_use = uses_.take(uses.size()),
           .use_count = static_cast<std::uint8_t>(uses.size()),
           .priority = spec.priority,
           .alive = true,
           .touched = flow.touched};
   targets_[index] = kUnanchored;
-  for (std::uint32_t i = 0; i < flow.use_count; ++i) {
-    uses_[first_use + i] = {uses[i].factor, uses[i].resource.value, 0};
-    join(index, first_use + i);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    uses_.of(flow)[i] = {uses[i].factor, uses[i].resource.value, 0};
+    join(index, i);
   }
   refresh_limit(flow);
   retarget(index);
@@ -91,73 +106,74 @@ std::uint32_t Solver::add_flow(std::span<const ResourceUse> uses, const FlowSpec
 
 void Solver::remove_flow(std::uint32_t index) {
   Flow& flow = flows_[index];
-  for (const Use& use : uses_.of(flow)) leave(use, index);
+  for (std::size_t i = 0; i < flow.use_count; ++i) leave(index, i);
   uses_.release(flow.first_use, flow.use_count);
   flow.alive = false;
   free_flows_.push_back(index);
 }
 
-void Solver::join(std::uint32_t index, std::uint32_t use_index) {
-  Use& use = uses_[use_index];
-  const Flow& flow = flows_[index];
+void Solver::join(std::uint32_t index, std::size_t use_index) {
+  Flow& flow = flows_[index];
+  Use& use = uses_.of(flow)[use_index];
   std::vector<Member>& members = resources_[use.resource].members;
+  use.place = static_cast<std::uint32_t>(members.size());
   members.push_back({use.factor, flow.weight, index, flow.priority});
-  if (members.size() == 1) {
-    use.place = Use::kAlone;
-    return;
-  }
-  use.place = static_cast<std::uint32_t>(members.size() - 1);
-  if (members.size() > 2) return;
-  // The flow that was alone here: its cap becomes a share.
-  const std::uint32_t other = members[0].flow;
-  for (Use& theirs : uses_.of(flows_[other])) {
-    if (theirs.resource == use.resource) theirs.place = 0;
-  }
-  resources_[use.resource].load = members[0].factor * counted(other);
-  refresh_limit(flows_[other]);
-  retarget(other);
+  if (members.size() == 1) return;
+  if (members.size() == 2) become_shared(members[0].flow, use.resource);
+  std::swap(use, uses_.of(flow)[flow.shared_count++]);
 }
 
-void Solver::leave(const Use& use, std::uint32_t index) {
+void Solver::leave(std::uint32_t index, std::size_t use_index) {
+  const Flow& flow = flows_[index];
+  const Use& use = uses_.of(flow)[use_index];
   Resource& resource = resources_[use.resource];
-  if (use.alone()) {
+  if (use_index >= flow.shared_count) {
     resource.members.clear();
     return;
   }
-  const double amount = use.factor * counted(index);
+  const std::uint32_t moved = resource.members.back().flow;
   resource.members[use.place] = resource.members.back();
   resource.members.pop_back();
+  use_of(moved, use.resource).place = use.place;
   if (resource.members.size() == 1) {
-    isolate(use.resource);
-    return;
+    become_alone(resource.members[0].flow, use.resource);
+  } else {
+    add_load(use.resource, -use.factor * counted(index));
   }
-  if (use.place < resource.members.size()) {
-    for (Use& theirs : uses_.of(flows_[resource.members[use.place].flow])) {
-      if (theirs.resource == use.resource) theirs.place = use.place;
-    }
-  }
-  add_load(use.resource, -amount);
 }
 
-/// One member is left: what was a share becomes a cap.
-void Solver::isolate(std::uint32_t index) {
-  Resource& resource = resources_[index];
+Use& Solver::use_of(std::uint32_t flow, std::uint32_t resource) {
+  const auto uses = uses_.of(flows_[flow]);
+  return *std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.resource == resource; });
+}
+
+/// What was a cap of the flow becomes a share.
+void Solver::become_shared(std::uint32_t index, std::uint32_t resource) {
+  Flow& flow = flows_[index];
+  Use& use = use_of(index, resource);
+  resources_[resource].load = use.factor * counted(index);
+  std::swap(use, uses_.of(flow)[flow.shared_count++]);
+  refresh_limit(flow);
+  retarget(index);
+}
+
+/// What was a share becomes a cap of the flow that is left.
+void Solver::become_alone(std::uint32_t index, std::uint32_t resource_index) {
+  Resource& resource = resources_[resource_index];
   resource.load = 0;
   resource.limiting = false;
   resource.slack = tolerance_ * resource.capacity;
-  std::fill_n(&level(index, 0), priority_classes_, kNoLevel);
-  const std::uint32_t last = resource.members[0].flow;
-  for (Use& use : uses_.of(flows_[last])) {
-    if (use.resource == index) use.place = Use::kAlone;
-  }
-  refresh_limit(flows_[last]);
-  retarget(last);
+  std::fill_n(&level(resource_index, 0), priority_classes_, kNoLevel);
+  Flow& flow = flows_[index];
+  std::swap(use_of(index, resource_index), uses_.of(flow)[--flow.shared_count]);
+  refresh_limit(flow);
+  retarget(index);
 }
 
 void Solver::refresh_limit(Flow& flow) {
   flow.limit = flow.cap;
-  for (const Use& use : uses_.of(flow)) {
-    if (use.alone()) flow.limit = std::min(flow.limit, resources_[use.resource].capacity / use.factor);
+  for (const Use& use : uses_.alone(flow)) {
+    flow.limit = std::min(flow.limit, resources_[use.resource].capacity / use.factor);
   }
 }
 
@@ -170,7 +186,7 @@ void Solver::set_cap(std::uint32_t index, double cap) {
 void Solver::set_weight(std::uint32_t index, double weight) {
   Flow& flow = flows_[index];
   flow.weight = weight;
-  for (const Use& use : uses_.of(flow)) resources_[use.resource].members[use.alone() ? 0 : use.place].weight = weight;
+  for (const Use& use : uses_.of(flow)) resources_[use.resource].members[use.place].weight = weight;
   retarget(index);
 }
 
@@ -184,23 +200,21 @@ std::optional<ResourceId> Solver::bottleneck(std::uint32_t index) const {
   const Flow& flow = flows_[index];
   double least = flow.cap;
   std::optional<ResourceId> found;
-  for (const Use& use : uses_.of(flow)) {
-    const double limit =
-        use.alone() ? resources_[use.resource].capacity / use.factor : flow.weight * level(use.resource, flow.priority);
-    if (limit < least) {
-      least = limit;
-      found = ResourceId{use.resource};
-    }
-  }
+  const auto consider = [&](const Use& use, double limit) {
+    if (limit >= least) return;
+    least = limit;
+    found = ResourceId{use.resource};
+  };
+  for (const Use& use : uses_.shared(flow)) consider(use, flow.weight * level(use.resource, flow.priority));
+  for (const Use& use : uses_.alone(flow)) consider(use, resources_[use.resource].capacity / use.factor);
   return found;
 }
 
 /// The rate that the flow's limit and the levels of its resources allow, one resource left out.
 inline double Solver::offered(const Flow& flow, std::uint32_t except) const {
   double rate = flow.limit;
-  for (const Use& use : uses_.of(flow)) {
-    if (use.alone() || use.resource == except) continue;
-    rate = std::min(rate, flow.weight * level(use.resource, flow.priority));
+  for (const Use& use : uses_.shared(flow)) {
+    if (use.resource != except) rate = std::min(rate, flow.weight * level(use.resource, flow.priority));
   }
   return rate;
 }
@@ -226,8 +240,8 @@ inline void Solver::set_target(std::uint32_t index, double target, std::uint32_t
     touched_.push_back(index);
   }
   if (change == 0) return;
-  for (const Use& use : uses_.of(flow)) {
-    if (!use.alone() && use.resource != except) add_load(use.resource, use.factor * change);
+  for (const Use& use : uses_.shared(flow)) {
+    if (use.resource != except) add_load(use.resource, use.factor * change);
   }
 }
 
@@ -292,19 +306,24 @@ std::span<const FlowId> Solver::solve() {
   return changed_;
 }
 
+inline Claim Solver::claim_of(const Member& member, std::uint32_t index) const {
+  const double target = targets_[member.flow];
+  const bool limited_elsewhere = target >= 0 && member.weight * level(index, member.priority) > target;
+  const double demand = limited_elsewhere ? target : offered(flows_[member.flow], index);
+  return {demand,      member.weight,  demand / member.weight, member.factor * demand, member.factor * member.weight,
+          member.flow, member.priority};
+}
+
 /// By descending priority; within a class in the order of the members.
 void Solver::gather_claims(std::uint32_t index) {
-  claims_.clear();
-  bool sorted = true;
-  for (const Member& member : resources_[index].members) {
-    const double target = targets_[member.flow];
-    const bool limited_elsewhere = target >= 0 && member.weight * level(index, member.priority) > target;
-    const double demand = limited_elsewhere ? target : offered(flows_[member.flow], index);
-    sorted = sorted && (claims_.empty() || claims_.back().priority >= member.priority);
-    claims_.push_back({demand, member.weight, member.factor, member.factor * demand, member.factor * member.weight,
-                       member.flow, member.priority});
+  const std::vector<Member>& members = resources_[index].members;
+  claims_.resize(members.size());
+  bool one_class = true;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    claims_[i] = claim_of(members[i], index);
+    one_class = one_class && members[i].priority == members[0].priority;
   }
-  if (sorted) return;
+  if (one_class) return;
   std::stable_sort(claims_.begin(), claims_.end(),
                    [](const Claim& a, const Claim& b) { return a.priority > b.priority; });
 }
@@ -339,7 +358,7 @@ void Solver::balance(std::uint32_t index) {
     }
     for (const Claim& claim : claims) {
       const double target = std::min(claim.demand, claim.weight * current);
-      resource.load += claim.factor * target;
+      resource.load += std::min(claim.most, claim.slope * current);
       if (target != targets_[claim.flow]) set_target(claim.flow, target, index);
     }
   }

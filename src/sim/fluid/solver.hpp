@@ -15,17 +15,12 @@
 
 namespace cortado::sim::internal {
 
-/// A flow's use of a resource.
+/// A flow's use of a resource. A resource with one member is nothing but a cap: it has no level, and its load is not
+/// kept. The uses of a flow stand in two groups: first the resources that it shares, then those on which it is alone.
 struct Use {
-  /// `place` of a use whose resource has no other member. Such a resource is nothing but a cap: it has no level, and
-  /// its load is not kept.
-  static constexpr std::uint32_t kAlone = std::numeric_limits<std::uint32_t>::max();
-
   double factor = 1;
   std::uint32_t resource = 0;
   std::uint32_t place = 0;  ///< among the members of the resource
-
-  bool alone() const { return place == kAlone; }
 };
 
 /// The same, seen from the resource. Factor, weight and priority are copies: a balance reads them in a row.
@@ -43,6 +38,7 @@ struct Flow {
   double rate = 0;   ///< what the caller was told
   std::uint32_t first_use = 0;
   std::uint8_t use_count = 0;
+  std::uint8_t shared_count = 0;
   std::uint8_t priority = 0;
   bool alive = false;
   bool touched = false;  ///< stands in Solver::touched_
@@ -70,6 +66,8 @@ class UsePool {
   Use& operator[](std::size_t index) { return uses_[index]; }
   std::span<Use> of(const Flow& flow) { return {uses_.data() + flow.first_use, flow.use_count}; }
   std::span<const Use> of(const Flow& flow) const { return {uses_.data() + flow.first_use, flow.use_count}; }
+  std::span<const Use> shared(const Flow& flow) const { return {uses_.data() + flow.first_use, flow.shared_count}; }
+  std::span<const Use> alone(const Flow& flow) const { return of(flow).subspan(flow.shared_count); }
 
  private:
   std::vector<Use> uses_;
@@ -82,8 +80,7 @@ class Solver {
 
   std::uint32_t add_resource(double capacity);
   void set_capacity(std::uint32_t resource, double capacity);
-  /// No resource stands twice in `uses`.
-  std::uint32_t add_flow(std::span<const ResourceUse> uses, const FlowSpec& spec);
+  std::uint32_t add_flow(const FlowSpec& spec);
   void remove_flow(std::uint32_t flow);
   void set_cap(std::uint32_t flow, double cap);
   void set_weight(std::uint32_t flow, double weight);
@@ -109,9 +106,12 @@ class Solver {
   double counted(std::uint32_t flow) const { return targets_[flow] > 0 ? targets_[flow] : 0; }
 
   std::uint32_t take_flow();
-  void join(std::uint32_t flow, std::uint32_t use);
-  void leave(const Use& use, std::uint32_t flow);
-  void isolate(std::uint32_t resource);
+  std::span<const ResourceUse> distinct(std::span<const ResourceUse> uses);
+  void join(std::uint32_t flow, std::size_t use);
+  void leave(std::uint32_t flow, std::size_t use);
+  void become_shared(std::uint32_t flow, std::uint32_t resource);
+  void become_alone(std::uint32_t flow, std::uint32_t resource);
+  Use& use_of(std::uint32_t flow, std::uint32_t resource);
   void refresh_limit(Flow& flow);
   double offered(const Flow& flow, std::uint32_t except) const;
   void retarget(std::uint32_t flow);
@@ -121,6 +121,7 @@ class Solver {
   void enqueue(std::uint32_t resource);
   void force_tightest(const Flow& flow);
   void gather_claims(std::uint32_t resource);
+  Claim claim_of(const Member& member, std::uint32_t resource) const;
   void balance(std::uint32_t resource);
   double settled_level(std::uint32_t resource, std::uint8_t priority, double computed) const;
   void report_changes();
@@ -140,6 +141,7 @@ class Solver {
   std::vector<std::uint32_t> queue_;       // resources to balance after those in sweep_
   std::vector<std::uint32_t> sweep_;
   std::vector<Claim> claims_;
+  std::vector<ResourceUse> distinct_;
   std::vector<FlowId> changed_;
 };
 

@@ -1,7 +1,6 @@
 #include "sim/fluid/water_level.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "sim/fluid/rounding.hpp"
 
@@ -9,19 +8,27 @@ namespace cortado::sim::internal {
 
 namespace {
 
-/// The claims at some level: what those with enough take, and how fast the others grow with the level.
+/// The claims at some level.
 struct Filling {
-  double satisfied = 0;
-  double open = 0;
-  std::size_t enough = 0;
-
-  void add(const Claim& claim, double level) {
-    const bool has_enough = claim.demand <= level * claim.weight;
-    satisfied += has_enough ? claim.most : 0.0;
-    open += has_enough ? 0.0 : claim.slope;
-    enough += has_enough ? 1 : 0;
-  }
+  double total = 0;              // what all claims would take
+  double satisfied = 0;          // what those with enough take
+  double open = 0;               // how fast what the others take grows with the level
+  double highest_satisfied = 0;  // ratios next to the level
+  double lowest_open = kNoLevel;
 };
+
+Filling filling_at(double level, std::span<const Claim> claims) {
+  Filling f;
+  for (const Claim& claim : claims) {
+    const bool enough = claim.ratio <= level;
+    f.total += claim.most;
+    f.satisfied += enough ? claim.most : 0.0;
+    f.open += enough ? 0.0 : claim.slope;
+    f.highest_satisfied = std::max(f.highest_satisfied, enough ? claim.ratio : 0.0);
+    f.lowest_open = std::min(f.lowest_open, enough ? kNoLevel : claim.ratio);
+  }
+  return f;
+}
 
 }  // namespace
 
@@ -29,23 +36,21 @@ struct Filling {
 // only rise. Each of them gives one more claim enough, or it is the last. The level is computed from the final division
 // of the claims alone, in their order.
 WaterLevel water_level(std::span<const Claim> claims, double capacity, double guess) {
-  double total = 0;
-  double slope = 0;
-  Filling now;
-  for (const Claim& claim : claims) {
-    total += claim.most;
-    slope += claim.slope;
-    now.add(claim, guess);
+  double at = guess;
+  Filling now = filling_at(at, claims);
+  if (now.total <= capacity * (1 + kSumRounding)) return {kNoLevel, std::max(0.0, capacity - now.total)};
+  if (now.open <= 0 || now.satisfied >= capacity) {
+    at = 0;
+    now = filling_at(at, claims);
   }
-  if (total <= capacity * (1 + kSumRounding)) return {kNoLevel, std::max(0.0, capacity - total)};
-  if (now.enough == claims.size() || now.satisfied >= capacity) now = {0, slope, 0};
   for (bool rising = false;; rising = true) {
     const double left = std::max(0.0, capacity - now.satisfied);
     const double level = left / now.open;
-    Filling next;
-    for (const Claim& claim : claims) next.add(claim, level);
-    const bool settled = next.enough == now.enough || (rising && next.enough < now.enough);
-    if (settled || next.enough == claims.size()) return {level, left};
+    const bool same_division = now.highest_satisfied <= level && level < now.lowest_open;
+    if (same_division || (rising && level <= at)) return {level, left};
+    const Filling next = filling_at(level, claims);
+    if (next.open <= 0) return {level, left};
+    at = level;
     now = next;
   }
 }

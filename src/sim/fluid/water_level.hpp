@@ -6,13 +6,13 @@
 
 namespace cortado::sim::internal {
 
-/// What a flow asks of a resource. `most` and `slope` are products, kept because they are needed several times.
+/// What a flow asks of a resource, in the forms in which it is needed.
 struct Claim {
   double demand = 0;  ///< the rate that everything but this resource allows; may be unlimited
   double weight = 1;
-  double factor = 1;
-  double most = 0;   ///< factor * demand
-  double slope = 0;  ///< factor * weight
+  double ratio = 0;  ///< demand / weight: the level at which it has enough
+  double most = 0;   ///< factor * demand: what it takes if it has enough
+  double slope = 1;  ///< factor * weight: what it takes per unit of the level if it has not
   std::uint32_t flow = 0;
   std::uint8_t priority = 0;
 };
@@ -22,7 +22,7 @@ struct WaterLevel {
   double left = 0;   ///< capacity that satisfied demands leave: to the flows at the level, or to lower classes
 };
 
-/// The level L with  sum of factor * min(demand, weight * L) = capacity.  `guess` saves steps; the result does not
+/// The level L with  sum of min(most, slope * L) = capacity.  `guess` saves steps; the result does not
 /// depend on it except for flows whose demand equals the level up to rounding.
 WaterLevel water_level(std::span<const Claim> claims, double capacity, double guess);
 
