@@ -184,7 +184,11 @@ void large_all_gather(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(copies.bytes()));
 }
-BENCHMARK(large_all_gather)->ArgsProduct({{64, 256}, {0, 1}})->ArgNames({"MiB", "workers"})->UseRealTime();
+BENCHMARK(large_all_gather)
+    ->ArgsProduct({{64, 256}, {0, 1}})
+    ->ArgNames({"MiB", "workers"})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 /// The same bytes with memcpy, divided among as many threads. Arguments as above.
 void large_memcpy(benchmark::State& state) {
@@ -215,7 +219,11 @@ void large_memcpy(benchmark::State& state) {
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(block * kGpus * (kGpus - 1)));
 }
-BENCHMARK(large_memcpy)->ArgsProduct({{64, 256}, {0, 1}})->ArgNames({"MiB", "workers"})->UseRealTime();
+BENCHMARK(large_memcpy)
+    ->ArgsProduct({{64, 256}, {0, 1}})
+    ->ArgNames({"MiB", "workers"})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace cortado::device

@@ -20,6 +20,7 @@ class Ring {
     for (std::size_t i = 0; i < count; ++i, written_ += 4) std::memcpy(&bytes_[written_ % 64], &dwords[i], 4);
     return written_;
   }
+  void set_first_dword(std::uint32_t dword) { std::memcpy(bytes_.data(), &dword, sizeof(dword)); }
 
  private:
   alignas(8) std::array<std::byte, 64> bytes_{};
@@ -62,7 +63,8 @@ TEST(PacketStream, HalfAnnouncedPacketIsIncompleteAlsoAcrossTheEnd) {
 TEST(PacketStream, PacketLongerThanTheRingIsAFault) {
   Ring ring;
   PacketStream stream = ring.stream();
-  ring.write(sdma::Nop{16});  // 17 dwords in a ring of 16
+  ring.write(sdma::Nop{15});
+  ring.set_first_dword(0x00100000);  // NOP with 16 dwords behind it: 17 in a ring of 16
   ASSERT_FALSE(stream.announce(64, 0).has_value());
   EXPECT_EQ(stream.fetch(), Fetch::fault);
   EXPECT_EQ(stream.fault().kind, FaultKind::unknown_packet);

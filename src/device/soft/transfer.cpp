@@ -9,6 +9,7 @@
 
 #include "cortado/ir/visit.hpp"
 
+#include "device/soft/bulk_copy.hpp"
 #include "device/soft/cpu_kernels.hpp"
 
 namespace cortado::device::soft {
@@ -24,7 +25,7 @@ std::byte* at(std::uint64_t address) {
 void move_bytes(std::uint64_t dst, std::uint64_t src, std::uint64_t bytes) {
   const bool apart = dst + bytes <= src || src + bytes <= dst;
   if (apart) [[likely]] {
-    std::memcpy(at(dst), at(src), bytes);
+    bulk_copy(at(dst), at(src), bytes);
   } else {
     std::memmove(at(dst), at(src), bytes);
   }
