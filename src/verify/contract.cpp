@@ -12,28 +12,11 @@
 #include "verify/naming.hpp"
 #include "verify/regions.hpp"
 #include "verify/rule.hpp"
+#include "verify/symbolic_memory.hpp"
 #include "verify/unrolled.hpp"
-#include "verify/values.hpp"
 
 namespace cortado::verifier {
 namespace {
-
-/// Walks the bytes of a region in row order.
-class Cursor {
- public:
-  explicit Cursor(const Region& region) : region_(region) {}
-  std::uint64_t offset() const { return region_.row_offset(row_).value + column_; }
-  std::uint64_t left_in_row() const { return region_.width.value - column_; }
-  void advance(std::uint64_t bytes) {
-    column_ += bytes;
-    if (column_ == region_.width.value) ++row_, column_ = 0;
-  }
-
- private:
-  Region region_;
-  std::uint64_t row_ = 0;
-  std::uint64_t column_ = 0;
-};
 
 class ContractCheck {
  public:
@@ -85,50 +68,52 @@ class ContractCheck {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
     Value expected;
-    std::optional<Value> actual;
+    Value actual;
   };
 
   void check(std::uint32_t index, Node read) {
     if (told_[index]) return;
     std::optional<Mismatch> mismatch = first_mismatch(program_.contract.clauses[index], read);
     std::optional<Mismatch>& undefined = undefined_[index];
-    if (mismatch && !mismatch->actual && unrolled_.iteration(read) == 0) {
+    if (mismatch && !mismatch->actual.is_defined() && unrolled_.iteration(read) == 0) {
       // The second iteration shows whether this would be the data of the iteration before.
       undefined = std::move(mismatch);
       return;
     }
-    if (undefined && !(mismatch && mismatch->actual)) mismatch = std::move(undefined);
+    if (undefined && !(mismatch && mismatch->actual.is_defined())) mismatch = std::move(undefined);
     if (!mismatch) return;
     told_[index] = true;
     report(index, *mismatch);
   }
 
   std::optional<Mismatch> first_mismatch(const Clause& clause, Node read) const {
-    const std::uint32_t iteration = unrolled_.iteration(read);
-    Cursor output(clause.output);
-    std::vector<Cursor> terms(clause.terms.begin(), clause.terms.end());
-    std::uint64_t position = 0;
-    while (position < clause.output.bytes().value) {
-      std::uint64_t bytes = output.left_in_row();
-      for (const Cursor& term : terms) bytes = std::min(bytes, term.left_in_row());
-      Value expected{{}, clause.dtype, position % size_of(clause.dtype).value};
-      for (std::size_t i = 0; i < terms.size(); ++i) {
-        expected.terms.push_back({clause.terms[i].buffer.value, iteration, terms[i].offset()});
-      }
-      std::ranges::sort(expected.terms);
-      std::uint64_t at = output.offset();
-      for (const auto& piece : memory_.read(clause.output.buffer, at, at + bytes)) {
-        const Value here = expected.advanced_by(at - output.offset());
-        if (!piece.value || !here.continues(*piece.value, 0)) {
-          return Mismatch{read, at, at + piece.bytes, here, piece.value};
-        }
-        at += piece.bytes;
-      }
-      output.advance(bytes);
-      for (Cursor& term : terms) term.advance(bytes);
-      position += bytes;
+    for (const Piece& piece : memory_.read(clause.output)) {
+      if (auto mismatch = mismatch_in(clause, piece, read)) return mismatch;
     }
     return {};
+  }
+
+  /// Compares a piece of the output, by places of the clause, with the terms; where rows of a term cut it, part by
+  /// part.
+  std::optional<Mismatch> mismatch_in(const Clause& clause, const Piece& piece, Node read) const {
+    const std::uint64_t size = size_of(clause.dtype).value;
+    Value expected{{}, clause.dtype, piece.at.start % size, piece.at.stride % size};
+    for (const Region& term : clause.terms) {
+      const std::vector<PlacedRuns> parts = addresses_of(piece.at, term);
+      if (parts.size() > 1 || parts.front().place != piece.at) {
+        for (const PlacedRuns& part : parts) {
+          const Piece smaller{part.place, value_of_part(piece, part.place)};
+          if (auto mismatch = mismatch_in(clause, smaller, read)) return mismatch;
+        }
+        return {};
+      }
+      const Runs& address = parts.front().address;
+      expected.terms.push_back({term.buffer.value, unrolled_.iteration(read), address.start, address.stride});
+    }
+    std::ranges::sort(expected.terms);
+    if (piece.value == expected) return {};
+    const Runs output = addresses_of(piece.at, clause.output).front().address;
+    return Mismatch{read, output.start, output.start + output.width, expected, piece.value};
   }
 
   void report(std::uint32_t index, const Mismatch& mismatch) const {
@@ -138,11 +123,11 @@ class ContractCheck {
     const Node writer = last_writer(buffer, begin, read);
     std::string message = fmt::format("output {} of rank {} ", byte_range(program_, buffer, begin, end),
                                       program_.buffer(buffer).rank.value);
-    if (!actual) {
+    if (!actual.is_defined()) {
       message += fmt::format("should be {} but {}", text(expected, bytes),
                              writer == kNoNode ? "is never written" : "got bytes that were never written");
     } else {
-      message += difference(expected, *actual, bytes);
+      message += difference(expected, actual, bytes);
     }
     if (unrolled_.iteration(read) > 0) message += " (second iteration)";
     Place place;

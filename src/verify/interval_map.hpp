@@ -84,6 +84,16 @@ class IntervalMap {
     }
   }
 
+  /// The same intervals with other values.
+  template <class Change>
+  IntervalMap mapped(Change&& change) const {
+    IntervalMap result;
+    for (const auto& [begin, piece] : pieces_) {
+      result.pieces_.emplace_hint(result.pieces_.end(), begin, Piece{piece.end, change(piece.value)});
+    }
+    return result;
+  }
+
   std::size_t size() const { return pieces_.size(); }
 
  private:

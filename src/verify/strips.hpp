@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cortado/ir/program.hpp"
@@ -33,10 +34,6 @@ class Strips {
   std::pair<std::uint64_t, std::uint64_t> first_run(const Cell& cell) const;
 
  private:
-  void add_rectangle(std::uint64_t row_begin, std::uint64_t row_end, std::uint64_t column_begin,
-                     std::uint64_t column_end, std::vector<Cell>& cells) const;
-  void add_range(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& cells) const;
-
   std::uint64_t pitch_ = 1;
   std::vector<std::uint64_t> cuts_;  // ascending, from 0 to the pitch
 };

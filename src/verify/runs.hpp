@@ -1,0 +1,55 @@
+// Runs of bytes at equal distances: the shape in which symbolic values move, so that a strided copy of thousands of
+// rows is one step and not one for each row.
+//
+// The same runs can be told in two ways: by addresses (offsets in a buffer) and by places in a region (its bytes
+// counted in row order). A copy reads runs by address, takes them to places of its source region, and from the same
+// places of its destination region back to addresses.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+
+namespace cortado::verifier {
+
+/// `count` runs of `width` bytes whose starts are `stride` bytes apart. One run has no stride.
+struct Runs {
+  std::uint64_t start = 0;
+  std::uint64_t width = 0;
+  std::uint64_t count = 1;
+  std::uint64_t stride = 0;
+
+  std::uint64_t run_start(std::uint64_t run) const { return start + run * stride; }
+  friend bool operator==(const Runs&, const Runs&) = default;
+};
+
+/// The same runs by address and by place; same width and count.
+struct PlacedRuns {
+  Runs address;
+  Runs place;
+};
+
+/// The bytes of a region in as few runs as possible. Rows are one set of runs only if their distance is `pitch`.
+std::vector<PlacedRuns> runs_of(const Region& region, std::uint64_t pitch);
+
+/// Where runs of places of a region are in its buffer. They are split where the region's rows demand it.
+std::vector<PlacedRuns> addresses_of(const Runs& place, const Region& region);
+
+/// A buffer seen as rows of `pitch` bytes: part of it as rows and columns, both half-open.
+struct Rectangle {
+  std::uint64_t row_begin = 0;
+  std::uint64_t row_end = 0;
+  std::uint64_t column_begin = 0;
+  std::uint64_t column_end = 0;
+};
+
+/// The runs as rectangles; several runs must be `pitch` apart.
+std::vector<Rectangle> rectangles(const Runs& address, std::uint64_t pitch);
+
+/// The pitch that suits the regions of a buffer best: that of its strided regions or, if there are none, that of its
+/// regions of several touching rows; 1 if they differ.
+std::uint64_t common_pitch(std::span<const Region> regions);
+
+}  // namespace cortado::verifier

@@ -1,0 +1,48 @@
+// The contents of one buffer in symbols.
+//
+// As in strips.hpp the buffer is seen as rows of `pitch` bytes, cut into column strips; here strips are cut as needed.
+// A strip maps rows to values, whose runs are the rows of the strip.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verify/interval_map.hpp"
+#include "verify/runs.hpp"
+#include "verify/values.hpp"
+
+namespace cortado::verifier {
+
+/// What some runs hold.
+struct Piece {
+  Runs at;
+  Value value;
+};
+
+/// What the runs `part` hold, which are all of the piece, or runs cut out of one of its runs.
+Value value_of_part(const Piece& piece, const Runs& part);
+
+/// Every run a piece of its own, ascending.
+std::vector<Piece> single_runs(const std::vector<Piece>& pieces);
+
+class SymbolicBuffer {
+ public:
+  explicit SymbolicBuffer(std::uint64_t pitch) : pitch_(pitch), cuts_{0, pitch}, strips_(1) {}
+
+  std::uint64_t pitch() const { return pitch_; }
+
+  /// Several runs must be the pitch apart.
+  std::vector<Piece> read(const Runs& address) const;
+  void write(const Piece& piece);
+
+ private:
+  /// The strip that holds the column.
+  std::size_t strip_of(std::uint64_t column) const;
+  void cut_at(std::uint64_t column);
+
+  std::uint64_t pitch_;
+  std::vector<std::uint64_t> cuts_;  // columns, from 0 to the pitch
+  std::vector<IntervalMap<Value>> strips_;
+};
+
+}  // namespace cortado::verifier
