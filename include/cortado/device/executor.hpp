@@ -19,12 +19,16 @@
 namespace cortado::device {
 
 struct PrepareOptions {
-  bool trace = false;  ///< record spans: TIMESTAMP packets around every command of a dma queue (copies no longer overlap)
+  /// Record spans of the last iterations (at most 16): TIMESTAMP packets before and after every command of a dma queue,
+  /// so that copies of one queue no longer overlap.
+  bool trace = false;
 };
 
 enum class CheckOutputs {
   none,
-  last,   ///< inputs are filled once; outputs are checked after the last iteration
+  /// The callers fill inputs before the run and fresh ones before the last iteration, whose outputs are checked:
+  /// cheaper than `every`, and as strict for that iteration.
+  last,
   every,  ///< the caller of each rank fills fresh inputs before and checks all outputs after each iteration
 };
 
@@ -32,13 +36,13 @@ struct RunOptions {
   std::uint32_t iterations = 1;
   std::uint64_t seed = 1;  ///< of the input pattern
   CheckOutputs check = CheckOutputs::last;
-  std::chrono::milliseconds timeout{10'000};       ///< without any progress
+  std::chrono::milliseconds timeout{10'000};        ///< without any progress
   std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are interleaved at random, too
 };
 
 struct RunResult {
   Timeline timeline;
-  std::uint64_t wrong_bytes = 0;    ///< output bytes that differ from the contract, over all checked iterations
+  std::uint64_t wrong_bytes = 0;  ///< output bytes that differ from the contract, over all checked iterations
   std::uint64_t checked_bytes = 0;
   std::optional<Diagnostic> first_wrong;  ///< names rank, buffer, offset, expected and actual
 };
@@ -53,17 +57,19 @@ struct QueuePackets {
 
 class PreparedProgram {
  public:
-  static Result<PreparedProgram> prepare(const VerifiedProgram& program, Driver& driver, const PrepareOptions& options = {});
+  static Result<PreparedProgram> prepare(const VerifiedProgram& program, Driver& driver,
+                                         const PrepareOptions& options = {});
   PreparedProgram(PreparedProgram&&) noexcept;
   PreparedProgram& operator=(PreparedProgram&&) noexcept;
   ~PreparedProgram();
 
-  /// Runs the iterations. Errors: an engine fault (device.fault), or no progress within the time-out (device.timeout), which
-  /// names every stuck queue, its rank and the command it is at, and what it waits for. After an error prepare again: the
-  /// driver itself stays usable.
+  /// Runs the iterations. Errors: an engine fault (device.fault), or no progress within the time-out (device.timeout),
+  /// which names every stuck queue, its rank and the command it is at, and what it waits for. After an error prepare
+  /// again: the driver itself stays usable.
   Result<RunResult> run(const RunOptions& options);
 
-  /// The packets of iteration 0 with the addresses of this preparation.
+  /// The packets of iteration 0 with the addresses of this preparation. start[i] of a traced preparation is the
+  /// TIMESTAMP before command i.
   std::vector<QueuePackets> packets() const;
 
  private:
@@ -72,8 +78,9 @@ class PreparedProgram {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Packets of a program without a device: every buffer and signal gets an address from a fixed, documented layout
-/// (buffer i of rank r at 0x1000'0000'0000 * (r + 1) + ..., signals at 0x0f00'0000'0000), so that the bytes repeat.
+/// Packets of a program without a device, at addresses of a fixed layout, so that the bytes repeat: the buffers of rank
+/// r one behind the other from 0x1000'0000'0000 * (r + 1), each aligned to the allocation alignment of the machine;
+/// signals from 0x0f00'0000'0000, 64 bytes apart; timestamp slots from 0x0e00'0000'0000, 32 bytes apart.
 Result<std::vector<QueuePackets>> encode_program(const VerifiedProgram& program);
 
 }  // namespace cortado::device

@@ -16,24 +16,6 @@ namespace {
 
 constexpr int kPoison = 0xee;
 
-/// Regions that the commands of the program write, by BufferId.
-std::vector<std::vector<Region>> written_regions(const Program& program) {
-  std::vector<std::vector<Region>> written(program.buffers.size());
-  for (const Queue& queue : program.queues) {
-    for (const Command& command : queue.commands) {
-      for (const Access& access : accesses(command)) {
-        if (access.kind != AccessKind::read) written[access.region.buffer.value].push_back(access.region);
-      }
-    }
-  }
-  return written;
-}
-
-/// Whether the spans from the first to the last byte overlap; strided regions that interleave count as overlapping.
-bool spans_overlap(const Region& a, const Region& b) {
-  return a.offset < b.offset + b.extent() && b.offset < a.offset + a.extent();
-}
-
 void count_wrong(const Program& program, RankId rank, BufferId buffer, const Expectation::Piece& piece,
                  const std::byte* actual, std::uint64_t run_iteration, CheckTotals& totals) {
   for (std::size_t i = 0; i < piece.expected.size(); ++i) {
@@ -61,7 +43,6 @@ Result<ContractCheck> ContractCheck::make(const Program& program, std::vector<st
 
 ContractCheck::ContractCheck(const Program& program, std::vector<std::byte*> memory, std::vector<ElementFormat> formats)
     : program_(&program), memory_(std::move(memory)), formats_(std::move(formats)), ranks_(program.ranks) {
-  const std::vector<std::vector<Region>> written = written_regions(program);
   const auto by_place = [](const Region& a, const Region& b) {
     return std::tuple(a.buffer, a.offset, a.width, a.rows, a.pitch) <
            std::tuple(b.buffer, b.offset, b.width, b.rows, b.pitch);
@@ -71,12 +52,6 @@ ContractCheck::ContractCheck(const Program& program, std::vector<std::byte*> mem
     regions.inputs = caller_inputs(program, RankId{rank});
     std::sort(regions.inputs.begin(), regions.inputs.end(), by_place);
     regions.inputs.erase(std::unique(regions.inputs.begin(), regions.inputs.end()), regions.inputs.end());
-    for (const Region& input : regions.inputs) {
-      const std::vector<Region>& writes = written[input.buffer.value];
-      if (std::any_of(writes.begin(), writes.end(), [&](const Region& w) { return spans_overlap(w, input); })) {
-        regions.overwritten_inputs.push_back(input);
-      }
-    }
   }
   for (std::uint32_t c = 0; c < program.contract.clauses.size(); ++c) {
     const RankId rank = program.buffer(program.contract.clauses[c].output.buffer).rank;
@@ -114,10 +89,6 @@ void ContractCheck::fill(const std::vector<Region>& regions, std::uint64_t seed,
 
 void ContractCheck::fill_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const {
   fill(ranks_[rank.value].inputs, seed, iteration);
-}
-
-void ContractCheck::refill_overwritten_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const {
-  fill(ranks_[rank.value].overwritten_inputs, seed, iteration);
 }
 
 void ContractCheck::check_outputs(RankId rank, std::uint64_t seed, std::uint64_t iteration, std::uint64_t run_iteration,

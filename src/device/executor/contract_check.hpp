@@ -31,9 +31,8 @@ class ContractCheck {
   /// a pattern.
   void poison(std::uint64_t seed, std::uint64_t iteration) const;
 
-  /// The rank's caller writes its inputs: all of them, or only those that commands of the program overwrite.
+  /// The rank's caller writes its inputs.
   void fill_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const;
-  void refill_overwritten_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const;
 
   /// The rank's caller reads its outputs. `iteration` is the pattern's; `run_iteration` is named in the message.
   void check_outputs(RankId rank, std::uint64_t seed, std::uint64_t iteration, std::uint64_t run_iteration,
@@ -42,7 +41,6 @@ class ContractCheck {
  private:
   struct RankRegions {
     std::vector<Region> inputs;
-    std::vector<Region> overwritten_inputs;
     std::vector<std::uint32_t> clauses;  // whose output is the rank's
   };
 

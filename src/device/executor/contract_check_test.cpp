@@ -144,25 +144,5 @@ TEST(ContractCheck, SumsOfFloatsAreExact) {
   expect_sum_passes<float>(DType::f32);
 }
 
-// In place: the output is the input's buffer, and a command writes it.
-TEST(ContractCheck, RefillsOnlyInputsThatCommandsOverwrite) {
-  ProgramBuilder builder("in-place", "test", 1);
-  const BufferId kept = builder.buffer("kept", RankId{0}, 32_B, BufferRole::input);
-  const BufferId both = builder.buffer("both", RankId{0}, 32_B, BufferRole::inout);
-  const Region from = make_region(kept, 0_B, 32_B);
-  const Region to = make_region(both, 0_B, 32_B);
-  const QueueId dma = builder.dma_queue("dma", RankId{0}, EngineId{0});
-  builder.add(dma, Copy{from, to, CopyOp::add, DType::u8});
-  builder.contract({"add", {{to, {from, to}, DType::u8}}});
-  Bench bench(std::move(builder).finish());
-  bench.fill_all(0);
-  const std::vector<std::byte> original = bench.memory[1];
-  std::fill(bench.memory[0].begin(), bench.memory[0].end(), std::byte{1});
-  std::fill(bench.memory[1].begin(), bench.memory[1].end(), std::byte{2});
-  bench.check->refill_overwritten_inputs(RankId{0}, kSeed, 0);
-  EXPECT_EQ(bench.memory[1], original);
-  EXPECT_EQ(bench.memory[0][0], std::byte{1});
-}
-
 }  // namespace
 }  // namespace cortado::device

@@ -20,6 +20,8 @@ namespace {
 constexpr std::uint64_t kTracedIterations = 16;
 constexpr std::uint64_t kTraceBytes = std::uint64_t{32} << 20;
 
+constexpr std::uint64_t kTouchedFrames = 16;
+
 Diagnostic refusal(std::string code, const Queue& queue, std::string message, std::string hint) {
   Diagnostic diagnostic{std::move(code), std::move(message), std::move(hint)};
   diagnostic.place.rank = queue.rank;
@@ -172,6 +174,8 @@ class Preparer {
     }
     CORTADO_ASSIGN_OR_RETURN(SdmaQueue* const ring,
                              made_->resources.create_sdma_queue({*queue.rank, *queue.engine, Bytes{ring_bytes}}));
+    // Touched now for the first iterations, as the buffers are.
+    std::memset(ring->ring, 0, std::min(ring_bytes, kTouchedFrames * frame.bytes()));
     made_->dma.emplace_back(made_->driver, *ring, id, std::move(frame));
     return {};
   }

@@ -43,7 +43,7 @@ TEST(Run, EveryKindOfProgramMeetsItsContractInEveryIteration) {
   }
 }
 
-// In place, the input of the last iteration would be the output of the one before if nobody wrote it again.
+// In place, the input of the last iteration would be the output of the one before if the caller did not write it again.
 TEST(Run, ChecksTheLastIterationAlsoInPlace) {
   const Machine machine = machine_with_ring();
   const auto node = soft_node(machine, 4);
@@ -52,6 +52,20 @@ TEST(Run, ChecksTheLastIterationAlsoInPlace) {
     EXPECT_EQ(result.wrong_bytes, 0U) << program.name;
     EXPECT_EQ(result.checked_bytes, output_bytes(program)) << program.name;
   }
+}
+
+// The host does not wait, but the ring holds only two iterations: when the host reads its outputs after iteration 49,
+// the engines have finished iterations before it and not yet that one.
+TEST(Run, OutputsOfAnEarlierIterationDoNotPassForTheLastOnes) {
+  Program program = copy_chain();
+  std::erase_if(program.queues[0].commands, [](const Command& c) { return std::holds_alternative<Wait>(c); });
+  const Machine machine = machine_with_ring(256_B);
+  const auto node = adversarial_node(machine, 3, 5);
+  auto prepared = PreparedProgram::prepare(verified(program, machine, {"verify.race", "verify.contract"}), *node);
+  ASSERT_TRUE(prepared);
+  const auto result = prepared->run({.iterations = 50, .check = CheckOutputs::last});
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(result->wrong_bytes, 1000U);
 }
 
 TEST(Run, WithoutACheckNothingIsChecked) {

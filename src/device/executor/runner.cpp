@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "device/executor/stall_report.hpp"
 #include "device/executor/trace_collector.hpp"
@@ -13,6 +14,8 @@ namespace {
 constexpr std::uint32_t kIdleTurns = 64;
 /// So long nothing moves before faults and progress are looked at, and between two such looks.
 constexpr std::int64_t kLookInterval = 1'000'000;
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 bool any_step(const std::vector<HostProgram>& hosts, StepKind kind) {
   return std::any_of(hosts.begin(), hosts.end(), [&](const HostProgram& host) {
@@ -64,7 +67,7 @@ Status Runner::run_batch(std::uint64_t first_iteration, std::uint64_t iterations
 Status Runner::take_turns() {
   while (unfinished_ > 0) {
     bool moved = false;
-    for (std::size_t host = 0; host < hosts_.size(); ++host) moved |= advance(host);
+    for (std::size_t host = 0; host < hosts_.size(); ++host) moved |= advance(host, kNoLimit);
     if (moved) {
       stalled_since_ = -1;
     } else {
@@ -78,10 +81,7 @@ Status Runner::take_turns() {
 Status Runner::take_random_turns(Random& random) {
   while (unfinished_ > 0) {
     const std::size_t host = random.below(hosts_.size());
-    const std::uint64_t commands = random.chance(4) ? random.below(16) : 1;
-    bool moved = false;
-    for (std::uint64_t i = 0; i < commands && advance_once(host); ++i) moved = true;
-    if (moved) stalled_since_ = -1;
+    if (advance(host, random.chance(4) ? random.below(16) : 1)) stalled_since_ = -1;
     const std::uint64_t turns = random.chance(3) ? random.below(12) : random.below(2);
     for (std::uint64_t i = 0; i < turns; ++i) CORTADO_RETURN_IF_ERROR(wait_for_device());
   }
@@ -102,23 +102,20 @@ Status Runner::drain() {
   return {};
 }
 
-bool Runner::advance(std::size_t host) {
-  bool moved = false;
-  while (advance_once(host)) moved = true;
-  return moved;
-}
-
-bool Runner::advance_once(std::size_t host) {
+bool Runner::advance(std::size_t host, std::uint64_t max_commands) {
   HostState& state = hosts_[host];
   const std::vector<HostStep>& steps = prepared_.hosts[host].steps;
-  if (state.iteration == batch_iterations_) return false;
-  if (!state.inside) enter_iteration(host);
-  if (state.step < steps.size()) {
-    if (!try_step(host, steps[state.step])) return false;
-    ++state.step;
+  std::uint64_t executed = 0;
+  while (executed < max_commands && state.iteration < batch_iterations_) {
+    if (!state.inside) enter_iteration(host);
+    if (state.step < steps.size()) {
+      if (!try_step(host, steps[state.step])) break;
+      ++state.step;
+    }
+    if (state.step == steps.size()) leave_iteration(host);
+    ++executed;
   }
-  if (state.step == steps.size()) leave_iteration(host);
-  return true;
+  return executed > 0;
 }
 
 bool Runner::try_step(std::size_t host, const HostStep& step) {
@@ -167,14 +164,9 @@ void Runner::enter_iteration(std::size_t host) {
   HostState& state = hosts_[host];
   const std::uint64_t iteration = first_iteration_ + state.iteration;
   state.inside = true;
-  if (iteration > 0 && options_.check != CheckOutputs::none) {
-    for (const RankId rank : prepared_.hosts[host].caller_of) {
-      if (options_.check == CheckOutputs::every) {
-        prepared_.check->fill_inputs(rank, options_.seed, iteration);
-      } else if (iteration + 1 == options_.iterations) {
-        prepared_.check->refill_overwritten_inputs(rank, options_.seed, 0);
-      }
-    }
+  const std::uint64_t inputs = pattern_iteration(iteration);
+  if (options_.check != CheckOutputs::none && inputs > 0) {  // those of number 0 were written before the run
+    for (const RankId rank : prepared_.hosts[host].caller_of) prepared_.check->fill_inputs(rank, options_.seed, inputs);
   }
   if (!begin_is_stamped_) clock_.begin(iteration, clock_.now());
 }
