@@ -59,29 +59,31 @@ std::vector<PlacedRuns> addresses_of(const Runs& place, const Region& region) {
   return all;
 }
 
-std::vector<Rectangle> rectangles(const Runs& address, std::uint64_t pitch) {
-  std::vector<Rectangle> all;
-  const auto add = [&](const Rectangle& r) {
-    if (r.row_begin < r.row_end && r.column_begin < r.column_end) all.push_back(r);
-  };
+void Rectangles::add(const Rectangle& rectangle) {
+  if (rectangle.row_begin >= rectangle.row_end || rectangle.column_begin >= rectangle.column_end) return;
+  items_[count_++] = rectangle;
+}
+
+Rectangles rectangles(const Runs& address, std::uint64_t pitch) {
+  Rectangles all;
   const std::uint64_t row = address.start / pitch;
   const std::uint64_t column = address.start % pitch;
   if (address.count > 1) {
     // A run may go over the end of a pitch row; the rest then stands at the beginning of the next one.
     const std::uint64_t end = column + address.width;
-    add({row, row + address.count, column, std::min(end, pitch)});
-    if (end > pitch) add({row + 1, row + 1 + address.count, 0, end - pitch});
+    all.add({row, row + address.count, column, std::min(end, pitch)});
+    if (end > pitch) all.add({row + 1, row + 1 + address.count, 0, end - pitch});
     return all;
   }
   const std::uint64_t end = address.start + address.width;
   if (row == end / pitch) {
-    add({row, row + 1, column, end % pitch});
+    all.add({row, row + 1, column, end % pitch});
     return all;
   }
   const std::uint64_t whole = row + (column != 0 ? 1 : 0);
-  if (column != 0) add({row, row + 1, column, pitch});
-  add({whole, end / pitch, 0, pitch});
-  add({end / pitch, end / pitch + 1, 0, end % pitch});
+  if (column != 0) all.add({row, row + 1, column, pitch});
+  all.add({whole, end / pitch, 0, pitch});
+  all.add({end / pitch, end / pitch + 1, 0, end % pitch});
   return all;
 }
 

@@ -6,6 +6,7 @@
 // places of its destination region back to addresses.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,8 +46,20 @@ struct Rectangle {
   std::uint64_t column_end = 0;
 };
 
+/// At most three rectangles.
+class Rectangles {
+ public:
+  void add(const Rectangle& rectangle);  ///< an empty one is left out
+  const Rectangle* begin() const { return items_.data(); }
+  const Rectangle* end() const { return items_.data() + count_; }
+
+ private:
+  std::array<Rectangle, 3> items_;
+  std::size_t count_ = 0;
+};
+
 /// The runs as rectangles; several runs must be `pitch` apart.
-std::vector<Rectangle> rectangles(const Runs& address, std::uint64_t pitch);
+Rectangles rectangles(const Runs& address, std::uint64_t pitch);
 
 /// The pitch that suits the regions of a buffer best: that of its strided regions or, if there are none, that of its
 /// regions of several touching rows; 1 if they differ.

@@ -1,6 +1,7 @@
 #include "verify/symbolic_buffer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cortado::verifier {
 namespace {
@@ -12,7 +13,7 @@ Piece simplest(Piece piece) {
   if (touching && piece.value.is_continuous(at.width)) at = {at.start, at.width * at.count};
   if (at.count == 1) {
     at.stride = 0;
-    piece.value = piece.value.cut(0);
+    piece.value = std::move(piece.value).cut(0);
   }
   return piece;
 }
@@ -82,7 +83,7 @@ void SymbolicBuffer::write(const Piece& raw) {
         continue;
       }
       Value value = piece.value.moved_by(r.row_begin * pitch_ + cuts_[strip] - piece.at.start);
-      if (piece.at.count == 1) value = value.cut(pitch_);
+      if (piece.at.count == 1) value = std::move(value).cut(pitch_);
       strips_[strip].assign(r.row_begin, r.row_end, std::move(value));
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace cortado::verifier {
 
@@ -15,18 +16,16 @@ Value Value::advanced_by(std::uint64_t runs) const {
   return result;
 }
 
-Value Value::moved_by(std::uint64_t bytes) const {
-  Value result = *this;
-  for (Term& term : result.terms) term.offset += bytes;
-  if (is_sum()) result.phase = (phase + bytes) % size_of(dtype).value;
-  return result;
+Value Value::moved_by(std::uint64_t bytes) && {
+  for (Term& term : terms) term.offset += bytes;
+  if (is_sum()) phase = (phase + bytes) % size_of(dtype).value;
+  return std::move(*this);
 }
 
-Value Value::cut(std::uint64_t stride) const {
-  Value result = *this;
-  for (Term& term : result.terms) term.step = stride;
-  if (is_sum()) result.phase_step = stride % size_of(dtype).value;
-  return result;
+Value Value::cut(std::uint64_t stride) && {
+  for (Term& term : terms) term.step = stride;
+  if (is_sum()) phase_step = stride % size_of(dtype).value;
+  return std::move(*this);
 }
 
 bool Value::is_continuous(std::uint64_t width) const {

@@ -34,9 +34,11 @@ struct Value {
   /// As seen some runs further on.
   Value advanced_by(std::uint64_t runs) const;
   /// As seen some bytes further on in each run.
-  Value moved_by(std::uint64_t bytes) const;
+  Value moved_by(std::uint64_t bytes) const& { return Value(*this).moved_by(bytes); }
+  Value moved_by(std::uint64_t bytes) &&;
   /// The value of one run cut into runs that start `stride` bytes apart; 0: left as one run.
-  Value cut(std::uint64_t stride) const;
+  Value cut(std::uint64_t stride) const& { return Value(*this).cut(stride); }
+  Value cut(std::uint64_t stride) &&;
   /// Whether runs of `width` bytes that touch each other hold one continuous piece.
   bool is_continuous(std::uint64_t width) const;
 
