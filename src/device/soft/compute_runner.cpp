@@ -62,10 +62,10 @@ StepResult ComputeRunner::step() {
       case Outcome::fault:
         return {Next::idle, true};
       case Outcome::more:
-        return {Next::again, true};
+        return {Next::again, true, true};
       case Outcome::done:
         progressed = true;
-        if (!short_operation) return {Next::again, true};
+        if (!short_operation) return {Next::again, true, true};
         break;
     }
   }

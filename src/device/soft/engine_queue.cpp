@@ -17,6 +17,7 @@ namespace {
 // condition often enough. A packet costs some bytes too, for steps of many small packets.
 constexpr std::uint64_t kStepBytes = 1 << 20;
 constexpr std::uint64_t kPacketCost = 1 << 11;
+constexpr std::uint64_t kHeavyStep = 1 << 15;
 
 constexpr std::uint64_t kTimestampSlot = 32;
 
@@ -64,6 +65,7 @@ bool EngineQueue::notice_doorbell() {
 }
 
 EngineQueue::Fetched EngineQueue::fetch() {
+  if (stream_.exhausted()) return Fetched::nothing;
   if (injection_ != nullptr) [[unlikely]] {
     stalled_ = injection_->stalls(handle_.id, fetched_);
     if (stalled_) return Fetched::nothing;
@@ -84,9 +86,11 @@ EngineQueue::Fetched EngineQueue::fetch() {
       return Fetched::nothing;
   }
   ++fetched_;
-  const bool transfer = transfer_shape(stream_.packet()).has_value();
-  held_ = !transfer;
-  return transfer ? Fetched::transfer : Fetched::control;
+  const auto shape = transfer_shape(stream_.packet());
+  held_ = !shape;
+  if (!shape) return Fetched::control;
+  shape_ = *shape;
+  return Fetched::transfer;
 }
 
 bool EngineQueue::check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index) {
@@ -97,13 +101,14 @@ bool EngineQueue::check(const sdma::Packet& packet, std::uint64_t offset, std::u
   return false;
 }
 
-void EngineQueue::start_transfer(TransferShape shape) {
-  transfers_.push_back({std::move(stream_.packet()), shape, 0, shape.units, stream_.packet_offset(), fetched_ - 1});
+void EngineQueue::start_transfer() {
+  transfers_.push_back({std::move(stream_.packet()), shape_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1});
 }
 
 StepResult EngineQueue::step() {
   std::uint64_t budget = kStepBytes;
   bool progressed = false;
+  const auto end = [&](Next next) { return StepResult{next, progressed, kStepBytes - budget >= kHeavyStep}; };
   while (!stopped_) {
     if (!transfers_.empty()) {
       // A large transfer goes on. It is checked again: its memory may have been released since the last step.
@@ -114,45 +119,46 @@ StepResult EngineQueue::step() {
       move_units(transfer.packet, transfer.first, piece);
       transfer.first += piece;
       progressed = true;
-      if (!transfer.finished()) return {Next::again, true};
       budget -= std::min(budget, piece * transfer.shape.unit_bytes);
+      if (!transfer.finished()) return end(Next::again);
       transfers_.clear();
       publish_read_offset();
     }
     if (held_) {
       const Outcome outcome = execute_control();
-      if (outcome == Outcome::hold) return {Next::look_again, progressed};
+      if (outcome == Outcome::hold) return end(Next::look_again);
       if (outcome == Outcome::fault) break;
       held_ = false;
       progressed = true;
       publish_read_offset();
     }
-    if (budget < kPacketCost) return {Next::again, progressed};
+    if (stream_.exhausted() && !notice_doorbell()) return end(Next::idle);
+    if (budget < kPacketCost) return end(Next::again);
     budget -= kPacketCost;
     switch (fetch()) {
       case Fetched::control:
         break;
       case Fetched::transfer: {
         const sdma::Packet& packet = stream_.packet();
-        if (!check(packet, stream_.packet_offset(), fetched_ - 1)) return {Next::idle, progressed};
-        const TransferShape shape = *transfer_shape(packet);
-        if (shape.units * shape.unit_bytes <= budget) {
-          move_units(packet, 0, shape.units);
-          budget -= shape.units * shape.unit_bytes;
+        if (!check(packet, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
+        const std::uint64_t bytes = shape_.units * shape_.unit_bytes;
+        if (bytes <= budget) {
+          move_units(packet, 0, shape_.units);
+          budget -= bytes;
           progressed = true;
           publish_read_offset();
         } else {
-          start_transfer(shape);
+          start_transfer();
         }
         break;
       }
       case Fetched::nothing:
         publish_read_offset();
-        if (stopped_ || stalled_ || !notice_doorbell()) return {Next::idle, progressed};
+        if (stopped_ || stalled_ || !notice_doorbell()) return end(Next::idle);
         break;
     }
   }
-  return {Next::idle, progressed};
+  return end(Next::idle);
 }
 
 // --- Packets that move no bytes --------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class EngineQueue final : public Runnable {
 
   Fetched fetch();
   bool check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index);
-  void start_transfer(TransferShape shape);
+  void start_transfer();
   bool notice_doorbell();
   bool doorbell_rang() const;
 
@@ -126,6 +126,7 @@ class EngineQueue final : public Runnable {
   EngineWords engine_;
   PacketStream stream_;
   RangeCache ranges_;
+  TransferShape shape_;              // of stream_.packet(), if it is a transfer
   std::vector<Transfer> transfers_;  // in order; a finished one stays until those before it are finished
   bool held_ = false;                // stream_.packet() is fetched and waits to be executed
   bool stalled_ = false;

@@ -60,9 +60,7 @@ StepResult EngineQueue::random_step(Random& random) {
         break;
       case Fetched::transfer:
         progressed = true;
-        if (check(stream_.packet(), stream_.packet_offset(), fetched_ - 1)) {
-          start_transfer(*transfer_shape(stream_.packet()));
-        }
+        if (check(stream_.packet(), stream_.packet_offset(), fetched_ - 1)) start_transfer();
         break;
       case Fetched::nothing:
         if (stopped_) break;

@@ -5,15 +5,6 @@
 namespace cortado::device::soft {
 namespace {
 
-std::atomic_ref<std::uint64_t> word_at(std::uint64_t address) {
-  return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(address & ~std::uint64_t{7}));
-}
-
-/// Bit position of the 32-bit half that `address` names in its little-endian word.
-unsigned half_shift(std::uint64_t address) {
-  return (address & 4) != 0 ? 32 : 0;
-}
-
 std::uint64_t with_half(std::uint64_t word, unsigned shift, std::uint32_t half) {
   const std::uint64_t mask = std::uint64_t{0xffffffff} << shift;
   return (word & ~mask) | (std::uint64_t{half} << shift);
@@ -56,22 +47,6 @@ Unsigned result(std::uint8_t function, Unsigned old_value, Unsigned data, Unsign
 }
 
 }  // namespace
-
-std::uint64_t load_word(std::uint64_t address) {
-  return word_at(address).load(std::memory_order_acquire);
-}
-
-void store_word(std::uint64_t address, std::uint64_t value) {
-  word_at(address).store(value, std::memory_order_release);
-}
-
-void add_to_word(std::uint64_t address, std::uint64_t value) {
-  word_at(address).fetch_add(value, std::memory_order_acq_rel);
-}
-
-std::uint32_t load_half(std::uint64_t address) {
-  return static_cast<std::uint32_t>(load_word(address) >> half_shift(address));
-}
 
 void store_half(std::uint64_t address, std::uint32_t value) {
   const auto word = word_at(address);

@@ -13,12 +13,30 @@
 
 namespace cortado::device::soft {
 
-std::uint64_t load_word(std::uint64_t address);
-void store_word(std::uint64_t address, std::uint64_t value);
-void add_to_word(std::uint64_t address, std::uint64_t value);
+/// The word that holds the address.
+inline std::atomic_ref<std::uint64_t> word_at(std::uint64_t address) {
+  return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(address & ~std::uint64_t{7}));
+}
+
+/// Bit position of the 32-bit half that `address` names in its little-endian word.
+inline unsigned half_shift(std::uint64_t address) {
+  return (address & 4) != 0 ? 32 : 0;
+}
+
+inline std::uint64_t load_word(std::uint64_t address) {
+  return word_at(address).load(std::memory_order_acquire);
+}
+inline void store_word(std::uint64_t address, std::uint64_t value) {
+  word_at(address).store(value, std::memory_order_release);
+}
+inline void add_to_word(std::uint64_t address, std::uint64_t value) {
+  word_at(address).fetch_add(value, std::memory_order_acq_rel);
+}
 
 /// `address` is a multiple of 4.
-std::uint32_t load_half(std::uint64_t address);
+inline std::uint32_t load_half(std::uint64_t address) {
+  return static_cast<std::uint32_t>(load_word(address) >> half_shift(address));
+}
 void store_half(std::uint64_t address, std::uint32_t value);
 
 bool poll_holds(sdma::PollFunction function, std::uint32_t value, std::uint32_t reference);

@@ -36,6 +36,7 @@ class PacketStream {
   /// Ring offset behind all that is fetched.
   std::uint64_t offset() const { return indirect_ ? packet_offset_ : offset_; }
   std::uint64_t announced() const { return announced_; }
+  bool exhausted() const { return offset_ == announced_ && !indirect_; }
 
   /// Does not execute the next dwords.
   void skip(std::uint32_t dwords) { skip_ = dwords; }

@@ -14,6 +14,7 @@ enum class Next {
 struct StepResult {
   Next next = Next::idle;
   bool progressed = false;
+  bool heavy = false;  ///< took microseconds: more threads would help
 };
 
 /// Steps of one runnable never run at the same time.

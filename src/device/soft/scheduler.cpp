@@ -74,6 +74,7 @@ Scheduler::Ran Scheduler::run(std::uint32_t slot) {
       watched_.remove(slot);
     }
   }
+  if (result.heavy && !heavy()) heavy_.store(true, std::memory_order_relaxed);
   release(slot, result.next == Next::again);
   if (result.next == Next::again) return Ran::again;
   if (watch) return result.progressed ? Ran::watched : Ran::nothing;
@@ -93,7 +94,10 @@ Scheduler::Ran Scheduler::run_ready(Cursor& cursor) {
   const std::uint32_t last = end();
   for (;;) {
     const std::uint32_t slot = ready_.next_around(cursor.ready.load(std::memory_order_relaxed), last);
-    if (slot == SlotSet::kNone) return Ran::nothing;
+    if (slot == SlotSet::kNone) {
+      if (heavy()) heavy_.store(false, std::memory_order_relaxed);
+      return Ran::nothing;
+    }
     cursor.ready.store(slot + 1, std::memory_order_relaxed);
     if (!ready_.remove(slot)) continue;
     if (claim(slot)) return run(slot);

@@ -29,7 +29,7 @@ class Scheduler {
   void notify(std::uint32_t slot);
 
   /// Where a thread looks first. One a thread; the callers' own is shared by all of them.
-  struct Cursor {
+  struct alignas(64) Cursor {
     std::uint32_t idle_looks = 64;  ///< watched runnables that are looked at when nothing is ready
     std::atomic<std::uint32_t> ready{0};
     std::atomic<std::uint32_t> watched{0};
@@ -42,6 +42,9 @@ class Scheduler {
     again,     ///< a step that left more to do
   };
   Ran run_one(Cursor& cursor);
+
+  /// Whether steps have been heavy since the ready set was last found empty.
+  bool heavy() const { return heavy_.load(std::memory_order_relaxed); }
 
   bool any_ready() const { return !ready_.empty(end()); }
   bool any_watched() const { return !watched_.empty(end()); }
@@ -78,7 +81,8 @@ class Scheduler {
   std::vector<Slot> slots_;
   SlotSet ready_;
   SlotSet watched_;
-  std::atomic<std::uint32_t> end_{0};  // slots at and beyond were never used
+  alignas(64) std::atomic<bool> heavy_{false};
+  alignas(64) std::atomic<std::uint32_t> end_{0};  // slots at and beyond were never used
   std::mutex free_mutex_;
   std::vector<std::uint32_t> free_;  // descending, so that low slots are used first
 };

@@ -13,7 +13,7 @@ constexpr std::uint32_t kFruitlessCallsPerYield = 64;
 class ThreadedDispatcher final : public Dispatcher {
  public:
   ThreadedDispatcher(std::uint32_t max_runnables, std::uint32_t workers)
-      : scheduler_(max_runnables), pool_(scheduler_, workers) {}
+      : scheduler_(max_runnables), pool_(scheduler_, callers_, workers) {}
 
   std::optional<std::uint32_t> attach(Runnable& runnable) override { return scheduler_.attach(runnable); }
   void detach(std::uint32_t slot) override { scheduler_.detach(slot); }

@@ -9,15 +9,18 @@
 namespace cortado::device::soft {
 namespace {
 
-constexpr std::uint64_t kSpinNanoseconds = 60'000;
+constexpr std::uint64_t kCallersAway = 5'000;  // nanoseconds without a call: the callers do something else
+constexpr std::uint64_t kSpin = 60'000;        // nanoseconds without a sign of life before sleep
 // Between two looks, so that the threads that announce work keep the words they write in their own cache.
-constexpr int kPausesBetweenLooks = 16;
+constexpr int kPausesBetweenLooks = 48;
+constexpr std::uint32_t kLooksPerYield = 8;
 constexpr std::chrono::microseconds kShortestNap{50};
 constexpr std::uint32_t kMostDoublings = 4;  // of the nap: 800 us
 
 }  // namespace
 
-WorkerPool::WorkerPool(Scheduler& scheduler, std::uint32_t workers) : scheduler_(scheduler) {
+WorkerPool::WorkerPool(Scheduler& scheduler, const Scheduler::Cursor& callers, std::uint32_t workers)
+    : scheduler_(scheduler), callers_(callers) {
   threads_.reserve(workers);
   for (std::uint32_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(i); });
 }
@@ -27,47 +30,42 @@ WorkerPool::~WorkerPool() {
     const std::lock_guard lock(mutex_);
     stopping_.store(true);
   }
-  awake_.notify_all();
+  called_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void WorkerPool::wake() {
   if (wake_pending_.exchange(true)) return;
   { const std::lock_guard lock(mutex_); }
-  awake_.notify_one();
+  called_.notify_one();
 }
 
-bool WorkerPool::spin(Scheduler::Cursor& cursor) {
-  spinning_.fetch_add(1, std::memory_order_seq_cst);
-  const std::uint64_t until = steady_nanoseconds() + kSpinNanoseconds;
-  bool found = false;
-  do {
-    for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
-    if (scheduler_.any_ready()) {
-      found = true;
-      break;
-    }
-    found = scheduler_.run_one(cursor) != Scheduler::Ran::nothing;
-  } while (!found && !stopping_.load(std::memory_order_relaxed) && steady_nanoseconds() < until);
-  spinning_.fetch_sub(1, std::memory_order_seq_cst);
-  return found;
+bool WorkerPool::welcome(Watch& watch, std::uint64_t now) const {
+  const std::uint32_t calls = callers_.turn.load(std::memory_order_relaxed);
+  if (calls != watch.calls) {
+    watch.calls = calls;
+    watch.quiet_since = now;
+  }
+  return scheduler_.heavy() || now - watch.quiet_since >= kCallersAway;
 }
 
 void WorkerPool::sleep(std::uint32_t& naps) {
   std::unique_lock lock(mutex_);
   // From here on work_arrived() wakes; what came before shows in the sets.
   sleeping_.fetch_add(1, std::memory_order_seq_cst);
+  awake_.fetch_sub(1, std::memory_order_seq_cst);
   const auto called = [this] { return wake_pending_.load() || stopping_.load(); };
   if (!scheduler_.any_ready()) {
     if (!napping_.load() && scheduler_.any_watched()) {
       napping_.store(true);
-      awake_.wait_for(lock, kShortestNap * (1U << std::min(naps++, kMostDoublings)), called);
+      called_.wait_for(lock, kShortestNap * (1U << std::min(naps++, kMostDoublings)), called);
       napping_.store(false);
     } else {
-      awake_.wait(lock, called);
+      called_.wait(lock, called);
       naps = 0;
     }
   }
+  awake_.fetch_add(1, std::memory_order_seq_cst);
   sleeping_.fetch_sub(1, std::memory_order_seq_cst);
   wake_pending_.store(false);
 }
@@ -76,17 +74,28 @@ void WorkerPool::work(std::uint32_t number) {
   Scheduler::Cursor cursor;
   cursor.idle_looks = 4096;
   cursor.ready.store(32 * (number + 1));  // away from the callers, who start at 0
+  Watch watch;
   std::uint32_t naps = 0;
+  std::uint32_t looks = 0;
+  std::uint64_t last_work = steady_nanoseconds();
+  awake_.fetch_add(1, std::memory_order_seq_cst);
   while (!stopping_.load(std::memory_order_relaxed)) {
-    const Scheduler::Ran ran = scheduler_.run_one(cursor);
-    if (ran != Scheduler::Ran::nothing) {
+    const std::uint64_t now = steady_nanoseconds();
+    if (welcome(watch, now) && scheduler_.run_one(cursor) != Scheduler::Ran::nothing) {
       naps = 0;
-      // One more thread if there is more to do than this one can take.
-      if (scheduler_.any_ready()) work_arrived();
+      last_work = steady_nanoseconds();
+      // One more thread if there is more to do than the ones awake can take.
+      if (sleeping_.load(std::memory_order_relaxed) != 0 && scheduler_.any_ready()) wake();
       continue;
     }
-    if (naps == 0 && spin(cursor)) continue;
+    // After a nap the worker only looks; otherwise it stays for a while, as long as there is work or callers come by.
+    if (naps == 0 && now < std::max(last_work, watch.quiet_since) + kSpin) {
+      for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
+      if (++looks % kLooksPerYield == 0) std::this_thread::yield();
+      continue;
+    }
     sleep(naps);
+    if (naps == 0) last_work = steady_nanoseconds();  // called: there is work
   }
 }
 

@@ -1,7 +1,9 @@
 // Threads that run queues beside the callers' own threads.
 //
-// A worker that finds nothing spins for a short while, then sleeps until somebody wakes it. While queues wait for
-// memory to change (which nobody announces), one of the sleeping workers naps instead, for at most a millisecond at a
+// Small work is done fastest by the caller who submitted it and waits for it: everything is in the caller's cache. So
+// workers join in when steps are heavy, or when no caller has come by for some microseconds. A worker that has nothing
+// to do spins for a short while after the last sign of life, then sleeps until somebody wakes it. While queues wait for
+// memory to change (which nobody announces), one of the sleeping workers naps instead, for less than a millisecond at a
 // time. An idle node uses no processor time.
 #pragma once
 
@@ -18,14 +20,15 @@ namespace cortado::device::soft {
 
 class WorkerPool {
  public:
-  WorkerPool(Scheduler& scheduler, std::uint32_t workers);
+  /// `callers` is the cursor that the callers' threads use: it shows whether they come by.
+  WorkerPool(Scheduler& scheduler, const Scheduler::Cursor& callers, std::uint32_t workers);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// A queue became ready. Costs two loads unless all workers sleep.
   void work_arrived() {
-    if (sleeping_.load(std::memory_order_seq_cst) != 0 && spinning_.load(std::memory_order_seq_cst) == 0) wake();
+    if (sleeping_.load(std::memory_order_seq_cst) != 0 && awake_.load(std::memory_order_seq_cst) == 0) wake();
   }
   /// A queue began to wait for memory: somebody must look at it from time to time.
   void watching_began() {
@@ -33,19 +36,26 @@ class WorkerPool {
   }
 
  private:
+  /// What a worker remembers of the callers.
+  struct Watch {
+    std::uint32_t calls = 0;
+    std::uint64_t quiet_since = 0;  ///< nanoseconds
+  };
+
   void work(std::uint32_t number);
-  bool spin(Scheduler::Cursor& cursor);
+  bool welcome(Watch& watch, std::uint64_t now) const;
   void sleep(std::uint32_t& naps);
   void wake();
 
   Scheduler& scheduler_;
-  std::atomic<std::uint32_t> spinning_{0};
+  const Scheduler::Cursor& callers_;
+  std::atomic<std::uint32_t> awake_{0};  // workers that look for work
   std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<bool> napping_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> wake_pending_{false};
   std::mutex mutex_;
-  std::condition_variable awake_;
+  std::condition_variable called_;
   std::vector<std::thread> threads_;
 };
 
