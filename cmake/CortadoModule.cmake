@@ -45,12 +45,13 @@ function(cortado_module)
   endif()
 endfunction()
 
-# cortado_test(NAME <name> SOURCES ... [LINKS ...]): a GoogleTest program whose cases CTest lists one by one.
+# cortado_test(NAME <name> SOURCES ... [LINKS ...]): a GoogleTest program whose cases CTest lists one by one, under a label
+# of the program's name.
 function(cortado_test)
   cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS" ${ARGN})
   add_executable(${arg_NAME} ${arg_SOURCES})
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${arg_NAME} PRIVATE CORTADO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main cortado_options)
-  gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME})
 endfunction()

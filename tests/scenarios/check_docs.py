@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Runs the commands of a document and compares what they print: check_docs.py CORTADO FILE.md.
+
+A block that is fenced as ```console holds lines `$ cortado ...` and, under each, what it prints on both outputs. Decimal
+numbers (times, rates) may differ; `...` stands for any number of lines. All blocks of a file run in one empty folder.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from run_scenario import ANY_LINES, Step, matches
+
+DECIMAL = re.compile(r" *\d+\.\d+")
+
+
+def steps_of(text):
+    steps = []
+    for block in re.findall(r"^```console\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                steps.append(Step(line[2:]))
+            else:
+                steps[-1].out.append(line.rstrip())
+    return steps
+
+
+def without_decimals(lines):
+    return [line if line == ANY_LINES else DECIMAL.sub(" N.N", line) for line in lines]
+
+
+def main(arguments):
+    cortado, file = arguments
+    steps = steps_of(pathlib.Path(file).read_text())
+    if not steps:
+        print(f"{file}: no console block")
+        return 1
+    environment = dict(os.environ, LC_ALL="C", PATH=f"{pathlib.Path(cortado).resolve().parent}:{os.environ['PATH']}")
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for step in steps:
+            done = subprocess.run(["sh", "-c", step.command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False)
+            actual = [line.rstrip() for line in done.stdout.decode("utf-8", "replace").splitlines()]
+            if not matches(without_decimals(step.out), without_decimals(actual)):
+                failures += 1
+                print(f"{file}: $ {step.command}\nexpected:\n" + "\n".join(step.out) + "\nactual:\n" + "\n".join(actual))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
