@@ -1,7 +1,7 @@
 // A program written by hand: rank 0 sends a block to rank 1, rank 1 passes it on to rank 2.
 //
-// The first version forgets to wait for the first copy. The verifier refuses it and says why; with the wait it is proved
-// and run.
+// The first version forgets to wait for the first copy. The verifier refuses it and says why; with the wait it is
+// proved and run.
 #include <cstdio>
 
 #include "cortado/device/executor.hpp"

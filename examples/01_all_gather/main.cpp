@@ -10,12 +10,11 @@ using namespace cortado;
 
 Result<device::RunResult> all_gather(Bytes bytes) {
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine("mi300x-8"));
-  CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective({.collective = "all-gather",
-                                                             .variant = "bcst",
-                                                             .bytes = bytes,
-                                                             .prelaunch = true,
-                                                             .in_place = true},
-                                                            machine));
+  CORTADO_ASSIGN_OR_RETURN(
+      Program program,
+      plan_collective(
+          {.collective = "all-gather", .variant = "bcst", .bytes = bytes, .prelaunch = true, .in_place = true},
+          machine));
   const auto verified = verify(std::move(program), machine);
   if (!verified) return fail(verified.error().front());
   CORTADO_ASSIGN_OR_RETURN(const auto node, device::open_soft_node(machine, machine.gpus));

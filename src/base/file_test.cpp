@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+
 #include <gtest/gtest.h>
 
 namespace cortado {

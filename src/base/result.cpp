@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+
 #include <fmt/format.h>
 
 namespace cortado {
@@ -28,8 +29,11 @@ std::string to_string(const Diagnostic& diagnostic) {
 }
 
 Diagnostic system_error(std::string code, const std::string& call, int errno_value, std::string hint) {
-  return Diagnostic{std::move(code), fmt::format("{}: {} (errno {})", call, std::strerror(errno_value), errno_value),
-                    std::move(hint), {}, ErrorKind::environment};
+  return Diagnostic{std::move(code),
+                    fmt::format("{}: {} (errno {})", call, std::strerror(errno_value), errno_value),
+                    std::move(hint),
+                    {},
+                    ErrorKind::environment};
 }
 
 }  // namespace cortado

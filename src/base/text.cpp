@@ -6,8 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
 
@@ -64,10 +65,10 @@ Result<Bytes> parse_bytes(std::string_view text) {
   const auto bad = [&](std::string_view why) {
     return fail("usage.size", fmt::format("'{}' is not a size: {}", text, why), kSizeHint);
   };
-  const std::size_t split =
-      static_cast<std::size_t>(std::find_if(text.begin(), text.end(),
-                                            [](char c) { return !std::isdigit(static_cast<unsigned char>(c)) && c != '.'; }) -
-                               text.begin());
+  const std::size_t split = static_cast<std::size_t>(
+      std::find_if(text.begin(), text.end(),
+                   [](char c) { return !std::isdigit(static_cast<unsigned char>(c)) && c != '.'; }) -
+      text.begin());
   const std::string_view digits = text.substr(0, split);
   const std::string_view suffix = text.substr(split);
   if (digits.empty()) return bad(text.starts_with('-') ? "it is negative" : "no number at the start");
@@ -148,7 +149,9 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
-TextTable::TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+TextTable::TextTable(std::vector<std::string> header) {
+  rows_.push_back(std::move(header));
+}
 
 void TextTable::add_row(std::vector<std::string> cells) {
   CORTADO_CHECK(cells.size() == rows_.front().size(), "a table row has as many cells as the header");

@@ -5,7 +5,9 @@
 namespace cortado {
 namespace {
 
-Region whole(std::uint32_t buffer, std::uint64_t bytes) { return make_region({buffer}, {}, {bytes}); }
+Region whole(std::uint32_t buffer, std::uint64_t bytes) {
+  return make_region({buffer}, {}, {bytes});
+}
 
 // Buffers 0..2 are inputs of 3, 2 and 0 bytes (uneven), 10 and 11 are outputs of 5 bytes.
 TEST(AllGatherContract, PlacesUnevenBlocksOneAfterAnother) {
@@ -22,7 +24,7 @@ TEST(AllToAllContract, TransposesBlocks) {
   };
   const Contract contract = all_to_all_contract({of(0, 0), of(0, 1)}, {of(10, 0), of(10, 1)});
   ASSERT_EQ(contract.clauses.size(), 4u);
-  EXPECT_EQ(contract.clauses[1].output, block(10, 1));            // rank 0 receives, from rank 1,
+  EXPECT_EQ(contract.clauses[1].output, block(10, 1));             // rank 0 receives, from rank 1,
   EXPECT_EQ(contract.clauses[1].terms, std::vector{block(1, 0)});  // the block that rank 1 holds for rank 0
 }
 

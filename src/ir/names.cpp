@@ -1,4 +1,5 @@
 #include <array>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
@@ -13,43 +14,64 @@ constexpr std::array<DType, 5> kDTypes{DType::u8, DType::i32, DType::f16, DType:
 
 std::string_view to_string(DType dtype) {
   switch (dtype) {
-    case DType::u8: return "u8";
-    case DType::i32: return "i32";
-    case DType::f16: return "f16";
-    case DType::bf16: return "bf16";
-    case DType::f32: return "f32";
+    case DType::u8:
+      return "u8";
+    case DType::i32:
+      return "i32";
+    case DType::f16:
+      return "f16";
+    case DType::bf16:
+      return "bf16";
+    case DType::f32:
+      return "f32";
   }
   return "?";
 }
 
 std::string_view to_string(QueueKind kind) {
   switch (kind) {
-    case QueueKind::dma: return "dma";
-    case QueueKind::compute: return "compute";
-    case QueueKind::host: return "host";
+    case QueueKind::dma:
+      return "dma";
+    case QueueKind::compute:
+      return "compute";
+    case QueueKind::host:
+      return "host";
   }
   return "?";
 }
 
 std::string_view to_string(BufferRole role) {
   switch (role) {
-    case BufferRole::input: return "input";
-    case BufferRole::output: return "output";
-    case BufferRole::inout: return "inout";
-    case BufferRole::scratch: return "scratch";
+    case BufferRole::input:
+      return "input";
+    case BufferRole::output:
+      return "output";
+    case BufferRole::inout:
+      return "inout";
+    case BufferRole::scratch:
+      return "scratch";
   }
   return "?";
 }
 
-std::string_view to_string(CopyOp op) { return op == CopyOp::store ? "store" : "add"; }
-std::string_view to_string(Compare compare) { return compare == Compare::ge ? "ge" : "eq"; }
-std::string_view to_string(SignalOp op) { return op == SignalOp::add ? "add" : "set"; }
+std::string_view to_string(CopyOp op) {
+  return op == CopyOp::store ? "store" : "add";
+}
+std::string_view to_string(Compare compare) {
+  return compare == Compare::ge ? "ge" : "eq";
+}
+std::string_view to_string(SignalOp op) {
+  return op == SignalOp::add ? "add" : "set";
+}
 
 std::string_view to_string(KernelOp op) {
   switch (op) {
-    case KernelOp::reduce: return "reduce";
-    case KernelOp::gather_rows: return "gather_rows";
-    case KernelOp::scatter_rows: return "scatter_rows";
+    case KernelOp::reduce:
+      return "reduce";
+    case KernelOp::gather_rows:
+      return "gather_rows";
+    case KernelOp::scatter_rows:
+      return "scatter_rows";
   }
   return "?";
 }

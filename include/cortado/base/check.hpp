@@ -6,8 +6,8 @@ namespace cortado::internal {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* what);
 }
 
-#define CORTADO_CHECK(condition, what)                                                       \
-  do {                                                                                       \
-    if (!(condition)) [[unlikely]]                                                           \
-      ::cortado::internal::check_failed(__FILE__, __LINE__, #condition, what);               \
+#define CORTADO_CHECK(condition, what)                                         \
+  do {                                                                         \
+    if (!(condition)) [[unlikely]]                                             \
+      ::cortado::internal::check_failed(__FILE__, __LINE__, #condition, what); \
   } while (false)

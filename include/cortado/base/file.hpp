@@ -11,7 +11,8 @@ namespace cortado {
 /// Reads a file, or standard input for "-".
 Result<std::string> read_file(const std::string& path);
 
-/// Writes to a temporary file beside `path`, flushes it, then renames it over `path`; on failure nothing is left behind.
+/// Writes to a temporary file beside `path`, flushes it, then renames it over `path`; on failure nothing is left
+/// behind.
 Status write_file(const std::string& path, std::string_view content);
 
 }  // namespace cortado

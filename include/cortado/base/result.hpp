@@ -11,9 +11,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "cortado/base/units.hpp"
 
@@ -53,7 +54,9 @@ template <class T>
 using Result = tl::expected<T, Diagnostic>;
 using Status = Result<void>;
 
-inline tl::unexpected<Diagnostic> fail(Diagnostic diagnostic) { return tl::unexpected(std::move(diagnostic)); }
+inline tl::unexpected<Diagnostic> fail(Diagnostic diagnostic) {
+  return tl::unexpected(std::move(diagnostic));
+}
 
 /// A user error without a place: fail("plan.size", "0 bytes asked for", "give --bytes 1KiB or more").
 inline tl::unexpected<Diagnostic> fail(std::string code, std::string message, std::string hint = {}) {
@@ -69,17 +72,17 @@ Diagnostic system_error(std::string code, const std::string& call, int errno_val
 #define CORTADO_CONCAT(a, b) CORTADO_CONCAT_INNER(a, b)
 
 /// Returns the error of a Status or Result from the enclosing function.
-#define CORTADO_RETURN_IF_ERROR(expr)                                  \
-  do {                                                                 \
-    if (auto cortado_status = (expr); !cortado_status) {               \
-      return ::tl::unexpected(std::move(cortado_status).error());      \
-    }                                                                  \
+#define CORTADO_RETURN_IF_ERROR(expr)                             \
+  do {                                                            \
+    if (auto cortado_status = (expr); !cortado_status) {          \
+      return ::tl::unexpected(std::move(cortado_status).error()); \
+    }                                                             \
   } while (false)
 
 /// CORTADO_ASSIGN_OR_RETURN(auto machine, load_machine(name));
 #define CORTADO_ASSIGN_OR_RETURN(lhs, expr) \
   CORTADO_ASSIGN_OR_RETURN_INNER(CORTADO_CONCAT(cortado_result_, __LINE__), lhs, expr)
-#define CORTADO_ASSIGN_OR_RETURN_INNER(result, lhs, expr)              \
-  auto result = (expr);                                                \
-  if (!result) return ::tl::unexpected(std::move(result).error());     \
+#define CORTADO_ASSIGN_OR_RETURN_INNER(result, lhs, expr)          \
+  auto result = (expr);                                            \
+  if (!result) return ::tl::unexpected(std::move(result).error()); \
   lhs = std::move(result).value()

@@ -26,10 +26,18 @@ struct Bytes {
   }
 };
 
-inline constexpr Bytes operator""_B(unsigned long long n) { return {n}; }
-inline constexpr Bytes operator""_KiB(unsigned long long n) { return {n << 10}; }
-inline constexpr Bytes operator""_MiB(unsigned long long n) { return {n << 20}; }
-inline constexpr Bytes operator""_GiB(unsigned long long n) { return {n << 30}; }
+inline constexpr Bytes operator""_B(unsigned long long n) {
+  return {n};
+}
+inline constexpr Bytes operator""_KiB(unsigned long long n) {
+  return {n << 10};
+}
+inline constexpr Bytes operator""_MiB(unsigned long long n) {
+  return {n << 20};
+}
+inline constexpr Bytes operator""_GiB(unsigned long long n) {
+  return {n << 30};
+}
 
 /// A time or a duration in integer nanoseconds, so that results repeat bit for bit.
 struct Nanoseconds {
@@ -40,7 +48,9 @@ struct Nanoseconds {
   friend constexpr Nanoseconds operator-(Nanoseconds a, Nanoseconds b) { return {a.value - b.value}; }
 };
 
-inline constexpr double microseconds(Nanoseconds t) { return static_cast<double>(t.value) / 1e3; }
+inline constexpr double microseconds(Nanoseconds t) {
+  return static_cast<double>(t.value) / 1e3;
+}
 
 /// A rate in decimal gigabytes per second.
 struct GBps {

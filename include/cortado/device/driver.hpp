@@ -56,8 +56,8 @@ struct Memory {
 
 // --- Queues ----------------------------------------------------------------------------------------------------------
 
-/// An SDMA queue as its owner sees it: a ring and three 64-bit words. All positions are monotonic byte offsets; the place
-/// in the ring is offset modulo ring bytes. Access the words through std::atomic_ref.
+/// An SDMA queue as its owner sees it: a ring and three 64-bit words. All positions are monotonic byte offsets; the
+/// place in the ring is offset modulo ring bytes. Access the words through std::atomic_ref.
 struct SdmaQueue {
   RankId gpu;
   EngineId engine;

@@ -1,9 +1,9 @@
 // The embedded node: software GPUs whose DMA engines read real rings and execute real packets on real memory.
 //
-// What it does where real engines leave room: a POLL with a finite retry count polls for ever; TIMESTAMP "set" is ignored,
-// "get" records the host's steady clock in nanoseconds; rings are not memory that packets may name; indirect buffers do
-// not nest; the priority of a compute queue has no effect. An engine accepts the packets that its machine's limits and
-// features allow, others are engine faults.
+// What it does where real engines leave room: a POLL with a finite retry count polls for ever; TIMESTAMP "set" is
+// ignored, "get" records the host's steady clock in nanoseconds; rings are not memory that packets may name; indirect
+// buffers do not nest; the priority of a compute queue has no effect. An engine accepts the packets that its machine's
+// limits and features allow, others are engine faults.
 #pragma once
 
 #include <cstdint>
@@ -57,12 +57,14 @@ struct SoftOptions {
   /// Worker threads beside the callers' own; none = one less than the cores. 0 works: waiting callers run the engines.
   std::optional<std::uint32_t> workers;
   /// With a seed, everything the semantics leaves open is decided by a random generator: which queue moves next, how
-  /// copies of a queue interleave (piece by piece, in any order), how long anything takes. One thread, so a seed repeats.
+  /// copies of a queue interleave (piece by piece, in any order), how long anything takes. One thread, so a seed
+  /// repeats.
   std::optional<std::uint64_t> adversarial_seed;
   FaultInjection faults;
 };
 
 /// A node of `gpus` GPUs with the engines, limits and features of the machine.
-Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus, const SoftOptions& options = {});
+Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus,
+                                               const SoftOptions& options = {});
 
 }  // namespace cortado::device

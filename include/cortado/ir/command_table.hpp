@@ -31,14 +31,19 @@ inline constexpr std::array<CommandInfo, std::variant_size_v<Command>> kCommandT
     {"timestamp", true, true, true, "record the time"},
 }};
 
-inline const CommandInfo& info(const Command& command) { return kCommandTable[command.index()]; }
+inline const CommandInfo& info(const Command& command) {
+  return kCommandTable[command.index()];
+}
 
 /// Whether this kind of queue may hold the command.
 constexpr bool allowed_on(const CommandInfo& command, QueueKind kind) {
   switch (kind) {
-    case QueueKind::dma: return command.on_dma;
-    case QueueKind::compute: return command.on_compute;
-    case QueueKind::host: return command.on_host;
+    case QueueKind::dma:
+      return command.on_dma;
+    case QueueKind::compute:
+      return command.on_compute;
+    case QueueKind::host:
+      return command.on_host;
   }
   return false;
 }

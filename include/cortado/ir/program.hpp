@@ -6,22 +6,23 @@
 // 1. Queues. A program has queues of three kinds; each holds an ordered list of commands.
 //    - host:    a CPU thread. A command finishes before the next one starts.
 //    - compute: a stream of kernels of one GPU. A command finishes before the next one starts.
-//    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still be
+//    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still
+//    be
 //               moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
 //               bytes. Signal and Timestamp start only when every earlier command of the queue has finished and its
 //               bytes are visible to all. Wait holds back everything after it, but does not wait for earlier copies.
-//    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that names
-//    it; Submit makes everything the host did before visible to the queue.
+//    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that
+//    names it; Submit makes everything the host did before visible to the queue.
 //
 // 2. Signals are 64-bit counters, zero before the first iteration. A Signal (or Trigger) makes all that finished before
-//    it visible to whoever is released by it. Wait(ge, v) holds its queue until the counter is at least v. Two queues are
-//    ordered only by Submit and by signals.
+//    it visible to whoever is released by it. Wait(ge, v) holds its queue until the counter is at least v. Two queues
+//    are ordered only by Submit and by signals.
 //
 // 3. Iterations. A program is replayed any number of times with no barrier between: in every queue the commands of
-//    iteration k+1 stand right behind those of iteration k. Counters are never reset. All values in commands are relative
-//    to the iteration: with D(s) = what one iteration adds to signal s (its `advance`), in iteration k = 0, 1, ... a
-//    Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds to s, or
-//    the largest value set. A signal is either added to or set, never both.
+//    iteration k+1 stand right behind those of iteration k. Counters are never reset. All values in commands are
+//    relative to the iteration: with D(s) = what one iteration adds to signal s (its `advance`), in iteration k = 0, 1,
+//    ... a Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds
+//    to s, or the largest value set. A signal is either added to or set, never both.
 //
 // 4. The caller. Every rank has a caller, in the host queue of that rank (or in the first host queue without a rank):
 //    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms of
@@ -33,8 +34,8 @@
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
 //    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
-//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4; else the program has a race
-//    and no meaning.
+//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4; else the program has a
+//    race and no meaning.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 
@@ -53,11 +54,14 @@ enum class DType { u8, i32, f16, bf16, f32 };
 
 constexpr Bytes size_of(DType dtype) {
   switch (dtype) {
-    case DType::u8: return {1};
+    case DType::u8:
+      return {1};
     case DType::f16:
-    case DType::bf16: return {2};
+    case DType::bf16:
+      return {2};
     case DType::i32:
-    case DType::f32: return {4};
+    case DType::f32:
+      return {4};
   }
   return {0};
 }
@@ -71,13 +75,15 @@ struct Region {
   std::uint64_t rows = 1;
   Bytes pitch{};
 
-  constexpr Bytes bytes() const { return width * rows; }                               ///< bytes touched
+  constexpr Bytes bytes() const { return width * rows; }                                       ///< bytes touched
   constexpr Bytes extent() const { return rows == 0 ? Bytes{} : pitch * (rows - 1) + width; }  ///< first to last
   constexpr Bytes row_offset(std::uint64_t row) const { return offset + pitch * row; }
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-constexpr Region make_region(BufferId buffer, Bytes offset, Bytes bytes) { return {buffer, offset, bytes, 1, {}}; }
+constexpr Region make_region(BufferId buffer, Bytes offset, Bytes bytes) {
+  return {buffer, offset, bytes, 1, {}};
+}
 
 // --- Commands --------------------------------------------------------------------------------------------------------
 

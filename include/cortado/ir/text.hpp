@@ -29,7 +29,8 @@ std::string listing(const Program& program);
 inline constexpr int kProgramSchema = 1;
 
 /// JSON with "schema": "cortado.program" and "version": kProgramSchema. parse_program(to_json(p)) == p, and
-/// to_json(parse_program(text)) is canonical. One line a buffer, signal and command, so that files can be read and diffed.
+/// to_json(parse_program(text)) is canonical. One line a buffer, signal and command, so that files can be read and
+/// diffed.
 std::string to_json(const Program& program);
 
 /// Refuses anything that is not exactly a program: wrong schema or version, missing, unknown or mistyped keys, numbers

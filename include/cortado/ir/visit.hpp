@@ -29,8 +29,8 @@ struct Access {
   AccessKind kind;
 };
 
-/// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all rows
-/// of its destination.
+/// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all
+/// rows of its destination.
 std::vector<Access> accesses(const Command& command);
 
 /// Copy, Broadcast or Swap.
@@ -44,7 +44,7 @@ struct ProgramCounts {
   std::uint64_t commands = 0;      ///< Copy, Broadcast and Swap that cross GPUs
   std::uint64_t local_copies = 0;  ///< those that stay on one GPU
   std::uint64_t signals = 0;       ///< Signal commands on dma queues
-  std::uint64_t doorbells = 0;  ///< Submits of dma queues
+  std::uint64_t doorbells = 0;     ///< Submits of dma queues
   std::uint64_t triggers = 0;
   std::uint64_t waits = 0;  ///< all queues
   std::uint64_t kernels = 0;

@@ -18,15 +18,15 @@ struct HostTiming {
 
 /// One DMA engine. The life of one copy: fetch, copy_start, bytes / rate, sync.
 struct EngineTiming {
-  Nanoseconds fetch;       ///< doorbell to the first packet read
-  Nanoseconds wake;        ///< a polled word changes to the poll seeing it
-  Nanoseconds copy_start;  ///< packet read to the first byte moving
-  Nanoseconds copy_issue;  ///< between the starts of consecutive copies of a queue, which overlap otherwise
+  Nanoseconds fetch;                   ///< doorbell to the first packet read
+  Nanoseconds wake;                    ///< a polled word changes to the poll seeing it
+  Nanoseconds copy_start;              ///< packet read to the first byte moving
+  Nanoseconds copy_issue;              ///< between the starts of consecutive copies of a queue, which overlap otherwise
   std::uint32_t copies_in_flight = 1;  ///< of one queue, that move bytes at the same time
-  Nanoseconds sync;        ///< last byte landed to the signal visible to its waiters
-  GBps rate;               ///< bytes written per second by copies and swaps (both directions of a swap together)
-  GBps broadcast_rate;     ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
-  GBps local_rate;         ///< bytes per second of a copy within one GPU
+  Nanoseconds sync;                    ///< last byte landed to the signal visible to its waiters
+  GBps rate;            ///< bytes written per second by copies and swaps (both directions of a swap together)
+  GBps broadcast_rate;  ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
+  GBps local_rate;      ///< bytes per second of a copy within one GPU
 };
 
 enum class LinkShape {

@@ -21,8 +21,9 @@ enum class HostThreads {
 struct CollectiveRequest {
   std::string collective;        ///< "all-gather"; list_collectives() has them all
   std::string variant = "pcpy";  ///< "pcpy", "bcst", "b2b", ...; list_variants(collective)
-  /// Size of the whole buffer, as nccl-tests count it: all-gather: the gathered output; all-to-all: a rank's send buffer;
-  /// reduce-scatter: a rank's input; all-reduce, broadcast: the buffer; gather: the root's output; scatter: the root's input.
+  /// Size of the whole buffer, as nccl-tests count it: all-gather: the gathered output; all-to-all: a rank's send
+  /// buffer; reduce-scatter: a rank's input; all-reduce, broadcast: the buffer; gather: the root's output; scatter: the
+  /// root's input.
   Bytes bytes{};
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   bool prelaunch = false;   ///< queues are submitted first, hold at a poll, and start on a trigger

@@ -19,12 +19,13 @@ struct Span {
   SpanKind kind = SpanKind::copy;
   Nanoseconds start;
   Nanoseconds end;
-  Bytes bytes{};               ///< moved, for copies
+  Bytes bytes{};  ///< moved, for copies
   std::uint32_t iteration = 0;
-  std::uint32_t command = 0;   ///< index in the queue of the track
+  std::uint32_t command = 0;  ///< index in the queue of the track
 };
 
-/// An arrow from the end of one span to the end of another: a signal that released a wait, a doorbell that started a queue.
+/// An arrow from the end of one span to the end of another: a signal that released a wait, a doorbell that started a
+/// queue.
 struct Flow {
   std::uint32_t from_span = 0;
   std::uint32_t to_span = 0;

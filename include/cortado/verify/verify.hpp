@@ -1,5 +1,5 @@
-// Proves a program correct before anything runs it. Only verify() makes a VerifiedProgram, and only a VerifiedProgram can
-// be run or simulated.
+// Proves a program correct before anything runs it. Only verify() makes a VerifiedProgram, and only a VerifiedProgram
+// can be run or simulated.
 //
 // Two consecutive iterations are checked together, because programs are replayed without a barrier (ir/program.hpp).
 #pragma once
@@ -18,8 +18,8 @@ namespace cortado {
 class VerifiedProgram;
 
 struct VerifyOptions {
-  /// Codes of rules to leave out, e.g. "verify.race"; for tests of the device and for programs proved elsewhere. What was
-  /// left out stays written on the VerifiedProgram.
+  /// Codes of rules to leave out, e.g. "verify.race"; for tests of the device and for programs proved elsewhere. What
+  /// was left out stays written on the VerifiedProgram.
   std::vector<std::string> skip_rules{};
   /// Stop collecting after so many errors of one rule.
   std::size_t max_errors_per_rule = 8;
@@ -30,7 +30,8 @@ struct RuleInfo {
   std::string_view summary;
 };
 
-/// All rules in the order they run. A rule that needs the earlier ones (deadlock needs known ids) is not run when they fail.
+/// All rules in the order they run. A rule that needs the earlier ones (deadlock needs known ids) is not run when they
+/// fail.
 std::vector<RuleInfo> verify_rules();
 
 /// The program with its proof, or every error found (at least one).
