@@ -20,18 +20,6 @@ bool crosses_gpus(const Program& program, const Command& command) {
   return false;
 }
 
-/// What the command adds to (or the value it sets on) each signal.
-template <class Visitor>
-void for_each_raise(const Command& command, Visitor&& visit) {
-  match(
-      command, [&](const Signal& s) { visit(s.signal, s.value, s.op); },
-      [&](const Trigger& t) { visit(t.signal, t.value, SignalOp::add); },
-      [&](const Gemm& gemm) {
-        for (const TileSignal& raise : gemm.raises) visit(raise.signal, raise.value, SignalOp::add);
-      },
-      [](const auto&) {});
-}
-
 }  // namespace
 
 std::vector<Access> accesses(const Command& command) {

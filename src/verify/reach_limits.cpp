@@ -10,7 +10,6 @@
 
 #include "verify/machine_limits.hpp"
 #include "verify/naming.hpp"
-#include "verify/raises.hpp"
 
 namespace cortado::verifier {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "verify/callers.hpp"
 #include "verify/naming.hpp"
-#include "verify/raises.hpp"
 #include "verify/rule.hpp"
 
 namespace cortado::verifier {

@@ -47,15 +47,21 @@ std::vector<Node> nodes_for(const Machine& on, std::uint32_t ranks) {
   return nodes;
 }
 
+/// One byte, fewer bytes than ranks, odd, aligned, uneven and larger than a page; 192 N suits swap. The large sizes go
+/// with few ranks and many ranks with few sizes: the work grows with bytes x ranks^2 and would add no other case.
+std::vector<std::uint64_t> sizes_for(std::uint32_t ranks) {
+  if (ranks > 9) return {7, 4108, 192 * ranks};
+  return {1, 7, 64, 1000, 4096, ranks <= 4 ? 65536u + 12 : 8192u + 12, 192 * ranks};
+}
+
 class CollectiveProduct : public testing::TestWithParam<std::tuple<VariantInfo, std::uint32_t>> {};
 
 TEST_P(CollectiveProduct, EverySizeLaunchAndPlacement) {
   const auto& [variant, ranks] = GetParam();
   const Machine& on = machine_for(variant, ranks);
   std::vector<Node> nodes = nodes_for(on, ranks);
-  // One byte, fewer bytes than ranks, odd, aligned, uneven and larger than a page; 192 N suits swap.
   std::uint32_t turn = 0;
-  for (const std::uint64_t bytes : {1ul, 7ul, 64ul, 1000ul, 4096ul, 65536ul + 12, 192ul * ranks}) {
+  for (const std::uint64_t bytes : sizes_for(ranks)) {
     for (const bool in_place : {false, true}) {
       for (const bool prelaunch : {false, true}) {
         for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
@@ -115,7 +121,7 @@ TEST(Collective, ReductionsOfEveryElementType) {
     const Machine& on = machine_for(variant, ranks);
     std::vector<Node> nodes = nodes_for(on, ranks);
     for (const DType dtype : {DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32}) {
-      for (const std::uint64_t bytes : {37ul, 36ul, 50'000ul}) {
+      for (const std::uint64_t bytes : {37ul, 36ul, 5000ul}) {
         check({.collective = variant.collective,
                .variant = variant.variant,
                .bytes = Bytes{bytes},
@@ -150,9 +156,9 @@ TEST(Collective, OnAMachineOfSmallPacketsAndFewEngines) {
   }
 }
 
-// Blocks of 192 KiB are cut into three pieces, one chain of adds each.
+// Blocks of 128 KiB are cut into two pieces, one chain of adds each.
 TEST(Collective, AddChainsOfSeveralPieces) {
-  const std::uint32_t ranks = 4;
+  const std::uint32_t ranks = 3;
   const Machine& on = machine("virtual-64-nmc");
   std::vector<Node> nodes = nodes_for(on, ranks);
   for (const VariantInfo& variant : list_variants()) {
@@ -160,7 +166,7 @@ TEST(Collective, AddChainsOfSeveralPieces) {
     for (const bool in_place : {false, true}) {
       check({.collective = variant.collective,
              .variant = variant.variant,
-             .bytes = 192_KiB * ranks,
+             .bytes = 128_KiB * ranks,
              .ranks = ranks,
              .in_place = in_place,
              .host = HostThreads::per_rank},
@@ -171,10 +177,11 @@ TEST(Collective, AddChainsOfSeveralPieces) {
 
 TEST(Collective, SixtyFourRanks) {
   const std::uint32_t ranks = 64;
-  const Machine& on = machine("virtual-64-nmc");
+  const Machine& on = machine("virtual-64");
   std::vector<Node> nodes;
   nodes.emplace_back(on, ranks, std::nullopt);
   for (const VariantInfo& variant : list_variants()) {
+    if (variant.variant != "b2b" && variant.variant != "swap") continue;
     check({.collective = variant.collective,
            .variant = variant.variant,
            .bytes = Bytes{64} * ranks,

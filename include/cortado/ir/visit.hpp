@@ -22,6 +22,19 @@ decltype(auto) match(Variant&& variant, Lambdas&&... lambdas) {
                     std::forward<Variant>(variant));
 }
 
+/// Calls visit(SignalId, value, SignalOp) for every raise of the command, in the order they happen: the one place that
+/// knows which commands raise signals.
+template <class Visitor>
+void for_each_raise(const Command& command, Visitor&& visit) {
+  match(
+      command, [&](const Signal& s) { visit(s.signal, s.value, s.op); },
+      [&](const Trigger& t) { visit(t.signal, t.value, SignalOp::add); },
+      [&](const Gemm& gemm) {
+        for (const TileSignal& raise : gemm.raises) visit(raise.signal, raise.value, SignalOp::add);
+      },
+      [](const auto&) {});
+}
+
 enum class AccessKind { read, write, read_write };
 
 struct Access {

@@ -1,4 +1,72 @@
 // Sharing of rates: many flows, each of which needs several resources at once, and resources of limited capacity.
+//
+// The model. A resource r has a capacity C(r). A flow f has a rate x(f), which the system decides, and is described by
+// a weight w(f), a cap c(f), a priority class p(f), and for each resource it uses a factor a(f, r): one unit of its
+// rate takes that much of the capacity. Units are the caller's, usually bytes per second; there is no time in here. The
+// rates are the only ones with these two properties:
+//
+//   (1) feasible:      sum over f of a(f, r) x(f) <= C(r) for every r, and 0 <= x(f) <= c(f)
+//   (2) none too slow: every f is at its cap, or uses a resource that flows of its class and of higher classes
+//                      fill, and on which no flow of its class has a greater x / w
+//
+// That is weighted max-min fairness, class by class. To see the rates, let x = w L for all flows of the highest class
+// and raise L from 0. Whenever a resource is full its flows stop, a flow at its cap stops, the others go on; then the
+// next class does the same with what is left.
+//
+//   weight    share of a full resource: 3 gets three times what 1 gets there
+//   factor    a copy inside one memory reads and writes it: factor 2; an encoding with 3 % overhead: factor 1.03
+//   cap       what the flow can do by itself; infinite if it has no limit of its own
+//   priority  a flow of a higher class takes all it can use before a lower class gets anything
+//
+// Example. Links A = 10 and B = 6; flow 1 uses A, flow 2 uses A and B, flow 3 uses B and has cap 2. Raising L: at L = 2
+// flow 3 is at its cap. At L = 4 link B is full (2 + 4 = 6), flow 2 stops. At L = 6 link A is full (6 + 4 = 10), flow 1
+// stops. Rates 6, 4, 2. Now flow 3 leaves: A is full first, at L = 5. Rates 5, 5; B has 1 to spare and stops nobody.
+//
+//   FluidSystem fluid;
+//   const ResourceId a = fluid.add_resource(10), b = fluid.add_resource(6);
+//   const ResourceUse on_a[] = {{a}}, on_both[] = {{a}, {b}}, on_b[] = {{b}};
+//   const FlowId one = fluid.add_flow({.uses = on_a}), two = fluid.add_flow({.uses = on_both});
+//   const FlowId three = fluid.add_flow({.uses = on_b, .cap = 2});
+//   for (FlowId flow : fluid.solve()) { ... fluid.rate(flow) ... }   // 6, 4, 2
+//   fluid.remove_flow(three);
+//   for (FlowId flow : fluid.solve()) { ... }                       // one and two: 5, 5
+//
+// How a change is solved. A resource has a level L(r) for each class, infinite if it limits nobody there, and
+// x(f) = min(c(f), w(f) min over r of L(r)). Rates of that form have property (2) as soon as every resource is
+// balanced: it limits nobody and is not overloaded, or it limits somebody and is exactly full. A change moves the loads
+// of the resources it touches. Those that are then off balance get the level at which they are full, given what their
+// flows could have elsewhere; that moves rates, hence other loads; until all are balanced. It ends, because the lowest
+// level depends on no other, the second lowest on the lowest only, and so on. Whatever is connected to the change only
+// through resources that stay unfilled is never looked at. A resource with one flow is just a cap and costs nothing.
+// Any number of changes between two calls of solve() is solved at once; when many things happen at one instant, call it
+// once.
+//
+// What is promised in SharingMode::exact. (1) and (2) hold to 1e-9 relative (tests compare with filling from zero).
+// The same calls give the same bits. Different histories that lead to the same system give the same rates up to
+// rounding, about 1e-12: loads are summed up anew again and again, nothing accumulates. solve() returns a flow if and
+// only if rate() of it has changed; a change below 1e-12 of the rate is rounding and is left out.
+//
+// SharingMode::local is for systems in which everything is connected with everything, where each change moves every
+// rate a little. With tolerance e: a full resource may be loaded to C(r) (1 +- e) before it is balanced again, one that
+// limits nobody to C(r) (1 + e), and rate() may lag behind by e; so the rates told load no resource above C(r) (1 + e)
+// / (1 - e). Deviations are measured against the true loads and do not add up.
+//
+// Measured with simulated all-to-all transfers: n nodes with 16 engines and a port in and out each, sizes that differ
+// by +-10 %, starts spread over 5 us, every engine with n / 16 transfers one after the other (e = 0.01). "end" is the
+// end of a transfer, "last" that of the whole; errors against exact:
+//
+//      n    peers     flows looked at per change    mean error of end    error of last
+//             in turn    exact        local
+//     64    rotation       743           60               0.05 %            <= 0.1 %
+//    128    random         830           45               0.3 %             <= 0.2 %
+//    512    rotation      1100           70               0.3 %             -1.9 to +0.9 %, mean -0.2 %, 4 seeds
+//
+// The last row is no defect of the tolerance: such a run without any synchronisation doubles a deviation about every
+// six transfers. In exact mode a change of all sizes by 0.1 % moves its last end by 0.9 %.
+//
+// Cost. solve() is linear in the flows of the resources that it balances; one balance reads each flow of the resource
+// about twice. Memory: 56 bytes per flow and 40 per use, given to later flows after remove_flow; so 176 for three uses.
+// A system belongs to one thread; systems share nothing.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +103,7 @@ struct FlowSpec {
 };
 
 enum class SharingMode {
-  exact,  ///< equations (1) and (2) hold up to rounding
+  exact,  ///< (1) and (2) hold up to rounding
   local,  ///< they hold within FluidOptions::tolerance; a change stops where its effect is smaller than that
 };
 

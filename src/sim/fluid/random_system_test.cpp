@@ -193,6 +193,19 @@ TEST(FluidRandom, AgreesWithFillingFromZeroAfterEveryChange) {
   }
 }
 
+// In local mode the same holds within the tolerance: loads are off by it, and so are the rates told.
+TEST(FluidRandom, LocalModeIsMaxMinWithinItsTolerance) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    RandomSystem system(seed, {.mode = SharingMode::local, .tolerance = 0.01});
+    for (int step = 0; step < 60; ++step) {
+      system.change();
+      system.fluid.solve();
+    }
+    expect_max_min(system, 0.03);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+}
+
 // The same flows and resources, reached by adding them all at once and by a long history, have the same rates up to
 // rounding: nothing accumulates.
 TEST(FluidRandom, RatesDependOnTheSystemAndNotOnItsHistory) {

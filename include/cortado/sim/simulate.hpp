@@ -1,0 +1,33 @@
+// Simulates a verified program on the machine it was verified for: when everything happens, and what it would take.
+//
+// docs/models.md has the equations. All constants come from the machine file; there are none in the code. The same
+// program, machine and options give the same Timeline, bit for bit.
+#pragma once
+
+#include <cstdint>
+
+#include "cortado/base/result.hpp"
+#include "cortado/sim/fluid.hpp"
+#include "cortado/timeline/timeline.hpp"
+#include "cortado/verify/verify.hpp"
+
+namespace cortado::sim {
+
+struct SimulateOptions {
+  std::uint32_t iterations = 1;
+  bool trace = false;  ///< record spans and flows; without it the Timeline has times and totals only
+  FluidOptions sharing{};
+};
+
+struct Simulated {
+  Timeline timeline;
+  std::uint64_t events = 0;
+  FluidWork sharing_work;
+};
+
+/// Refuses machines without timing (sim.timing) and programs with commands that have no model (sim.command). A program
+/// that cannot finish, possible only where verifier rules were skipped, ends with sim.stall, which names who waits for
+/// what.
+Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options = {});
+
+}  // namespace cortado::sim

@@ -1,0 +1,92 @@
+// DMA queues: an engine reads packets in order.
+//
+//   copy k of a queue is issued at i(k) >= i(k-1) + copy_issue; its start-up takes copy_start; then it moves bytes as
+//   soon as fewer than copies_in_flight copies of the queue do. Copies behind it are issued meanwhile. Signal    after
+//   the last byte of all earlier copies; visible, and the queue goes on, `sync` later Wait      passes at once if the
+//   counter is there; else `wake` after it gets there
+#include "cortado/ir/visit.hpp"
+
+#include "sim/gpu/run.hpp"
+
+namespace cortado::sim {
+
+void Run::step_dma(std::uint32_t index) {
+  QueueRun& queue = queues_[index];
+  while (at_command(index)) {
+    const Command& command = program_.queues[index].commands[queue.command];
+    if (moves_bytes(command)) {
+      if (!issue_copy(index)) return;
+      continue;
+    }
+    if (const auto* wait = std::get_if<Wait>(&command)) {
+      const bool noted = queue.begun;  // then this step is its release
+      begin_command(index);
+      if (!noted && !pass_wait(index, *wait)) return;
+      end_command(index);
+      continue;
+    }
+    if (queue.outstanding > 0) {  // Signal and Timestamp come after everything before them
+      queue.blocked = Blocked::transfers;
+      return;
+    }
+    if (const auto* signal = std::get_if<Signal>(&command)) {
+      if (!queue.begun) {
+        begin_command(index);
+        const SimTime visible = events_.now() + to_sim_time(timing_.engine.sync);
+        raise_at(visible, index, signal->signal, signal->value, signal->op);
+        step_at(index, visible);
+        return;
+      }
+      end_command(index);
+      continue;
+    }
+    begin_command(index);
+    end_command(index);
+  }
+}
+
+bool Run::issue_copy(std::uint32_t index) {
+  QueueRun& queue = queues_[index];
+  const SimTime now = events_.now();
+  if (now < queue.next_issue) {
+    step_at(index, queue.next_issue);
+    return false;
+  }
+  begin_command(index);
+  const SimTime ready = now + to_sim_time(timing_.engine.copy_start);
+  queue.pending.push_back({ready, queue.command, queue.span});
+  ++queue.outstanding;
+  queue.next_issue = now + to_sim_time(timing_.engine.copy_issue);
+  queue.begun = false;  // the copy has a life of its own from here; its span ends with its last byte
+  ++queue.command;
+  events_.schedule(ready, EventClass::begin, {EventKind::copy_ready, index});
+  return true;
+}
+
+void Run::move_ready_copies(std::uint32_t index) {
+  QueueRun& queue = queues_[index];
+  while (queue.moving < timing_.engine.copies_in_flight && queue.first_pending < queue.pending.size() &&
+         queue.pending[queue.first_pending].ready <= events_.now()) {
+    const PendingCopy& copy = queue.pending[queue.first_pending++];
+    const Command& command = program_.queues[index].commands[copy.command];
+    const Bytes bytes = accesses(command).front().region.bytes();
+    recorder_.moved(bytes_written(command));
+    ++queue.moving;
+    begin_transfer(bytes, uses_of(index, command), kUnlimited, {index, copy.span});
+  }
+  if (queue.first_pending == queue.pending.size()) {
+    queue.pending.clear();
+    queue.first_pending = 0;
+  }
+}
+
+UseList Run::uses_of(std::uint32_t index, const Command& command) {
+  const RankId gpu = *program_.queues[index].rank;
+  const EngineId engine = *program_.queues[index].engine;
+  return match(
+      command, [&](const Copy& c) { return resources_.copy_by_engine(gpu, engine, c); },
+      [&](const Broadcast& b) { return resources_.broadcast_by_engine(gpu, engine, b); },
+      [&](const Swap& s) { return resources_.swap_by_engine(gpu, engine, s); }, [](const auto&) { return UseList{}; });
+}
+
+}  // namespace cortado::sim

@@ -1,0 +1,26 @@
+// What can happen in a simulated run.
+#pragma once
+
+#include <cstdint>
+
+#include "cortado/sim/event_queue.hpp"
+
+namespace cortado::sim {
+
+enum class EventKind : std::uint8_t {
+  step,            ///< queue `index` goes on
+  fetched,         ///< the engine or compute units of queue `index` have one more iteration of commands
+  copy_ready,      ///< the oldest copy of dma queue `index` that is not moving has passed its start-up
+  transfer_end,    ///< flow `index` has moved its last byte
+  signal_visible,  ///< raise `index` can be seen by all
+  settle,          ///< rates are shared anew
+};
+
+struct Event {
+  EventKind kind{};
+  std::uint32_t index = 0;
+};
+
+using Events = EventQueue<Event>;
+
+}  // namespace cortado::sim

@@ -1,0 +1,112 @@
+// One simulated run: the queues of a program as state machines over the event queue.
+//
+// Every queue is at one command of one iteration. A queue is stepped until it must wait: for time to pass (an event is
+// scheduled), for a signal (it is noted at the SignalBoard), for its copies (the last transfer steps it), or for a
+// Submit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/sim/simulate.hpp"
+
+#include "sim/gpu/events.hpp"
+#include "sim/gpu/machine_resources.hpp"
+#include "sim/gpu/recorder.hpp"
+#include "sim/gpu/signal_board.hpp"
+#include "sim/gpu/transfers.hpp"
+
+namespace cortado::sim {
+
+class Run {
+ public:
+  /// The machine of the program has timing.
+  Run(const VerifiedProgram& program, const SimulateOptions& options);
+
+  Result<Simulated> go() &&;
+
+ private:
+  enum class Blocked : std::uint8_t { no, signal, transfers, submit };
+
+  /// A copy past its issue that is not moving bytes yet.
+  struct PendingCopy {
+    SimTime ready;
+    std::uint32_t command;
+    std::uint32_t span;
+  };
+
+  struct QueueRun {
+    std::uint32_t iteration = 0;
+    std::uint32_t command = 0;
+    std::uint32_t submitted = 0;    // iterations that the queue may execute; host queues: all
+    std::uint32_t outstanding = 0;  // dma: copies issued and not finished
+    std::uint32_t moving = 0;       // dma: of those, copies moving bytes
+    std::uint32_t span = kNoSpan;   // of the command under way (not of overlapping copies)
+    std::uint32_t submit_span = kNoSpan;
+    Blocked blocked = Blocked::submit;
+    bool begun = false;                // the current command has started
+    SimTime next_issue{};              // dma: earliest issue of the next copy
+    std::vector<PendingCopy> pending;  // dma: first in, first out; [0, first_pending) have left
+    std::size_t first_pending = 0;
+  };
+
+  /// What a flow belongs to.
+  struct Mover {
+    std::uint32_t queue;
+    std::uint32_t span;
+  };
+
+  void handle(const Event& event);
+  void step(std::uint32_t queue);
+  void fetched(std::uint32_t index);  ///< the packets of one more iteration are with the engine
+  void step_host(std::uint32_t index);
+  void step_dma(std::uint32_t index);
+  void step_compute(std::uint32_t index);
+
+  /// True if the queue has a command to execute; moves on to the next iteration at the end of one.
+  bool at_command(std::uint32_t index);
+  void step_at(std::uint32_t index, SimTime at);
+
+  void begin_command(std::uint32_t index);
+  void end_command(std::uint32_t index);
+
+  /// The Wait under way is passed now, or the queue is blocked until the raise that releases it.
+  bool pass_wait(std::uint32_t index, const Wait& wait);
+  void raise_at(SimTime visible, std::uint32_t index, SignalId signal, std::uint64_t value, SignalOp op);
+  void apply_raise(std::uint32_t raise);
+
+  // host_queue.cpp
+  SimTime host_cost(const Command& command) const;
+  void finish_host_command(std::uint32_t index, const Command& command);
+
+  // dma_queue.cpp
+  bool issue_copy(std::uint32_t index);
+  void move_ready_copies(std::uint32_t index);
+  UseList uses_of(std::uint32_t index, const Command& command);
+
+  // compute_queue.cpp
+  void begin_kernel(std::uint32_t index, const Command& command);
+
+  void begin_transfer(Bytes bytes, const UseList& uses, double cap, Mover mover);
+  void end_transfer(FlowId flow);
+
+  Diagnostic stall() const;
+
+  const Program& program_;
+  const Machine& machine_;
+  const Timing& timing_;
+  SimulateOptions options_;
+  Events events_;
+  FluidSystem fluid_;
+  MachineResources resources_;
+  Transfers transfers_;
+  SignalBoard signals_;
+  Recorder recorder_;
+  std::vector<QueueRun> queues_;
+  std::vector<Mover> movers_;  // by owner number of a transfer
+  std::vector<std::uint32_t> free_movers_;
+  std::vector<std::uint64_t> packets_;   // packets of a dma queue in one iteration
+  std::vector<std::uint32_t> released_;  // scratch of apply_raise
+};
+
+}  // namespace cortado::sim

@@ -1,0 +1,44 @@
+#include "sim/gpu/transfers.hpp"
+
+#include <algorithm>
+
+namespace cortado::sim {
+
+FlowId Transfers::begin(Bytes bytes, std::span<const ResourceUse> uses, double cap, std::uint32_t owner) {
+  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = 1, .cap = cap, .priority = 0});
+  if (flow.value >= transfers_.size()) transfers_.resize(flow.value + std::size_t{1});
+  transfers_[flow.value] = {
+      .remaining = static_cast<double>(bytes.value),
+      .rate = 0,
+      .since = events_.now(),
+      .end = events_.schedule(SimTime::never(), EventClass::end, {EventKind::transfer_end, flow.value}),
+      .owner = owner};
+  request_settle();
+  return flow;
+}
+
+std::uint32_t Transfers::finish(FlowId flow) {
+  fluid_.remove_flow(flow);
+  request_settle();
+  return transfers_[flow.value].owner;
+}
+
+void Transfers::settle() {
+  settle_requested_ = false;
+  for (const FlowId flow : fluid_.solve()) {
+    Transfer& transfer = transfers_[flow.value];
+    const double elapsed = to_seconds(events_.now() - transfer.since);
+    transfer.remaining = std::max(0.0, transfer.remaining - transfer.rate * elapsed);
+    transfer.since = events_.now();
+    transfer.rate = fluid_.rate(flow);
+    events_.reschedule(transfer.end, events_.now() + sim_time_from_seconds(transfer.remaining / transfer.rate));
+  }
+}
+
+void Transfers::request_settle() {
+  if (settle_requested_) return;
+  settle_requested_ = true;
+  events_.schedule(events_.now(), EventClass::settle, {EventKind::settle, 0});
+}
+
+}  // namespace cortado::sim
