@@ -76,7 +76,7 @@ class Demo : public Subcommand {
         "Cortado moves data between GPUs with their DMA engines, so that the compute units stay free.\n"
         "Each line below is a program that was planned for {} ({} x {}), proved correct, turned into\n"
         "the packets those engines read, and executed on real bytes by: {}.\n"
-        "Times are medians measured on this computer; they are not those of an {}.\n\n"
+        "Times are medians measured on this computer; they are not those of {} GPUs.\n\n"
         "  copies, signals, doorbells: commands of all engines, raised counters, and submissions by the host\n"
         "  prelaunch: the engines get their packets first and hold at a poll; the time starts at the trigger\n"
         "  busbw: bytes per time, scaled as nccl-tests do so that it compares with the speed of a link\n\n",
@@ -123,7 +123,7 @@ class Demo : public Subcommand {
   pipeline::Outcome<std::string> packets_and_trace(Bytes bytes, const Machine& machine, device::Driver& driver) const {
     CollectiveRequest request;
     request.collective = kStories[0].collective;
-    request.variant = "bcst";
+    request.variant = machine.features.broadcast ? "bcst" : "pcpy";
     request.bytes = bytes;
     request.prelaunch = true;
     request.in_place = pipeline::default_in_place(request.collective, request.variant);

@@ -59,6 +59,11 @@ class Encode : public Subcommand {
     for (const Queue& queue : program.queues) {
       if (queue.kind != QueueKind::dma) continue;
       if (selected(queue)) return {};
+      if (rank_ && queue_ && queue.name == *queue_) {
+        return fail("usage.queue",
+                    fmt::format("queue {} is one of rank {}, not of rank {}", *queue_, queue.rank->value, *rank_),
+                    "give --rank or --queue alone");
+      }
       names.push_back(queue.name);
     }
     const std::string nearest = queue_ ? nearest_name(*queue_, names) : "";

@@ -120,6 +120,15 @@ class Run : public Subcommand {
     return task.request ? describe(*task.request, program) : program.name;
   }
 
+  /// Long runs are traced at their end only.
+  static std::uint32_t traced_iterations(const Timeline& timeline) {
+    if (timeline.spans.empty()) return 0;
+    const auto [first, last] =
+        std::minmax_element(timeline.spans.begin(), timeline.spans.end(),
+                            [](const Span& a, const Span& b) { return a.iteration < b.iteration; });
+    return last->iteration - first->iteration + 1;
+  }
+
   std::string text(const Task& task, const pipeline::RunReport& report) const {
     const device::RunResult& result = report.result;
     const Program& program = report.program.program();
@@ -130,7 +139,12 @@ class Run : public Subcommand {
                         microseconds(report.time), iterations_, report.algbw_gbps, report.busbw_gbps);
     text += check_ == "none" ? "  bytes not checked (--check none)\n"
                              : fmt::format("  {} bytes checked, {} wrong\n", result.checked_bytes, result.wrong_bytes);
-    if (trace_) text += fmt::format("  trace in {}: open it at https://ui.perfetto.dev\n", *trace_);
+    if (trace_) {
+      const std::uint32_t traced = traced_iterations(result.timeline);
+      const std::string part =
+          traced < iterations_ ? fmt::format(" of the last {} of {} iterations", traced, iterations_) : "";
+      text += fmt::format("  trace{} in {}: open it at https://ui.perfetto.dev\n", part, *trace_);
+    }
     return text;
   }
 

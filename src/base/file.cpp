@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +44,14 @@ bool replaceable(const std::string& path) {
   return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
+/// The file that a symbolic link stands for: the link stays, its target is replaced.
+std::string followed(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+  return error ? path : target.string();
+}
+
 Status write_all(int fd, const std::string& path, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
@@ -70,7 +79,8 @@ Result<std::string> read_file(const std::string& path) {
   }
 }
 
-Status write_file(const std::string& path, std::string_view content) {
+Status write_file(const std::string& given_path, std::string_view content) {
+  const std::string path = followed(given_path);
   if (!replaceable(path)) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (file.get() < 0) return fail(file_error("open", path, errno));

@@ -34,6 +34,16 @@ TEST_F(FileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(FileTest, ALinkStaysALink) {
+  const std::string target = folder_ / "target";
+  const std::string link = folder_ / "link";
+  ASSERT_TRUE(write_file(target, "old").has_value());
+  std::filesystem::create_symlink(target, link);
+  ASSERT_TRUE(write_file(link, "new").has_value());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(*read_file(target), "new");
+}
+
 TEST_F(FileTest, AFailedWriteLeavesNothing) {
   // A folder stands where the file should go, so the last step (rename) fails.
   const std::string path = folder_ / "taken";

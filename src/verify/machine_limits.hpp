@@ -19,6 +19,9 @@ void check_reach(const Program& program, const Machine& machine, Findings& findi
 /// Ranks, memory, compute units and ring space.
 void check_capacity(const Program& program, const Machine& machine, Findings& findings);
 
+/// Counters that engines compare stay within their packets' 32 bits.
+void check_counters(const Program& program, Findings& findings);
+
 /// Bytes of ring space that one iteration of a dma queue takes at most.
 std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits);
 

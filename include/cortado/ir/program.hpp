@@ -24,7 +24,8 @@
 //    ... a Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds
 //    to s, or the largest value set. A signal is either added to or set, never both.
 //
-// 4. The caller. Every rank has a caller, in the host queue of that rank (or in the first host queue without a rank):
+// 4. The caller. Every rank has a caller, in the first host queue of that rank (or in the first host queue without a
+// rank):
 //    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms of
 //    the contract), and after its last command it reads the rank's output bytes (all outputs of the contract). So a
 //    host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer read.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/ir/builder.hpp"
+#include "cortado/ir/engine_signals.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "device/executor/signal_range.hpp"
@@ -169,11 +170,13 @@ TEST(FixedLayout, SpreadsRanksSignalsAndSlots) {
   EXPECT_EQ(map.slots[2], 0x0e00'0000'0040U);
 }
 
-Program counting(std::uint64_t add, std::uint64_t wait) {
+/// A host adds; an engine, or the host itself, waits.
+Program counting(std::uint64_t add, std::uint64_t wait, QueueKind waiter = QueueKind::dma) {
   ProgramBuilder builder("counting", "test", 1);
   const SignalId f = builder.signal("f");
   const QueueId host = builder.host_queue("host");
-  builder.add(host, Signal{f, add}).add(host, Wait{f, wait});
+  const QueueId dma = builder.dma_queue("dma", RankId{0}, EngineId{0});
+  builder.add(host, Signal{f, add}).add(waiter == QueueKind::dma ? dma : host, Wait{f, wait});
   return std::move(builder).finish();
 }
 
@@ -187,8 +190,13 @@ TEST(BatchIterations, KeepCountersBelowTwoToThe31) {
   EXPECT_EQ(batch_of(counting(7, 7)), 306783378U);
   EXPECT_EQ(batch_of(counting(7, 1)), 306783378U) << "the counter itself counts, too";
   EXPECT_EQ(batch_of(counting(1ULL << 30, 1)), 1U);
-  EXPECT_EQ(batch_of(counting(1, kMaxCounter)), 1U);
+  EXPECT_EQ(batch_of(counting(1, kMaxEngineCounter)), 1U);
   EXPECT_EQ(batch_of(counting(0, 0)), ~std::uint64_t{0});
+}
+
+TEST(BatchIterations, CountersOfTheHostHave64Bits) {
+  // (2^63 - 1 - 2^40) / 2^40 + 1 = 2^23 - 1 (rounded down): 8388607 iterations.
+  EXPECT_EQ(batch_of(counting(1ULL << 40, 1ULL << 40, QueueKind::host)), 8388607U);
 }
 
 TEST(BatchIterations, RefuseASignalThatNoPollCanSee) {

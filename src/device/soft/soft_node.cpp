@@ -26,6 +26,7 @@ namespace soft {
 namespace {
 
 constexpr std::uint32_t kMostGpus = 4096;
+constexpr std::uint32_t kMostWorkers = 256;
 constexpr std::uint32_t kComputeQueuesPerGpu = 64;
 constexpr std::uint64_t kSmallestRing = 64;
 constexpr std::uint64_t kLargestRing = 1ULL << 31;
@@ -280,6 +281,11 @@ class SoftNode final : public Driver {
 Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus, const SoftOptions& options) {
   if (gpus == 0 || gpus > soft::kMostGpus) {
     return fail("device.gpus", fmt::format("an embedded node has 1 to {} GPUs, not {}", soft::kMostGpus, gpus));
+  }
+  if (options.workers.value_or(0) > soft::kMostWorkers) {
+    return fail("device.workers",
+                fmt::format("{} worker threads asked for; at most {}", *options.workers, soft::kMostWorkers),
+                "leave it out: one less than the cores is best");
   }
   const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::uint32_t workers = options.adversarial_seed ? 0 : options.workers.value_or(cores - 1);
