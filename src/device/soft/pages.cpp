@@ -20,8 +20,9 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 }  // namespace
 
 Result<Pages> map_pages(std::size_t bytes, std::size_t alignment) {
-  // Big buffers get huge pages: one TLB entry for 2 MiB keeps large copies at the speed of the memory.
-  const bool huge = bytes >= kHugePage;
+  // Big buffers get huge pages: one TLB entry for 2 MiB keeps large copies at the speed of the memory. Rings, of which
+  // there are thousands and which are hardly touched, are smaller and do not.
+  const bool huge = bytes >= 2 * kHugePage;
   alignment = std::max(alignment, huge ? kHugePage : kPage);
   const std::size_t mapped = round_up(bytes, kPage) + (alignment > kPage ? alignment : 0);
   void* mapping = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
