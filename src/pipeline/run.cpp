@@ -2,7 +2,6 @@
 
 #include "cortado/base/file.hpp"
 #include "cortado/ir/text.hpp"
-#include "cortado/report/bandwidth.hpp"
 
 namespace cortado::pipeline {
 
@@ -31,13 +30,7 @@ Outcome<RunReport> run_verified(const VerifiedProgram& program, device::Driver& 
   }
   auto result = prepared->run(settings.run);
   if (!result) return fail_at(Stage::run, result.error());
-
-  RunReport report{program, *std::move(result), count(program.program()), {}, {}};
-  report.time = median_time(report.result.timeline);
-  report.bytes = report::whole_buffer(program.program());
-  report.algbw_gbps = report::bandwidth_gbps(report.bytes, report.time);
-  report.busbw_gbps = report.algbw_gbps * report::bus_factor(program.program().contract.name, program.program().ranks);
-  return report;
+  return RunReport{figures_of(program.program(), result->timeline), program, *std::move(result)};
 }
 
 Result<Program> load_program(const std::string& path) {

@@ -7,9 +7,9 @@
 #include "cortado/base/result.hpp"
 #include "cortado/device/executor.hpp"
 #include "cortado/ir/program.hpp"
-#include "cortado/ir/visit.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/failure.hpp"
+#include "cortado/pipeline/figures.hpp"
 #include "cortado/plan/collective.hpp"
 #include "cortado/verify/verify.hpp"
 
@@ -22,15 +22,9 @@ struct RunSettings {
   std::uint32_t warmup = 0;  ///< unchecked iterations before those of `run`
 };
 
-/// What reports show of a run.
-struct RunReport {
+struct RunReport : Figures {
   VerifiedProgram program;
   device::RunResult result;
-  ProgramCounts counts;
-  Nanoseconds time;  ///< median of the iterations
-  Bytes bytes;       ///< of the whole buffer (report/bandwidth.hpp)
-  double algbw_gbps = 0;
-  double busbw_gbps = 0;
 };
 
 /// Verifies the program for the machine and runs it on the device.

@@ -1,0 +1,30 @@
+// The pipeline on a modelled machine: plan -> verify -> simulate.
+#pragma once
+
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/failure.hpp"
+#include "cortado/pipeline/figures.hpp"
+#include "cortado/plan/collective.hpp"
+#include "cortado/sim/simulate.hpp"
+#include "cortado/verify/verify.hpp"
+
+namespace cortado::pipeline {
+
+struct SimulationReport : Figures {
+  VerifiedProgram program;
+  sim::Simulated simulated;
+};
+
+/// Verifies the program for the machine and simulates it there.
+Outcome<SimulationReport> simulate_program(Program program, const Machine& machine,
+                                           const sim::SimulateOptions& options = {}, const VerifyOptions& verify = {});
+
+/// Simulates a program that is verified already.
+Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, const sim::SimulateOptions& options = {});
+
+/// Plans first.
+Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, const Machine& machine,
+                                              const sim::SimulateOptions& options = {});
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,14 @@
+#include "cortado/pipeline/figures.hpp"
+
+#include "cortado/report/bandwidth.hpp"
+
+namespace cortado::pipeline {
+
+Figures figures_of(const Program& program, const Timeline& timeline) {
+  Figures figures{count(program), median_time(timeline), report::whole_buffer(program), 0, 0};
+  figures.algbw_gbps = report::bandwidth_gbps(figures.bytes, figures.time);
+  figures.busbw_gbps = figures.algbw_gbps * report::bus_factor(program.contract.name, program.ranks);
+  return figures;
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,28 @@
+#include "cortado/pipeline/simulate.hpp"
+
+namespace cortado::pipeline {
+
+Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, const Machine& machine,
+                                              const sim::SimulateOptions& options) {
+  auto program = plan_collective(request, machine);
+  if (!program) return fail_at(Stage::plan, program.error());
+  return simulate_program(*std::move(program), machine, options);
+}
+
+Outcome<SimulationReport> simulate_program(Program program, const Machine& machine, const sim::SimulateOptions& options,
+                                           const VerifyOptions& verify_options) {
+  const auto verified = verify(std::move(program), machine, verify_options);
+  if (!verified) return fail_at(Stage::verify, verified.error());
+  return simulate_verified(*verified, options);
+}
+
+Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, const sim::SimulateOptions& options) {
+  auto simulated = sim::simulate(program, options);
+  if (!simulated) {
+    // A stall is the program's own; everything else was refused before the run.
+    return fail_at(simulated.error().code == "sim.stall" ? Stage::run : Stage::prepare, simulated.error());
+  }
+  return SimulationReport{figures_of(program.program(), simulated->timeline), program, *std::move(simulated)};
+}
+
+}  // namespace cortado::pipeline
