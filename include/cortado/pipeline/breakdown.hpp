@@ -1,0 +1,53 @@
+// One copy from GPU 0 to GPU 1, cut into the phases of its life:
+//
+//   control    the host builds packets, writes the ring and rings the doorbell: "begin" to the end of the Submit
+//   schedule   the engine gets to it: end of the Submit to the start of the copy
+//   copy       start-up and bytes: start of the copy to its last byte
+//   sync       last byte to the completion signal visible
+//
+// The host's last look at the signal belongs to no phase. The phases are read off the spans of a traced Timeline, so
+// they are the same thing for a simulated and for a measured copy.
+//
+// Example: 50,000 B on virtual-64: control 2 x 50 + 500 ns, schedule 1000, copy 1000 + 50,000 / 50, sync 1000.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "cortado/base/result.hpp"
+#include "cortado/base/units.hpp"
+#include "cortado/device/driver.hpp"
+#include "cortado/device/executor.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/failure.hpp"
+#include "cortado/timeline/timeline.hpp"
+
+namespace cortado::pipeline {
+
+struct CopyPhases {
+  Nanoseconds control;
+  Nanoseconds schedule;
+  Nanoseconds copy;
+  Nanoseconds sync;
+
+  friend bool operator==(const CopyPhases&, const CopyPhases&) = default;
+  constexpr Nanoseconds total() const { return control + schedule + copy + sync; }
+  constexpr std::array<Nanoseconds, 4> in_order() const { return {control, schedule, copy, sync}; }
+};
+
+inline constexpr std::array<std::string_view, 4> kCopyPhaseNames{"control", "schedule", "copy", "sync"};
+
+/// The phases of the program's one copy; of several iterations the median of each phase. Where a measured copy starts
+/// before the Submit that caused it is over, the control phase ends with its start, so that phases never overlap.
+Result<CopyPhases> phases_of(const Timeline& timeline);
+
+/// Simulates the copy on the machine.
+Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine);
+
+/// Runs the copy on a device with at least two GPUs and checks its bytes. `run.iterations` are measured, at most 16
+/// of which have spans, after `warmup` others.
+Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
+                                const device::RunOptions& run, std::uint32_t warmup);
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,115 @@
+#include "cortado/pipeline/breakdown.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cortado/pipeline/run.hpp"
+#include "cortado/pipeline/simulate.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+CollectiveRequest one_copy(Bytes bytes) {
+  CollectiveRequest request;
+  request.collective = "point-to-point";
+  request.bytes = bytes;
+  request.ranks = 2;
+  return request;
+}
+
+/// From the first start to the last end of the spans of one kind: sizes beyond one packet are several copies.
+struct Extent {
+  Nanoseconds start;
+  Nanoseconds end;
+};
+
+/// The spans of one iteration.
+struct IterationSpans {
+  std::optional<Extent> begin;  ///< the mark before the Submit
+  std::optional<Extent> submit;
+  std::optional<Extent> copy;
+  std::optional<Extent> signal;
+
+  std::optional<Extent>* of(SpanKind kind) {
+    switch (kind) {
+      case SpanKind::mark:
+        return &begin;
+      case SpanKind::host:
+        return &submit;
+      case SpanKind::copy:
+        return &copy;
+      case SpanKind::signal:
+        return &signal;
+      case SpanKind::wait:
+      case SpanKind::kernel:
+        return nullptr;
+    }
+    return nullptr;
+  }
+
+  void add(const Span& span) {
+    std::optional<Extent>* extent = of(span.kind);
+    if (extent == nullptr) return;
+    if (!*extent) *extent = Extent{span.start, span.end};
+    (*extent)->start = std::min((*extent)->start, span.start);
+    (*extent)->end = std::max((*extent)->end, span.end);
+  }
+};
+
+Nanoseconds median(std::vector<Nanoseconds> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+Result<CopyPhases> phases_of(const Timeline& timeline) {
+  std::map<std::uint32_t, IterationSpans> iterations;
+  for (const Span& span : timeline.spans) iterations[span.iteration].add(span);
+  if (iterations.empty()) {
+    return fail("breakdown.spans", "the timeline has no spans", "run or simulate the copy with tracing");
+  }
+
+  std::array<std::vector<Nanoseconds>, kCopyPhaseNames.size()> phases;
+  for (const auto& [number, spans] : iterations) {
+    if (!spans.begin || !spans.submit || !spans.copy || !spans.signal) {
+      return fail("breakdown.spans",
+                  fmt::format("iteration {} has not all of begin, submit, copy and completion signal", number),
+                  "give the timeline of a point-to-point copy");
+    }
+    const Nanoseconds submitted = std::min(spans.submit->end, spans.copy->start);
+    const CopyPhases cut{submitted - spans.begin->start, spans.copy->start - submitted,
+                         spans.copy->end - spans.copy->start, spans.signal->end - spans.copy->end};
+    for (std::size_t i = 0; i < phases.size(); ++i) phases[i].push_back(cut.in_order()[i]);
+  }
+  return CopyPhases{median(phases[0]), median(phases[1]), median(phases[2]), median(phases[3])};
+}
+
+Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine) {
+  sim::SimulateOptions options;
+  options.trace = true;
+  const auto report = simulate_collective(one_copy(bytes), machine, options);
+  if (!report) return tl::unexpected(report.error());
+  const auto phases = phases_of(report->simulated.timeline);
+  if (!phases) return fail_at(Stage::run, phases.error());
+  return *phases;
+}
+
+Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
+                                const device::RunOptions& run, std::uint32_t warmup) {
+  RunSettings settings;
+  settings.prepare.trace = true;
+  settings.run = run;
+  settings.warmup = warmup;
+  const auto report = run_collective(one_copy(bytes), machine, driver, settings);
+  if (!report) return tl::unexpected(report.error());
+  if (report->result.first_wrong) return fail_at(Stage::run, *report->result.first_wrong);
+  const auto phases = phases_of(report->result.timeline);
+  if (!phases) return fail_at(Stage::run, phases.error());
+  return *phases;
+}
+
+}  // namespace cortado::pipeline
