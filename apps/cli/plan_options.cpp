@@ -27,6 +27,7 @@ void CollectiveOptions::add_to(CLI::App& app) {
       app.add_option("--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
           ->type_name("N")
           ->capture_default_str(),
+      app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is"),
       app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
           ->type_name("HOSTS")
           ->capture_default_str()};
@@ -58,6 +59,7 @@ Result<CollectiveRequest> CollectiveOptions::request(const std::string& collecti
   request.root = RankId{root_};
   request.peer = RankId{peer_};
   request.ways = ways_;
+  request.own_block = !leave_own_block_;
   if (hosts_ != "single" && hosts_ != "per-rank") {
     return fail("usage.hosts", fmt::format("--hosts {} is not known", hosts_), "give single or per-rank");
   }
@@ -74,8 +76,12 @@ void PlanOptions::add_to(CLI::App& app) {
       app.add_option("--bytes", bytes_, "Size of the whole buffer, as nccl-tests count it: 4096, 64KiB, 1MiB")
           ->type_name("SIZE");
   CLI::Option* prelaunch = app.add_flag("--prelaunch", prelaunch_, "Queues are submitted first and start on a trigger");
+  CLI::Option* trigger_words =
+      app.add_option("--trigger-words", trigger_words_, "Words that start prelaunched queues: shared or per-queue")
+          ->type_name("WORDS")
+          ->capture_default_str();
   CollectiveOptions::add_to(app);
-  options_.insert(options_.begin(), {variant, bytes, prelaunch});
+  options_.insert(options_.begin(), {variant, bytes, prelaunch, trigger_words});
 }
 
 Result<CollectiveRequest> PlanOptions::request(const std::string& collective) const {
@@ -84,6 +90,11 @@ Result<CollectiveRequest> PlanOptions::request(const std::string& collective) co
   CORTADO_ASSIGN_OR_RETURN(request.bytes, parse_bytes(*bytes_));
   request.variant = variant_;
   request.prelaunch = prelaunch_;
+  if (trigger_words_ != "shared" && trigger_words_ != "per-queue") {
+    return fail("usage.trigger_words", fmt::format("--trigger-words {} is not known", trigger_words_),
+                "give shared or per-queue");
+  }
+  request.trigger_words = trigger_words_ == "shared" ? TriggerWords::shared : TriggerWords::per_queue;
   request.in_place = in_place().value_or(pipeline::default_in_place(collective, variant_));
   return request;
 }

@@ -39,6 +39,7 @@ class CollectiveOptions {
   std::uint32_t peer_ = 1;
   std::uint32_t ways_ = 0;
   std::string hosts_ = "single";
+  bool leave_own_block_ = false;
 };
 
 /// Everything of one plan.
@@ -53,6 +54,7 @@ class PlanOptions : public CollectiveOptions {
   std::string variant_ = "pcpy";
   std::optional<std::string> bytes_;
   bool prelaunch_ = false;
+  std::string trigger_words_ = "shared";
 };
 
 /// "all-gather bcst prelaunch of 1MiB on 8 ranks of mi300x-8, in place"

@@ -18,6 +18,12 @@ enum class HostThreads {
   per_rank,  ///< one host thread a GPU, as frameworks run; a barrier of signals before and after keeps ranks together
 };
 
+/// The words that prelaunched queues poll.
+enum class TriggerWords {
+  shared,     ///< one word for all queues of a host thread: one write starts them all
+  per_queue,  ///< a word of its own for every queue, written one after another, as the DMA-Latte measurements did
+};
+
 struct CollectiveRequest {
   std::string collective;        ///< "all-gather"; list_collectives() has them all
   std::string variant = "pcpy";  ///< "pcpy", "bcst", "b2b", ...; list_variants(collective)
@@ -27,7 +33,9 @@ struct CollectiveRequest {
   Bytes bytes{};
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   bool prelaunch = false;   ///< queues are submitted first, hold at a poll, and start on a trigger
+  TriggerWords trigger_words = TriggerWords::shared;
   bool in_place = false;
+  bool own_block = true;     ///< all-to-all out of place: false leaves the block of a rank for itself to the caller
   DType dtype = DType::f32;  ///< element type of reductions; sizes must be whole elements there
   RankId root{};             ///< broadcast, gather, scatter, point-to-point (source)
   RankId peer{1};            ///< point-to-point (destination)

@@ -21,7 +21,16 @@ AllToAll::AllToAll(Schedule& schedule) : schedule_(schedule) {
   }
 }
 
+void AllToAll::copy_own_block(RankId rank) {
+  if (!schedule_.request().own_block) return;
+  schedule_.copy_locally(rank, sent(rank, rank), received(rank, rank));
+}
+
 Result<Program> AllToAll::finish() {
+  if (!schedule_.request().own_block) {
+    for (const RankId rank : schedule_.ranks()) receive_[rank.value][rank.value].width = {};
+    for (const RankId rank : schedule_.ranks()) send_[rank.value][rank.value].width = {};  // no clause for it
+  }
   return schedule_.finish(all_to_all_contract(send_, receive_));
 }
 

@@ -17,7 +17,7 @@ class AllToAll {
 
   const Region& sent(RankId from, RankId to) const { return send_[from.value][to.value]; }
   const Region& received(RankId from, RankId to) const { return receive_[to.value][from.value]; }
-  void copy_own_block(RankId rank) { schedule_.copy_locally(rank, sent(rank, rank), received(rank, rank)); }
+  void copy_own_block(RankId rank);  ///< unless the request leaves it to the caller
 
   Result<Program> finish();
 

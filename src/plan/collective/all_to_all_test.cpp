@@ -40,6 +40,18 @@ TEST(AllToAll, PcpyVisitsPeersInAscendingOrder) {
   EXPECT_EQ(peers, (std::vector<std::uint32_t>{0, 1, 2, 4, 5, 6, 7}));
 }
 
+TEST(AllToAll, TheOwnBlockCanBeLeftToTheCaller) {
+  CollectiveRequest request = all_to_all("pcpy");
+  request.own_block = false;
+  const Program program = plan_for_test(request, machine_for_test("mi300x-8"));
+  EXPECT_EQ(commands_on<Copy>(program, QueueKind::dma).size(), 56U);  // 64 with the own blocks
+  EXPECT_EQ(program.contract.clauses.size(), 56U);
+  request.collective = "all-gather";
+  const auto refused = plan_collective(request, machine_for_test("mi300x-8"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "plan.own_block");
+}
+
 TEST(AllToAll, SwapsAreHandedOutFromRankZeroUpward) {
   const Program program = plan_for_test(all_to_all("swap"), machine_for_test("mi300x-8"));
   std::vector<std::uint32_t> owned(8, 0);

@@ -53,8 +53,8 @@ void add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::option
   if (barriers) barriers->enter->add_to(host, barriers->participant);
   builder.add(host, Timestamp{"begin"});
   if (!frame.prelaunch) submit_all();
-  if (const auto trigger = frame.triggers.find(rank); trigger != frame.triggers.end()) {
-    builder.add(host, Trigger{trigger->second});
+  for (const HostTrigger& trigger : frame.triggers) {
+    if (trigger.host == rank) builder.add(host, Trigger{trigger.signal});
   }
   for (const DrivenQueue& queue : mine) builder.add(host, Wait{queue.done});
   if (barriers) barriers->exit->add_to(host, barriers->participant);

@@ -4,8 +4,8 @@
 //   per rank:  barrier "enter", begin, submit the rank's queues, wait for them, barrier "exit", end.
 //
 // With prelaunch the submits come first (in per rank mode before the barrier "enter": the queues stop at their gates
-// and touch nothing) and `begin` stands right before the trigger. There is one trigger for each host queue, shared by
-// its dma queues.
+// and touch nothing) and `begin` stands right before the triggers: one for each host queue, shared by its dma queues,
+// or one for each dma queue.
 //
 // The two barriers make replay without a barrier between iterations safe. "enter": nobody's engines write into a rank
 // before its caller has read the outputs of the iteration before and written its inputs. "exit": no caller reads its
@@ -14,7 +14,6 @@
 // for a slow one.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -30,13 +29,16 @@ struct DrivenQueue {
   SignalId done;
 };
 
-/// Trigger signals by the rank of the host that writes them (none: the single host).
-using Triggers = std::map<std::optional<RankId>, SignalId>;
+/// A word that a host writes to start prelaunched queues.
+struct HostTrigger {
+  std::optional<RankId> host;  ///< the rank of the host; none: the single host
+  SignalId signal;
+};
 
 struct HostFrame {
   HostThreads threads = HostThreads::single;
   bool prelaunch = false;
-  Triggers triggers;
+  std::vector<HostTrigger> triggers;
   std::vector<DrivenQueue> queues;     ///< in the order of submission
   std::vector<RankId> participants{};  ///< ranks with a caller, ascending
 };

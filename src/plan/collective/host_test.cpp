@@ -50,6 +50,31 @@ TEST(Host, PrelaunchIsTimedFromTheTrigger) {
   }
 }
 
+TEST(Host, TriggerWordsPerQueueAreWrittenInTheOrderOfSubmission) {
+  CollectiveRequest asked = request(HostThreads::single, true);
+  asked.trigger_words = TriggerWords::per_queue;
+  const Program program = plan_for_test(asked, machine_for_test("mi300x-8"));
+  EXPECT_EQ(shape(host_of(program, {})), "sTtWT");
+  std::vector<SignalId> gates;
+  for (const Queue& queue : program.queues) {
+    if (queue.kind == QueueKind::dma) gates.push_back(std::get<Wait>(queue.commands.front()).signal);
+  }
+  std::vector<SignalId> written;
+  for (const Command& command : host_of(program, {}).commands) {
+    if (const auto* trigger = std::get_if<Trigger>(&command)) written.push_back(trigger->signal);
+  }
+  EXPECT_EQ(written.size(), 4U);  // one queue a rank
+  EXPECT_EQ(written, gates);
+}
+
+TEST(Host, TriggerWordsPerQueueNeedPrelaunch) {
+  CollectiveRequest asked = request(HostThreads::single, false);
+  asked.trigger_words = TriggerWords::per_queue;
+  const auto program = plan_collective(asked, machine_for_test("mi300x-8"));
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, "plan.triggers");
+}
+
 TEST(Host, PerRankHasBarriersBeforeAndAfter) {
   const Program program = plan_for_test(request(HostThreads::per_rank, false), machine_for_test("mi300x-8"));
   EXPECT_EQ(shape(host_of(program, RankId{0})), "WSTsWST");   // collects, lets go, ..., collects, lets go

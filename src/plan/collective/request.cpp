@@ -112,6 +112,17 @@ Status check_size(const CollectiveRequest& request, const Variant& variant, cons
   return {};
 }
 
+Status check_own_block(const CollectiveRequest& request) {
+  if (request.own_block || request.collective == "all-to-all") return {};
+  return fail("plan.own_block", fmt::format("{} cannot leave the block of a rank for itself", request.collective),
+              "leaving it to the caller exists for all-to-all only");
+}
+
+Status check_triggers(const CollectiveRequest& request) {
+  if (request.prelaunch || request.trigger_words == TriggerWords::shared) return {};
+  return fail("plan.triggers", "trigger words per queue, but nothing is prelaunched", "plan it with prelaunch");
+}
+
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
   if (request.ways == 0 || variant.takes_ways) return {};
   return fail("plan.ways", fmt::format("{} {} does not take ways", request.collective, request.variant),
@@ -133,6 +144,8 @@ Result<CollectiveRequest> check_request(const CollectiveRequest& request, const 
   CORTADO_RETURN_IF_ERROR(check_ranks(checked, variant, machine));
   CORTADO_RETURN_IF_ERROR(check_placement(checked, variant));
   CORTADO_RETURN_IF_ERROR(check_ways(checked, variant));
+  CORTADO_RETURN_IF_ERROR(check_own_block(checked));
+  CORTADO_RETURN_IF_ERROR(check_triggers(checked));
   CORTADO_RETURN_IF_ERROR(check_machine(machine));
   CORTADO_RETURN_IF_ERROR(check_feature(checked, variant, machine));
   CORTADO_RETURN_IF_ERROR(check_size(checked, variant, machine));

@@ -222,7 +222,7 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
   if (slot > 0) name += fmt::format(".{}", slot);
   queues_.push_back({builder_.dma_queue(std::move(name), rank, engine), rank});
   use.queues.push_back(queues_.size() - 1);
-  if (request_.prelaunch) push(queues_.back(), Wait{trigger(rank)});
+  if (request_.prelaunch) push(queues_.back(), Wait{trigger(queues_.back())});
   return use.queues.back();
 }
 
@@ -234,11 +234,18 @@ SignalId Schedule::raise(QueueState& queue) {
   return signal;
 }
 
-SignalId Schedule::trigger(RankId rank) {
-  const std::optional<RankId> host = request_.host == HostThreads::single ? std::optional<RankId>{} : rank;
-  if (const auto known = triggers_.find(host); known != triggers_.end()) return known->second;
-  const SignalId signal = builder_.signal(host ? fmt::format("trigger{}", rank.value) : "trigger");
-  return triggers_.emplace(host, signal).first->second;
+SignalId Schedule::trigger(const QueueState& queue) {
+  const std::optional<RankId> host = request_.host == HostThreads::single ? std::optional<RankId>{} : queue.rank;
+  std::string name = host ? fmt::format("trigger{}", host->value) : "trigger";
+  if (request_.trigger_words == TriggerWords::per_queue) {
+    name = builder_.peek().queue(queue.id).name + ".trigger";
+  } else {
+    const auto known = std::find_if(triggers_.begin(), triggers_.end(),
+                                    [&](const HostTrigger& trigger) { return trigger.host == host; });
+    if (known != triggers_.end()) return known->signal;
+  }
+  triggers_.push_back({host, builder_.signal(std::move(name))});
+  return triggers_.back().signal;
 }
 
 void Schedule::refuse(std::string code, std::string message, std::string hint) {

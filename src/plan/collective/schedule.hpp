@@ -110,7 +110,7 @@ class Schedule {
   std::size_t open_dma_queue(RankId rank, EngineId engine);
   void push(QueueState& queue, Command command);
   SignalId raise(QueueState& queue);
-  SignalId trigger(RankId rank);
+  SignalId trigger(const QueueState& queue);
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);
   void check_memory();
@@ -122,7 +122,7 @@ class Schedule {
   std::vector<QueueState> queues_;
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
   std::map<RankId, std::size_t> first_lane_;  // the first dma lane that each rank opened
-  Triggers triggers_;
+  std::vector<HostTrigger> triggers_;
   std::optional<Diagnostic> error_;
 };
 
