@@ -5,11 +5,11 @@
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/bench.hpp"
 
-#include "device_options.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
+#include "sweep_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -17,10 +17,11 @@ namespace {
 class Bench : public Subcommand {
  public:
   std::string_view name() const override { return "bench"; }
-  std::string_view description() const override { return "Measure variants and sizes of a collective"; }
+  std::string_view description() const override { return "Measure or predict variants and sizes of a collective"; }
   std::vector<Example> examples() const override {
     return {
         {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, sizes doubling"},
+        {"cortado bench all-gather --on sim --machine mi300x-8 --sizes 1KiB:8KiB", "what 8 MI300X would do"},
         {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch on --json", "rows for a script"},
         {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"}};
   }
@@ -36,9 +37,7 @@ class Bench : public Subcommand {
         ->capture_default_str();
     app.add_option("--prelaunch", prelaunch_, "both, on or off")->type_name("WHICH")->capture_default_str();
     collective_options_.add_to(app);
-    device_.add_to(app);
-    app.add_option("--iters", request_.iterations, "Measured iterations")->type_name("N")->capture_default_str();
-    app.add_option("--warmup", request_.warmup, "Iterations before")->type_name("N")->capture_default_str();
+    sweep_.add_to(app);
     app.add_option("--csv", csv_, "Write the rows as CSV, too")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
@@ -50,17 +49,16 @@ class Bench : public Subcommand {
     watch_for_interrupt();
     const auto plan = pipeline::plan_bench(request_, machine);
     if (!plan) return console.failure(plan.error());
-    const std::uint32_t ranks = plan->points.front().program.program().ranks;
-    CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(ranks, machine));
-    CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
+    CORTADO_ASSIGN_OR_RETURN(const auto runner, sweep_.runner(*plan, request_, machine));
 
-    report_.header = {collective_,     machine.name,       ranks, driver->topology().node, false,
-                      request_.warmup, request_.iterations};
+    report_.header = {collective_,        machine.name,        plan->points.front().program.program().ranks,
+                      runner->where(),    runner->simulated(), request_.warmup,
+                      request_.iterations};
     report_.skipped = plan->skipped;
-    const Exit measured = measure(console, *plan, *driver);
+    const Exit exit = run_points(console, *plan, *runner);
     if (json_) console.out(report::bench_json(report_));
     if (csv_) CORTADO_RETURN_IF_ERROR(write_file(*csv_, report::bench_csv(report_)));
-    return measured;
+    return exit;
   }
 
  private:
@@ -68,7 +66,7 @@ class Bench : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(request_.base, collective_options_.request(collective_));
     request_.in_place = collective_options_.in_place();
     CORTADO_ASSIGN_OR_RETURN(request_.sizes, parse_sizes(sizes_));
-    if (request_.iterations == 0) return fail("usage.iters", "--iters 0 measures nothing", "give 1 or more");
+    CORTADO_RETURN_IF_ERROR(sweep_.fill(request_));
     if (prelaunch_ == "both") {
       request_.prelaunch = {false, true};
     } else if (prelaunch_ == "on" || prelaunch_ == "off") {
@@ -97,8 +95,8 @@ class Bench : public Subcommand {
     return {};
   }
 
-  /// Shows rows as they are measured and keeps them in report_.
-  Exit measure(Console& console, const pipeline::BenchPlan& plan, device::Driver& driver) {
+  /// Shows rows as they come and keeps them in report_.
+  Exit run_points(Console& console, const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
     if (!json_) {
       console.out(report::bench_heading(report_.header));
       for (const report::SkippedRow& row : plan.skipped) console.out(report::bench_line(row));
@@ -109,11 +107,11 @@ class Bench : public Subcommand {
       const CollectiveRequest& point = plan.points[i].request;
       console.progress(fmt::format("{} of {}: {} {}{}", i + 1, plan.points.size(), format_bytes(point.bytes),
                                    point.variant, point.prelaunch ? " prelaunch" : ""));
-      const auto row = pipeline::run_point(plan.points[i], driver, request_, device_.run_options());
+      const auto row = runner.run(i);
       console.clear_progress();
       if (!row) return console.failure(row.error());
       if (!json_) console.out(report::bench_line(report_.header, *row));
-      if (row->wrong > 0) exit = Exit::failed;
+      if (row->wrong.value_or(0) > 0) exit = Exit::failed;
       report_.rows.push_back(*row);
     }
     if (!interrupted()) return exit;
@@ -128,7 +126,7 @@ class Bench : public Subcommand {
   std::string sizes_ = "1KiB:1MiB";
   std::string prelaunch_ = "both";
   CollectiveOptions collective_options_;
-  DeviceOptions device_;
+  SweepOptions sweep_;
   std::optional<std::string> csv_;
   bool json_ = false;
   pipeline::BenchRequest request_;

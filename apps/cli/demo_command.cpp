@@ -101,8 +101,8 @@ class Demo : public Subcommand {
       table.add_row({row->variant, row->prelaunch ? "yes" : "no", row->in_place ? "yes" : "no",
                      fmt::format("{}", row->counts.commands), fmt::format("{}", row->counts.signals),
                      fmt::format("{}", row->counts.doorbells), fmt::format("{:.1f}", microseconds(row->time)),
-                     fmt::format("{:.2f}", busbw), fmt::format("{}", row->wrong)});
-      result.wrong += row->wrong;
+                     fmt::format("{:.2f}", busbw), fmt::format("{}", row->wrong.value_or(0))});
+      result.wrong += row->wrong.value_or(0);
     }
     result.text =
         fmt::format("{} of {}: {}\n{}", story.collective, format_bytes(bytes), story.meaning, table.to_string("  "));

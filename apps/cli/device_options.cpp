@@ -75,29 +75,46 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
 void DeviceOptions::add_to(CLI::App& app) {
   std::vector<std::string> names;
   for (const pipeline::DeviceInfo& info : pipeline::list_devices()) names.emplace_back(info.name);
-  app.add_option("--on", device_, fmt::format("Where: {} (cortado list devices)", join(names, " or ")))
-      ->type_name("DEVICE")
+  const std::string last = places_ == Places::devices ? names.back() : std::string(pipeline::kSimulator.name);
+  if (places_ == Places::devices) names.pop_back();
+  app.add_option("--on", place_, fmt::format("Where: {} or {} (cortado list devices)", join(names), last))
+      ->type_name(places_ == Places::devices ? "DEVICE" : "PLACE")
       ->capture_default_str();
-  app.add_option("--seed", seed_, "Seed of the input bytes, and of the order with --adversarial")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_flag("--adversarial", adversarial_, "soft: reorder and delay everything the semantics leaves open");
-  app.add_option("--timeout", timeout_ms_, "Give up after so long without progress")
-      ->type_name("MS")
-      ->capture_default_str();
-  app.add_option("--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N");
-  app.add_option("--inject", injections_,
-                 "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
-                 "lose-signal:GPU.ENGINE[:NTH], delay-signal:GPU.ENGINE:NTH:NS; may be repeated")
-      ->type_name("FAULT")
-      ->expected(1)
-      ->take_all();
+  device_only_ = {
+      app.add_option("--seed", seed_, "Seed of the input bytes, and of the order with --adversarial")
+          ->type_name("N")
+          ->capture_default_str(),
+      app.add_flag("--adversarial", adversarial_, "soft: reorder and delay everything the semantics leaves open"),
+      app.add_option("--timeout", timeout_ms_, "Give up after so long without progress")
+          ->type_name("MS")
+          ->capture_default_str(),
+      app.add_option("--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N"),
+      app.add_option("--inject", injections_,
+                     "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
+                     "lose-signal:GPU.ENGINE[:NTH], delay-signal:GPU.ENGINE:NTH:NS; may be repeated")
+          ->type_name("FAULT")
+          ->expected(1)
+          ->take_all()};
+}
+
+bool DeviceOptions::simulated() const {
+  return places_ == Places::devices_and_simulator && place_ == pipeline::kSimulator.name;
+}
+
+Status DeviceOptions::check_for_simulator() const {
+  for (const CLI::Option* option : device_only_) {
+    if (option->count() == 0) continue;
+    return fail("usage.option",
+                fmt::format("{} means nothing to the simulator: no bytes move there", option->get_name()),
+                "leave it out or run on a device");
+  }
+  return {};
 }
 
 Result<pipeline::DeviceRequest> DeviceOptions::request(std::uint32_t gpus, const Machine& machine) const {
   if (timeout_ms_ == 0)
     return fail("usage.timeout", "--timeout 0 would give up at once", "give milliseconds, 1 or more");
-  pipeline::DeviceRequest request{device_, gpus, {}};
+  pipeline::DeviceRequest request{place_, gpus, {}};
   request.soft.workers = workers_;
   if (adversarial_) request.soft.adversarial_seed = seed_;
   for (const std::string& text : injections_) {

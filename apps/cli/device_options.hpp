@@ -1,10 +1,11 @@
-// Flags that say where and how a program runs, shared by run, bench and demo.
+// Flags that say where and how a program runs, shared by run, bench and breakdown.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -16,9 +17,21 @@
 
 namespace cortado::cli {
 
+/// What --on may name.
+enum class Places { devices, devices_and_simulator };
+
 class DeviceOptions {
  public:
+  explicit DeviceOptions(Places places = Places::devices, std::string_view default_place = "soft")
+      : places_(places), place_(default_place) {}
+
   void add_to(CLI::App& app);
+
+  /// The user wants a prediction instead of a run.
+  bool simulated() const;
+
+  /// With the simulator: refuses flags that only a device has.
+  Status check_for_simulator() const;
 
   /// Refuses what is wrong before any work: bad --inject, faults of engines that do not exist.
   Result<pipeline::DeviceRequest> request(std::uint32_t gpus, const Machine& machine) const;
@@ -27,7 +40,9 @@ class DeviceOptions {
   device::RunOptions run_options() const;
 
  private:
-  std::string device_ = "soft";
+  Places places_;
+  std::string place_;
+  std::vector<const CLI::Option*> device_only_;
   std::uint64_t seed_ = 1;
   bool adversarial_ = false;
   std::uint32_t timeout_ms_ = 10'000;

@@ -53,8 +53,11 @@ Result<Listing> variants() {
 }
 
 Result<Listing> devices() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::DeviceInfo& info : pipeline::list_devices()) listing.rows.push_back({info.name, info.summary});
+  Listing listing{{"name", "times", "summary"}, {}};
+  for (const pipeline::DeviceInfo& info : pipeline::list_devices()) {
+    listing.rows.push_back({info.name, "measured", info.summary});
+  }
+  listing.rows.push_back({pipeline::kSimulator.name, "simulated", pipeline::kSimulator.summary});
   return listing;
 }
 

@@ -25,6 +25,19 @@ struct Bandwidths {
   double bus;
 };
 
+std::string iterations_text(const BenchHeader& header) {
+  if (!header.simulated) {
+    return fmt::format("median of {} iterations after {} warm-up", header.iterations, header.warmup);
+  }
+  if (header.iterations == 1) return "one iteration of an idle machine";
+  return fmt::format("median of {} iterations in a row, from an idle machine", header.iterations);
+}
+
+/// What stands for wrong bytes where there were no bytes.
+std::string wrong_text(const BenchRow& row, std::string_view none) {
+  return row.wrong ? fmt::format("{}", *row.wrong) : std::string(none);
+}
+
 Bandwidths bandwidths(const BenchHeader& header, const BenchRow& row) {
   const double algorithm = bandwidth_gbps(row.bytes, row.time);
   return {algorithm, algorithm * bus_factor(header.collective, header.ranks)};
@@ -35,9 +48,7 @@ Bandwidths bandwidths(const BenchHeader& header, const BenchRow& row) {
 std::string bench_heading(const BenchHeader& header) {
   std::string text = fmt::format("# {} on {} ranks of {}, {} on {}\n", header.collective, header.ranks, header.machine,
                                  header.simulated ? "simulated" : "measured", header.node);
-  text +=
-      fmt::format("# median of {} iterations after {} warm-up; size = whole buffer; counts are of all ranks together\n",
-                  header.iterations, header.warmup);
+  text += fmt::format("# {}; size = whole buffer; counts are of all ranks together\n", iterations_text(header));
   text += fmt::format(fmt::runtime(kHeading), "size", "variant", "prelaunch", "in place", "time", "algbw", "busbw",
                       "commands", "signals", "doorbells", "#wrong");
   text += fmt::format(fmt::runtime(kHeading), "(B)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "", "(B)");
@@ -49,7 +60,7 @@ std::string bench_line(const BenchHeader& header, const BenchRow& row) {
   return fmt::format(fmt::runtime(kColumns), row.bytes.value, row.variant, yes_no(row.prelaunch), yes_no(row.in_place),
                      fmt::format("{:.2f}", microseconds(row.time)), fmt::format("{:.2f}", bandwidth.algorithm),
                      fmt::format("{:.2f}", bandwidth.bus), row.counts.commands, row.counts.signals,
-                     row.counts.doorbells, row.wrong);
+                     row.counts.doorbells, wrong_text(row, "-"));
 }
 
 std::string bench_line(const SkippedRow& row) {
@@ -77,7 +88,7 @@ std::string bench_json(const BenchReport& report) {
                                 {"commands", row.counts.commands},
                                 {"signals", row.counts.signals},
                                 {"doorbells", row.counts.doorbells},
-                                {"wrong", row.wrong}});
+                                {"wrong", row.wrong ? Json(*row.wrong) : Json()}});
   }
   for (const SkippedRow& row : report.skipped) {
     document["skipped"].push_back({{"bytes", row.bytes.value},
@@ -100,7 +111,7 @@ std::string bench_csv(const BenchReport& report) {
     text += fmt::format("{},{},{},{},{},{},{:.3f},{:.6f},{:.6f},{},{},{},{}\n", header.collective, header.ranks,
                         row.bytes.value, row.variant, row.prelaunch, row.in_place, microseconds(row.time),
                         bandwidth.algorithm, bandwidth.bus, row.counts.commands, row.counts.signals,
-                        row.counts.doorbells, row.wrong);
+                        row.counts.doorbells, wrong_text(row, ""));
   }
   return text;
 }

@@ -34,6 +34,23 @@ TEST(BenchRows, TableHasUnitsAndTheNumbers) {
   EXPECT_THAT(bench_line(report.skipped[0]), HasSubstr("7 bytes do not divide"));
 }
 
+TEST(BenchRows, SimulatedRowsHaveNoWrongBytes) {
+  BenchReport report = sample();
+  report.header.simulated = true;
+  report.header.node = "mi300x-8";
+  report.header.iterations = 1;
+  report.rows[0].wrong = std::nullopt;
+  const std::string heading = bench_heading(report.header);
+  EXPECT_THAT(heading, HasSubstr("simulated on mi300x-8\n# one iteration of an idle machine;"));
+  EXPECT_THAT(bench_line(report.header, report.rows[0]), testing::EndsWith("     -\n"));
+  const auto document = nlohmann::json::parse(bench_json(report));
+  EXPECT_EQ(document["simulated"], true);
+  EXPECT_TRUE(document["rows"].at(0)["wrong"].is_null());
+  EXPECT_THAT(bench_csv(report), testing::EndsWith(",32,32,32,\n"));
+  report.header.iterations = 3;
+  EXPECT_THAT(bench_heading(report.header), HasSubstr("# median of 3 iterations in a row, from an idle machine;"));
+}
+
 TEST(BenchRows, JsonRowsCarryTheAgreedKeys) {
   const auto document = nlohmann::json::parse(bench_json(sample()));
   EXPECT_EQ(document["schema"], "cortado.bench");

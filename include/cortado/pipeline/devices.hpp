@@ -20,6 +20,11 @@ struct DeviceInfo {
 
 std::vector<DeviceInfo> list_devices();
 
+/// What stands beside the devices where times can be predicted as well as measured. Nothing runs there, so open_device
+/// refuses it.
+inline constexpr DeviceInfo kSimulator{
+    "sim", "no device but the simulator: times of the modelled machine (bench, breakdown; cortado simulate)"};
+
 struct DeviceRequest {
   std::string name = "soft";
   std::uint32_t gpus = 0;      ///< at least so many

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace cortado::report {
 
-/// One measured point.
+/// One measured or simulated point.
 struct BenchRow {
   Bytes bytes;  ///< the whole buffer, as nccl-tests count it
   std::string variant;
@@ -19,7 +20,7 @@ struct BenchRow {
   bool in_place = false;
   Nanoseconds time;  ///< median of the iterations
   ProgramCounts counts;
-  std::uint64_t wrong = 0;  ///< output bytes that differ from the contract
+  std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated, no bytes
 };
 
 /// A point that the planner refused, with its reason.
@@ -35,7 +36,7 @@ struct BenchHeader {
   std::string collective;
   std::string machine;
   std::uint32_t ranks = 0;
-  std::string node;  ///< where it ran
+  std::string node;  ///< where it ran: the node, or the machine that was simulated
   bool simulated = false;
   std::uint32_t warmup = 0;
   std::uint32_t iterations = 0;
@@ -54,10 +55,11 @@ std::string bench_line(const BenchHeader& header, const BenchRow& row);
 std::string bench_line(const SkippedRow& row);
 
 /// "schema": "cortado.bench"; rows carry bytes, variant, prelaunch, in_place, time_us, algbw_GBps, busbw_GBps,
-/// commands, signals, doorbells, wrong.
+/// commands, signals, doorbells, wrong (null if simulated).
 std::string bench_json(const BenchReport& report);
 
-/// One header line and one line a row, with the keys of the JSON form and the collective and ranks in front.
+/// One header line and one line a row, with the keys of the JSON form and the collective and ranks in front; nothing
+/// stands for null.
 std::string bench_csv(const BenchReport& report);
 
 }  // namespace cortado::report

@@ -25,6 +25,9 @@ struct Simulated {
   FluidWork sharing_work;
 };
 
+/// Refuses machines that cannot be simulated, because their file has no timing (sim.timing).
+Status check_timing(const Machine& machine);
+
 /// Refuses machines without timing (sim.timing) and programs with commands that have no model (sim.command). A program
 /// that cannot finish, possible only where verifier rules were skipped, ends with sim.stall, which names who waits for
 /// what.

@@ -26,12 +26,16 @@ Status check_commands(const Program& program) {
 
 }  // namespace
 
+Status check_timing(const Machine& machine) {
+  if (machine.timing) return {};
+  Diagnostic diagnostic{"sim.timing", fmt::format("machine {} has no timing", machine.name),
+                        "add the sections host, engine_timing, links, memory and cores (machines/README.md)"};
+  diagnostic.place.file = machine.file;
+  return fail(std::move(diagnostic));
+}
+
 Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options) {
-  const Machine& machine = program.machine();
-  if (!machine.timing) {
-    return fail("sim.timing", fmt::format("the file of machine {} has no timing", machine.name),
-                "add the sections host, engine_timing, links, memory and cores (machines/README.md)");
-  }
+  CORTADO_RETURN_IF_ERROR(check_timing(program.machine()));
   if (options.iterations == 0) return fail("sim.iterations", "0 iterations asked for", "ask for 1 or more");
   CORTADO_RETURN_IF_ERROR(check_commands(program.program()));
   return Run(program, options).go();

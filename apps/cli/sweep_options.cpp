@@ -1,0 +1,57 @@
+#include "sweep_options.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cortado/pipeline/devices.hpp"
+
+namespace cortado::cli {
+
+void SweepOptions::add_to(CLI::App& app) {
+  const pipeline::BenchRequest defaults;
+  device_.add_to(app);
+  app.add_option("--iters", iterations_,
+                 fmt::format("Iterations of each point (default: {}; sim: 1)", defaults.iterations))
+      ->type_name("N");
+  app.add_option("--warmup", warmup_, fmt::format("Iterations before (default: {}; not for sim)", defaults.warmup))
+      ->type_name("N");
+  app.add_option("--threads", threads_, "sim: points that are simulated at a time (default: cores)")->type_name("N");
+}
+
+Status SweepOptions::fill(pipeline::BenchRequest& request) const {
+  if (iterations_ == 0U) return fail("usage.iters", "--iters 0 measures nothing", "give 1 or more");
+  if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
+  if (!device_.simulated()) {
+    if (threads_) {
+      return fail("usage.option", "--threads is for --on sim: a device measures one point at a time", "leave it out");
+    }
+    request.iterations = iterations_.value_or(request.iterations);
+    request.warmup = warmup_.value_or(request.warmup);
+    return {};
+  }
+  if (warmup_) {
+    return fail("usage.option", "--warmup means nothing to the simulator: every run starts from an idle machine",
+                "leave it out");
+  }
+  CORTADO_RETURN_IF_ERROR(device_.check_for_simulator());
+  request.iterations = iterations_.value_or(1);
+  request.warmup = 0;
+  return {};
+}
+
+Result<std::unique_ptr<pipeline::PointRunner>> SweepOptions::runner(const pipeline::BenchPlan& plan,
+                                                                    const pipeline::BenchRequest& request,
+                                                                    const Machine& machine) const {
+  if (device_.simulated()) {
+    return pipeline::simulate_points(plan, request,
+                                     threads_.value_or(std::max(1U, std::thread::hardware_concurrency())));
+  }
+  const std::uint32_t ranks = plan.points.front().program.program().ranks;
+  CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(ranks, machine));
+  CORTADO_ASSIGN_OR_RETURN(auto driver, pipeline::open_device(device_request, machine));
+  return pipeline::measure_points(plan, request, std::move(driver), device_.run_options());
+}
+
+}  // namespace cortado::cli
