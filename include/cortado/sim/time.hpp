@@ -44,12 +44,14 @@ constexpr double to_seconds(SimTime t) {
 }
 
 /// The shortest duration of whole picoseconds that is not below `seconds` (not negative, not NaN), so that a transfer
-/// never ends before its last byte; never() if that is beyond the range, as for amount / 0.
+/// never ends before its last byte; never() if that is beyond the range, as for amount / 0. What is above a whole
+/// picosecond by less than a thousandth is rounding of `seconds` and is left out: transfers that are equal but for the
+/// order of some additions end together.
 constexpr SimTime sim_time_from_seconds(double seconds) {
   const double ps = seconds * 1e12;
   if (!(ps < 9.2e18)) return SimTime::never();
   const auto whole = static_cast<std::int64_t>(ps);
-  return {static_cast<double>(whole) < ps ? whole + 1 : whole};
+  return {ps - static_cast<double>(whole) > 1e-3 ? whole + 1 : whole};
 }
 
 }  // namespace cortado::sim

@@ -25,6 +25,13 @@ TEST(SimTime, DurationsOfTransfersAreRoundedUp) {
   EXPECT_EQ(sim_time_from_seconds(1.0 / 3e12), SimTime{1});  // a third of a picosecond
 }
 
+// The same sum in another order is a last bit above 20 us: that is no picosecond more.
+TEST(SimTime, RoundingOfTheSecondsIsNotRoundedUp) {
+  EXPECT_EQ(sim_time_from_seconds(20e-6 * (1 + 1e-15)), SimTime{20'000'000});
+  EXPECT_EQ(sim_time_from_seconds(20e-6 * (1 - 1e-15)), SimTime{20'000'000});
+  EXPECT_EQ(sim_time_from_seconds(20.0000001e-6), SimTime{20'000'001});
+}
+
 TEST(SimTime, WhatMakesNoProgressNeverEnds) {
   EXPECT_EQ(sim_time_from_seconds(std::numeric_limits<double>::infinity()), SimTime::never());
   EXPECT_EQ(sim_time_from_seconds(1e300), SimTime::never());

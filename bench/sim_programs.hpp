@@ -1,0 +1,31 @@
+// Programs for the benchmarks of the simulator: all-gathers behind switches, and what breaks their symmetry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/verify/verify.hpp"
+
+namespace cortado::bench {
+
+enum class Symmetry {
+  symmetric,  ///< every rank does the same at the same time
+  staggered,  ///< the host threads of the ranks begin up to 5 us late, each at random
+  unequal,    ///< every copy is shorter by up to 10 %, each at random
+};
+
+std::string to_string(Symmetry symmetry);
+
+/// Direct all-gather of 1 MiB blocks among `ranks` GPUs: every rank pushes to all others with all its peer engines, the
+/// copies of an engine back to back in one queue; one host thread a rank.
+Program direct_all_gather(const Machine& machine, std::uint32_t ranks);
+
+/// Breaks the symmetry of such a program; the same seed gives the same program.
+void perturb(Program& program, const Machine& machine, Symmetry symmetry, std::uint64_t seed);
+
+/// As it is, without any proof: what is measured is not the verifier, and a perturbed program breaks its contract.
+VerifiedProgram unproved(Program program, const Machine& machine);
+
+}  // namespace cortado::bench
