@@ -37,6 +37,14 @@ void read_engine(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.engine.broadcast_rate =
       rate_if(in, "engine_timing.broadcast_rate_GBps", machine.features.broadcast, "features.broadcast is false");
   timing.engine.local_rate = in.rate("engine_timing.local_rate_GBps");
+  if (!in.has("engine_timing.threads")) return;
+  timing.engine.threads = in.small("engine_timing.threads", 1, 1024);
+  if (in.ok() && timing.engine.copies_in_flight != 1) {
+    in.refuse("engine_timing.copies_in_flight", "machine.contradiction",
+              fmt::format("is {}, but engine_timing.threads is given: a thread makes one copy at a time",
+                          timing.engine.copies_in_flight),
+              "give 1, or leave engine_timing.threads out");
+  }
 }
 
 void read_links(MachineReader& in, const Machine&, Timing& timing) {
@@ -45,12 +53,38 @@ void read_links(MachineReader& in, const Machine&, Timing& timing) {
   timing.link.latency = in.time("links.latency_ns");
 }
 
+/// Lists that belong together: the caches grow from level to level, and every level has its rate.
+void read_node_levels(MachineReader& in, Timing& timing) {
+  constexpr std::int64_t kLargestCache = std::int64_t{1} << 40;
+  const bool has_caches = in.has("memory.node_cache_bytes");
+  const bool has_rates = in.has("memory.node_rate_GBps");
+  if (!has_caches && !has_rates) return;
+  const auto caches = in.list("memory.node_cache_bytes", 0, kLargestCache);
+  const auto rates = in.rates("memory.node_rate_GBps");
+  if (!in.ok()) return;
+  if (caches.size() != rates.size() || rates.empty()) {
+    in.refuse("memory.node_rate_GBps", "machine.contradiction",
+              fmt::format("has {} rates for {} values of memory.node_cache_bytes", rates.size(), caches.size()),
+              "give one rate for each, and at least one");
+    return;
+  }
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    if (i > 0 && caches[i] <= caches[i - 1]) {
+      in.refuse("memory.node_cache_bytes", "machine.contradiction",
+                fmt::format("has {} after {}", caches[i], caches[i - 1]), "give them in ascending order");
+      return;
+    }
+    timing.memory.node.push_back({{static_cast<std::uint64_t>(caches[i])}, rates[i]});
+  }
+}
+
 void read_memory(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.memory.peak = in.rate("memory.peak_GBps");
   timing.memory.rate = in.rate("memory.rate_GBps");
   timing.memory.cache_bytes = in.bytes("memory.cache_bytes", 0, machine.memory_bytes.value);
   timing.memory.cache_rate =
       rate_if(in, "memory.cache_rate_GBps", timing.memory.cache_bytes.value > 0, "memory.cache_bytes is 0");
+  read_node_levels(in, timing);
 }
 
 void read_cores(MachineReader& in, const Machine&, Timing& timing) {

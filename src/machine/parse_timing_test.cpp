@@ -50,6 +50,52 @@ TEST(ParseTiming, EveryKeyHasItsField) {
   EXPECT_EQ(timing.cores.wire_efficiency, 1);
 }
 
+/// virtual-64 as a node whose engines are software and whose GPUs share one memory.
+std::string node_text() {
+  std::string text = replaced(text_of("virtual-64"), "copies_in_flight = { value = 2",
+                              "threads = { value = 3, source = \"s\", confidence = \"B\" }\n"
+                              "copies_in_flight = { value = 1");
+  return replaced(text, "\n[memory]\n",
+                  "\n[memory]\n"
+                  "node_cache_bytes = { value = [1000, 2000], source = \"s\", confidence = \"B\" }\n"
+                  "node_rate_GBps = { value = [20, 10.5], source = \"s\", confidence = \"B\" }\n");
+}
+
+TEST(ParseTiming, SoftwareEnginesAndSharedMemory) {
+  const Machine machine = parsed(node_text());
+  EXPECT_EQ(machine.timing->engine.threads, 3U);
+  EXPECT_EQ(machine.timing->memory.node, (std::vector<NodeLevel>{{Bytes{1000}, GBps{20}}, {Bytes{2000}, GBps{10.5}}}));
+  const auto fact = std::find_if(machine.provenance.begin(), machine.provenance.end(),
+                                 [](const Provenance& p) { return p.key == "memory.node_rate_GBps"; });
+  ASSERT_NE(fact, machine.provenance.end());
+  EXPECT_EQ(fact->value, "[20, 10.5]");
+
+  const Timing hardware = parsed(text_of("virtual-64")).timing.value();
+  EXPECT_EQ(hardware.engine.threads, 0U);
+  EXPECT_TRUE(hardware.memory.node.empty());
+}
+
+TEST(ParseTimingRefusal, SoftwareEnginesAndSharedMemory) {
+  const auto expect_bad = [](const std::string& from, const std::string& to, const std::string& code,
+                             const std::string& key, const std::string& message) {
+    const Diagnostic error = refusal(replaced(node_text(), from, to));
+    EXPECT_EQ(error.code, code) << to_string(error);
+    EXPECT_EQ(error.place.key, key);
+    EXPECT_THAT(to_string(error), HasSubstr(message));
+  };
+  expect_bad("threads = { value = 3", "threads = { value = 0", "machine.range", "engine_timing.threads", "from 1 to");
+  expect_bad("copies_in_flight = { value = 1", "copies_in_flight = { value = 2", "machine.contradiction",
+             "engine_timing.copies_in_flight", "one copy at a time");
+  expect_bad("[1000, 2000]", "[2000, 1000]", "machine.contradiction", "memory.node_cache_bytes", "ascending");
+  expect_bad("[1000, 2000]", "[-1, 2000]", "machine.range", "memory.node_cache_bytes", "has -1");
+  expect_bad("[1000, 2000]", "[1000]", "machine.contradiction", "memory.node_rate_GBps", "2 rates for 1 values");
+  expect_bad("[20, 10.5]", "[20, 0]", "machine.range", "memory.node_rate_GBps", "has 0");
+  expect_bad("[20, 10.5]", "[20, nan]", "machine.range", "memory.node_rate_GBps", "has nan");
+  expect_bad("[20, 10.5]", "20", "machine.type", "memory.node_rate_GBps", "not a list of numbers");
+  expect_bad("[20, 10.5]", "[20, \"10\"]", "machine.type", "memory.node_rate_GBps", "not a list of numbers");
+  expect_bad("node_rate_GBps", "# ", "machine.missing", "memory.node_rate_GBps", "missing");
+}
+
 TEST(ParseTiming, RatesMayBeDecimalAndTimesAreRounded) {
   std::string text = replaced(text_of("virtual-64"), "packet_ns = { value = 50", "packet_ns = { value = 52.6");
   text = replaced(text, "rate_GBps = { value = 50", "rate_GBps = { value = 45.25");

@@ -13,6 +13,10 @@
 namespace cortado::internal {
 namespace {
 
+// Of rates, in GB/s.
+constexpr double kSlowest = 0.001;
+constexpr double kFastest = 1e6;
+
 constexpr std::array<std::string_view, 5> kConfidences{"A", "B", "C", "D", "assumption"};
 
 std::uint32_t line_of(const toml::node& node) {
@@ -259,9 +263,34 @@ Nanoseconds MachineReader::time(std::string_view path) {
 }
 
 GBps MachineReader::rate(std::string_view path) {
-  constexpr double kSlowest = 0.001;
-  constexpr double kFastest = 1e6;
   return {number(path, kSlowest, kFastest)};
+}
+
+std::vector<GBps> MachineReader::rates(std::string_view path) {
+  const toml::node* value = sourced(path);
+  if (value == nullptr) return {};
+  if (!value->is_array()) {
+    wrong_type(path, *value, "a list of numbers");
+    return {};
+  }
+  std::vector<GBps> rates;
+  std::vector<std::string> texts;
+  for (const toml::node& item : *value->as_array()) {
+    const std::optional<double> number = item.value<double>();
+    if (!item.is_number() || !number) {
+      wrong_type(path, item, "a list of numbers");
+      return {};
+    }
+    if (!(*number >= kSlowest && *number <= kFastest)) {  // also true of NaN
+      refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", shown(item)),
+                fmt::format("give numbers from {} to {}", kSlowest, kFastest));
+      return {};
+    }
+    rates.push_back({*number});
+    texts.push_back(shown(item));
+  }
+  set_value(fmt::format("[{}]", join(texts)));
+  return rates;
 }
 
 void MachineReader::wrong_type(std::string_view path, const toml::node& value, std::string_view wanted) {

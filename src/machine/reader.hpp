@@ -56,6 +56,7 @@ class MachineReader {
   /// At least 1 ns; fractions of a nanosecond are rounded.
   Nanoseconds time(std::string_view path);
   GBps rate(std::string_view path);
+  std::vector<GBps> rates(std::string_view path);
 
   /// Whether a key that may be left out is there.
   bool has(std::string_view path) {

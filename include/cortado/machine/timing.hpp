@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cortado/base/units.hpp"
 
@@ -27,6 +28,9 @@ struct EngineTiming {
   GBps rate;            ///< bytes written per second by copies and swaps (both directions of a swap together)
   GBps broadcast_rate;  ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
   GBps local_rate;      ///< bytes per second of a copy within one GPU
+  /// Engines in software: the dma and host queues of the whole node take turns on so many threads, and a copy of a
+  /// queue is over before the next one starts. 0 = every engine is hardware of its own.
+  std::uint32_t threads = 0;
 };
 
 enum class LinkShape {
@@ -41,12 +45,22 @@ struct LinkTiming {
   Nanoseconds latency;
 };
 
+/// A boundary in the memory that all GPUs of the node share.
+struct NodeLevel {
+  Bytes cache_bytes;  ///< what the caches on this side of it hold
+  GBps rate;          ///< reads and writes of all GPUs together that cross it
+  friend bool operator==(const NodeLevel&, const NodeLevel&) = default;
+};
+
 /// Memory of one GPU.
 struct MemoryTiming {
   GBps peak;          ///< on paper, reads and writes together
   GBps rate;          ///< achievable
   Bytes cache_bytes;  ///< last-level cache at the memory; 0 = none
   GBps cache_rate;    ///< 0 = no cache
+  /// Where all GPUs share one memory, from the nearest boundary to the farthest; empty: each GPU has its own memory
+  /// only.
+  std::vector<NodeLevel> node{};
 };
 
 /// Compute units that copy, as GPU-core collective libraries do.

@@ -1,9 +1,11 @@
 // DMA queues: an engine reads packets in order.
 //
 //   copy k of a queue is issued at i(k) >= i(k-1) + copy_issue; its start-up takes copy_start; then it moves bytes as
-//   soon as fewer than copies_in_flight copies of the queue do. Copies behind it are issued meanwhile. Signal    after
-//   the last byte of all earlier copies; visible, and the queue goes on, `sync` later Wait      passes at once if the
-//   counter is there; else `wake` after it gets there
+//   soon as fewer than copies_in_flight copies of the queue do. Copies behind it are issued meanwhile; not so where
+//   engines are software (engine_timing.threads): there a copy is over before the next one is issued.
+//
+//   Signal    after the last byte of all earlier copies; visible, and the queue goes on, `sync` later
+//   Wait      passes at once if the counter is there; else `wake` after it gets there
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
@@ -48,6 +50,10 @@ void Run::step_dma(std::uint32_t index) {
 bool Run::issue_copy(std::uint32_t index) {
   QueueRun& queue = queues_[index];
   const SimTime now = events_.now();
+  if (queue.outstanding > 0 && !turns_.unlimited()) {  // a thread is with one copy at a time
+    queue.blocked = Blocked::transfers;
+    return false;
+  }
   if (now < queue.next_issue) {
     step_at(index, queue.next_issue);
     return false;
@@ -72,7 +78,9 @@ void Run::move_ready_copies(std::uint32_t index) {
     const Bytes bytes = accesses(command).front().region.bytes();
     recorder_.moved(bytes_written(command));
     ++queue.moving;
-    begin_transfer(bytes, uses_of(index, command), kUnlimited, {index, copy.span});
+    UseList uses = uses_of(index, command);
+    node_memory_.touch(command, bytes, uses);
+    begin_transfer(bytes, uses, kUnlimited, {index, copy.span});
   }
   if (queue.first_pending == queue.pending.size()) {
     queue.pending.clear();

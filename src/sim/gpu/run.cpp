@@ -15,6 +15,8 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       options_(options),
       fluid_(options.sharing),
       resources_(machine_, program_, fluid_),
+      node_memory_(timing_.memory, program_, fluid_),
+      turns_(timing_.engine.threads, program_.queues.size()),
       transfers_(events_, fluid_),
       signals_(program_),
       recorder_(program, options.iterations, options.trace),
@@ -62,6 +64,10 @@ void Run::handle(const Event& event) {
 }
 
 void Run::step(std::uint32_t index) {
+  if (program_.queues[index].kind != QueueKind::compute && !turns_.take(index)) {
+    queues_[index].blocked = Blocked::thread;
+    return;
+  }
   queues_[index].blocked = Blocked::no;
   switch (program_.queues[index].kind) {
     case QueueKind::host:
@@ -74,6 +80,14 @@ void Run::step(std::uint32_t index) {
       step_compute(index);
       break;
   }
+  give_thread_back(index);
+}
+
+void Run::give_thread_back(std::uint32_t index) {
+  const QueueRun& queue = queues_[index];
+  const bool waits = queue.blocked == Blocked::signal || queue.blocked == Blocked::submit;
+  if (!waits || queue.outstanding > 0) return;
+  if (const auto next = turns_.give_back(index)) step_at(*next, events_.now());
 }
 
 void Run::fetched(std::uint32_t index) {
@@ -167,7 +181,11 @@ void Run::end_transfer(FlowId flow) {
   --queue.outstanding;
   --queue.moving;
   move_ready_copies(mover.queue);
-  if (queue.blocked == Blocked::transfers && queue.outstanding == 0) step(mover.queue);
+  if (queue.blocked == Blocked::transfers && queue.outstanding == 0) {
+    step(mover.queue);
+  } else {
+    give_thread_back(mover.queue);
+  }
 }
 
 Diagnostic Run::stall() const {

@@ -2,7 +2,7 @@
 //
 // Every queue is at one command of one iteration. A queue is stepped until it must wait: for time to pass (an event is
 // scheduled), for a signal (it is noted at the SignalBoard), for its copies (the last transfer steps it), or for a
-// Submit.
+// Submit. Where engines are software (engine_timing.threads) a dma or host queue also waits for its turn on a thread.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,10 @@
 
 #include "sim/gpu/events.hpp"
 #include "sim/gpu/machine_resources.hpp"
+#include "sim/gpu/node_memory.hpp"
 #include "sim/gpu/recorder.hpp"
 #include "sim/gpu/signal_board.hpp"
+#include "sim/gpu/thread_turns.hpp"
 #include "sim/gpu/transfers.hpp"
 
 namespace cortado::sim {
@@ -26,7 +28,7 @@ class Run {
   Result<Simulated> go() &&;
 
  private:
-  enum class Blocked : std::uint8_t { no, signal, transfers, submit };
+  enum class Blocked : std::uint8_t { no, signal, transfers, submit, thread };
 
   /// A copy past its issue that is not moving bytes yet.
   struct PendingCopy {
@@ -67,6 +69,9 @@ class Run {
   bool at_command(std::uint32_t index);
   void step_at(std::uint32_t index, SimTime at);
 
+  /// The queue waits for a signal or a Submit, or its last copy has ended: its thread is free if both are true.
+  void give_thread_back(std::uint32_t index);
+
   void begin_command(std::uint32_t index);
   void end_command(std::uint32_t index);
 
@@ -99,6 +104,8 @@ class Run {
   Events events_;
   FluidSystem fluid_;
   MachineResources resources_;
+  NodeMemory node_memory_;
+  ThreadTurns turns_;
   Transfers transfers_;
   SignalBoard signals_;
   Recorder recorder_;

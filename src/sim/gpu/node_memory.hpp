@@ -1,0 +1,56 @@
+// One memory behind all GPUs of a node, with caches (memory.node_cache_bytes, memory.node_rate_GBps).
+//
+// The caches remember what was touched last. Let d be the bytes that the whole node has read and written since a byte
+// was touched before. Of a byte touched again, the share 1 - min(1, cache bytes / d) crosses the boundary of a level,
+// and takes that much of its rate; a byte never touched before crosses it whole. What a command both reads and writes
+// is fetched once. At the last level a write counts from the write before, not from the touch before: what was changed
+// must go back to the memory even if it was just read.
+//
+// Example: caches of 1 MB; a copy of 1 MB runs again and again. Between two touches of a byte lie 2 MB (1 read, 1
+// written), so half of what is read and half of what is written crosses: at a rate of 20 GB/s the copy moves 20 GB/s.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "cortado/ir/visit.hpp"
+#include "cortado/machine/timing.hpp"
+#include "cortado/sim/fluid.hpp"
+
+#include "sim/gpu/machine_resources.hpp"
+
+namespace cortado::sim {
+
+class NodeMemory {
+ public:
+  NodeMemory(const MemoryTiming& timing, const Program& program, FluidSystem& fluid);
+
+  /// The command, a transfer of so many bytes, touches its regions now; adds what one byte per second of it takes.
+  void touch(const Command& command, Bytes bytes, UseList& uses);
+
+ private:
+  /// A run of bytes of a buffer that were touched and written together; counts of bytes the node had touched then.
+  struct Piece {
+    std::uint64_t end = 0;
+    std::uint64_t touched = 0;
+    std::uint64_t written = 0;
+  };
+  static constexpr std::uint64_t kNever = 0;
+  using Pieces = std::map<std::uint64_t, Piece>;  // by first byte; they cover the buffer
+
+  struct Level {
+    ResourceId resource;
+    double cache_bytes;
+    double crossing = 0;  // bytes of the current command
+  };
+
+  void touch(Pieces& pieces, std::uint64_t begin, std::uint64_t end, AccessKind kind);
+  double miss_share(const Level& level, std::uint64_t before) const;
+
+  std::vector<Level> levels_;
+  std::vector<Pieces> buffers_;
+  std::uint64_t clock_ = 1;  // bytes touched so far
+};
+
+}  // namespace cortado::sim
