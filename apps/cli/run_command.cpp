@@ -1,11 +1,9 @@
 // cortado run: a program file or a collective, on a device, with every output byte checked.
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
 #include "cortado/pipeline/run.hpp"
 #include "cortado/report/trace.hpp"
 
@@ -13,17 +11,11 @@
 #include "json.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
-#include "program_input.hpp"
 #include "subcommand.hpp"
+#include "task.hpp"
 
 namespace cortado::cli {
 namespace {
-
-/// What is to be run.
-struct Task {
-  ProgramInput input;
-  std::optional<CollectiveRequest> request;  ///< none: from a file
-};
 
 class Run : public Subcommand {
  public:
@@ -63,7 +55,7 @@ class Run : public Subcommand {
     if (iterations_ == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
     settings.run.iterations = iterations_;
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
-    CORTADO_ASSIGN_OR_RETURN(Task task, this->task());
+    CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_));
     const Machine& machine = task.input.machine;
     CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(task.input.program.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
@@ -93,33 +85,6 @@ class Run : public Subcommand {
     return fail("usage.check", fmt::format("--check {} is not known", check_), "give every, last or none");
   }
 
-  Result<Task> task() const {
-    const std::vector<std::string> collectives = list_collectives();
-    if (std::find(collectives.begin(), collectives.end(), what_) != collectives.end()) {
-      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, plan_.request(what_));
-      CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(machine_.value_or(kDefaultMachine)));
-      CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine));
-      return Task{{std::move(program), std::move(machine)}, request};
-    }
-    std::error_code ignored;
-    if (what_ != "-" && !std::filesystem::exists(what_, ignored)) {
-      const std::string nearest = nearest_name(what_, collectives);
-      return fail("usage.what", fmt::format("'{}' is neither a collective nor a file", what_),
-                  nearest.empty() ? "cortado list collectives" : fmt::format("did you mean {}?", nearest));
-    }
-    if (const std::string flag = plan_.first_given(); !flag.empty()) {
-      return fail("usage.option", fmt::format("{} describes a collective, but {} is a finished program", flag, what_),
-                  "leave it out, or name a collective instead of a file");
-    }
-    CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(what_, machine_));
-    return Task{std::move(input), {}};
-  }
-
-  std::string title(const Task& task, const pipeline::RunReport& report) const {
-    const Program& program = report.program.program();
-    return task.request ? describe(*task.request, program) : program.name;
-  }
-
   /// Long runs are traced at their end only.
   static std::uint32_t traced_iterations(const Timeline& timeline) {
     if (timeline.spans.empty()) return 0;
@@ -132,7 +97,7 @@ class Run : public Subcommand {
   std::string text(const Task& task, const pipeline::RunReport& report) const {
     const device::RunResult& result = report.result;
     const Program& program = report.program.program();
-    std::string text = title(task, report) + "\n";
+    std::string text = title(task, program) + "\n";
     text += fmt::format("  {} on {}\n", result.timeline.simulated ? "simulated" : "measured", result.timeline.where);
     text += fmt::format("  {}\n", describe_counts(program));
     text += fmt::format("  time {:.2f} us (median of {}), algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",

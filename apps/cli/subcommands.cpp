@@ -3,6 +3,7 @@
 namespace cortado::cli {
 
 std::unique_ptr<Subcommand> make_bench();
+std::unique_ptr<Subcommand> make_breakdown();
 std::unique_ptr<Subcommand> make_decode();
 std::unique_ptr<Subcommand> make_demo();
 std::unique_ptr<Subcommand> make_encode();
@@ -10,12 +11,13 @@ std::unique_ptr<Subcommand> make_list();
 std::unique_ptr<Subcommand> make_plan();
 std::unique_ptr<Subcommand> make_run();
 std::unique_ptr<Subcommand> make_show();
+std::unique_ptr<Subcommand> make_simulate();
 std::unique_ptr<Subcommand> make_verify();
 
 std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
-  for (const auto make :
-       {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_bench, make_encode, make_decode}) {
+  for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench,
+                          make_breakdown, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

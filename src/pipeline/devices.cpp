@@ -59,7 +59,7 @@ Opened open_device(const DeviceRequest& request, const Machine& machine) {
                 fmt::format("predict with cortado simulate, or run on {}", join(names, " or ")));
   }
   return fail("device.unknown", fmt::format("there is no device '{}'", request.name),
-              fmt::format("devices are {}", join(names)));
+              fmt::format("devices are {}; bench and breakdown take {} as well", join(names), kSimulator.name));
 }
 
 }  // namespace cortado::pipeline

@@ -31,7 +31,7 @@ Sample sample() {
   Sample result{std::move(builder).finish(), {}};
   Timeline& timeline = result.timeline;
   timeline.where = "embedded node";
-  timeline.tracks = {{"dma0.14", RankId{0}}, {"host", {}}};
+  timeline.tracks = {{"dma0.14", RankId{0}, false}, {"host", {}, true}};
   timeline.spans = {{0, "copy", SpanKind::copy, {100}, {300}, {4096}, 0, 0},
                     {0, "signal", SpanKind::signal, {300}, {300}, {}, 0, 1},
                     {1, "submit", SpanKind::host, {0}, {50}, {}, 0, 0},

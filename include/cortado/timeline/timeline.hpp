@@ -34,7 +34,8 @@ struct Flow {
 /// One queue.
 struct Track {
   std::string name;
-  std::optional<RankId> rank{};  ///< none: host
+  std::optional<RankId> rank{};  ///< none: a host thread that serves all ranks
+  bool host = false;             ///< a host thread, not an engine or compute units
 };
 
 /// A quantity over time, e.g. watts; value holds from its time on.

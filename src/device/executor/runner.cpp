@@ -218,7 +218,9 @@ Status Runner::look_for_stall() {
 RunResult Runner::result() const {
   RunResult result;
   result.timeline.where = prepared_.driver.topology().node;
-  for (const Queue& queue : prepared_.program().queues) result.timeline.tracks.push_back({queue.name, queue.rank});
+  for (const Queue& queue : prepared_.program().queues) {
+    result.timeline.tracks.push_back({queue.name, queue.rank, queue.kind == QueueKind::host});
+  }
   result.timeline.bytes_moved = prepared_.bytes_per_iteration * options_.iterations;
   result.timeline.iteration_times = clock_.times();
   if (trace_) {

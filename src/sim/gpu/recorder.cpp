@@ -25,7 +25,9 @@ Recorder::Recorder(const VerifiedProgram& program, std::uint32_t iterations, boo
   timeline_.simulated = true;
   timeline_.where = fmt::format("simulated {}", program.machine().name);
   if (!trace) return;
-  for (const Queue& queue : program_.queues) timeline_.tracks.push_back({queue.name, queue.rank});
+  for (const Queue& queue : program_.queues) {
+    timeline_.tracks.push_back({queue.name, queue.rank, queue.kind == QueueKind::host});
+  }
 }
 
 std::uint32_t Recorder::begin(std::uint32_t queue, std::uint32_t command, std::uint32_t iteration, SimTime at) {

@@ -1,0 +1,169 @@
+// cortado simulate: a program file or a collective on a modelled machine.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/simulate.hpp"
+#include "cortado/report/trace.hpp"
+#include "cortado/timeline/critical_path.hpp"
+
+#include "json.hpp"
+#include "output_file.hpp"
+#include "plan_options.hpp"
+#include "subcommand.hpp"
+#include "task.hpp"
+
+namespace cortado::cli {
+namespace {
+
+/// Spans of more commands than these are kept only if the user asks for a trace: they would take gigabytes.
+constexpr std::uint64_t kMaxCommandsInPath = 1'000'000;
+
+/// Rules that the simulator can do without: a program that breaks them is still one.
+constexpr std::array kProofs{"verify.deadlock", "verify.equal_wait", "verify.race", "verify.contract"};
+
+class Simulate : public Subcommand {
+ public:
+  std::string_view name() const override { return "simulate"; }
+  std::string_view description() const override { return "Predict when everything happens on a modelled machine"; }
+  std::vector<Example> examples() const override {
+    return {{"cortado simulate all-gather --variant b2b --bytes 64KiB", "plan, prove and predict"},
+            {"cortado simulate ag.json --machine mi300x-8 --trace t.json", "a program file; t.json opens in Perfetto"},
+            {"cortado simulate all-to-all --bytes 1MiB --prelaunch --iters 10 --json", "ten in a row, for a script"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("what", what_, "Program file (- for standard input) or a collective")->required()->type_name("");
+    app.add_option("--machine", machine_, fmt::format("Machine (default: the file's own, or {})", kDefaultMachine))
+        ->type_name("NAME");
+    plan_.add_to(app);
+    app.add_option("--iters", options_.iterations, "Iterations in a row, with no barrier between")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_option("--trace", trace_, "Write a Perfetto trace")->type_name("FILE");
+    app.add_flag("--unproved", unproved_, "Do not prove first that it ends, has no races and keeps its contract");
+    app.add_flag("--json", json_, "JSON");
+  }
+
+  Result<Exit> run(Console& console) override {
+    if (options_.iterations == 0) return fail("usage.iters", "--iters 0 simulates nothing", "give 1 or more");
+    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
+    CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_));
+    CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
+    CORTADO_RETURN_IF_ERROR(check_ranks(task.input));
+    options_.trace = trace_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;
+
+    VerifyOptions proof;
+    if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
+    const auto report = pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof);
+    if (!report) {
+      if (json_ && report.error().program_failed()) {
+        console.out(to_text({{"ok", false}, {"errors", to_json_value(report.error().errors)}}));
+      }
+      return console.failure(report.error());
+    }
+    if (trace_) {
+      CORTADO_RETURN_IF_ERROR(
+          write_file(*trace_, report::perfetto_trace(report->simulated.timeline, report->program.program())));
+    }
+    console.out(json_ ? to_text(json(task, *report)) : text(task, *report));
+    return Exit::ok;
+  }
+
+ private:
+  /// A file that does not fit the machine of the command line is bad input, not a program that was found wanting.
+  Status check_ranks(const ProgramInput& input) const {
+    const Machine& machine = input.machine;
+    if (input.program.ranks <= machine.gpus) return {};
+    Diagnostic error{"sim.ranks",
+                     fmt::format("the program has {} ranks, but machine {} has {} GPUs", input.program.ranks,
+                                 machine.name, machine.gpus),
+                     fmt::format("give a machine with {} GPUs or more", input.program.ranks)};
+    error.place.file = what_;
+    error.place.key = "ranks";
+    return fail(std::move(error));
+  }
+
+  std::uint64_t commands(const Program& program) const {
+    std::uint64_t all = 0;
+    for (const Queue& queue : program.queues) all += queue.commands.size();
+    return all * options_.iterations;
+  }
+
+  std::string text(const Task& task, const pipeline::SimulationReport& report) const {
+    const Program& program = report.program.program();
+    const Timeline& timeline = report.simulated.timeline;
+    std::string text = title(task, program) + "\n";
+    text += fmt::format("  simulated on {}\n", report.program.machine().name);
+    text += fmt::format("  {}\n", describe_counts(program));
+    text += fmt::format("  time {:.2f} us{}, algbw {:.2f} GB/s, busbw {:.2f} GB/s\n", microseconds(report.time),
+                        options_.iterations == 1 ? "" : fmt::format(" (median of {})", options_.iterations),
+                        report.algbw_gbps, report.busbw_gbps);
+    text += fmt::format("  {} bytes moved, {} events\n", timeline.bytes_moved.value, report.simulated.events);
+    text += fmt::format("  critical path{}: {}\n", options_.iterations == 1 ? "" : " of the last iteration",
+                        path_text(timeline));
+    if (trace_) text += fmt::format("  trace in {}: open it at https://ui.perfetto.dev\n", *trace_);
+    return text;
+  }
+
+  std::string path_text(const Timeline& timeline) const {
+    if (!options_.trace) return fmt::format("not kept beyond {} commands; --trace keeps it", kMaxCommandsInPath);
+    const auto parts = critical_path(timeline).in_order();
+    const double total = microseconds(timeline.iteration_times.back());
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].value == 0) continue;
+      texts.push_back(fmt::format("{} {:.2f} us ({:.0f} %)", kCriticalPathNames[i], microseconds(parts[i]),
+                                  100 * microseconds(parts[i]) / total));
+    }
+    return join(texts);
+  }
+
+  Json json(const Task& task, const pipeline::SimulationReport& report) const {
+    const Program& program = report.program.program();
+    const Timeline& timeline = report.simulated.timeline;
+    std::vector<double> times;
+    for (const Nanoseconds time : timeline.iteration_times) times.push_back(microseconds(time));
+    Json path;  // null if it was not kept
+    if (options_.trace) {
+      const auto parts = critical_path(timeline).in_order();
+      for (std::size_t i = 0; i < parts.size(); ++i) path[std::string(kCriticalPathNames[i])] = microseconds(parts[i]);
+    }
+    Json json{{"ok", true},
+              {"program", program.name},
+              {"machine", report.program.machine().name},
+              {"ranks", program.ranks},
+              {"in_place", task.request ? Json(task.request->in_place) : Json()},
+              {"simulated", true},
+              {"bytes", report.bytes.value},
+              {"iterations", options_.iterations},
+              {"time_us", microseconds(report.time)},
+              {"times_us", std::move(times)},
+              {"algbw_GBps", report.algbw_gbps},
+              {"busbw_GBps", report.busbw_gbps},
+              {"bytes_moved", timeline.bytes_moved.value},
+              {"events", report.simulated.events},
+              {"critical_path_us", std::move(path)}};
+    json.update(to_json_value(report.counts));
+    if (trace_) json["trace"] = *trace_;
+    return json;
+  }
+
+  std::string what_;
+  std::optional<std::string> machine_;
+  PlanOptions plan_;
+  sim::SimulateOptions options_;
+  bool unproved_ = false;
+  std::optional<std::string> trace_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_simulate() {
+  return std::make_unique<Simulate>();
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,38 @@
+#include "task.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+namespace cortado::cli {
+
+Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan) {
+  const std::vector<std::string> collectives = list_collectives();
+  if (std::find(collectives.begin(), collectives.end(), what) != collectives.end()) {
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, plan.request(what));
+    CORTADO_ASSIGN_OR_RETURN(Machine loaded, load_machine(machine.value_or(kDefaultMachine)));
+    CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, loaded));
+    return Task{{std::move(program), std::move(loaded)}, request};
+  }
+  std::error_code ignored;
+  if (what != "-" && !std::filesystem::exists(what, ignored)) {
+    const std::string nearest = nearest_name(what, collectives);
+    return fail("usage.what", fmt::format("'{}' is neither a collective nor a file", what),
+                nearest.empty() ? "cortado list collectives" : fmt::format("did you mean {}?", nearest));
+  }
+  if (const std::string flag = plan.first_given(); !flag.empty()) {
+    return fail("usage.option", fmt::format("{} describes a collective, but {} is a finished program", flag, what),
+                "leave it out, or name a collective instead of a file");
+  }
+  CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(what, machine));
+  return Task{std::move(input), {}};
+}
+
+std::string title(const Task& task, const Program& program) {
+  return task.request ? describe(*task.request, program) : program.name;
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,63 @@
+#include "cortado/pipeline/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cortado/pipeline/run.hpp"
+#include "cortado/timeline/critical_path.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+sim::SimulateOptions traced(std::uint32_t iterations) {
+  sim::SimulateOptions options;
+  options.iterations = iterations;
+  options.trace = true;
+  return options;
+}
+
+/// virtual-64: packet 50, submit 500, fetch, copy_start and sync 1000, poll 20 ns; 50 bytes a nanosecond.
+TEST(SimulatePipeline, TheCriticalPathOfOneCopyIsItsModel) {
+  const Machine machine = load_machine("virtual-64").value();
+  const auto report =
+      simulate_collective({.collective = "point-to-point", .bytes = 50'000_B, .ranks = 2}, machine, traced(1));
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  const CriticalPath path = critical_path(report->simulated.timeline);
+  EXPECT_EQ(path.host.value, 600);
+  EXPECT_EQ(path.schedule.value, 1000);
+  EXPECT_EQ(path.copy.value, 2000);
+  EXPECT_EQ(path.kernel.value, 0);
+  EXPECT_EQ(path.sync.value, 1000);
+  EXPECT_EQ(path.wait.value, 20);
+}
+
+TEST(SimulatePipeline, TheCriticalPathAddsUpToTheTimeOfEveryVariant) {
+  const Machine machine = load_machine("virtual-64-nmc").value();
+  for (const VariantInfo& info : list_variants()) {
+    for (const bool prelaunch : {false, true}) {
+      for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+        CollectiveRequest request{.collective = info.collective, .variant = info.variant, .bytes = 96_KiB, .ranks = 6};
+        request.prelaunch = prelaunch;
+        request.in_place = default_in_place(info.collective, info.variant);
+        request.host = host;
+        auto program = plan_collective(request, machine);
+        if (!program) continue;  // not every variant can be prelaunched
+        const auto report = simulate_program(*std::move(program), machine, traced(3));
+        ASSERT_TRUE(report) << to_string(report.error().errors.front());
+        const Timeline& timeline = report->simulated.timeline;
+        Nanoseconds sum;
+        for (const Nanoseconds part : critical_path(timeline).in_order()) sum = sum + part;
+        EXPECT_EQ(sum, timeline.iteration_times.back())
+            << info.collective << " " << info.variant << (prelaunch ? " prelaunch" : "");
+      }
+    }
+  }
+}
+
+TEST(SimulatePipeline, ABadRequestFailsAtPlan) {
+  const auto report = simulate_collective({.collective = "all-gahter"}, load_machine("mi300x-8").value());
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().stage, Stage::plan);
+}
+
+}  // namespace
+}  // namespace cortado::pipeline
