@@ -244,7 +244,9 @@ WordOrLists MachineReader::word_or_lists(std::string_view path, std::span<const 
 double MachineReader::number(std::string_view path, double min, double max) {
   const toml::node* value = sourced(path);
   if (value == nullptr) return min;
-  const std::optional<double> number = value->value<double>();
+  // Whole numbers that a double cannot hold exactly are out of range here, not of the wrong type.
+  const toml::value<std::int64_t>* whole = value->as_integer();
+  const std::optional<double> number = whole != nullptr ? static_cast<double>(whole->get()) : value->value<double>();
   if (!value->is_number() || !number) {
     wrong_type(path, *value, "a number");
     return min;
