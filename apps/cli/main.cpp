@@ -17,7 +17,7 @@ namespace cortado::cli {
 namespace {
 
 constexpr std::string_view kAbout =
-    "Plans, proves and runs programs that move data with GPU DMA engines.\n"
+    "Plans, proves, runs and predicts programs that move data with GPU DMA engines.\n"
     "Without a GPU they run on the embedded node, which executes the same packet bytes.";
 
 constexpr std::string_view kExitCodes =

@@ -115,7 +115,7 @@ class Simulate : public Subcommand {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].value == 0) continue;
-      texts.push_back(fmt::format("{} {:.2f} us ({:.0f} %)", kCriticalPathNames[i], microseconds(parts[i]),
+      texts.push_back(fmt::format("{} {:.2f} us ({:.1f} %)", kCriticalPathNames[i], microseconds(parts[i]),
                                   100 * microseconds(parts[i]) / total));
     }
     return join(texts);
