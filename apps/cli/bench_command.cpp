@@ -47,7 +47,15 @@ class Bench : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
     watch_for_interrupt();
-    const auto plan = pipeline::plan_bench(request_, machine);
+    const auto plan = pipeline::plan_bench(request_, machine, [&console](std::size_t done, std::size_t of) {
+      console.progress(fmt::format("planning {} of {}", done + 1, of));
+      return !interrupted();
+    });
+    console.clear_progress();
+    if (!plan && interrupted()) {
+      console.talk("interrupted while planning");
+      return Exit::interrupted;
+    }
     if (!plan) return console.failure(plan.error());
     CORTADO_ASSIGN_OR_RETURN(const auto runner, sweep_.runner(*plan, request_, machine));
 

@@ -31,9 +31,13 @@ std::vector<CollectiveRequest> expand(const BenchRequest& request) {
 
 }  // namespace
 
-Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine) {
+Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on) {
   BenchPlan plan;
-  for (CollectiveRequest& point : expand(request)) {
+  std::vector<CollectiveRequest> points = expand(request);
+  for (CollectiveRequest& point : points) {
+    if (go_on && !go_on(plan.points.size() + plan.skipped.size(), points.size())) {
+      return fail_at(Stage::plan, Diagnostic{"bench.interrupted", "stopped while planning", {}});
+    }
     auto program = plan_collective(point, machine);
     if (!program) {
       plan.skipped.push_back({point.bytes, point.variant, point.prelaunch, program.error()});

@@ -51,6 +51,24 @@ TEST(Bench, PointsThatCannotBePlannedAreKeptWithTheReason) {
   EXPECT_EQ(plan->skipped[0].bytes, 8 * 65_B);
 }
 
+TEST(Bench, PlanningCanBeStopped) {
+  const auto machine = load_machine("mi300x-8");
+  ASSERT_TRUE(machine);
+  BenchRequest request;
+  request.base.collective = "all-gather";
+  request.variants = {"pcpy"};
+  request.sizes = {1_KiB, 2_KiB};
+  std::vector<std::size_t> asked;
+  const auto plan = plan_bench(request, *machine, [&](std::size_t done, std::size_t of) {
+    EXPECT_EQ(of, 4U);  // two sizes, with and without prelaunch
+    asked.push_back(done);
+    return done < 2;
+  });
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().errors.front().code, "bench.interrupted");
+  EXPECT_EQ(asked, (std::vector<std::size_t>{0, 1, 2}));
+}
+
 TEST(Bench, FailsIfNothingCanBePlanned) {
   const auto machine = load_machine("mi300x-8");
   ASSERT_TRUE(machine);

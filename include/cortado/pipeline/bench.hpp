@@ -1,6 +1,8 @@
 // Benchmark sweeps: variants x sizes x prelaunch of one collective on one device that is opened once.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,8 +33,12 @@ struct BenchPlan {
   std::vector<report::SkippedRow> skipped;  ///< points the planner refuses, with the reason
 };
 
-/// Plans and verifies every point before anything runs. Fails if no point at all can be planned.
-Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine);
+/// Asked before each point is planned: how many are done, of how many. False stops there.
+using GoOn = std::function<bool(std::size_t done, std::size_t of)>;
+
+/// Plans and verifies every point before anything runs. Fails if no point at all can be planned, and with
+/// bench.interrupted if `go_on` said no.
+Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on = {});
 
 /// Warms up, measures, checks the last iteration's bytes.
 Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& driver, const BenchRequest& request,
