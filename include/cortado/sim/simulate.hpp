@@ -13,9 +13,12 @@
 
 namespace cortado::sim {
 
+/// More would only fill memory: simulated iterations settle into a rhythm.
+inline constexpr std::uint32_t kMaxIterations = 1'000'000;
+
 struct SimulateOptions {
-  std::uint32_t iterations = 1;
-  bool trace = false;  ///< record spans and flows; without it the Timeline has times and totals only
+  std::uint32_t iterations = 1;  ///< 1 to kMaxIterations
+  bool trace = false;            ///< record spans and flows; without it the Timeline has times and totals only
   FluidOptions sharing{};
 };
 

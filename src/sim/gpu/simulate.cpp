@@ -36,7 +36,10 @@ Status check_timing(const Machine& machine) {
 
 Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_timing(program.machine()));
-  if (options.iterations == 0) return fail("sim.iterations", "0 iterations asked for", "ask for 1 or more");
+  if (options.iterations == 0 || options.iterations > kMaxIterations) {
+    return fail("sim.iterations", fmt::format("{} iterations asked for", options.iterations),
+                fmt::format("ask for 1 to {}", kMaxIterations));
+  }
   CORTADO_RETURN_IF_ERROR(check_commands(program.program()));
   return Run(program, options).go();
 }
