@@ -53,11 +53,11 @@ bool moves_bytes(const Command& command) {
 }
 
 Bytes bytes_written(const Command& command) {
-  Bytes total;
-  for (const Access& access : accesses(command)) {
-    if (access.kind != AccessKind::read) total += access.region.bytes();
-  }
-  return total;
+  return match(
+      command, [](const Copy& c) { return c.dst.bytes(); },
+      [](const Broadcast& b) { return b.dst1.bytes() + b.dst2.bytes(); },
+      [](const Swap& s) { return s.a.bytes() + s.b.bytes(); }, [](const Gemm& g) { return g.c.bytes(); },
+      [](const Kernel& k) { return k.dst.bytes(); }, [](const auto&) { return Bytes{}; });
 }
 
 ProgramCounts count(const Program& program) {

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kMaxIterations = 1'000'000;
 struct SimulateOptions {
   std::uint32_t iterations = 1;  ///< 1 to kMaxIterations
   bool trace = false;            ///< record spans and flows; without it the Timeline has times and totals only
-  FluidOptions sharing{};
+  FluidOptions sharing{};        ///< SharingMode::local: approximate, for large programs; the Timeline says so
 };
 
 struct Simulated {

@@ -51,7 +51,8 @@ struct Counter {
 
 struct Timeline {
   bool simulated = false;
-  std::string where;  ///< "embedded node, 2 threads" or "simulated mi300x-8"
+  /// "embedded node, 2 threads" or "simulated mi300x-8"; names an approximation that was asked for
+  std::string where;
   std::vector<Track> tracks;
   std::vector<Span> spans;
   std::vector<Flow> flows;

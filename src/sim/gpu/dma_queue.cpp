@@ -75,10 +75,11 @@ void Run::move_ready_copies(std::uint32_t index) {
          queue.pending[queue.first_pending].ready <= events_.now()) {
     const PendingCopy& copy = queue.pending[queue.first_pending++];
     const Command& command = program_.queues[index].commands[copy.command];
-    const Bytes bytes = accesses(command).front().region.bytes();
-    recorder_.moved(bytes_written(command));
+    const Bytes written = bytes_written(command);
+    const Bytes bytes = std::holds_alternative<Copy>(command) ? written : written / 2;  // others write two regions
+    recorder_.moved(written);
     ++queue.moving;
-    UseList uses = uses_of(index, command);
+    UseList& uses = uses_of(index, command);
     node_memory_.touch(command, bytes, uses);
     begin_transfer(bytes, uses, kUnlimited, {index, copy.span});
   }
@@ -88,13 +89,12 @@ void Run::move_ready_copies(std::uint32_t index) {
   }
 }
 
-UseList Run::uses_of(std::uint32_t index, const Command& command) {
+UseList& Run::uses_of(std::uint32_t index, const Command& command) {
   const RankId gpu = *program_.queues[index].rank;
   const EngineId engine = *program_.queues[index].engine;
-  return match(
-      command, [&](const Copy& c) { return resources_.copy_by_engine(gpu, engine, c); },
-      [&](const Broadcast& b) { return resources_.broadcast_by_engine(gpu, engine, b); },
-      [&](const Swap& s) { return resources_.swap_by_engine(gpu, engine, s); }, [](const auto&) { return UseList{}; });
+  if (const auto* copy = std::get_if<Copy>(&command)) return resources_.copy_by_engine(gpu, engine, *copy);
+  if (const auto* swap = std::get_if<Swap>(&command)) return resources_.swap_by_engine(gpu, engine, *swap);
+  return resources_.broadcast_by_engine(gpu, engine, std::get<Broadcast>(command));
 }
 
 }  // namespace cortado::sim

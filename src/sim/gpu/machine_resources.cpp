@@ -3,82 +3,137 @@
 #include <algorithm>
 
 #include "cortado/base/check.hpp"
+#include "cortado/ir/visit.hpp"
 
 namespace cortado::sim {
 
 MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid)
     : machine_(machine), timing_(*machine.timing), program_(program), fluid_(fluid) {
-  std::vector<std::uint64_t> footprint(program.ranks, 0);
-  for (const Buffer& buffer : program.buffers) footprint[buffer.rank.value] += buffer.size.value;
-  const auto cached = static_cast<double>(timing_.memory.cache_bytes.value);
-  for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
-    MemoryOfRank memory;
-    memory.memory = fluid.add_resource(timing_.memory.rate.bytes_per_second());
-    if (cached > 0) {
-      memory.cache = fluid.add_resource(timing_.memory.cache_rate.bytes_per_second());
-      const auto bytes = static_cast<double>(std::max<std::uint64_t>(footprint[rank], 1));
-      memory.miss_share = 1 - std::min(1.0, cached / bytes);
-    }
-    memories_.push_back(memory);
-    if (timing_.link.shape == LinkShape::switched) {
+  if (timing_.link.shape == LinkShape::mesh) {
+    links_.resize(std::size_t{program.ranks} * program.ranks);
+  } else {
+    for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
       egress_.push_back(fluid.add_resource(timing_.link.rate.bytes_per_second()));
       ingress_.push_back(fluid.add_resource(timing_.link.rate.bytes_per_second()));
     }
   }
-  if (timing_.link.shape == LinkShape::mesh) links_.resize(std::size_t{program.ranks} * program.ranks);
   for (const Engine& engine : machine.engines) engine_ids_ = std::max<std::size_t>(engine_ids_, engine.id.value + 1);
   engines_.resize(engine_ids_ * program.ranks);
+  add_memories();
 }
 
-UseList MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const Copy& copy) {
+void MachineResources::add_memories() {
+  std::vector<std::uint64_t> footprint(program_.ranks, 0);
+  for (const Buffer& buffer : program_.buffers) footprint[buffer.rank.value] += buffer.size.value;
+  const std::vector<double> demands = greatest_demands();
+  const auto cached = static_cast<double>(timing_.memory.cache_bytes.value);
+  const auto unless_ample = [&](GBps rate, double demand) -> std::optional<ResourceId> {
+    if (rate.bytes_per_second() >= demand) return std::nullopt;
+    return fluid_.add_resource(rate.bytes_per_second());
+  };
+  for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
+    MemoryOfRank& memory = memories_.emplace_back();
+    if (cached > 0) {
+      const auto bytes = static_cast<double>(std::max<std::uint64_t>(footprint[rank], 1));
+      memory.miss_share = 1 - std::min(1.0, cached / bytes);
+      memory.cache = unless_ample(timing_.memory.cache_rate, demands[rank]);
+    }
+    memory.memory = unless_ample(timing_.memory.rate, demands[rank] * memory.miss_share);
+  }
+}
+
+/// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
+/// engines and compute units read, and write or add, without a link.
+std::vector<double> MachineResources::greatest_demands() const {
+  constexpr double kOverLinks = 1 + 2;
+  constexpr double kWithin = 1 + 2;
+  std::vector<double> demands(program_.ranks, 0);
+  for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
+    std::uint32_t links = timing_.link.shape == LinkShape::switched ? 1 : 0;
+    if (links == 0) {
+      for (std::uint32_t peer = 0; peer < program_.ranks; ++peer) links += machine_.link_count({rank}, {peer});
+    }
+    demands[rank] += kOverLinks * links * timing_.link.rate.bytes_per_second();
+  }
+  const EngineTiming& engine = timing_.engine;
+  const double engine_rate = std::max({engine.rate, engine.local_rate, engine.broadcast_rate}).bytes_per_second();
+  for (const Queue& queue : program_.queues) {
+    const double units = queue.compute_units.value_or(machine_.compute_units);
+    const double rate =
+        queue.kind == QueueKind::dma ? engine_rate : units * timing_.cores.local_rate.bytes_per_second();
+    std::optional<RankId> counted;
+    for (const Command& command : queue.commands) {
+      const std::optional<RankId> rank = rank_moved_within(command);
+      if (rank && rank != counted) demands[rank->value] += kWithin * rate;
+      if (rank) counted = rank;
+    }
+  }
+  return demands;
+}
+
+std::optional<RankId> MachineResources::rank_moved_within(const Command& command) const {
+  const auto if_same = [&](const Region& a, const Region& b) {
+    return rank_of(a) == rank_of(b) ? std::optional(rank_of(a)) : std::nullopt;
+  };
+  return match(
+      command, [&](const Copy& copy) { return if_same(copy.src, copy.dst); },
+      [&](const Swap& swap) { return if_same(swap.a, swap.b); },
+      [&](const Broadcast& b) {
+        return rank_of(b.dst1) == rank_of(b.src) ? if_same(b.dst1, b.src) : if_same(b.dst2, b.src);
+      },
+      [&](const Kernel& kernel) { return std::optional(rank_of(kernel.dst)); },
+      [](const auto&) { return std::optional<RankId>{}; });
+}
+
+UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const Copy& copy) {
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
   const bool local = from == to;
-  UseList uses;
-  uses.add(engine(gpu, engine_id), local ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
-  add_path(uses, from, to, 1);
-  add_memory(uses, from, 1);
-  add_memory(uses, to, copy.op == CopyOp::add ? 2 : 1);  // an addition reads what it writes
-  return uses;
+  uses_.clear();
+  uses_.add(engine(gpu, engine_id), local ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
+  add_path(from, to, 1);
+  add_memory(from, 1);
+  add_memory(to, copy.op == CopyOp::add ? 2 : 1);  // an addition reads what it writes
+  return uses_;
 }
 
-UseList MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, const Broadcast& broadcast) {
+UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, const Broadcast& broadcast) {
   const RankId from = rank_of(broadcast.src);
-  UseList uses;
-  uses.add(engine(gpu, engine_id), 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
-  add_memory(uses, from, 1);
+  uses_.clear();
+  uses_.add(engine(gpu, engine_id), 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
+  add_memory(from, 1);
   for (const Region* dst : {&broadcast.dst1, &broadcast.dst2}) {
-    add_path(uses, from, rank_of(*dst), 1);
-    add_memory(uses, rank_of(*dst), 1);
+    add_path(from, rank_of(*dst), 1);
+    add_memory(rank_of(*dst), 1);
   }
-  return uses;
+  return uses_;
 }
 
-UseList MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const Swap& swap) {
+UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const Swap& swap) {
   const RankId a = rank_of(swap.a);
   const RankId b = rank_of(swap.b);
-  UseList uses;
-  uses.add(engine(gpu, engine_id), 2);
-  add_path(uses, a, b, 1);
-  add_path(uses, b, a, 1);
-  add_memory(uses, a, 2);
-  add_memory(uses, b, 2);
-  return uses;
+  uses_.clear();
+  uses_.add(engine(gpu, engine_id), 2);
+  add_path(a, b, 1);
+  add_path(b, a, 1);
+  add_memory(a, 2);
+  add_memory(b, 2);
+  return uses_;
 }
 
-UseList MachineResources::copy_by_cores(const Copy& copy) {
+UseList& MachineResources::copy_by_cores(const Copy& copy) {
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
-  UseList uses;
-  add_path(uses, from, to, 1 / timing_.cores.wire_efficiency);
-  add_memory(uses, from, 1);
-  add_memory(uses, to, copy.op == CopyOp::add ? 2 : 1);
-  return uses;
+  uses_.clear();
+  add_path(from, to, 1 / timing_.cores.wire_efficiency);
+  add_memory(from, 1);
+  add_memory(to, copy.op == CopyOp::add ? 2 : 1);
+  return uses_;
 }
 
-UseList MachineResources::kernel_by_cores(const Kernel& kernel) {
+UseList& MachineResources::kernel_by_cores(const Kernel& kernel) {
   const RankId to = rank_of(kernel.dst);
-  UseList uses;
+  uses_.clear();
   double reads = 0;
   for (const Region& source : kernel.sources) {
     const RankId from = rank_of(source);
@@ -86,11 +141,11 @@ UseList MachineResources::kernel_by_cores(const Kernel& kernel) {
       reads += 1;
       continue;
     }
-    add_path(uses, from, to, 1 / timing_.cores.wire_efficiency);
-    add_memory(uses, from, 1);
+    add_path(from, to, 1 / timing_.cores.wire_efficiency);
+    add_memory(from, 1);
   }
-  add_memory(uses, to, reads + 1);
-  return uses;
+  add_memory(to, reads + 1);
+  return uses_;
 }
 
 ResourceId MachineResources::engine(RankId gpu, EngineId id) {
@@ -100,13 +155,13 @@ ResourceId MachineResources::engine(RankId gpu, EngineId id) {
   return *resource;
 }
 
-void MachineResources::add_path(UseList& uses, RankId from, RankId to, double factor) {
+void MachineResources::add_path(RankId from, RankId to, double factor) {
   if (from == to) return;
   if (timing_.link.shape == LinkShape::switched) {
-    uses.add(egress_[from.value], factor);
-    uses.add(ingress_[to.value], factor);
+    uses_.add(egress_[from.value], factor);
+    uses_.add(ingress_[to.value], factor);
   } else {
-    uses.add(link(from, to), factor);
+    uses_.add(link(from, to), factor);
   }
 }
 
@@ -120,10 +175,10 @@ ResourceId MachineResources::link(RankId from, RankId to) {
   return *resource;
 }
 
-void MachineResources::add_memory(UseList& uses, RankId rank, double factor) {
+void MachineResources::add_memory(RankId rank, double factor) {
   const MemoryOfRank& memory = memories_[rank.value];
-  if (memory.cache) uses.add(*memory.cache, factor);
-  if (memory.miss_share > 0) uses.add(memory.memory, factor * memory.miss_share);
+  if (memory.cache) uses_.add(*memory.cache, factor);
+  if (memory.memory) uses_.add(*memory.memory, factor * memory.miss_share);
 }
 
 }  // namespace cortado::sim

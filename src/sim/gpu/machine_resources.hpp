@@ -6,9 +6,10 @@
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
 //            min(1, cache bytes / bytes of the rank's buffers) of them.
+// A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
+// do not name it.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -23,12 +24,12 @@ namespace cortado::sim {
 /// The resources of one transfer.
 class UseList {
  public:
-  void add(ResourceId resource, double factor) { uses_[count_++] = {resource, factor}; }
-  std::span<const ResourceUse> view() const { return {uses_.data(), count_}; }
+  void clear() { uses_.clear(); }
+  void add(ResourceId resource, double factor) { uses_.push_back({resource, factor}); }
+  std::span<const ResourceUse> view() const { return uses_; }
 
  private:
-  std::array<ResourceUse, 64> uses_;
-  std::size_t count_ = 0;
+  std::vector<ResourceUse> uses_;
 };
 
 class MachineResources {
@@ -36,23 +37,28 @@ class MachineResources {
   /// The machine has timing. Both it and the program must outlive this.
   MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid);
 
-  UseList copy_by_engine(RankId gpu, EngineId engine, const Copy& copy);
-  UseList broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
-  UseList swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
-  UseList copy_by_cores(const Copy& copy);
+  // What these return is valid until the next call of one of them: transfers are many, and lists cost an allocation.
+  UseList& copy_by_engine(RankId gpu, EngineId engine, const Copy& copy);
+  UseList& broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
+  UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
+  UseList& copy_by_cores(const Copy& copy);
   /// Per byte of the destination.
-  UseList kernel_by_cores(const Kernel& kernel);
+  UseList& kernel_by_cores(const Kernel& kernel);
 
  private:
   RankId rank_of(const Region& region) const { return program_.buffer(region.buffer).rank; }
   ResourceId engine(RankId gpu, EngineId engine);
-  void add_path(UseList& uses, RankId from, RankId to, double factor);
-  void add_memory(UseList& uses, RankId rank, double factor);
+  void add_memories();
+  std::vector<double> greatest_demands() const;  ///< on the memory of each rank, bytes per second
+  std::optional<RankId> rank_moved_within(const Command& command) const;  ///< whose memory takes it without a link
+  void add_path(RankId from, RankId to, double factor);
+  void add_memory(RankId rank, double factor);
   ResourceId link(RankId from, RankId to);
 
+  /// None: limits nobody.
   struct MemoryOfRank {
     std::optional<ResourceId> cache;
-    ResourceId memory;
+    std::optional<ResourceId> memory;
     double miss_share = 1;
   };
 
@@ -60,6 +66,7 @@ class MachineResources {
   const Timing& timing_;
   const Program& program_;
   FluidSystem& fluid_;
+  UseList uses_;  // of the transfer asked for last
   std::vector<MemoryOfRank> memories_;
   std::vector<ResourceId> egress_;  // switched: one port a rank and direction
   std::vector<ResourceId> ingress_;

@@ -20,11 +20,14 @@ SpanKind kind_of(const Queue& queue, const Command& command) {
 
 }  // namespace
 
-Recorder::Recorder(const VerifiedProgram& program, std::uint32_t iterations, bool trace)
-    : program_(program.program()), trace_(trace), iterations_(iterations) {
+Recorder::Recorder(const VerifiedProgram& program, const SimulateOptions& options)
+    : program_(program.program()), trace_(options.trace), iterations_(options.iterations) {
   timeline_.simulated = true;
   timeline_.where = fmt::format("simulated {}", program.machine().name);
-  if (!trace) return;
+  if (options.sharing.mode == SharingMode::local) {
+    timeline_.where += fmt::format(", local sharing within {:g} %", 100 * options.sharing.tolerance);
+  }
+  if (!trace_) return;
   for (const Queue& queue : program_.queues) {
     timeline_.tracks.push_back({queue.name, queue.rank, queue.kind == QueueKind::host});
   }

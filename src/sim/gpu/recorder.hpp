@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cortado/sim/simulate.hpp"
 #include "cortado/sim/time.hpp"
 #include "cortado/timeline/timeline.hpp"
 #include "cortado/verify/verify.hpp"
@@ -16,7 +17,7 @@ inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max
 
 class Recorder {
  public:
-  Recorder(const VerifiedProgram& program, std::uint32_t iterations, bool trace);
+  Recorder(const VerifiedProgram& program, const SimulateOptions& options);
 
   /// A command of a queue begins; returns its span, or kNoSpan without tracing.
   std::uint32_t begin(std::uint32_t queue, std::uint32_t command, std::uint32_t iteration, SimTime at);

@@ -19,7 +19,7 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       turns_(timing_.engine.threads, program_.queues.size()),
       transfers_(events_, fluid_),
       signals_(program_),
-      recorder_(program, options.iterations, options.trace),
+      recorder_(program, options),
       queues_(program_.queues.size()),
       packets_(program_.queues.size(), 0) {
   for (std::uint32_t i = 0; i < queues_.size(); ++i) {

@@ -87,7 +87,7 @@ class Run {
   // dma_queue.cpp
   bool issue_copy(std::uint32_t index);
   void move_ready_copies(std::uint32_t index);
-  UseList uses_of(std::uint32_t index, const Command& command);
+  UseList& uses_of(std::uint32_t index, const Command& command);
 
   // compute_queue.cpp
   void begin_kernel(std::uint32_t index, const Command& command);
