@@ -151,6 +151,7 @@ class FluidSystem {
   std::size_t flow_count(ResourceId resource) const;
   /// Flows added and not removed.
   std::size_t flow_count() const;
+  std::size_t resource_count() const;
   const FluidWork& work() const;
 
  private:

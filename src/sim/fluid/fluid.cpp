@@ -111,6 +111,10 @@ std::size_t FluidSystem::flow_count() const {
   return solver_->flow_count();
 }
 
+std::size_t FluidSystem::resource_count() const {
+  return solver_->resource_count();
+}
+
 const FluidWork& FluidSystem::work() const {
   return solver_->work();
 }

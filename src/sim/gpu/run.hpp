@@ -28,6 +28,8 @@ class Run {
   Result<Simulated> go() &&;
 
  private:
+  friend class WatchedRun;  // conservation_test.cpp
+
   enum class Blocked : std::uint8_t { no, signal, transfers, submit, thread };
 
   /// A copy past its issue that is not moving bytes yet.
