@@ -46,5 +46,6 @@ double median_ns(std::uint32_t runs, Work&& work) {
 std::vector<Row> submit_rows();
 std::vector<Row> collective_rows();
 std::vector<Row> plan_rows();
+std::vector<Row> compare_rows();
 
 }  // namespace cortado::bench

@@ -5,9 +5,9 @@
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/bench.hpp"
 
+#include "grid_options.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
-#include "plan_options.hpp"
 #include "subcommand.hpp"
 #include "sweep_options.hpp"
 
@@ -29,21 +29,15 @@ class Bench : public Subcommand {
   void add_options(CLI::App& app) override {
     app.add_option("collective", collective_, "Which one (cortado list collectives)")->required()->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    app.add_option("--variant", variants_, "Names separated by commas, or all")
-        ->type_name("NAMES")
-        ->capture_default_str();
-    app.add_option("--sizes", sizes_, "Whole buffer: FIRST:LAST (doubling), or sizes separated by commas")
-        ->type_name("SIZES")
-        ->capture_default_str();
-    app.add_option("--prelaunch", prelaunch_, "both, on or off")->type_name("WHICH")->capture_default_str();
-    collective_options_.add_to(app);
+    grid_.add_to(app);
     sweep_.add_to(app);
     app.add_option("--csv", csv_, "Write the rows as CSV, too")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
 
   Result<Exit> run(Console& console) override {
-    CORTADO_RETURN_IF_ERROR(fill_request());
+    CORTADO_RETURN_IF_ERROR(grid_.fill(collective_, request_));
+    CORTADO_RETURN_IF_ERROR(sweep_.fill(request_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
     watch_for_interrupt();
@@ -70,39 +64,6 @@ class Bench : public Subcommand {
   }
 
  private:
-  Status fill_request() {
-    CORTADO_ASSIGN_OR_RETURN(request_.base, collective_options_.request(collective_));
-    request_.in_place = collective_options_.in_place();
-    CORTADO_ASSIGN_OR_RETURN(request_.sizes, parse_sizes(sizes_));
-    CORTADO_RETURN_IF_ERROR(sweep_.fill(request_));
-    if (prelaunch_ == "both") {
-      request_.prelaunch = {false, true};
-    } else if (prelaunch_ == "on" || prelaunch_ == "off") {
-      request_.prelaunch = {prelaunch_ == "on"};
-    } else {
-      return fail("usage.prelaunch", fmt::format("--prelaunch {} is not known", prelaunch_), "give both, on or off");
-    }
-    return fill_variants();
-  }
-
-  Status fill_variants() {
-    if (variants_ == "all") return {};
-    std::vector<std::string> known;
-    for (const VariantInfo& info : list_variants(collective_)) known.push_back(info.variant);
-    for (std::size_t start = 0; start <= variants_.size();) {
-      const std::size_t end = std::min(variants_.find(',', start), variants_.size());
-      const std::string variant = variants_.substr(start, end - start);
-      // Of an unknown collective nothing is known; the planner names the nearest one.
-      if (!known.empty() && std::find(known.begin(), known.end(), variant) == known.end()) {
-        return fail("usage.variant", fmt::format("{} has no variant '{}'", collective_, variant),
-                    "variants are all, " + join(known));
-      }
-      request_.variants.push_back(variant);
-      start = end + 1;
-    }
-    return {};
-  }
-
   /// Shows rows as they come and keeps them in report_.
   Exit run_points(Console& console, const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
     if (!json_) {
@@ -130,10 +91,7 @@ class Bench : public Subcommand {
 
   std::string collective_;
   std::string machine_ = kDefaultMachine;
-  std::string variants_ = "all";
-  std::string sizes_ = "1KiB:1MiB";
-  std::string prelaunch_ = "both";
-  CollectiveOptions collective_options_;
+  GridOptions grid_{"1KiB:1MiB"};
   SweepOptions sweep_;
   std::optional<std::string> csv_;
   bool json_ = false;

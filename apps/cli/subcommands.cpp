@@ -4,6 +4,8 @@ namespace cortado::cli {
 
 std::unique_ptr<Subcommand> make_bench();
 std::unique_ptr<Subcommand> make_breakdown();
+std::unique_ptr<Subcommand> make_calibrate();
+std::unique_ptr<Subcommand> make_compare();
 std::unique_ptr<Subcommand> make_decode();
 std::unique_ptr<Subcommand> make_demo();
 std::unique_ptr<Subcommand> make_encode();
@@ -17,7 +19,7 @@ std::unique_ptr<Subcommand> make_verify();
 std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
   for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench,
-                          make_breakdown, make_encode, make_decode}) {
+                          make_breakdown, make_calibrate, make_compare, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

@@ -9,23 +9,29 @@
 
 namespace cortado::cli {
 
-Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan) {
+Result<bool> names_collective(const std::string& what, const std::string& given) {
   const std::vector<std::string> collectives = list_collectives();
-  if (std::find(collectives.begin(), collectives.end(), what) != collectives.end()) {
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, plan.request(what));
-    CORTADO_ASSIGN_OR_RETURN(Machine loaded, load_machine(machine.value_or(kDefaultMachine)));
-    CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, loaded));
-    return Task{{std::move(program), std::move(loaded)}, request};
-  }
+  if (std::find(collectives.begin(), collectives.end(), what) != collectives.end()) return true;
   std::error_code ignored;
   if (what != "-" && !std::filesystem::exists(what, ignored)) {
     const std::string nearest = nearest_name(what, collectives);
     return fail("usage.what", fmt::format("'{}' is neither a collective nor a file", what),
                 nearest.empty() ? "cortado list collectives" : fmt::format("did you mean {}?", nearest));
   }
-  if (const std::string flag = plan.first_given(); !flag.empty()) {
-    return fail("usage.option", fmt::format("{} describes a collective, but {} is a finished program", flag, what),
+  if (!given.empty()) {
+    return fail("usage.option", fmt::format("{} describes a collective, but {} is a finished program", given, what),
                 "leave it out, or name a collective instead of a file");
+  }
+  return false;
+}
+
+Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan) {
+  CORTADO_ASSIGN_OR_RETURN(const bool collective, names_collective(what, plan.first_given()));
+  if (collective) {
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, plan.request(what));
+    CORTADO_ASSIGN_OR_RETURN(Machine loaded, load_machine(machine.value_or(kDefaultMachine)));
+    CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, loaded));
+    return Task{{std::move(program), std::move(loaded)}, request};
   }
   CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(what, machine));
   return Task{std::move(input), {}};

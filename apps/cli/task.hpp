@@ -1,4 +1,4 @@
-// What run and simulate take: a program file, or a collective that is planned on the spot.
+// What run, simulate and compare take: a program file, or a collective that is planned on the spot.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,10 @@ struct Task {
   ProgramInput input;
   std::optional<CollectiveRequest> request;  ///< none: from a file
 };
+
+/// Whether `what` names a collective rather than a file ("-" = standard input). Refuses what is neither, and a file
+/// beside the flag `given`, which describes a collective; empty if there is none.
+Result<bool> names_collective(const std::string& what, const std::string& given);
 
 /// `what` is a file ("-" = standard input) or the name of a collective; flags that describe a collective are refused
 /// beside a file.

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-FAMILIES = "verify|plan|program|device|decode|bench|sim"
+FAMILIES = "verify|plan|program|device|decode|bench|sim|calibrate"
 CODE = re.compile(rf'(?:fail|refuse|Diagnostic)[^;]*?"((?:{FAMILIES})\.[a-z_]+)"')
 
 

@@ -16,4 +16,8 @@ namespace cortado::report {
 /// The tracks of the timeline are matched with the program's queues by name, for the text of each command.
 std::string perfetto_trace(const Timeline& timeline, const Program& program);
 
+/// Timelines of one program in one trace: first all ranks of the one, then all ranks of the other. Processes are named
+/// "measured rank 0", "simulated rank 0", ...
+std::string side_by_side_trace(const Timeline& first, const Timeline& second, const Program& program);
+
 }  // namespace cortado::report

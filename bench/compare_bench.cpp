@@ -1,0 +1,64 @@
+// The simulator beside the embedded node of this computer: calibrated first, then all-gather and all-to-all.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cortado/pipeline/bench.hpp"
+#include "cortado/pipeline/calibrate.hpp"
+#include "cortado/pipeline/compare.hpp"
+#include "cortado/pipeline/devices.hpp"
+
+#include "measure.hpp"
+
+namespace cortado::bench {
+namespace {
+
+constexpr double kTarget = 25;  // percent
+constexpr std::uint32_t kIterations = 9;
+
+/// Errors in percent of one variant over all sizes.
+std::vector<double> errors_of(const std::string& collective, const std::string& variant, bool prelaunch,
+                              const Machine& machine, device::Driver& node) {
+  pipeline::BenchRequest request;
+  request.base.collective = collective;
+  request.variants = {variant};
+  request.prelaunch = {prelaunch};
+  for (Bytes size = 64_KiB; size <= 64_MiB; size = size * 2) request.sizes.push_back(size);
+  pipeline::RunSettings settings;
+  settings.run.iterations = kIterations;
+  settings.warmup = 2;
+  std::vector<double> errors;
+  const pipeline::BenchPlan plan = pipeline::plan_bench(request, machine).value();
+  for (const pipeline::BenchPoint& point : plan.points) {
+    errors.push_back(100 * pipeline::compare_verified(point.program, node, settings).value().error());
+  }
+  return errors;
+}
+
+}  // namespace
+
+std::vector<Row> compare_rows() {
+  const Machine base = load_machine("mi300x-8").value();
+  const Machine machine = pipeline::calibrate(base).value();
+  const auto node = pipeline::open_device({"soft", base.gpus, {}}, base).value();
+  std::vector<Row> rows;
+  std::vector<double> all;
+  for (const char* collective : {"all-gather", "all-to-all"}) {
+    for (const VariantInfo& info : list_variants(collective)) {
+      for (const bool prelaunch : {false, true}) {
+        const std::vector<double> errors = errors_of(collective, info.variant, prelaunch, machine, *node);
+        all.insert(all.end(), errors.begin(), errors.end());
+        const pipeline::ErrorSummary summary = pipeline::summary_of(errors);
+        rows.push_back({fmt::format("simulated {} {}{}, 64KiB..64MiB: median error", collective, info.variant,
+                                    prelaunch ? " prelaunched" : ""),
+                        summary.median, "%", kTarget, Better::lower});
+        rows.push_back({"  worst of its sizes", summary.worst, "%"});
+      }
+    }
+  }
+  rows.push_back(
+      {"simulated against measured: median error", pipeline::summary_of(all).median, "%", kTarget, Better::lower});
+  return rows;
+}
+
+}  // namespace cortado::bench

@@ -1,0 +1,227 @@
+#include "cortado/machine/write.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cortado {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+/// One row a line, so that a table of GPUs can be read.
+template <class Row>
+std::string table(const std::vector<Row>& rows) {
+  std::string out = "[\n";
+  for (const Row& row : rows) out += fmt::format("  [{}],\n", fmt::join(row, ", "));
+  return out + "]";
+}
+
+class MachineWriter {
+ public:
+  explicit MachineWriter(const Machine& machine) : machine_(machine) {}
+
+  void section(std::string_view name) {
+    section_ = name;
+    text_ += fmt::format("{}[{}]\n", text_.empty() ? "" : "\n", name);
+  }
+  void plain(std::string_view key, std::string_view text) { text_ += fmt::format("{} = {}\n", key, quoted(text)); }
+
+  void entry(std::string_view key, std::string_view value) {
+    const auto [source, confidence] = origin(fmt::format("{}.{}", section_, key));
+    text_ += fmt::format("{} = {{ value = {}, source = {}, confidence = {} }}\n", key, value, quoted(source),
+                         quoted(confidence));
+  }
+  void number(std::string_view key, std::uint64_t value) { entry(key, fmt::format("{}", value)); }
+  void bytes(std::string_view key, Bytes value) { number(key, value.value); }
+  void flag(std::string_view key, bool value) { entry(key, value ? "true" : "false"); }
+  void time(std::string_view key, Nanoseconds value) { entry(key, fmt::format("{}", value.value)); }
+  void rate(std::string_view key, GBps value) { entry(key, fmt::format("{}", value.value)); }
+  /// A rate that is left out where the machine has not got what it speaks of.
+  void rate_if_any(std::string_view key, GBps value) {
+    if (value.value > 0) rate(key, value);
+  }
+  /// A value of more than one line: an inline table cannot hold it, so that it is the last key of its own section.
+  void tall(std::string_view section_name, std::string_view value) {
+    section(section_name);
+    const auto [source, confidence] = origin(section_name);
+    text_ += fmt::format("value = {}\nsource = {}\nconfidence = {}\n", value, quoted(source), quoted(confidence));
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::pair<std::string, std::string> origin(std::string_view path) const {
+    const auto found = std::find_if(machine_.provenance.begin(), machine_.provenance.end(),
+                                    [path](const Provenance& fact) { return fact.key == path; });
+    if (found == machine_.provenance.end()) return {"not given", "assumption"};
+    return {found->source, found->confidence};
+  }
+
+  const Machine& machine_;
+  std::string section_;
+  std::string text_;
+};
+
+std::string engine_list(const Machine& machine, const auto& wanted) {
+  std::vector<std::uint32_t> ids;
+  for (const Engine& engine : machine.engines) {
+    if (wanted(engine)) ids.push_back(engine.id.value);
+  }
+  return fmt::format("[{}]", fmt::join(ids, ", "));
+}
+
+void write_shape(MachineWriter& out, const Machine& machine) {
+  out.section("machine");
+  out.plain("name", machine.name);
+  out.plain("title", machine.title);
+  out.entry("gpu", quoted(machine.gpu));
+  out.number("gpus", machine.gpus);
+  out.number("compute_units", machine.compute_units);
+  out.bytes("memory_bytes", machine.memory_bytes);
+  out.bytes("allocation_alignment", machine.allocation_alignment);
+  out.section("engines");
+  out.entry("host", engine_list(machine, [](const Engine& e) { return e.kind == EngineClass::host; }));
+  out.entry("peer", engine_list(machine, [](const Engine& e) { return e.kind == EngineClass::peer; }));
+  out.entry("absent", engine_list(machine, [](const Engine& e) { return !e.present; }));
+}
+
+void write_dma(MachineWriter& out, const Machine& machine) {
+  const DmaLimits& dma = machine.dma;
+  out.section("dma");
+  out.bytes("max_copy_bytes", dma.max_copy_bytes);
+  out.bytes("max_swap_bytes", dma.max_swap_bytes);
+  out.bytes("broadcast_alignment", dma.broadcast_alignment);
+  out.bytes("swap_alignment", dma.swap_alignment);
+  out.bytes("window_alignment", dma.window_alignment);
+  out.number("max_window_elements", dma.max_window_elements);
+  out.number("max_pitch_elements", dma.max_pitch_elements);
+  out.bytes("ring_bytes", dma.ring_bytes);
+  out.number("queues_per_engine", dma.queues_per_engine);
+  out.number("copy_dwords", dma.copy_dwords);
+  out.number("broadcast_dwords", dma.broadcast_dwords);
+  out.number("swap_dwords", dma.swap_dwords);
+  out.number("window_dwords", dma.window_dwords);
+  out.number("poll_dwords", dma.poll_dwords);
+  out.number("atomic_dwords", dma.atomic_dwords);
+  out.number("fence_dwords", dma.fence_dwords);
+  out.number("timestamp_dwords", dma.timestamp_dwords);
+  out.number("add_copy_dwords", dma.add_copy_dwords);
+  out.section("features");
+  out.flag("broadcast", machine.features.broadcast);
+  out.flag("swap", machine.features.swap);
+  out.flag("near_memory_compute", machine.features.near_memory_compute);
+}
+
+/// A word where there is one, else the peers of every GPU.
+std::string topology(const Machine& machine) {
+  if (machine.timing && machine.timing->link.shape == LinkShape::switched) return quoted("switch");
+  std::vector<std::string> peers;
+  bool all = true;
+  for (std::size_t src = 0; src < machine.linked.size(); ++src) {
+    std::vector<std::size_t> of_one;
+    for (std::size_t dst = 0; dst < machine.linked.size(); ++dst) {
+      if (dst != src && machine.linked[src][dst]) of_one.push_back(dst);
+    }
+    all = all && of_one.size() + 1 == machine.linked.size();
+    peers.push_back(fmt::format("[{}]", fmt::join(of_one, ", ")));
+  }
+  return all ? quoted("full-mesh") : fmt::format("[{}]", fmt::join(peers, ", "));
+}
+
+void write_links(MachineWriter& out, const Machine& machine) {
+  out.section("links");
+  out.entry("topology", topology(machine));
+  if (machine.timing) {
+    out.rate("rate_GBps", machine.timing->link.rate);
+    out.rate("peak_GBps", machine.timing->link.peak);
+    out.time("latency_ns", machine.timing->link.latency);
+  }
+  if (!machine.link_counts.empty()) out.tall("links.counts", table(machine.link_counts));
+}
+
+void write_host_and_engines(MachineWriter& out, const HostTiming& host, const EngineTiming& engine) {
+  out.section("host");
+  out.time("packet_ns", host.packet);
+  out.time("submit_ns", host.submit);
+  out.time("trigger_ns", host.trigger);
+  out.time("poll_ns", host.poll);
+  out.time("signal_ns", host.signal);
+  out.section("engine_timing");
+  out.time("fetch_ns", engine.fetch);
+  out.time("wake_ns", engine.wake);
+  out.time("copy_start_ns", engine.copy_start);
+  out.time("copy_issue_ns", engine.copy_issue);
+  out.number("copies_in_flight", engine.copies_in_flight);
+  out.time("sync_ns", engine.sync);
+  out.rate("rate_GBps", engine.rate);
+  out.rate_if_any("broadcast_rate_GBps", engine.broadcast_rate);
+  out.rate("local_rate_GBps", engine.local_rate);
+  if (engine.threads > 0) out.number("threads", engine.threads);
+}
+
+void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, const CoreTiming& cores) {
+  out.section("memory");
+  out.rate("peak_GBps", memory.peak);
+  out.rate("rate_GBps", memory.rate);
+  out.bytes("cache_bytes", memory.cache_bytes);
+  out.rate_if_any("cache_rate_GBps", memory.cache_rate);
+  if (!memory.node.empty()) {
+    std::vector<std::uint64_t> caches;
+    std::vector<double> rates;
+    for (const NodeLevel& level : memory.node) {
+      caches.push_back(level.cache_bytes.value);
+      rates.push_back(level.rate.value);
+    }
+    out.entry("node_cache_bytes", fmt::format("[{}]", fmt::join(caches, ", ")));
+    out.entry("node_rate_GBps", fmt::format("[{}]", fmt::join(rates, ", ")));
+  }
+  out.section("cores");
+  out.time("launch_ns", cores.launch);
+  out.time("start_ns", cores.start);
+  out.time("flag_ns", cores.flag);
+  out.rate("copy_rate_GBps", cores.copy_rate);
+  out.rate("local_rate_GBps", cores.local_rate);
+  out.entry("wire_efficiency", fmt::format("{}", cores.wire_efficiency));
+}
+
+void write_affinity(MachineWriter& out, const Machine& machine) {
+  if (machine.affinity.empty()) return;
+  std::vector<std::vector<std::int64_t>> rows;
+  for (const auto& engines : machine.affinity) {
+    auto& row = rows.emplace_back();
+    for (const auto& engine : engines) row.push_back(engine ? static_cast<std::int64_t>(engine->value) : -1);
+  }
+  out.tall("affinity", table(rows));
+}
+
+}  // namespace
+
+std::string machine_text(const Machine& machine) {
+  MachineWriter out(machine);
+  write_shape(out, machine);
+  write_dma(out, machine);
+  write_links(out, machine);
+  if (const auto& timing = machine.timing) {
+    write_host_and_engines(out, timing->host, timing->engine);
+    write_memory_and_cores(out, timing->memory, timing->cores);
+  }
+  write_affinity(out, machine);
+  return out.take();
+}
+
+}  // namespace cortado

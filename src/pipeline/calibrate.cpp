@@ -1,0 +1,229 @@
+#include "cortado/pipeline/calibrate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/machine/write.hpp"
+#include "cortado/pipeline/devices.hpp"
+#include "cortado/pipeline/run.hpp"
+
+#include "pipeline/calibration_program.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr std::uint32_t kMany = 8;           // copies, waits; and queues if there are so many GPUs
+constexpr std::uint32_t kCopiesOfCurve = 4;  // of each queue, so that one queue's copies are not all its bytes
+constexpr Bytes kTiny{64};
+constexpr Bytes kNear = 16_KiB;           // of one copy: a few of them stay in the nearest caches
+constexpr Bytes kFirstTouched = 512_KiB;  // of the curve
+
+/// One program and what it took in each round.
+struct Probe {
+  CalibrationProgram shape;
+  std::vector<double> ns{};
+
+  Bytes copied() const { return shape.bytes * shape.copies * shape.queues; }
+  double median() const {
+    std::vector<double> sorted = ns;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+/// So many iterations that a program runs for about a millisecond or two, and at least 5 of them.
+std::uint32_t iterations(Bytes copied) {
+  constexpr std::uint64_t kBytes = 16 << 20;
+  return static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(kBytes / std::max<std::uint64_t>(copied.value, 1), 5, 500));
+}
+
+class NodeMeasurement {
+ public:
+  NodeMeasurement(const Machine& machine, device::Driver& driver, const CalibrateOptions& options)
+      : machine_(machine), driver_(driver), options_(options) {}
+
+  std::size_t add(const CalibrationProgram& shape) {
+    probes_.push_back({shape});
+    return probes_.size() - 1;
+  }
+  double ns(std::size_t probe) const { return probes_[probe].median(); }
+  const Probe& operator[](std::size_t probe) const { return probes_[probe]; }
+
+  /// In rounds, so that what else the computer does hits all programs alike.
+  Outcome<bool> run() {
+    const auto total = options_.rounds * static_cast<std::uint32_t>(probes_.size());
+    std::uint32_t done = 0;
+    for (std::uint32_t round = 0; round < options_.rounds; ++round) {
+      for (Probe& probe : probes_) {
+        RunSettings settings;
+        settings.run.iterations = iterations(probe.copied());
+        settings.warmup = 1;
+        const auto report = run_program(make_calibration_program(probe.shape, machine_), machine_, driver_, settings);
+        if (!report) return tl::unexpected(report.error());
+        probe.ns.push_back(static_cast<double>(report->time.value));
+        if (options_.progress) options_.progress(++done, total);
+      }
+    }
+    return true;
+  }
+
+ private:
+  const Machine& machine_;
+  device::Driver& driver_;
+  const CalibrateOptions& options_;
+  std::vector<Probe> probes_;
+};
+
+/// Where the timing of a calibrated machine comes from: measured, but for what the embedded node has not got.
+void give_sources(Machine& machine) {
+  struct Source {
+    std::string_view keys;  ///< a whole key, or the start of keys
+    const char* source;
+    const char* confidence;
+  };
+  constexpr const char* kMeasured = "measured on this computer by cortado calibrate";
+  static constexpr std::array kSources{
+      Source{"host.signal_ns", "as host.trigger_ns", "D"},
+      Source{"host.", kMeasured, "B"},
+      Source{"engine_timing.wake_ns", "as engine_timing.fetch_ns", "D"},
+      Source{"engine_timing.copy_issue_ns", "as engine_timing.copy_start_ns", "D"},
+      Source{"engine_timing.copies_in_flight", "a thread makes one copy at a time", "A"},
+      Source{"engine_timing.local_rate_GBps", "as engine_timing.rate_GBps", "D"},
+      Source{"engine_timing.", kMeasured, "B"},
+      Source{"links.", "the embedded node has no links; never the bottleneck", "assumption"},
+      Source{"memory.node_", kMeasured, "B"},
+      Source{"memory.", "GPUs of the embedded node have no memory of their own; never the bottleneck", "assumption"},
+      Source{"cores.", "not measured; all compute units together copy as fast as an engine", "assumption"},
+  };
+  std::erase_if(machine.provenance, [](const Provenance& fact) {
+    return fact.key != "links.topology" && fact.key != "links.counts" &&
+           std::any_of(kSources.begin(), kSources.end(),
+                       [&](const Source& source) { return fact.key.starts_with(source.keys); });
+  });
+  for (const std::string_view key : {"host.packet_ns",
+                                     "host.submit_ns",
+                                     "host.trigger_ns",
+                                     "host.poll_ns",
+                                     "host.signal_ns",
+                                     "engine_timing.fetch_ns",
+                                     "engine_timing.wake_ns",
+                                     "engine_timing.copy_start_ns",
+                                     "engine_timing.copy_issue_ns",
+                                     "engine_timing.copies_in_flight",
+                                     "engine_timing.sync_ns",
+                                     "engine_timing.rate_GBps",
+                                     "engine_timing.broadcast_rate_GBps",
+                                     "engine_timing.local_rate_GBps",
+                                     "engine_timing.threads",
+                                     "links.rate_GBps",
+                                     "links.peak_GBps",
+                                     "links.latency_ns",
+                                     "memory.peak_GBps",
+                                     "memory.rate_GBps",
+                                     "memory.cache_bytes",
+                                     "memory.node_cache_bytes",
+                                     "memory.node_rate_GBps",
+                                     "cores.launch_ns",
+                                     "cores.start_ns",
+                                     "cores.flag_ns",
+                                     "cores.copy_rate_GBps",
+                                     "cores.local_rate_GBps",
+                                     "cores.wire_efficiency"}) {
+    const auto source =
+        std::find_if(kSources.begin(), kSources.end(), [key](const Source& one) { return key.starts_with(one.keys); });
+    machine.provenance.push_back({std::string(key), {}, source->source, source->confidence});
+  }
+}
+
+}  // namespace
+
+Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options) {
+  if (base.gpus < 3) {
+    return fail_at(Stage::plan,
+                   {"calibrate.gpus", fmt::format("{} has {} GPUs; calibration needs 3", base.name, base.gpus),
+                    "give --machine with more GPUs"});
+  }
+  if (options.largest < kFirstTouched) {
+    return fail_at(Stage::plan,
+                   {"calibrate.largest", fmt::format("{} tell nothing about caches", format_bytes(options.largest)),
+                    fmt::format("give {} or more", format_bytes(kFirstTouched))});
+  }
+  const std::uint32_t queues = std::min(base.gpus - 1, kMany);
+  DeviceRequest request{"soft", std::min(base.gpus, queues + 2), {}};
+  request.soft.workers = options.workers;
+  const auto driver = open_device(request, base);
+  if (!driver) return fail_at(Stage::prepare, driver.error());
+
+  NodeMeasurement node(base, **driver, options);
+  const auto tiny = [&](std::uint32_t q, std::uint32_t copies, std::uint32_t waits, bool prelaunch) {
+    return node.add({.queues = q, .copies = copies, .bytes = kTiny, .waits = waits, .prelaunch = prelaunch});
+  };
+  const std::size_t one = tiny(1, 1, 1, false);
+  const std::size_t many_copies = tiny(1, kMany, 1, false);
+  const std::size_t many_queues = tiny(queues, 1, 1, false);
+  const std::size_t many_waits = tiny(1, 1, kMany, false);
+  const std::size_t prelaunched_one = tiny(1, 1, 1, true);
+  const std::size_t prelaunched_copies = tiny(1, kMany, 1, true);
+  const std::size_t prelaunched_queues = tiny(queues, 1, 1, true);
+  const std::size_t curve_tiny = tiny(queues, kCopiesOfCurve, 1, false);
+  const std::size_t near = node.add({.copies = kCopiesOfCurve, .bytes = kNear});
+  const std::size_t near_tiny = tiny(1, kCopiesOfCurve, 1, false);
+  const bool broadcasts = base.features.broadcast && base.linked[0][2];
+  const std::size_t broadcast =
+      broadcasts ? node.add({.copies = kCopiesOfCurve, .bytes = kNear, .broadcast = true}) : near;
+  std::vector<std::size_t> curve;
+  for (Bytes touched = kFirstTouched; touched <= options.largest; touched = touched * 2) {
+    const Bytes copy = touched / (2ULL * queues * kCopiesOfCurve);
+    curve.push_back(node.add({.queues = queues, .copies = kCopiesOfCurve, .bytes = copy / 64 * 64}));
+  }
+  if (const auto ran = node.run(); !ran) return tl::unexpected(ran.error());
+
+  CalibrationData data;
+  data.commands = {queues,
+                   kMany,
+                   kMany,
+                   node.ns(one),
+                   node.ns(many_copies),
+                   node.ns(many_queues),
+                   node.ns(many_waits),
+                   node.ns(prelaunched_one),
+                   node.ns(prelaunched_copies),
+                   node.ns(prelaunched_queues)};
+  const auto beyond = [&](std::size_t probe, std::size_t tiny_one) {
+    return std::max(node.ns(probe) - node.ns(tiny_one), 1.0);
+  };
+  data.rate = static_cast<double>(node[near].copied().value) / beyond(near, near_tiny);
+  if (base.features.broadcast) {
+    data.broadcast_rate =
+        broadcasts ? static_cast<double>(2 * node[broadcast].copied().value) / beyond(broadcast, near_tiny) : data.rate;
+  }
+  data.threads = options.workers.value_or(std::max(1U, std::thread::hardware_concurrency()) - 1) + 1;
+  for (const std::size_t point : curve) {
+    const Bytes copied = node[point].copied();
+    data.copies.push_back({copied * 2, copied, beyond(point, curve_tiny)});
+    data.parallel_rate = std::max(data.parallel_rate, static_cast<double>(copied.value) / data.copies.back().ns);
+  }
+  return data;
+}
+
+Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options) {
+  const auto data = measure_node(base, options);
+  if (!data) return tl::unexpected(data.error());
+  Machine machine = base;
+  machine.name = base.name + "-soft";
+  machine.title = fmt::format("the embedded node of this computer in the shape of {}, {}", base.name,
+                              data->threads == 1 ? "1 thread" : fmt::format("{} threads", data->threads));
+  machine.timing = fit_timing(*data, base);
+  give_sources(machine);
+  // Through the text, so that a machine used at once and one read from the file are the same.
+  auto read = parse_machine(machine_text(machine), "calibrated");
+  if (!read) return fail_at(Stage::prepare, read.error());
+  return *std::move(read);
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,78 @@
+#include "cortado/pipeline/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cortado/pipeline/simulate.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+/// The first iteration finds the caches empty; the median of three is a warm one.
+constexpr std::uint32_t kSimulatedIterations = 3;
+
+}  // namespace
+
+double Comparison::ratio() const {
+  return measured.value > 0 ? static_cast<double>(simulated.value) / static_cast<double>(measured.value) : 0;
+}
+
+double Comparison::error() const {
+  return std::abs(ratio() - 1);
+}
+
+Outcome<Comparison> compare_verified(const VerifiedProgram& program, device::Driver& driver,
+                                     const RunSettings& settings) {
+  sim::SimulateOptions options;
+  options.iterations = kSimulatedIterations;
+  options.trace = settings.prepare.trace;
+  const auto simulated = simulate_verified(program, options);
+  if (!simulated) return tl::unexpected(simulated.error());
+  const auto measured = run_verified(program, driver, settings);
+  if (!measured) return tl::unexpected(measured.error());
+  Comparison comparison{measured->time, simulated->time, measured->result.wrong_bytes};
+  if (settings.prepare.trace) {
+    comparison.measured_timeline = last_iteration(measured->result.timeline);
+    comparison.simulated_timeline = last_iteration(simulated->simulated.timeline);
+  }
+  return comparison;
+}
+
+ErrorSummary summary_of(std::vector<double> errors) {
+  if (errors.empty()) return {};
+  std::sort(errors.begin(), errors.end());
+  const std::size_t middle = errors.size() / 2;
+  const double median = errors.size() % 2 == 1 ? errors[middle] : (errors[middle - 1] + errors[middle]) / 2;
+  return {median, errors.back()};
+}
+
+Timeline last_iteration(const Timeline& timeline) {
+  constexpr std::uint32_t kDropped = std::numeric_limits<std::uint32_t>::max();
+  Timeline last = timeline;
+  last.spans.clear();
+  last.flows.clear();
+  last.counters.clear();
+  if (!timeline.iteration_times.empty()) last.iteration_times = {timeline.iteration_times.back()};
+  std::uint32_t iteration = 0;
+  for (const Span& span : timeline.spans) iteration = std::max(iteration, span.iteration);
+  Nanoseconds first{std::numeric_limits<std::int64_t>::max()};
+  std::vector<std::uint32_t> place(timeline.spans.size(), kDropped);
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+    if (timeline.spans[i].iteration != iteration) continue;
+    place[i] = static_cast<std::uint32_t>(last.spans.size());
+    last.spans.push_back(timeline.spans[i]);
+    first = std::min(first, timeline.spans[i].start);
+  }
+  for (Span& span : last.spans) {
+    span.start = span.start - first;
+    span.end = span.end - first;
+  }
+  for (const Flow& flow : timeline.flows) {
+    if (place[flow.from_span] == kDropped || place[flow.to_span] == kDropped) continue;
+    last.flows.push_back({place[flow.from_span], place[flow.to_span]});
+  }
+  return last;
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,79 @@
+#include "cortado/pipeline/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cortado/pipeline/devices.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+VerifiedProgram all_gather(const Machine& machine) {
+  return verify(plan_collective({.collective = "all-gather", .bytes = 8_KiB, .in_place = true}, machine).value(),
+                machine)
+      .value();
+}
+
+TEST(Compare, RunsAndSimulatesTheSameProgram) {
+  const Machine machine = load_machine("mi300x-8").value();
+  const auto driver = open_device({"soft", 8, {.workers = 0, .adversarial_seed = {}, .faults = {}}}, machine).value();
+  RunSettings settings;
+  settings.run.iterations = 3;
+  settings.prepare.trace = true;
+  const auto comparison = compare_verified(all_gather(machine), *driver, settings);
+  ASSERT_TRUE(comparison) << to_string(comparison.error().errors.front());
+  EXPECT_GT(comparison->measured.value, 0);
+  EXPECT_GT(comparison->simulated.value, 0);
+  EXPECT_EQ(comparison->wrong_bytes, 0U);
+  for (const auto& timeline : {comparison->measured_timeline, comparison->simulated_timeline}) {
+    ASSERT_TRUE(timeline.has_value());
+    std::size_t copies = 0;
+    for (const Span& span : timeline->spans) {
+      EXPECT_EQ(span.iteration, 2U);
+      EXPECT_GE(span.start.value, 0);
+      copies += span.kind == SpanKind::copy ? 1 : 0;
+    }
+    EXPECT_EQ(copies, 56U);
+  }
+  EXPECT_FALSE(comparison->measured_timeline->simulated);
+  EXPECT_TRUE(comparison->simulated_timeline->simulated);
+}
+
+TEST(Compare, AMachineWithoutTimingIsRefusedBeforeTheRun) {
+  Machine machine = load_machine("mi300x-8").value();
+  machine.timing.reset();
+  const auto driver = open_device({"soft", 8, {.workers = 0, .adversarial_seed = {}, .faults = {}}}, machine).value();
+  const auto comparison = compare_verified(all_gather(machine), *driver, {});
+  ASSERT_FALSE(comparison);
+  EXPECT_EQ(comparison.error().errors.front().code, "sim.timing");
+}
+
+TEST(Compare, ErrorsAreSharesOfTheMeasuredTime) {
+  const Comparison comparison{{200}, {150}};
+  EXPECT_DOUBLE_EQ(comparison.ratio(), 0.75);
+  EXPECT_DOUBLE_EQ(comparison.error(), 0.25);
+  const ErrorSummary odd = summary_of({0.5, 0.1, 0.2});
+  EXPECT_DOUBLE_EQ(odd.median, 0.2);
+  EXPECT_DOUBLE_EQ(odd.worst, 0.5);
+  EXPECT_DOUBLE_EQ(summary_of({0.1, 0.2}).median, (0.1 + 0.2) / 2);
+}
+
+TEST(Compare, TheLastIterationBeginsAtZero) {
+  Timeline timeline;
+  timeline.tracks = {{"q", RankId{0}}};
+  timeline.iteration_times = {{10}, {20}};
+  timeline.spans = {{.track = 0, .name = "a", .start = {5}, .end = {9}, .iteration = 0},
+                    {.track = 0, .name = "b", .start = {30}, .end = {40}, .iteration = 1},
+                    {.track = 0, .name = "c", .start = {40}, .end = {45}, .iteration = 1}};
+  timeline.flows = {{0, 1}, {1, 2}};
+  const Timeline last = last_iteration(timeline);
+  ASSERT_EQ(last.spans.size(), 2U);
+  EXPECT_EQ(last.spans[0].start.value, 0);
+  EXPECT_EQ(last.spans[1].end.value, 15);
+  ASSERT_EQ(last.flows.size(), 1U);
+  EXPECT_EQ(last.flows[0].from_span, 0U);
+  EXPECT_EQ(last.flows[0].to_span, 1U);
+  EXPECT_EQ(last.iteration_times, std::vector<Nanoseconds>{{20}});
+}
+
+}  // namespace
+}  // namespace cortado::pipeline
