@@ -8,12 +8,22 @@
 
 namespace cortado::sim {
 
+namespace {
+
+/// Transfers all have the same priority (Transfers::begin); levels for more classes would only spread the memory.
+FluidOptions one_class(FluidOptions sharing) {
+  sharing.priority_classes = 1;
+  return sharing;
+}
+
+}  // namespace
+
 Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
     : program_(program.program()),
       machine_(program.machine()),
       timing_(*machine_.timing),
       options_(options),
-      fluid_(options.sharing),
+      fluid_(one_class(options.sharing)),
       resources_(machine_, program_, fluid_),
       node_memory_(timing_.memory, program_, fluid_),
       turns_(timing_.engine.threads, program_.queues.size()),
