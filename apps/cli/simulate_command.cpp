@@ -42,6 +42,9 @@ class Simulate : public Subcommand {
     app.add_option("--iters", options_.iterations, "Iterations in a row, with no barrier between")
         ->type_name("N")
         ->capture_default_str();
+    app.add_option("--sharing", sharing_, "How rates are shared: exact, or local (approximate, for large programs)")
+        ->type_name("MODE")
+        ->capture_default_str();
     app.add_option("--trace", trace_, "Write a Perfetto trace")->type_name("FILE");
     app.add_flag("--unproved", unproved_, "Do not prove first that it ends, has no races and keeps its contract");
     app.add_flag("--json", json_, "JSON");
@@ -49,6 +52,10 @@ class Simulate : public Subcommand {
 
   Result<Exit> run(Console& console) override {
     if (options_.iterations == 0) return fail("usage.iters", "--iters 0 simulates nothing", "give 1 or more");
+    if (sharing_ != "exact" && sharing_ != "local") {
+      return fail("usage.sharing", fmt::format("--sharing {} is not known", sharing_), "give exact or local");
+    }
+    if (sharing_ == "local") options_.sharing.mode = sim::SharingMode::local;
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
     CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_));
     CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
@@ -96,7 +103,7 @@ class Simulate : public Subcommand {
     const Program& program = report.program.program();
     const Timeline& timeline = report.simulated.timeline;
     std::string text = title(task, program) + "\n";
-    text += fmt::format("  simulated on {}\n", report.program.machine().name);
+    text += fmt::format("  simulated on {}{}\n", report.program.machine().name, sharing_note());
     text += fmt::format("  {}\n", describe_counts(program));
     text += fmt::format("  time {:.2f} us{}, algbw {:.2f} GB/s, busbw {:.2f} GB/s\n", microseconds(report.time),
                         options_.iterations == 1 ? "" : fmt::format(" (median of {})", options_.iterations),
@@ -106,6 +113,11 @@ class Simulate : public Subcommand {
                         path_text(timeline));
     if (trace_) text += fmt::format("  trace in {}: open it at https://ui.perfetto.dev\n", *trace_);
     return text;
+  }
+
+  std::string sharing_note() const {
+    if (options_.sharing.mode == sim::SharingMode::exact) return {};
+    return fmt::format(", local sharing within {:g} %", 100 * options_.sharing.tolerance);
   }
 
   std::string path_text(const Timeline& timeline) const {
@@ -139,6 +151,7 @@ class Simulate : public Subcommand {
               {"simulated", true},
               {"bytes", report.bytes.value},
               {"iterations", options_.iterations},
+              {"sharing", sharing_},
               {"time_us", microseconds(report.time)},
               {"times_us", std::move(times)},
               {"algbw_GBps", report.algbw_gbps},
@@ -155,6 +168,7 @@ class Simulate : public Subcommand {
   std::optional<std::string> machine_;
   PlanOptions plan_;
   sim::SimulateOptions options_;
+  std::string sharing_ = "exact";
   bool unproved_ = false;
   std::optional<std::string> trace_;
   bool json_ = false;
