@@ -1,5 +1,5 @@
 // Transfers through engines and ports in simulated time: the smallest simulation that uses an event queue and a fluid
-// system together. Benchmarks measure it, and a test compares the sharing modes with it.
+// system together. A test compares the sharing modes with it.
 #pragma once
 
 #include <cstddef>
