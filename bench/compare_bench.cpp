@@ -39,12 +39,13 @@ std::vector<double> errors_of(const std::string& collective, const std::string& 
 
 std::vector<Row> compare_rows() {
   const Machine base = load_machine("mi300x-8").value();
-  const Machine machine = pipeline::calibrate(base).value();
   const auto node = pipeline::open_device({"soft", base.gpus, {}}, base).value();
   std::vector<Row> rows;
   std::vector<double> all;
   for (const char* collective : {"all-gather", "all-to-all"}) {
     for (const VariantInfo& info : list_variants(collective)) {
+      // Anew for each, because what else the computer does changes within a minute.
+      const Machine machine = pipeline::calibrate(base).value();
       for (const bool prelaunch : {false, true}) {
         const std::vector<double> errors = errors_of(collective, info.variant, prelaunch, machine, *node);
         all.insert(all.end(), errors.begin(), errors.end());
