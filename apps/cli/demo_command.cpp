@@ -83,10 +83,19 @@ class Demo : public Subcommand {
         machine.name, machine.gpus, machine.gpu, driver.topology().node, machine.gpu);
   }
 
+  /// The demo is about DMA engines.
+  static std::vector<VariantInfo> variants_of(const Story& story) {
+    std::vector<VariantInfo> variants = list_variants(story.collective);
+    std::erase_if(variants, [](const VariantInfo& info) { return info.on_cores; });
+    return variants;
+  }
+
   pipeline::Outcome<Table> run_story(const Story& story, Bytes bytes, const Machine& machine, device::Driver& driver) {
     pipeline::BenchRequest request;
     request.base.collective = story.collective;
     request.sizes = {bytes};
+    const std::vector<VariantInfo> variants = variants_of(story);
+    for (const VariantInfo& info : variants) request.variants.push_back(info.variant);
     const auto plan = pipeline::plan_bench(request, machine);
     if (!plan) return tl::unexpected(plan.error());
 
@@ -106,7 +115,7 @@ class Demo : public Subcommand {
     }
     result.text =
         fmt::format("{} of {}: {}\n{}", story.collective, format_bytes(bytes), story.meaning, table.to_string("  "));
-    for (const VariantInfo& info : list_variants(story.collective)) {
+    for (const VariantInfo& info : variants) {
       result.text += fmt::format("  {} = {}\n", info.variant, info.summary);
     }
     for (const report::SkippedRow& row : plan->skipped) result.text += "  " + report::bench_line(row);

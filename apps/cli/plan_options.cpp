@@ -27,8 +27,12 @@ void CollectiveOptions::add_to(CLI::App& app) {
       app.add_option("--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
           ->type_name("N")
           ->capture_default_str(),
+      app.add_option("--cus", compute_units_,
+                     "cores-*: compute units of a GPU that the collective may use (default: all)")
+          ->type_name("N"),
       app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is"),
-      app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
+      app.add_option("--hosts", hosts_,
+                     "Who drives the engines: single (one thread) or per-rank; cores-* always per-rank")
           ->type_name("HOSTS")
           ->capture_default_str()};
 }
@@ -59,6 +63,10 @@ Result<CollectiveRequest> CollectiveOptions::request(const std::string& collecti
   request.root = RankId{root_};
   request.peer = RankId{peer_};
   request.ways = ways_;
+  if (compute_units_ && *compute_units_ == 0) {
+    return fail("usage.cus", "0 compute units asked for", "give --cus 2 or more, or leave it out");
+  }
+  request.compute_units = compute_units_.value_or(0);
   request.own_block = !leave_own_block_;
   if (hosts_ != "single" && hosts_ != "per-rank") {
     return fail("usage.hosts", fmt::format("--hosts {} is not known", hosts_), "give single or per-rank");

@@ -38,6 +38,7 @@ class CollectiveOptions {
   std::uint32_t root_ = 0;
   std::uint32_t peer_ = 1;
   std::uint32_t ways_ = 0;
+  std::optional<std::uint32_t> compute_units_;
   std::string hosts_ = "single";
   bool leave_own_block_ = false;
 };

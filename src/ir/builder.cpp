@@ -32,9 +32,10 @@ QueueId ProgramBuilder::dma_queue(std::string name, RankId rank, EngineId engine
 }
 
 QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_t priority,
-                                      std::optional<std::uint32_t> compute_units) {
-  return append<QueueTag>(program_.queues,
-                          Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}});
+                                      std::optional<std::uint32_t> compute_units, std::string kernel) {
+  return append<QueueTag>(
+      program_.queues,
+      Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}, std::move(kernel)});
 }
 
 QueueId ProgramBuilder::host_queue(std::string name, std::optional<RankId> rank) {

@@ -120,6 +120,7 @@ void describe(Archive& archive, T& queue) {
   archive.field("engine", queue.engine);
   archive.field("priority", queue.priority, 0);
   archive.field("compute_units", queue.compute_units);
+  archive.field("kernel", queue.kernel, {});
   archive.field("commands", queue.commands);
 }
 

@@ -40,7 +40,7 @@ Program sample() {
   program.buffers = {{"in0", {0}, {1024}, BufferRole::input}, {"out1", {1}, {1024}, BufferRole::output}};
   program.signals = {{"done", {}}, {"ready", RankId{1}}};
   program.queues = {{"dma0", QueueKind::dma, RankId{0}, EngineId{14}, 0, {}, {Copy{}, Signal{}}},
-                    {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}},
+                    {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}, "cores"},
                     {"host", QueueKind::host, {}, {}, 0, {}, {Submit{}, Wait{}}}};
   program.contract = {"point-to-point", {{make_region({1}, {}, {8}), {make_region({0}, {}, {8})}, DType::u8}}};
   return program;
@@ -88,7 +88,7 @@ TEST(ProgramJson, HasOneLineABufferSignalCommandAndClause) {
       {"command": "copy", "src": {"buffer": 0, "offset": 0, "bytes": 0}, "dst": {"buffer": 0, "offset": 0, "bytes": 0}},
       {"command": "signal", "signal": 0, "value": 1}
     ]},
-    {"name": "stream1", "kind": "compute", "rank": 1, "priority": -3, "compute_units": 38, "commands": []},
+    {"name": "stream1", "kind": "compute", "rank": 1, "priority": -3, "compute_units": 38, "kernel": "cores", "commands": []},
     {"name": "host", "kind": "host", "commands": [
       {"command": "submit", "queue": 0},
       {"command": "wait", "signal": 0, "value": 1}

@@ -26,6 +26,7 @@ std::string queue_title(const Queue& queue) {
   if (queue.engine) title += fmt::format(", engine {}", queue.engine->value);
   if (queue.priority != 0) title += fmt::format(", priority {}", queue.priority);
   if (queue.compute_units) title += fmt::format(", at most {} compute units", *queue.compute_units);
+  if (!queue.kernel.empty()) title += fmt::format(", part of kernel {}", queue.kernel);
   return title;
 }
 

@@ -1,6 +1,8 @@
 #include "cortado/ir/visit.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace cortado {
 namespace {
@@ -62,7 +64,10 @@ Bytes bytes_written(const Command& command) {
 
 ProgramCounts count(const Program& program) {
   ProgramCounts counts;
+  std::set<std::pair<std::optional<RankId>, std::string_view>> kernels;
   for (const Queue& queue : program.queues) {
+    const bool part = !queue.kernel.empty();
+    if (part) kernels.emplace(queue.rank, queue.kernel);
     for (const Command& command : queue.commands) {
       if (moves_bytes(command)) ++(crosses_gpus(program, command) ? counts.commands : counts.local_copies);
       match(
@@ -72,9 +77,11 @@ ProgramCounts count(const Program& program) {
             if (known && program.queue(submit.queue).kind == QueueKind::dma) ++counts.doorbells;
           },
           [&](const Trigger&) { ++counts.triggers; }, [&](const Wait&) { ++counts.waits; },
-          [&](const Gemm&) { ++counts.kernels; }, [&](const Kernel&) { ++counts.kernels; }, [](const auto&) {});
+          [&](const Gemm&) { counts.kernels += part ? 0 : 1; }, [&](const Kernel&) { counts.kernels += part ? 0 : 1; },
+          [](const auto&) {});
     }
   }
+  counts.kernels += kernels.size();
   return counts;
 }
 

@@ -37,6 +37,17 @@ TEST(Count, TellsLocalCopiesFromThoseThatCrossGpus) {
   EXPECT_EQ(counts.waits, 1u);
 }
 
+TEST(Count, PartsOfAKernelAreOneKernel) {
+  ProgramBuilder b("parts", "virtual-64", 2);
+  const Kernel kernel{};
+  b.add(b.compute_queue("stream0", {0}), kernel).add(b.compute_queue("stream1", {1}), kernel);
+  for (const char* part : {"a", "b", "c"}) b.add(b.compute_queue(part, {1}, 0, 4U, "cores"), kernel);
+  b.compute_queue("d", {0}, 0, 4U, "cores");
+  EXPECT_EQ(count(b.peek()).kernels, 2u + 2u);  // two in streams; cores of rank 0 and of rank 1
+  EXPECT_THAT(listing(b.peek()),
+              testing::HasSubstr("compute queue a, rank 1, at most 4 compute units, part of kernel cores"));
+}
+
 TEST(Count, SurvivesUnknownIds) {
   Program program = small_program();
   program.queues[0].commands.push_back(Copy{make_region({99}, {}, 1_B), make_region({98}, {}, 1_B)});

@@ -11,12 +11,23 @@ std::vector<std::string> swept_variants(const BenchRequest& request) {
   return names.empty() ? std::vector{request.base.variant} : names;
 }
 
-/// All points in the order of the table.
+/// Whether the variant takes part in a sweep of prelaunch.
+bool can_prelaunch(const std::string& collective, const std::string& variant) {
+  for (const VariantInfo& info : list_variants(collective)) {
+    if (info.variant == variant) return !info.on_cores;
+  }
+  return true;
+}
+
+/// All points in the order of the table. A variant that cannot be prelaunched has one point instead of two where both
+/// are swept; if only prelaunch is asked for, the planner says why not.
 std::vector<CollectiveRequest> expand(const BenchRequest& request) {
   std::vector<CollectiveRequest> points;
   for (const Bytes size : request.sizes) {
     for (const std::string& variant : swept_variants(request)) {
+      const bool both = request.prelaunch.size() > 1;
       for (const bool prelaunch : request.prelaunch) {
+        if (prelaunch && both && !can_prelaunch(request.base.collective, variant)) continue;
         CollectiveRequest point = request.base;
         point.bytes = size;
         point.variant = variant;

@@ -20,8 +20,9 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
   request.iterations = 2;
   const auto plan = plan_bench(request, *machine);
   ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
-  // pcpy, bcst, b2b x 2 sizes x with and without prelaunch; all in place.
-  ASSERT_EQ(plan->points.size() + plan->skipped.size(), list_variants("all-gather").size() * 4);
+  // pcpy, bcst, b2b x 2 sizes x with and without prelaunch, and cores-ll, cores-simple x 2 sizes; all in place.
+  ASSERT_EQ(plan->points.size(), 3U * 2U * 2U + 2U * 2U);
+  EXPECT_TRUE(plan->skipped.empty());
   const auto driver = open_device({"soft", 8, {}}, *machine);
   ASSERT_TRUE(driver);
   for (const BenchPoint& point : plan->points) {
@@ -29,8 +30,11 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
     ASSERT_TRUE(row) << to_string(row.error().errors.front());
     EXPECT_EQ(row->wrong, 0U);
     EXPECT_TRUE(row->in_place);
-    const std::map<std::string, std::array<std::uint64_t, 3>> published{
-        {"pcpy", {56, 56, 56}}, {"bcst", {32, 32, 32}}, {"b2b", {56, 8, 8}}};
+    const std::map<std::string, std::array<std::uint64_t, 3>> published{{"pcpy", {56, 56, 56}},
+                                                                        {"bcst", {32, 32, 32}},
+                                                                        {"b2b", {56, 8, 8}},
+                                                                        {"cores-ll", {112, 0, 0}},
+                                                                        {"cores-simple", {56, 0, 0}}};
     EXPECT_EQ((std::array{row->counts.commands, row->counts.signals, row->counts.doorbells}),
               published.at(row->variant));
   }
@@ -67,6 +71,21 @@ TEST(Bench, PlanningCanBeStopped) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().errors.front().code, "bench.interrupted");
   EXPECT_EQ(asked, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(Bench, PrelaunchAskedForWhereThereIsNoneIsNamed) {
+  const auto machine = load_machine("mi300x-8");
+  ASSERT_TRUE(machine);
+  BenchRequest request;
+  request.base.collective = "all-gather";
+  request.variants = {"b2b", "cores-ll"};
+  request.sizes = {1_KiB};
+  request.prelaunch = {true};
+  const auto plan = plan_bench(request, *machine);
+  ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
+  EXPECT_EQ(plan->points.size(), 1U);
+  ASSERT_EQ(plan->skipped.size(), 1U);
+  EXPECT_EQ(plan->skipped[0].reason.code, "plan.prelaunch");
 }
 
 TEST(Bench, FailsIfNothingCanBePlanned) {

@@ -1,5 +1,6 @@
-// verify.structure: queues are complete and submitted exactly once an iteration, signals are raised in one consistent
-// way, and every rank of the contract has a caller.
+// verify.structure: queues are complete and submitted exactly once an iteration, the parts of a kernel together;
+// signals are raised in one consistent way, and every rank of the contract has a caller.
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -36,6 +37,32 @@ void check_queues(const Program& program, Findings& findings) {
                    queue.engine ? fmt::format("a {} queue with an engine", to_string(queue.kind))
                                 : std::string("a dma queue without an engine"),
                    "dma queues, and only they, are bound to an engine");
+    }
+    if (queue.kind != QueueKind::compute && !queue.kernel.empty()) {
+      findings.add(place, fmt::format("a {} queue as a part of kernel {}", to_string(queue.kind), queue.kernel),
+                   "only compute queues are parts of a kernel");
+    }
+  }
+}
+
+/// The Submits of all parts of a kernel stand right behind one another: they are one launch.
+void check_launches(const Program& program, Findings& findings) {
+  using KernelOfRank = std::pair<std::optional<RankId>, std::string_view>;
+  std::map<KernelOfRank, std::pair<std::uint32_t, std::size_t>> last;  // queue and command of the last Submit so far
+  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+    const auto& commands = program.queues[q].commands;
+    for (std::size_t c = 0; c < commands.size(); ++c) {
+      const auto* submit = std::get_if<Submit>(&commands[c]);
+      if (submit == nullptr || program.queue(submit->queue).kernel.empty()) continue;
+      const Queue& part = program.queue(submit->queue);
+      const auto [before, fresh] = last.emplace(KernelOfRank{part.rank, part.kernel}, std::pair{q, c});
+      if (!fresh && before->second != std::pair{q, c - 1}) {
+        findings.add(Spot(program, QueueId{q}, c),
+                     fmt::format("submits queue {}, a part of kernel {}, apart from {}", part.name, part.kernel,
+                                 where(program, QueueId{before->second.first}, before->second.second)),
+                     "submit the parts of a kernel one right behind another, or name two kernels");
+      }
+      before->second = {q, c};
     }
   }
 }
@@ -168,6 +195,7 @@ void check_structure(Subject& subject, Findings& findings) {
   const Program& program = subject.program();
   check_queues(program, findings);
   check_submits(program, findings);
+  check_launches(program, findings);
   SignalCheck signals(program, findings);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const auto& commands = program.queues[q].commands;

@@ -54,6 +54,27 @@ TEST(VerifyStructure, IncompleteQueues) {
   expect_error(program, "a dma queue without a rank");
 }
 
+TEST(VerifyStructure, OnlyComputeQueuesArePartsOfAKernel) {
+  Program program = point_to_point();
+  program.queues[1].kernel = "cores";
+  expect_error(program, "a dma queue as a part of kernel cores");
+}
+
+TEST(VerifyStructure, PartsOfAKernelAreSubmittedTogether) {
+  Program program = point_to_point();
+  for (const char* name : {"part0", "part1"}) {
+    program.queues.push_back({name, QueueKind::compute, RankId{0}, {}, 0, {}, {}, "cores"});
+  }
+  auto& host = commands_of(program, "host");
+  host.push_back(Submit{{2}});
+  host.push_back(Submit{{3}});
+  EXPECT_TRUE(errors_of(program).empty());
+  std::swap(host[1], host[2]);  // the wait for the dma queue comes between them
+  expect_error(program, "submits queue part1, a part of kernel cores, apart from queue host, command 1");
+  program.queues[2].rank = RankId{1};  // kernels of two ranks
+  EXPECT_TRUE(errors_of(program).empty());
+}
+
 TEST(VerifyStructure, TwoQueuesOfOneName) {
   Program program = point_to_point();
   program.queues[0].name = "dma";

@@ -12,6 +12,7 @@ namespace {
 std::string expected_refusal(const CollectiveRequest& request, const VariantInfo& variant) {
   const bool reduces = variant.collective == "reduce-scatter" || variant.collective == "all-reduce";
   if (request.in_place ? !variant.in_place : !variant.out_of_place) return "plan.in_place";
+  if (request.prelaunch && variant.on_cores) return "plan.prelaunch";
   if (reduces && request.bytes.value % size_of(request.dtype).value != 0) return "plan.size";
   if (variant.variant == "swap" && request.bytes.value % (64 * request.ranks) != 0) return "plan.size";
   return {};
@@ -65,6 +66,7 @@ TEST_P(CollectiveProduct, EverySizeLaunchAndPlacement) {
     for (const bool in_place : {false, true}) {
       for (const bool prelaunch : {false, true}) {
         for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+          if (variant.on_cores && host == HostThreads::single) continue;  // has a host per rank anyway
           CollectiveRequest request{.collective = variant.collective,
                                     .variant = variant.variant,
                                     .bytes = Bytes{bytes},
@@ -148,7 +150,7 @@ TEST(Collective, OnAMachineOfSmallPacketsAndFewEngines) {
              .variant = variant.variant,
              .bytes = Bytes{64 * 7 * 12},
              .ranks = ranks,
-             .prelaunch = host == HostThreads::single,
+             .prelaunch = host == HostThreads::single && !variant.on_cores,
              .in_place = !variant.out_of_place,
              .host = host},
             variant, tight, nodes);
@@ -181,7 +183,7 @@ TEST(Collective, SixtyFourRanks) {
   std::vector<Node> nodes;
   nodes.emplace_back(on, ranks, std::nullopt);
   for (const VariantInfo& variant : list_variants()) {
-    if (variant.variant != "b2b" && variant.variant != "swap") continue;
+    if (variant.variant != "b2b" && variant.variant != "swap" && variant.variant != "cores-simple") continue;
     check({.collective = variant.collective,
            .variant = variant.variant,
            .bytes = Bytes{64} * ranks,
@@ -200,7 +202,7 @@ TEST(Collective, ManySeedsForOneOfEach) {
                                     .variant = variant.variant,
                                     .bytes = Bytes{64 * 4 * 3},
                                     .ranks = ranks,
-                                    .prelaunch = true,
+                                    .prelaunch = !variant.on_cores,
                                     .in_place = variant.in_place,
                                     .host = HostThreads::per_rank};
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {

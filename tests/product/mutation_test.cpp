@@ -25,10 +25,30 @@ struct Mutation {
   bool always_refused;  ///< no program survives it
 };
 
-/// Calls body(queue, command index) for every command.
+/// Whether nobody reads what the command writes to scratch memory: the copies of the cores-ll variants that stand for
+/// flag words. Breaking them does no harm.
+bool unread(const Program& program, const Command& command) {
+  const auto* copy = std::get_if<Copy>(&command);
+  if (copy == nullptr || program.buffer(copy->dst.buffer).role != BufferRole::scratch) return false;
+  for (const Queue& queue : program.queues) {
+    for (const Command& other : queue.commands) {
+      for (const Access& access : accesses(other)) {
+        const bool overlaps = access.region.buffer == copy->dst.buffer &&
+                              access.region.offset < copy->dst.offset + copy->dst.extent() &&
+                              copy->dst.offset < access.region.offset + access.region.extent();
+        if (overlaps && access.kind != AccessKind::write) return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Calls body(queue, command index) for every command whose loss would be felt.
 void for_each_command(const Program& program, const std::function<void(std::size_t, std::size_t)>& body) {
   for (std::size_t q = 0; q < program.queues.size(); ++q) {
-    for (std::size_t c = 0; c < program.queues[q].commands.size(); ++c) body(q, c);
+    for (std::size_t c = 0; c < program.queues[q].commands.size(); ++c) {
+      if (!unread(program, program.queues[q].commands[c])) body(q, c);
+    }
   }
 }
 
@@ -205,11 +225,12 @@ TEST_P(MutationProduct, IsRefusedOrHarmless) {
   std::vector<Node> nodes;
   for (const std::uint64_t seed : {1ul, 2ul, 3ul}) nodes.emplace_back(on, ranks, seed);
   for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
+    if (variant.on_cores && host == HostThreads::single) continue;  // has a host per rank anyway
     const CollectiveRequest request{.collective = variant.collective,
                                     .variant = variant.variant,
                                     .bytes = Bytes{64 * 3 * 2},
                                     .ranks = ranks,
-                                    .prelaunch = host == HostThreads::per_rank,
+                                    .prelaunch = host == HostThreads::per_rank && !variant.on_cores,
                                     .in_place = variant.in_place,
                                     .host = host};
     const Result<Program> program = plan_collective(request, on);
@@ -247,7 +268,7 @@ TEST(Mutation, LostCopiesWaitsAndSignalsAreRefused) {
                                     .variant = variant.variant,
                                     .bytes = Bytes{64 * 4},
                                     .ranks = 4,
-                                    .prelaunch = true,
+                                    .prelaunch = !variant.on_cores,
                                     .in_place = variant.in_place};
     const Result<Program> program = plan_collective(request, on);
     ASSERT_TRUE(program) << to_string(program.error());

@@ -5,7 +5,9 @@
 //
 // 1. Queues. A program has queues of three kinds; each holds an ordered list of commands.
 //    - host:    a CPU thread. A command finishes before the next one starts.
-//    - compute: a stream of kernels of one GPU. A command finishes before the next one starts.
+//    - compute: a stream of kernels of one GPU. A command finishes before the next one starts. Queues of a rank that
+//               name the same `kernel` are parts (workgroups) of one kernel: one launch, submitted one right behind
+//               another. They run side by side and are ordered among each other as any queues are: by signals only.
 //    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still
 //    be
 //               moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
@@ -234,6 +236,7 @@ struct Queue {
   std::int32_t priority = 0;         ///< compute: higher runs first
   std::optional<std::uint32_t> compute_units{};  ///< compute: at most so many; none = all
   std::vector<Command> commands{};
+  std::string kernel{};  ///< compute: the kernel of the rank that the queue is a part of; empty = a stream of its own
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 

@@ -59,8 +59,8 @@ struct ProgramCounts {
   std::uint64_t signals = 0;       ///< Signal commands on dma queues
   std::uint64_t doorbells = 0;     ///< Submits of dma queues
   std::uint64_t triggers = 0;
-  std::uint64_t waits = 0;  ///< all queues
-  std::uint64_t kernels = 0;
+  std::uint64_t waits = 0;    ///< all queues
+  std::uint64_t kernels = 0;  ///< Gemm and Kernel commands of streams, and kernels that queues are parts of
 };
 ProgramCounts count(const Program& program);
 

@@ -1,4 +1,6 @@
-// Planning collectives on DMA engines: from (collective, variant, bytes, ranks) to a Program.
+// Planning collectives: from (collective, variant, bytes, ranks) to a Program. Most variants move data with DMA
+// engines; the cores-* ones do it with kernels on compute units, as GPU-core libraries do, and are what the others
+// compare with.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,8 @@ struct CollectiveRequest {
   RankId root{};             ///< broadcast, gather, scatter, point-to-point (source)
   RankId peer{1};            ///< point-to-point (destination)
   std::uint32_t ways = 0;    ///< b2b: copies per engine at most; 0 = all on one engine
-  HostThreads host = HostThreads::single;
+  std::uint32_t compute_units = 0;         ///< cores-*: that a rank gives to the collective; 0 = all of the machine's
+  HostThreads host = HostThreads::single;  ///< cores-* always have per_rank, as such libraries run
 };
 
 struct VariantInfo {
@@ -49,6 +52,9 @@ struct VariantInfo {
   std::string summary;
   bool in_place = false;      ///< can work in place
   bool out_of_place = false;  ///< can work out of place
+  /// Moves data with kernels on compute units, not with DMA engines: one host thread a rank, whatever the request says,
+  /// and no prelaunch, since a kernel holds its compute units while it waits.
+  bool on_cores = false;
 };
 
 std::vector<std::string> list_collectives();

@@ -1,5 +1,5 @@
-// What the all-reduce variants have in common: a reduction, and an all-gather of the sums in the same program and
-// queues. An owner starts to push a piece of its sum as soon as that piece is complete.
+// What the all-reduce variants have in common: buffers and the contract; a reduction, and an all-gather of the sums in
+// the same program and queues.
 //
 //   out of place: sum over in<r> goes to every out<r>
 //   in place:     sum over buf<r> replaces every buf<r>
@@ -9,6 +9,26 @@
 
 namespace cortado::plan {
 
+class AllReduce {
+ public:
+  explicit AllReduce(Schedule& schedule);
+
+  const Reduction& reduction() const { return reduction_; }
+
+  /// Where the rank has bytes of the owner's block of sums; `offset` counts from the start of the block.
+  Region sum(RankId rank, RankId owner, Bytes offset, Bytes bytes) const {
+    return slice(outputs_[rank.value], reduction_.blocks.offset(owner.value) + offset, bytes);
+  }
+
+  Result<Program> finish();
+
+ private:
+  Schedule& schedule_;
+  Reduction reduction_;
+  std::vector<Region> outputs_;
+};
+
+/// By DMA engines. An owner starts to push a piece of its sum as soon as that piece is complete.
 Result<Program> plan_all_reduce(Schedule& schedule, Reducer reduce);
 
 }  // namespace cortado::plan

@@ -33,7 +33,7 @@ class Barrier {
 /// The part of a host in the two barriers of its iteration.
 struct Barriers {
   Barrier* enter;
-  Barrier* exit;
+  Barrier* exit;  ///< nullptr: none
   std::size_t participant;
 };
 
@@ -57,7 +57,7 @@ void add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::option
     if (trigger.host == rank) builder.add(host, Trigger{trigger.signal});
   }
   for (const DrivenQueue& queue : mine) builder.add(host, Wait{queue.done});
-  if (barriers) barriers->exit->add_to(host, barriers->participant);
+  if (barriers && barriers->exit != nullptr) barriers->exit->add_to(host, barriers->participant);
   builder.add(host, Timestamp{"end"});
 }
 
@@ -69,9 +69,10 @@ void add_host_queues(ProgramBuilder& builder, const HostFrame& frame) {
     return;
   }
   Barrier enter(builder, "enter", frame.participants);
-  Barrier exit(builder, "exit", frame.participants);
+  std::optional<Barrier> exit;
+  if (frame.exit_barrier) exit.emplace(builder, "exit", frame.participants);
   for (std::size_t i = 0; i < frame.participants.size(); ++i) {
-    add_host_queue(builder, frame, frame.participants[i], Barriers{&enter, &exit, i});
+    add_host_queue(builder, frame, frame.participants[i], Barriers{&enter, exit ? &*exit : nullptr, i});
   }
 }
 

@@ -1,7 +1,7 @@
 // The host queues of a collective: who submits, triggers and waits.
 //
 //   single:    begin, submit all queues, wait for all of them, end.
-//   per rank:  barrier "enter", begin, submit the rank's queues, wait for them, barrier "exit", end.
+//   per rank:  barrier "enter", begin, submit the rank's queues, wait for them, barrier "exit" (if any), end.
 //
 // With prelaunch the submits come first (in per rank mode before the barrier "enter": the queues stop at their gates
 // and touch nothing) and `begin` stands right before the triggers: one for each host queue, shared by its dma queues,
@@ -11,7 +11,7 @@
 // before its caller has read the outputs of the iteration before and written its inputs. "exit": no caller reads its
 // outputs or rewrites its inputs before all engines are done. In a barrier the first rank collects one signal of every
 // other rank and then gives them one signal to go: every signal has one writer, so that a fast rank cannot be mistaken
-// for a slow one.
+// for a slow one. Where a rank's own queues end only when all that the rank receives is there, "enter" is enough.
 #pragma once
 
 #include <optional>
@@ -38,6 +38,7 @@ struct HostTrigger {
 struct HostFrame {
   HostThreads threads = HostThreads::single;
   bool prelaunch = false;
+  bool exit_barrier = true;
   std::vector<HostTrigger> triggers;
   std::vector<DrivenQueue> queues;     ///< in the order of submission
   std::vector<RankId> participants{};  ///< ranks with a caller, ascending

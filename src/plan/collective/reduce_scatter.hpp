@@ -8,6 +8,20 @@
 
 namespace cortado::plan {
 
+class ReduceScatter {
+ public:
+  explicit ReduceScatter(Schedule& schedule);
+
+  const Reduction& reduction() const { return reduction_; }
+
+  Result<Program> finish();
+
+ private:
+  Schedule& schedule_;
+  Reduction reduction_;
+};
+
+/// By DMA engines.
 Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce);
 
 }  // namespace cortado::plan

@@ -12,13 +12,19 @@
 namespace cortado {
 namespace plan {
 
-// Each is defined in the file of its name.
+// Each is defined in the file of its name; the two protocols of kernels on compute units share <collective>_cores.cpp.
 Variant all_gather_b2b();
 Variant all_gather_bcst();
+Variant all_gather_cores_ll();
+Variant all_gather_cores_simple();
 Variant all_gather_pcpy();
 Variant all_reduce_add();
+Variant all_reduce_cores_ll();
+Variant all_reduce_cores_simple();
 Variant all_reduce_pcpy();
 Variant all_to_all_b2b();
+Variant all_to_all_cores_ll();
+Variant all_to_all_cores_simple();
 Variant all_to_all_pcpy();
 Variant all_to_all_swap();
 Variant broadcast_b2b();
@@ -27,6 +33,8 @@ Variant broadcast_pcpy();
 Variant gather_pcpy();
 Variant point_to_point_pcpy();
 Variant reduce_scatter_add();
+Variant reduce_scatter_cores_ll();
+Variant reduce_scatter_cores_simple();
 Variant reduce_scatter_pcpy();
 Variant scatter_b2b();
 Variant scatter_pcpy();
@@ -36,10 +44,31 @@ namespace {
 /// In the order of `cortado list variants`: the plain form of a collective first.
 const std::vector<Variant>& variants() {
   static const std::vector<Variant> list{
-      all_gather_pcpy(), all_gather_bcst(),     all_gather_b2b(),     all_to_all_pcpy(), all_to_all_swap(),
-      all_to_all_b2b(),  reduce_scatter_pcpy(), reduce_scatter_add(), all_reduce_pcpy(), all_reduce_add(),
-      broadcast_pcpy(),  broadcast_bcst(),      broadcast_b2b(),      gather_pcpy(),     scatter_pcpy(),
-      scatter_b2b(),     point_to_point_pcpy(),
+      all_gather_pcpy(),
+      all_gather_bcst(),
+      all_gather_b2b(),
+      all_gather_cores_ll(),
+      all_gather_cores_simple(),
+      all_to_all_pcpy(),
+      all_to_all_swap(),
+      all_to_all_b2b(),
+      all_to_all_cores_ll(),
+      all_to_all_cores_simple(),
+      reduce_scatter_pcpy(),
+      reduce_scatter_add(),
+      reduce_scatter_cores_ll(),
+      reduce_scatter_cores_simple(),
+      all_reduce_pcpy(),
+      all_reduce_add(),
+      all_reduce_cores_ll(),
+      all_reduce_cores_simple(),
+      broadcast_pcpy(),
+      broadcast_bcst(),
+      broadcast_b2b(),
+      gather_pcpy(),
+      scatter_pcpy(),
+      scatter_b2b(),
+      point_to_point_pcpy(),
   };
   return list;
 }

@@ -123,6 +123,30 @@ Status check_triggers(const CollectiveRequest& request) {
   return fail("plan.triggers", "trigger words per queue, but nothing is prelaunched", "plan it with prelaunch");
 }
 
+Status check_cores(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
+  const std::uint32_t units = request.compute_units;
+  if (!variant.info.on_cores) {
+    if (units == 0) return {};
+    return fail(
+        "plan.compute_units",
+        fmt::format("{} {} moves data with DMA engines, not with compute units", request.collective, request.variant),
+        "compute units are for the cores-* variants");
+  }
+  if (request.prelaunch) {
+    return fail("plan.prelaunch",
+                fmt::format("{} {} cannot be prelaunched: a kernel would hold its compute units while it waits",
+                            request.collective, request.variant),
+                "plan it without prelaunch");
+  }
+  if (units == 0 || (units >= request.ranks && units <= machine.compute_units)) return {};
+  return fail("plan.compute_units",
+              fmt::format("{} compute units for a kernel of {} parts on GPUs that have {}", units, request.ranks,
+                          machine.compute_units),
+              request.ranks > machine.compute_units
+                  ? "leave them out: every part then gets one"
+                  : fmt::format("give {} to {}, or leave them out", request.ranks, machine.compute_units));
+}
+
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
   if (request.ways == 0 || variant.takes_ways) return {};
   return fail("plan.ways", fmt::format("{} {} does not take ways", request.collective, request.variant),
@@ -146,7 +170,12 @@ Result<CollectiveRequest> check_request(const CollectiveRequest& request, const 
   CORTADO_RETURN_IF_ERROR(check_ways(checked, variant));
   CORTADO_RETURN_IF_ERROR(check_own_block(checked));
   CORTADO_RETURN_IF_ERROR(check_triggers(checked));
-  CORTADO_RETURN_IF_ERROR(check_machine(machine));
+  CORTADO_RETURN_IF_ERROR(check_cores(checked, variant, machine));
+  if (variant.info.on_cores) {
+    checked.host = HostThreads::per_rank;
+  } else {
+    CORTADO_RETURN_IF_ERROR(check_machine(machine));
+  }
   CORTADO_RETURN_IF_ERROR(check_feature(checked, variant, machine));
   CORTADO_RETURN_IF_ERROR(check_size(checked, variant, machine));
   return checked;

@@ -15,6 +15,9 @@ namespace {
 // The engine that the published back-to-back measurements used on MI300X.
 constexpr EngineId kBackToBackEngine{8};
 
+// The kernel of a rank that kernel_part adds to.
+constexpr const char* kKernel = "cores";
+
 std::uint64_t ring_dwords(const Command& command, const DmaLimits& dma) {
   return match(
       command,
@@ -45,6 +48,10 @@ constexpr Bytes kCopyGranule{4};
 // --- Lane ------------------------------------------------------------------------------------------------------------
 
 void Lane::copy(const Region& src, const Region& dst) {
+  if (!schedule_->lanes_[index_].engine) {  // no packets, no limit
+    if (src.bytes().value > 0) schedule_->append(index_, Copy{src, dst});
+    return;
+  }
   for_each_piece(src.bytes(), schedule_->machine_->dma.max_copy_bytes, kCopyGranule, [&](Bytes offset, Bytes bytes) {
     schedule_->append(index_, Copy{slice(src, offset, bytes), slice(dst, offset, bytes)});
   });
@@ -81,8 +88,8 @@ void Lane::wait(SignalId signal) {
   schedule_->append(index_, Wait{signal});
 }
 
-SignalId Lane::raise() {
-  return schedule_->raise(schedule_->open(schedule_->lanes_[index_]));
+SignalId Lane::raise(std::optional<RankId> home) {
+  return schedule_->raise(schedule_->open(schedule_->lanes_[index_]), home);
 }
 
 // --- Schedule --------------------------------------------------------------------------------------------------------
@@ -131,6 +138,15 @@ Lane Schedule::compute_lane(RankId rank) {
   return {*this, lanes_.size() - 1};
 }
 
+Lane Schedule::kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units) {
+  lanes_.push_back({rank, {}, {}, std::string(part), compute_units});
+  return {*this, lanes_.size() - 1};
+}
+
+std::uint32_t Schedule::compute_units() const {
+  return request_.compute_units == 0 ? machine_->compute_units : request_.compute_units;
+}
+
 std::vector<Lane> Schedule::back_to_back_lanes(RankId rank, const std::vector<RankId>& peers) {
   const std::size_t ways = request_.ways == 0 ? peers.size() : request_.ways;
   std::vector<Lane> lanes;
@@ -149,7 +165,7 @@ std::vector<Lane> Schedule::back_to_back_lanes(RankId rank, const std::vector<Ra
 }
 
 void Schedule::copy_locally(RankId rank, const Region& src, const Region& dst) {
-  if (const auto ridden = first_lane_.find(rank); ridden != first_lane_.end()) {
+  if (const auto ridden = local_lane_.find(rank); ridden != local_lane_.end()) {
     Lane(*this, ridden->second).copy(src, dst);
     return;
   }
@@ -162,7 +178,7 @@ Result<Program> Schedule::finish(Contract contract) {
   check_memory();
   std::stable_sort(queues_.begin(), queues_.end(),
                    [](const QueueState& a, const QueueState& b) { return a.rank < b.rank; });
-  HostFrame frame{request_.host, request_.prelaunch, triggers_, {}, {}};
+  HostFrame frame{request_.host, request_.prelaunch, exit_barrier_, triggers_, {}, {}};
   for (QueueState& queue : queues_) {
     frame.queues.push_back({queue.id, queue.rank, queue.last_signal ? *queue.last_signal : raise(queue)});
   }
@@ -199,9 +215,13 @@ Schedule::QueueState& Schedule::open(LaneState& lane) {
   if (lane.queue) return queues_[*lane.queue];
   if (lane.engine) {
     lane.queue = open_dma_queue(lane.rank, *lane.engine);
-    first_lane_.try_emplace(lane.rank, static_cast<std::size_t>(&lane - lanes_.data()));
+    local_lane_.try_emplace(lane.rank, static_cast<std::size_t>(&lane - lanes_.data()));
   } else {
-    const QueueId id = builder_.compute_queue(fmt::format("compute{}", lane.rank.value), lane.rank);
+    const bool part = !lane.part.empty();
+    std::string name =
+        part ? fmt::format("{}{}.{}", kKernel, lane.rank.value, lane.part) : fmt::format("compute{}", lane.rank.value);
+    const QueueId id =
+        builder_.compute_queue(std::move(name), lane.rank, 0, lane.compute_units, part ? kKernel : std::string());
     queues_.push_back({id, lane.rank});
     lane.queue = queues_.size() - 1;
   }
@@ -226,9 +246,9 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
   return use.queues.back();
 }
 
-SignalId Schedule::raise(QueueState& queue) {
+SignalId Schedule::raise(QueueState& queue, std::optional<RankId> home) {
   const std::string& queue_name = builder_.peek().queue(queue.id).name;
-  const SignalId signal = builder_.signal(fmt::format("{}.done{}", queue_name, queue.signals++));
+  const SignalId signal = builder_.signal(fmt::format("{}.done{}", queue_name, queue.signals++), home);
   push(queue, Signal{signal});
   queue.last_signal = signal;
   return signal;

@@ -42,8 +42,8 @@ class Lane {
   void reduce(std::vector<Region> sources, const Region& dst, DType dtype);  ///< compute lanes only
   void wait(SignalId signal);
 
-  /// A signal for everything the lane did so far.
-  SignalId raise();
+  /// A signal for everything the lane did so far, in the memory of the rank `home` (none: of the host).
+  SignalId raise(std::optional<RankId> home = {});
 
  private:
   friend class Schedule;
@@ -71,6 +71,9 @@ class Schedule {
   Lane lane(RankId rank, EngineId engine);
   Lane lane_towards(RankId rank, RankId peer);  ///< on the engine that the machine prefers for this peer
   Lane compute_lane(RankId rank);
+
+  /// A part, with compute units of its own, of the one kernel "cores" that the rank launches.
+  Lane kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units);
   EngineId engine_towards(RankId rank, RankId peer) const { return machine_->engine_towards(rank, peer); }
   Bytes swap_alignment() const { return machine_->dma.swap_alignment; }
 
@@ -79,9 +82,15 @@ class Schedule {
   /// several lanes stand on the engines preferred for their first peers.
   std::vector<Lane> back_to_back_lanes(RankId rank, const std::vector<RankId>& peers);
 
-  /// Copies within the GPU of the rank. Rides on the first queue that the rank has, so that it costs no doorbell and no
-  /// signal; a rank without any gets one on its first engine for host traffic, which reaches its own memory as well.
+  /// Copies within the GPU of the rank. Rides on the lane set for it or else on the first queue that the rank has, so
+  /// that it costs no doorbell and no signal; a rank without any gets one on its first engine for host traffic, which
+  /// reaches its own memory as well.
   void copy_locally(RankId rank, const Region& src, const Region& dst);
+  void set_local_lane(RankId rank, const Lane& lane) { local_lane_[rank] = lane.index_; }
+
+  /// The queues of a rank end only when all that the rank receives is there: its host need not wait for other hosts.
+  void omit_exit_barrier() { exit_barrier_ = false; }
+  std::uint32_t compute_units() const;  ///< that a rank gives to the collective
 
   Result<Program> finish(Contract contract);
 
@@ -91,6 +100,8 @@ class Schedule {
     RankId rank;
     std::optional<EngineId> engine;      // none: a compute lane
     std::optional<std::size_t> queue{};  // index into queues_, once opened
+    std::string part{};                  // of a kernel; empty: a stream
+    std::optional<std::uint32_t> compute_units{};
   };
   struct QueueState {
     QueueId id;
@@ -109,7 +120,7 @@ class Schedule {
   QueueState& open(LaneState& lane);
   std::size_t open_dma_queue(RankId rank, EngineId engine);
   void push(QueueState& queue, Command command);
-  SignalId raise(QueueState& queue);
+  SignalId raise(QueueState& queue, std::optional<RankId> home = {});
   SignalId trigger(const QueueState& queue);
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);
@@ -121,7 +132,8 @@ class Schedule {
   std::vector<LaneState> lanes_;
   std::vector<QueueState> queues_;
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
-  std::map<RankId, std::size_t> first_lane_;  // the first dma lane that each rank opened
+  std::map<RankId, std::size_t> local_lane_;  // by rank: set, or the first dma lane that it opened
+  bool exit_barrier_ = true;
   std::vector<HostTrigger> triggers_;
   std::optional<Diagnostic> error_;
 };

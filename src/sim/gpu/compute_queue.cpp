@@ -2,7 +2,7 @@
 //
 //   Copy     moves bytes at most at (compute units of the queue) * copy_rate, or * local_rate within one GPU
 //   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all
-//   Signal   visible `flag` later; the queue goes on at once
+//   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
 //   Wait     passes as soon as the counter is there
 #include "cortado/ir/visit.hpp"
 
@@ -19,7 +19,9 @@ void Run::step_compute(std::uint32_t index) {
     if (const auto* wait = std::get_if<Wait>(&command)) {
       if (!noted && !pass_wait(index, *wait)) return;
     } else if (const auto* signal = std::get_if<Signal>(&command)) {
-      raise_at(events_.now() + to_sim_time(timing_.cores.flag), index, signal->signal, signal->value, signal->op);
+      const bool local = program_.signals[signal->signal.value].home == program_.queues[index].rank;
+      const SimTime flag = local ? SimTime{} : to_sim_time(timing_.cores.flag);
+      raise_at(events_.now() + flag, index, signal->signal, signal->value, signal->op);
     } else if (!std::holds_alternative<Timestamp>(command)) {
       begin_kernel(index, command);  // its last byte ends the command and steps the queue
       return;

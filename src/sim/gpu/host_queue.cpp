@@ -1,25 +1,43 @@
 // Host queues: a CPU thread that pays for every command.
 //
-//   Submit of a dma queue   submit + packets * packet; the engine reads the first packet `fetch` later
-//   Submit of a compute queue  launch; the kernel starts `start` later
-//   Trigger                 trigger
-//   Signal                  signal
-//   Wait                    poll, after the counter is there
+//   Submit of a dma queue      submit + packets * packet; the engine reads the first packet `fetch` later
+//   Submit of a compute queue  launch; the kernel starts `start` later. Of the parts of one kernel the first pays
+//   Trigger                    trigger
+//   Signal                     signal
+//   Wait                       poll, after the counter is there
+#include <set>
+#include <string_view>
+
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
 
 namespace cortado::sim {
 
+std::vector<SimTime> Run::submit_costs(const Program& program, const Timing& timing) {
+  std::vector<SimTime> costs(program.queues.size());
+  std::set<std::pair<std::optional<RankId>, std::string_view>> launched;
+  for (const Queue& host : program.queues) {
+    for (const Command& command : host.commands) {
+      const auto* submit = std::get_if<Submit>(&command);
+      if (submit == nullptr) continue;
+      const Queue& queue = program.queue(submit->queue);
+      SimTime& cost = costs[submit->queue.value];
+      if (queue.kind != QueueKind::compute) {
+        const auto packets = static_cast<std::int64_t>(queue.commands.size());
+        cost = to_sim_time({timing.host.submit.value + packets * timing.host.packet.value});
+      } else if (queue.kernel.empty() || launched.emplace(queue.rank, queue.kernel).second) {
+        cost = to_sim_time(timing.cores.launch);
+      }
+    }
+  }
+  return costs;
+}
+
 SimTime Run::host_cost(const Command& command) const {
   const HostTiming& host = timing_.host;
   return match(
-      command,
-      [&](const Submit& submit) {
-        if (program_.queue(submit.queue).kind == QueueKind::compute) return to_sim_time(timing_.cores.launch);
-        const auto packets = static_cast<std::int64_t>(packets_[submit.queue.value]);
-        return to_sim_time({host.submit.value + packets * host.packet.value});
-      },
+      command, [&](const Submit& submit) { return submit_costs_[submit.queue.value]; },
       [&](const Trigger&) { return to_sim_time(host.trigger); },
       [&](const Signal&) { return to_sim_time(host.signal); }, [&](const Wait&) { return to_sim_time(host.poll); },
       [](const auto&) { return SimTime{}; });

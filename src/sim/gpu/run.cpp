@@ -31,12 +31,9 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       signals_(program_),
       recorder_(program, options),
       queues_(program_.queues.size()),
-      packets_(program_.queues.size(), 0) {
+      submit_costs_(submit_costs(program_, timing_)) {
   for (std::uint32_t i = 0; i < queues_.size(); ++i) {
-    if (program_.queues[i].kind != QueueKind::host) {
-      packets_[i] = program_.queues[i].commands.size();
-      continue;
-    }
+    if (program_.queues[i].kind != QueueKind::host) continue;
     queues_[i].submitted = options.iterations;
     step_at(i, {});
   }

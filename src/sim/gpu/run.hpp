@@ -83,6 +83,7 @@ class Run {
   void apply_raise(std::uint32_t raise);
 
   // host_queue.cpp
+  static std::vector<SimTime> submit_costs(const Program& program, const Timing& timing);
   SimTime host_cost(const Command& command) const;
   void finish_host_command(std::uint32_t index, const Command& command);
 
@@ -114,7 +115,7 @@ class Run {
   std::vector<QueueRun> queues_;
   std::vector<Mover> movers_;  // by owner number of a transfer
   std::vector<std::uint32_t> free_movers_;
-  std::vector<std::uint64_t> packets_;   // packets of a dma queue in one iteration
+  std::vector<SimTime> submit_costs_;    // by queue: what its Submit costs the host
   std::vector<std::uint32_t> released_;  // scratch of apply_raise
 };
 

@@ -1,0 +1,78 @@
+// Kernels that move data with compute units, as GPU-core libraries (RCCL, NCCL) do: the cores-* variants.
+//
+// Every rank launches one kernel. A part for each peer sends to that peer and receives from it; one more part does what
+// stays on the GPU (the own block, sums). There are two protocols:
+//
+//   ll:      the sender stores its block into a slot of staging memory at the receiver and raises a flag; the receiver
+//            unpacks the slot. Nobody asks before, so this costs one flag; but every word of data travels with a flag
+//            word, so slots and bytes on the wire are twice the block. A second copy of the block stands for the flag
+//            words: nobody reads it.
+//   simple:  the receiver says that it is ready, the sender stores straight to the destination and says that the bytes
+//            have arrived. Two flags, no byte too many.
+//
+// Real libraries keep two sets of slots and alternate. A program is the same in every iteration, so here the barrier
+// before an iteration keeps a sender from filling a slot that is still being unpacked; it is not part of the reported
+// time. No barrier is needed at the end: the parts of a rank end only when all that the rank receives is there.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "plan/collective/reduction.hpp"
+
+namespace cortado::plan {
+
+enum class CoreProtocol { ll, simple };
+
+/// A block that one rank gives to another.
+struct Delivery {
+  RankId from;
+  RankId to;
+  Region src;
+  Region dst{};                     ///< where `deliver` brings it
+  std::optional<SignalId> after{};  ///< the sender waits for it first
+};
+
+/// Bytes that lie at `at` in the memory of `to` once `flag` is raised.
+struct Arrival {
+  RankId to;
+  Region at;
+  SignalId flag;
+};
+
+class CoreKernels {
+ public:
+  /// What the own part of a rank does, and when.
+  enum class OwnPart {
+    none,       ///< nothing
+    beside,     ///< works while the others do: all parts have the same share of the compute units
+    afterwards  ///< works while the others wait: it may use all compute units, the others share them
+  };
+
+  CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own);
+
+  Lane& part(RankId rank, RankId peer);
+  Lane& own_part(RankId rank) { return own_[rank.value]; }
+
+  /// Brings every block to its destination; empty blocks make no command. What stands later in the receiver's part for
+  /// the sender may use it.
+  void deliver(const std::vector<Delivery>& blocks);
+
+  /// Brings every block to memory of the receiver named after `kind`; destinations are not looked at. Nobody waits yet.
+  std::vector<Arrival> stage(const std::vector<Delivery>& blocks, std::string_view kind);
+
+  /// Stages all blocks at their owners, whose own parts add them up.
+  void reduce(const Reduction& reduction);
+
+ private:
+  std::vector<SignalId> raise_ready(const std::vector<Delivery>& blocks);
+  Lane& sender_of(const Delivery& block);  ///< after waiting for what the block comes after
+
+  Schedule& schedule_;
+  CoreProtocol protocol_;
+  std::vector<std::vector<Lane>> parts_;  // [rank][peers in ascending order]
+  std::vector<Lane> own_;
+};
+
+}  // namespace cortado::plan
