@@ -1,0 +1,71 @@
+// Collectives by compute units: launches, flags and compute units.
+#include <gtest/gtest.h>
+
+#include "cortado/plan/collective.hpp"
+#include "cortado/sim/simulate.hpp"
+
+namespace cortado::sim {
+namespace {
+
+std::int64_t time_of(const CollectiveRequest& request, const std::string& machine_name) {
+  const Machine machine = load_machine(machine_name).value();
+  auto program = plan_collective(request, machine);
+  EXPECT_TRUE(program) << to_string(program.error());
+  const auto verified = verify(*std::move(program), machine);
+  EXPECT_TRUE(verified) << to_string(verified.error().front());
+  const auto result = simulate(*verified);
+  EXPECT_TRUE(result) << to_string(result.error());
+  return median_time(result->timeline).value;
+}
+
+// virtual-64: launch 5000, start 2000, flag 1000, poll 20 ns; links of 50 GB/s, so that 100 bytes take 2 ns. Work
+// within a GPU takes less than 0.1 ns at these sizes. The first rank begins one poll before the one that it lets go,
+// which ends last.
+constexpr std::int64_t kBegin = 20 + 5000 + 2000;
+constexpr std::int64_t kDone = 1000 + 20;  // the flag to the host and its poll
+
+CollectiveRequest blocks_of_100_bytes(const std::string& collective, const std::string& variant) {
+  return {.collective = collective, .variant = variant, .bytes = 200_B, .ranks = 2, .in_place = true};
+}
+
+TEST(CoreKernelTimes, FlagsBesideTheDataCostOneFlagAndTwiceTheBytes) {
+  EXPECT_EQ(time_of(blocks_of_100_bytes("all-gather", "cores-ll"), "virtual-64"), kBegin + 2 * 2 + 1000 + kDone);
+}
+
+TEST(CoreKernelTimes, AHandshakeCostsTwoFlags) {
+  EXPECT_EQ(time_of(blocks_of_100_bytes("all-gather", "cores-simple"), "virtual-64"), kBegin + 1000 + 2 + 1000 + kDone);
+}
+
+TEST(CoreKernelTimes, AllReduceIsTwoExchanges) {
+  // To the owner, and back; the flag from the adding part to the sending ones stays on the GPU and costs nothing.
+  EXPECT_EQ(time_of(blocks_of_100_bytes("all-reduce", "cores-ll"), "virtual-64"),
+            kBegin + (2 * 2 + 1000) + (2 * 2 + 1000) + kDone);
+  EXPECT_EQ(time_of(blocks_of_100_bytes("reduce-scatter", "cores-ll"), "virtual-64"), kBegin + 2 * 2 + 1000 + kDone);
+}
+
+TEST(CoreKernelTimes, AKernelOfManyPartsIsLaunchedOnce) {
+  // Seven parts: one launch as before; the host looks at seven counters. All seven links work at once.
+  const CollectiveRequest request{
+      .collective = "all-gather", .variant = "cores-ll", .bytes = 800_B, .ranks = 8, .in_place = true};
+  EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * 2 + 1000 + kDone + 6 * 20);
+}
+
+// Published: an all-gather kernel on MI300X saturates the links with about 32 compute units. A part has a seventh of
+// them; four at 10.1 GB/s feed a link of 0.86 * 46 = 39.6 GB/s.
+TEST(CoreKernelTimes, AllGatherOnMi300xSaturatesAt32ComputeUnits) {
+  const auto with = [](std::uint32_t units) {
+    return static_cast<double>(time_of({.collective = "all-gather",
+                                        .variant = "cores-simple",
+                                        .bytes = 512_MiB,
+                                        .in_place = true,
+                                        .compute_units = units},
+                                       "mi300x-8"));
+  };
+  const double all = with(304);
+  EXPECT_NEAR(with(32) / all, 1, 0.001);
+  EXPECT_NEAR(with(21) / all, 39.56 / 30.3, 0.01);
+  EXPECT_NEAR(with(14) / all, 39.56 / 20.2, 0.01);
+}
+
+}  // namespace
+}  // namespace cortado::sim
