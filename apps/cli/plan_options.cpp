@@ -31,8 +31,7 @@ void CollectiveOptions::add_to(CLI::App& app) {
                      "cores-*: compute units of a GPU that the collective may use (default: all)")
           ->type_name("N"),
       app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is"),
-      app.add_option("--hosts", hosts_,
-                     "Who drives the engines: single (one thread) or per-rank; cores-* always per-rank")
+      app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
           ->type_name("HOSTS")
           ->capture_default_str()};
 }

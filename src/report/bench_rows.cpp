@@ -13,8 +13,9 @@ using Json = nlohmann::ordered_json;
 
 /// A heading line starts with '#', so that readers of nccl-tests tables skip it.
 constexpr std::string_view kHeading =
-    "#{:>11}  {:<8}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
-constexpr std::string_view kColumns = "{:>12}  {:<8}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
+    "#{:>11}  {:<12}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
+constexpr std::string_view kColumns =
+    "{:>12}  {:<12}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
 
 std::string_view yes_no(bool value) {
   return value ? "yes" : "no";
