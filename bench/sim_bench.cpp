@@ -115,6 +115,12 @@ void targets() {
     add_target(table, fmt::format("all-gather direct, {} GPUs", ranks), machine, *std::move(program), plan_seconds,
                kExact, ranks == 256 ? 0.3 : 10);
   }
+  for (const std::uint32_t ranks : {256U, 1024U}) {
+    std::optional<Program> program;
+    const double plan_seconds = seconds([&] { program = planned_all_gather(machine, ranks); });
+    add_target(table, fmt::format("  as planned, {} GPUs", ranks), machine, *std::move(program), plan_seconds, kCoarse,
+               ranks == 256 ? 0.3 : 10);
+  }
   std::puts(table.to_string().c_str());
 }
 

@@ -16,8 +16,6 @@ bool is_timestamp(const Command& command) {
   return std::holds_alternative<Timestamp>(command);
 }
 
-/// Takes out what distinguishes the ranks: the barrier of the host threads, which rank 0 leaves first, and the engines,
-/// which the planner gives out by the number of the peer. All ranks begin at time zero.
 void make_symmetric(Program& program, const std::vector<EngineId>& engines) {
   std::vector<std::size_t> next_engine(program.ranks, 0);
   for (Queue& queue : program.queues) {
@@ -65,19 +63,22 @@ std::string to_string(Symmetry symmetry) {
   return "";
 }
 
-Program direct_all_gather(const Machine& machine, std::uint32_t ranks) {
-  const std::vector<EngineId> engines = machine.present_engines(EngineClass::peer);
-  const auto per_rank = static_cast<std::uint32_t>(engines.size());
+Program planned_all_gather(const Machine& machine, std::uint32_t ranks) {
+  const auto engines = static_cast<std::uint32_t>(machine.present_engines(EngineClass::peer).size());
   CollectiveRequest request;
   request.collective = "all-gather";
   request.variant = "b2b";
   request.bytes = ranks * 1_MiB;
   request.ranks = ranks;
   request.in_place = true;
-  request.ways = (ranks - 1 + per_rank - 1) / per_rank;
+  request.ways = (ranks - 1 + engines - 1) / engines;
   request.host = HostThreads::per_rank;
-  Program program = plan_collective(request, machine).value();
-  make_symmetric(program, engines);
+  return plan_collective(request, machine).value();
+}
+
+Program direct_all_gather(const Machine& machine, std::uint32_t ranks) {
+  Program program = planned_all_gather(machine, ranks);
+  make_symmetric(program, machine.present_engines(EngineClass::peer));
   return program;
 }
 

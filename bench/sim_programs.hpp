@@ -19,7 +19,11 @@ enum class Symmetry {
 std::string to_string(Symmetry symmetry);
 
 /// Direct all-gather of 1 MiB blocks among `ranks` GPUs: every rank pushes to all others with all its peer engines, the
-/// copies of an engine back to back in one queue; one host thread a rank.
+/// copies of an engine back to back in one queue; one host thread a rank. As planned, ranks differ a little: rank 0
+/// leaves the barrier of the host threads first, and engines are given out by the number of the peer.
+Program planned_all_gather(const Machine& machine, std::uint32_t ranks);
+
+/// The same without these differences: all ranks begin at time zero and use their engines in the same order.
 Program direct_all_gather(const Machine& machine, std::uint32_t ranks);
 
 /// Breaks the symmetry of such a program; the same seed gives the same program.
