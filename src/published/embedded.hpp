@@ -1,0 +1,13 @@
+// The files of published/ as they were when the library was built.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace cortado::internal {
+
+/// (name, text of published/<name>.toml) of every publication.
+std::span<const std::pair<std::string_view, std::string_view>> embedded_publications();
+
+}  // namespace cortado::internal
