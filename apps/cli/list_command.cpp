@@ -5,6 +5,7 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/devices.hpp"
 #include "cortado/plan/collective.hpp"
+#include "cortado/published/published.hpp"
 #include "cortado/verify/verify.hpp"
 
 #include "json.hpp"
@@ -61,6 +62,15 @@ Result<Listing> devices() {
   return listing;
 }
 
+Result<Listing> publications() {
+  Listing listing{{"name", "machine", "title", "source"}, {}};
+  for (const std::string& name : published::publication_names()) {
+    CORTADO_ASSIGN_OR_RETURN(const auto publication, published::load_publication(name));
+    listing.rows.push_back({publication.name, publication.machine, publication.title, publication.source});
+  }
+  return listing;
+}
+
 Result<Listing> rules() {
   Listing listing{{"code", "summary"}, {}};
   for (const RuleInfo& info : verify_rules()) listing.rows.push_back({info.code, info.summary});
@@ -72,20 +82,25 @@ struct Topic {
   Result<Listing> (*make)();
 };
 
-constexpr std::array kTopics{Topic{"machines", list_machines}, Topic{"collectives", collectives},
-                             Topic{"variants", variants}, Topic{"devices", devices}, Topic{"rules", rules}};
+constexpr std::array kTopics{Topic{"machines", list_machines},    Topic{"collectives", collectives},
+                             Topic{"variants", variants},         Topic{"devices", devices},
+                             Topic{"publications", publications}, Topic{"rules", rules}};
 
 class List : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
-  std::string_view description() const override { return "List machines, collectives, variants, devices or rules"; }
+  std::string_view description() const override {
+    return "List machines, collectives, variants, devices, publications or rules";
+  }
   std::vector<Example> examples() const override {
     return {{"cortado list variants", "what --variant may be for each collective"},
             {"cortado list machines --json", "the machines, for a script"}};
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("what", topic_, "machines, collectives, variants, devices or rules")->required()->type_name("");
+    app.add_option("what", topic_, "machines, collectives, variants, devices, publications or rules")
+        ->required()
+        ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");
   }
 

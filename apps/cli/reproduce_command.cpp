@@ -1,0 +1,75 @@
+// cortado reproduce: published numbers beside ours.
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/pipeline/reproduce.hpp"
+
+#include "interrupt.hpp"
+#include "output_file.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+class Reproduce : public Subcommand {
+ public:
+  std::string_view name() const override { return "reproduce"; }
+  std::string_view description() const override { return "Lay published results beside simulated ones"; }
+  std::vector<Example> examples() const override {
+    return {{"cortado reproduce dma-latte", "every published number, ours, and the error"},
+            {"cortado reproduce dma-latte --json --html dma-latte.html", "rows for a script, a picture for people"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("publication", publication_, "Which one (cortado list publications)")->required()->type_name("");
+    app.add_option("--machine", machine_, "Machine by name or .toml file (default: the one it was measured on)")
+        ->type_name("NAME");
+    app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
+    app.add_option("--html", html_, "Write a page with pictures, too")->type_name("FILE");
+    app.add_option("--markdown", markdown_, "Write the tables as Markdown, too")->type_name("FILE");
+    app.add_flag("--json", json_, "JSON instead of the tables");
+  }
+
+  Result<Exit> run(Console& console) override {
+    for (const auto& file : {html_, markdown_}) {
+      if (file) CORTADO_RETURN_IF_ERROR(check_output_path(*file));
+    }
+    std::optional<Machine> machine;
+    if (machine_) {
+      CORTADO_ASSIGN_OR_RETURN(machine, load_machine(*machine_));
+    }
+    watch_for_interrupt();
+    pipeline::ReproduceOptions options;
+    options.threads = threads_ > 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
+    options.progress = [&](std::size_t done, std::size_t total) {
+      console.progress(fmt::format("{} of {} simulations", done, total));
+      return !interrupted();
+    };
+    const auto reproduction = pipeline::reproduce(publication_, machine, options);
+    console.clear_progress();
+    if (!reproduction && interrupted()) return Exit::interrupted;
+    if (!reproduction) return console.failure(reproduction.error());
+    console.out(json_ ? report::reproduction_json(*reproduction) : report::reproduction_text(*reproduction));
+    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, report::reproduction_html(*reproduction)));
+    if (markdown_) CORTADO_RETURN_IF_ERROR(write_file(*markdown_, report::reproduction_markdown(*reproduction)));
+    return Exit::ok;
+  }
+
+ private:
+  std::string publication_;
+  std::optional<std::string> machine_;
+  std::uint32_t threads_ = 0;
+  std::optional<std::string> html_;
+  std::optional<std::string> markdown_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_reproduce() {
+  return std::make_unique<Reproduce>();
+}
+
+}  // namespace cortado::cli

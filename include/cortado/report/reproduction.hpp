@@ -1,0 +1,61 @@
+// Published numbers beside ours: what `cortado reproduce` shows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/published/published.hpp"
+
+namespace cortado::report {
+
+/// One number; error as the table defines it (percent or points), positive where ours is larger.
+struct ReproducedRow {
+  std::string item;  ///< "all-gather 64KiB b2b+PL"
+  double published = 0;
+  double ours = 0;
+  double error = 0;
+  published::Errors errors = published::Errors::percent;
+  published::UsedFor used_for = published::UsedFor::validation;
+};
+
+struct ReproducedTable {
+  published::Table published;
+  std::vector<std::vector<double>> ours;  ///< [size][column]
+
+  std::vector<ReproducedRow> rows() const;  ///< without the points left out
+  double mean_error() const;                ///< absolute
+  double worst_error() const;               ///< absolute
+  bool reached() const;                     ///< both goals, as far as there are any
+};
+
+struct ReproducedFigure {
+  published::Figure published;
+  double ours = 0;
+
+  ReproducedRow row() const;
+  bool reached() const;
+};
+
+struct Reproduction {
+  std::string name;
+  std::string title;
+  std::string source;
+  std::string machine;  ///< on which ours was simulated
+  std::vector<ReproducedTable> tables;
+  std::vector<ReproducedFigure> figures;
+
+  std::vector<ReproducedRow> rows() const;  ///< all of them
+  bool reached() const;                     ///< every goal
+};
+
+std::string reproduction_text(const Reproduction& reproduction);
+std::string reproduction_markdown(const Reproduction& reproduction);
+
+/// One page with a chart of every table, without anything to load from elsewhere.
+std::string reproduction_html(const Reproduction& reproduction);
+
+/// "schema": "cortado.reproduction"; rows carry item, published, ours, error_pct (of shares: in points), used_for.
+std::string reproduction_json(const Reproduction& reproduction);
+
+}  // namespace cortado::report

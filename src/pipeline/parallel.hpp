@@ -1,0 +1,45 @@
+// The same work on many items by several threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace cortado::pipeline {
+
+/// Calls work(i) for i = 0 ... count-1 on `threads` threads, and done(finished) under a lock after each; `done`
+/// returning false stops the rest. Returns whether all were done. An exception of work or done comes out here.
+template <class Work, class Done>
+bool for_each_in_parallel(std::size_t count, std::size_t threads, const Work& work, const Done& done) {
+  std::atomic<std::size_t> next{0};
+  std::size_t finished = 0;  // guarded by lock, as are the others
+  bool stopped = false;
+  std::exception_ptr thrown;
+  std::mutex lock;
+  const auto worker = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+        const std::scoped_lock guard(lock);
+        if (stopped) return;
+        stopped = !done(++finished);
+      } catch (...) {
+        const std::scoped_lock guard(lock);
+        if (!thrown) thrown = std::current_exception();
+        stopped = true;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 1; t < threads && t < count; ++t) pool.emplace_back(worker);
+    worker();
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  return finished == count && !stopped;
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,34 @@
+#include "cortado/pipeline/reproduce.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "pipeline/reproduce/reproducer.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+struct Reproducer {
+  std::string_view publication;
+  Outcome<report::Reproduction> (*reproduce)(const published::Publication&, const Machine&, const ReproduceOptions&);
+};
+
+constexpr std::array kReproducers{Reproducer{"dma-latte", reproduce_dma_latte}};
+
+}  // namespace
+
+Outcome<report::Reproduction> reproduce(const std::string& name, const std::optional<Machine>& machine,
+                                        const ReproduceOptions& options) {
+  const auto publication = published::load_publication(name);
+  if (!publication) return fail_at(Stage::plan, publication.error());
+  Result<Machine> on = machine ? Result<Machine>(*machine) : load_machine(publication->machine);
+  if (!on) return fail_at(Stage::plan, on.error());
+  for (const Reproducer& reproducer : kReproducers) {
+    if (reproducer.publication == name) return reproducer.reproduce(*publication, *on, options);
+  }
+  return fail_at(Stage::plan, {"reproduce.unknown", fmt::format("'{}' has data but nothing computes it again", name),
+                               "add it to src/pipeline/reproduce"});
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,12 @@
+// What computes one publication again: one file each, listed in reproduce.cpp.
+#pragma once
+
+#include "cortado/pipeline/reproduce.hpp"
+
+namespace cortado::pipeline {
+
+/// Fills the tables and figures of the publication with ours.
+Outcome<report::Reproduction> reproduce_dma_latte(const published::Publication& publication, const Machine& machine,
+                                                  const ReproduceOptions& options);
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,137 @@
+#include "report/chart.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace cortado::report {
+namespace {
+
+// Colours that people with colour-blindness can tell apart (Okabe and Ito).
+constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                              "#e69f00", "#56b4e9", "#444444"};
+
+constexpr double kWidth = 860;
+constexpr double kHeight = 380;
+constexpr double kLeft = 56;
+constexpr double kRight = 130;  // room for the legend
+constexpr double kTop = 34;
+constexpr double kBottom = 52;
+constexpr int kTicks = 5;
+
+/// The smallest 1, 2, 2.5 or 5 times a power of ten that reaches `least`.
+double round_up(double least) {
+  const double power = std::pow(10, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
+    if (factor * power >= least) return factor * power;
+  }
+  return 10 * power;
+}
+
+double largest(const Chart& chart) {
+  double most = 0;
+  for (const ChartSeries& series : chart.series) {
+    for (const double value : series.line) most = std::max(most, value);
+    for (const auto& value : series.rings) most = std::max(most, value.value_or(0));
+  }
+  return most > 0 ? most : 1;
+}
+
+class Axes {
+ public:
+  explicit Axes(const Chart& chart) : positions_(chart.positions.size()), step_(round_up(largest(chart) / kTicks)) {}
+
+  double x(std::size_t position) const {
+    const double span = kWidth - kLeft - kRight;
+    return kLeft + span * static_cast<double>(position) / static_cast<double>(std::max<std::size_t>(positions_ - 1, 1));
+  }
+  double y(double value) const { return kHeight - kBottom - (kHeight - kTop - kBottom) * value / (step_ * kTicks); }
+  double step() const { return step_; }
+
+ private:
+  std::size_t positions_;
+  double step_;
+};
+
+std::string frame(const Chart& chart, const Axes& axes) {
+  std::string out = fmt::format("<text x='{}' y='18' class='title'>{}</text>\n", kLeft, escape_html(chart.title));
+  for (int i = 0; i <= kTicks; ++i) {
+    const double value = axes.step() * i;
+    const double y = axes.y(value);
+    out += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' class='grid'/>\n", kLeft, kWidth - kRight, y, y);
+    out += fmt::format("<text x='{}' y='{:.1f}' class='tick' text-anchor='end'>{:g}</text>\n", kLeft - 6, y + 4, value);
+  }
+  const std::size_t every = (chart.positions.size() + 11) / 12;  // as many labels as have room
+  for (std::size_t i = 0; i < chart.positions.size(); i += every) {
+    out += fmt::format("<text x='{:.1f}' y='{}' class='tick' text-anchor='middle'>{}</text>\n", axes.x(i),
+                       kHeight - kBottom + 18, escape_html(chart.positions[i]));
+  }
+  return out + fmt::format("<text x='{}' y='{}' class='tick'>{}; line: ours, ring: published</text>\n", kLeft,
+                           kHeight - 10, escape_html(chart.unit));
+}
+
+std::string drawn(const Chart& chart, const Axes& axes, std::size_t index) {
+  const ChartSeries& series = chart.series[index];
+  const char* colour = kColours[index % kColours.size()];
+  std::string points;
+  std::string dots;
+  for (std::size_t i = 0; i < series.line.size(); ++i) {
+    points += fmt::format("{:.1f},{:.1f} ", axes.x(i), axes.y(series.line[i]));
+    dots += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='2' fill='{}'><title>{} {}: ours {:.2f}</title></circle>\n",
+                        axes.x(i), axes.y(series.line[i]), colour, escape_html(series.name),
+                        escape_html(chart.positions[i]), series.line[i]);
+  }
+  for (std::size_t i = 0; i < series.rings.size(); ++i) {
+    if (!series.rings[i]) continue;
+    dots += fmt::format(
+        "<circle cx='{:.1f}' cy='{:.1f}' r='4.5' fill='none' stroke='{}'><title>{} {}: published {:.2f}</title>"
+        "</circle>\n",
+        axes.x(i), axes.y(*series.rings[i]), colour, escape_html(series.name), escape_html(chart.positions[i]),
+        *series.rings[i]);
+  }
+  const double legend = kTop + 20 * static_cast<double>(index);
+  return fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.6'/>\n{}", points, colour, dots) +
+         fmt::format("<circle cx='{}' cy='{}' r='5' fill='{}'/><text x='{}' y='{}' class='tick'>{}</text>\n",
+                     kWidth - kRight + 22, legend, colour, kWidth - kRight + 34, legend + 4, escape_html(series.name));
+}
+
+}  // namespace
+
+std::string svg(const Chart& chart) {
+  const Axes axes(chart);
+  std::string out =
+      fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kWidth, kHeight, escape_html(chart.title));
+  out += frame(chart, axes);
+  for (std::size_t i = 0; i < chart.series.size(); ++i) out += drawn(chart, axes, i);
+  return out + "</svg>\n";
+}
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace cortado::report

@@ -1,0 +1,29 @@
+// A chart as inline SVG: values over labelled positions, ours as lines and published ones as rings of the same colour.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cortado::report {
+
+struct ChartSeries {
+  std::string name;
+  std::vector<double> line;                  ///< one value for each position
+  std::vector<std::optional<double>> rings;  ///< one for each position; none: nothing drawn
+};
+
+struct Chart {
+  std::string title;
+  std::string unit;                    ///< of the vertical axis
+  std::vector<std::string> positions;  ///< labels along the horizontal axis
+  std::vector<ChartSeries> series;
+};
+
+/// An <svg> element. Every point has a tooltip; series are told apart by colour and by their name at the right end.
+std::string svg(const Chart& chart);
+
+/// Text that is safe inside HTML and SVG.
+std::string escape_html(std::string_view text);
+
+}  // namespace cortado::report

@@ -1,0 +1,78 @@
+#include "cortado/report/reproduction.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+namespace cortado::report {
+namespace {
+
+double error_of(double published, double ours, published::Errors errors) {
+  return errors == published::Errors::points ? ours - published : 100 * (ours - published) / published;
+}
+
+}  // namespace
+
+std::vector<ReproducedRow> ReproducedTable::rows() const {
+  std::vector<ReproducedRow> all;
+  for (std::size_t i = 0; i < published.sizes.size(); ++i) {
+    for (std::size_t j = 0; j < published.columns.size(); ++j) {
+      const std::optional<double> value = published.values[i][j];
+      if (!value) continue;
+      all.push_back({fmt::format("{} {} {}", published.name, format_bytes(published.sizes[i]), published.columns[j]),
+                     *value, ours[i][j], error_of(*value, ours[i][j], published.errors), published.errors,
+                     published.used_for});
+    }
+  }
+  return all;
+}
+
+double ReproducedTable::mean_error() const {
+  const auto all = rows();
+  double sum = 0;
+  for (const ReproducedRow& row : all) sum += std::abs(row.error);
+  return all.empty() ? 0 : sum / static_cast<double>(all.size());
+}
+
+double ReproducedTable::worst_error() const {
+  double worst = 0;
+  for (const ReproducedRow& row : rows()) worst = std::max(worst, std::abs(row.error));
+  return worst;
+}
+
+bool ReproducedTable::reached() const {
+  return (!published.goal_mean || mean_error() <= *published.goal_mean) &&
+         (!published.goal_worst || worst_error() <= *published.goal_worst);
+}
+
+ReproducedRow ReproducedFigure::row() const {
+  return {published.name,
+          published.published,
+          ours,
+          error_of(published.published, ours, published::Errors::percent),
+          published::Errors::percent,
+          published.used_for};
+}
+
+bool ReproducedFigure::reached() const {
+  return std::abs(row().error) <= published.goal;
+}
+
+std::vector<ReproducedRow> Reproduction::rows() const {
+  std::vector<ReproducedRow> all;
+  for (const ReproducedTable& table : tables) {
+    for (ReproducedRow& row : table.rows()) all.push_back(std::move(row));
+  }
+  for (const ReproducedFigure& figure : figures) all.push_back(figure.row());
+  return all;
+}
+
+bool Reproduction::reached() const {
+  return std::all_of(tables.begin(), tables.end(), [](const ReproducedTable& table) { return table.reached(); }) &&
+         std::all_of(figures.begin(), figures.end(), [](const ReproducedFigure& figure) { return figure.reached(); });
+}
+
+}  // namespace cortado::report

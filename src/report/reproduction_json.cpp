@@ -1,0 +1,47 @@
+#include <nlohmann/json.hpp>
+
+#include "cortado/report/reproduction.hpp"
+
+namespace cortado::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+}  // namespace
+
+std::string reproduction_json(const Reproduction& reproduction) {
+  Json document{{"schema", "cortado.reproduction"}, {"version", 1},
+                {"name", reproduction.name},        {"title", reproduction.title},
+                {"source", reproduction.source},    {"machine", reproduction.machine},
+                {"reached", reproduction.reached()}};
+  for (const ReproducedTable& table : reproduction.tables) {
+    document["tables"].push_back(
+        {{"name", table.published.name},
+         {"errors", table.published.errors == published::Errors::points ? "points" : "percent"},
+         {"mean_error", table.mean_error()},
+         {"worst_error", table.worst_error()},
+         {"goal_mean", optional_number(table.published.goal_mean)},
+         {"goal_worst", optional_number(table.published.goal_worst)},
+         {"reached", table.reached()}});
+  }
+  for (const ReproducedFigure& figure : reproduction.figures) {
+    document["figures"].push_back({{"name", figure.published.name},
+                                   {"title", figure.published.title},
+                                   {"goal_pct", figure.published.goal},
+                                   {"reached", figure.reached()}});
+  }
+  for (const ReproducedRow& row : reproduction.rows()) {
+    document["rows"].push_back({{"item", row.item},
+                                {"published", row.published},
+                                {"ours", row.ours},
+                                {"error_pct", row.error},
+                                {"used_for", published::to_string(row.used_for)}});
+  }
+  return document.dump(2) + "\n";
+}
+
+}  // namespace cortado::report

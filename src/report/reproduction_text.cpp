@@ -1,0 +1,110 @@
+// The same content twice: aligned columns for a terminal, tables of Markdown for docs/accuracy.md.
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/report/reproduction.hpp"
+
+namespace cortado::report {
+namespace {
+
+using published::Errors;
+
+const char* unit_of(Errors errors) {
+  return errors == Errors::points ? " points" : " %";
+}
+
+/// As many digits as the published number has.
+std::string number(double value, const std::string& unit) {
+  return unit.starts_with("%") ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
+}
+
+/// "mean error 4.2 % (goal 8), worst 20.1 % (goal 25): reached"
+std::string verdict(const ReproducedTable& table) {
+  const char* unit = unit_of(table.published.errors);
+  const auto goal = [](const std::optional<double>& value) {
+    return value ? fmt::format(" (goal {})", *value) : std::string();
+  };
+  const bool has_goal = table.published.goal_mean || table.published.goal_worst;
+  return fmt::format("mean error {:.1f}{}{}, worst {:.1f}{}{}{}", table.mean_error(), unit,
+                     goal(table.published.goal_mean), table.worst_error(), unit, goal(table.published.goal_worst),
+                     has_goal ? table.reached() ? ": reached" : ": MISSED" : "");
+}
+
+/// "2.87 / 2.91": published and ours; a point left out has brackets around what was published nowhere else.
+std::vector<std::string> cells(const ReproducedTable& table, std::size_t size) {
+  std::vector<std::string> row{format_bytes(table.published.sizes[size])};
+  for (std::size_t j = 0; j < table.published.columns.size(); ++j) {
+    const auto& value = table.published.values[size][j];
+    row.push_back(fmt::format("{} / {}", value ? number(*value, table.published.unit) : "-",
+                              number(table.ours[size][j], table.published.unit)));
+  }
+  return row;
+}
+
+std::vector<std::string> header(const ReproducedTable& table) {
+  std::vector<std::string> names{"size"};
+  names.insert(names.end(), table.published.columns.begin(), table.published.columns.end());
+  return names;
+}
+
+std::vector<std::string> cells(const ReproducedFigure& figure) {
+  const ReproducedRow row = figure.row();
+  return {figure.published.title,
+          number(row.published, figure.published.unit),
+          number(row.ours, figure.published.unit),
+          fmt::format("{:+.1f} %", row.error),
+          fmt::format("{} %", figure.published.goal),
+          figure.reached() ? "yes" : "NO",
+          published::to_string(figure.published.used_for)};
+}
+
+const std::vector<std::string> kFigureHeader{"figure", "published", "ours", "error", "goal", "reached", "used for"};
+
+std::string markdown_row(const std::vector<std::string>& row) {
+  return "| " + join(row, " | ") + " |\n";
+}
+
+std::string markdown_head(const std::vector<std::string>& names) {
+  return markdown_row(names) + markdown_row(std::vector<std::string>(names.size(), "---"));
+}
+
+std::string about(const ReproducedTable& table) {
+  return fmt::format("{}, {}; published / ours; used for {}", table.published.title, table.published.unit,
+                     published::to_string(table.published.used_for));
+}
+
+}  // namespace
+
+std::string reproduction_text(const Reproduction& reproduction) {
+  std::string text = fmt::format("{}\nsource: {}\nours: simulated {}\n", reproduction.title, reproduction.source,
+                                 reproduction.machine);
+  for (const ReproducedTable& table : reproduction.tables) {
+    text += fmt::format("\n{}\n", about(table));
+    TextTable columns(header(table));
+    for (std::size_t i = 0; i < table.published.sizes.size(); ++i) columns.add_row(cells(table, i));
+    text += columns.to_string("  ") + fmt::format("  {}\n", verdict(table));
+  }
+  if (reproduction.figures.empty()) return text;
+  TextTable figures(kFigureHeader);
+  for (const ReproducedFigure& figure : reproduction.figures) figures.add_row(cells(figure));
+  return text + "\n" + figures.to_string();
+}
+
+std::string reproduction_markdown(const Reproduction& reproduction) {
+  std::string text = fmt::format("## {}\n\nSource: {}. Ours: simulated `{}`, `cortado reproduce {}`.\n",
+                                 reproduction.title, reproduction.source, reproduction.machine, reproduction.name);
+  if (!reproduction.figures.empty()) {
+    text += "\n" + markdown_head(kFigureHeader);
+    for (const ReproducedFigure& figure : reproduction.figures) text += markdown_row(cells(figure));
+  }
+  for (const ReproducedTable& table : reproduction.tables) {
+    text += fmt::format("\n### {}\n\nIn {}; published / ours. Used for {}. Source: {}. Result: {}.\n\n",
+                        table.published.title, table.published.unit, published::to_string(table.published.used_for),
+                        table.published.source.text, verdict(table));
+    text += markdown_head(header(table));
+    for (std::size_t i = 0; i < table.published.sizes.size(); ++i) text += markdown_row(cells(table, i));
+  }
+  return text;
+}
+
+}  // namespace cortado::report
