@@ -19,11 +19,14 @@ class Reproduce : public Subcommand {
   std::string_view description() const override { return "Lay published results beside simulated ones"; }
   std::vector<Example> examples() const override {
     return {{"cortado reproduce dma-latte", "every published number, ours, and the error"},
-            {"cortado reproduce dma-latte --json --html dma-latte.html", "rows for a script, a picture for people"}};
+            {"cortado reproduce dma-latte --json --html dma-latte.html", "rows for a script, a picture for people"},
+            {"cortado reproduce all --markdown accuracy.md", "all publications, as docs/accuracy.md has them"}};
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("publication", publication_, "Which one (cortado list publications)")->required()->type_name("");
+    app.add_option("publication", publication_, "Which one (cortado list publications), or all")
+        ->required()
+        ->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file (default: the one it was measured on)")
         ->type_name("NAME");
     app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
@@ -41,19 +44,25 @@ class Reproduce : public Subcommand {
       CORTADO_ASSIGN_OR_RETURN(machine, load_machine(*machine_));
     }
     watch_for_interrupt();
+    std::vector<std::string> names{publication_};
+    if (publication_ == "all") names = published::publication_names();
     pipeline::ReproduceOptions options;
     options.threads = threads_ > 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
     options.progress = [&](std::size_t done, std::size_t total) {
       console.progress(fmt::format("{} of {} simulations", done, total));
       return !interrupted();
     };
-    const auto reproduction = pipeline::reproduce(publication_, machine, options);
-    console.clear_progress();
-    if (!reproduction && interrupted()) return Exit::interrupted;
-    if (!reproduction) return console.failure(reproduction.error());
-    console.out(json_ ? report::reproduction_json(*reproduction) : report::reproduction_text(*reproduction));
-    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, report::reproduction_html(*reproduction)));
-    if (markdown_) CORTADO_RETURN_IF_ERROR(write_file(*markdown_, report::reproduction_markdown(*reproduction)));
+    std::vector<report::Reproduction> all;
+    for (const std::string& name : names) {
+      auto reproduction = pipeline::reproduce(name, machine, options);
+      console.clear_progress();
+      if (!reproduction && interrupted()) return Exit::interrupted;
+      if (!reproduction) return console.failure(reproduction.error());
+      all.push_back(*std::move(reproduction));
+    }
+    console.out(json_ ? report::reproduction_json(all) : report::reproduction_text(all));
+    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, report::reproduction_html(all)));
+    if (markdown_) CORTADO_RETURN_IF_ERROR(write_file(*markdown_, report::reproduction_markdown(all)));
     return Exit::ok;
   }
 

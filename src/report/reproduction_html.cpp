@@ -86,13 +86,17 @@ std::string section(const ReproducedTable& table) {
 
 }  // namespace
 
-std::string reproduction_html(const Reproduction& reproduction) {
+std::string reproduction_html(const std::vector<Reproduction>& all) {
   std::string out = fmt::format(
-      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{0}</title>\n<style>{1}</style></head>\n"
-      "<body>\n<h1>{0}</h1>\n<p>Published numbers beside ours, simulated on {2}. Source: {3}.</p>\n",
-      escape_html(reproduction.title), kStyle, escape_html(reproduction.machine), escape_html(reproduction.source));
-  out += summary(reproduction);
-  for (const ReproducedTable& table : reproduction.tables) out += section(table);
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>Published and simulated</title>\n"
+      "<style>{}</style></head>\n<body>\n",
+      kStyle);
+  for (const Reproduction& one : all) {
+    out += fmt::format("<h1>{}</h1>\n<p>Published numbers beside ours, simulated on {}. Source: {}.</p>\n",
+                       escape_html(one.title), escape_html(one.machine), escape_html(one.source));
+    out += summary(one);
+    for (const ReproducedTable& table : one.tables) out += section(table);
+  }
   return out + "</body></html>\n";
 }
 

@@ -11,12 +11,11 @@ Json optional_number(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
-}  // namespace
-
-std::string reproduction_json(const Reproduction& reproduction) {
-  Json document{{"schema", "cortado.reproduction"}, {"version", 1},
-                {"name", reproduction.name},        {"title", reproduction.title},
-                {"source", reproduction.source},    {"machine", reproduction.machine},
+Json to_json(const Reproduction& reproduction) {
+  Json document{{"name", reproduction.name},
+                {"title", reproduction.title},
+                {"source", reproduction.source},
+                {"machine", reproduction.machine},
                 {"reached", reproduction.reached()}};
   for (const ReproducedTable& table : reproduction.tables) {
     document["tables"].push_back(
@@ -41,6 +40,14 @@ std::string reproduction_json(const Reproduction& reproduction) {
                                 {"error_pct", row.error},
                                 {"used_for", published::to_string(row.used_for)}});
   }
+  return document;
+}
+
+}  // namespace
+
+std::string reproduction_json(const std::vector<Reproduction>& all) {
+  Json document{{"schema", "cortado.reproduction"}, {"version", 1}, {"reproductions", Json::array()}};
+  for (const Reproduction& one : all) document["reproductions"].push_back(to_json(one));
   return document.dump(2) + "\n";
 }
 

@@ -73,9 +73,7 @@ std::string about(const ReproducedTable& table) {
                      published::to_string(table.published.used_for));
 }
 
-}  // namespace
-
-std::string reproduction_text(const Reproduction& reproduction) {
+std::string text_of(const Reproduction& reproduction) {
   std::string text = fmt::format("{}\nsource: {}\nours: simulated {}\n", reproduction.title, reproduction.source,
                                  reproduction.machine);
   for (const ReproducedTable& table : reproduction.tables) {
@@ -90,7 +88,7 @@ std::string reproduction_text(const Reproduction& reproduction) {
   return text + "\n" + figures.to_string();
 }
 
-std::string reproduction_markdown(const Reproduction& reproduction) {
+std::string markdown_of(const Reproduction& reproduction) {
   std::string text = fmt::format("## {}\n\nSource: {}. Ours: simulated `{}`, `cortado reproduce {}`.\n",
                                  reproduction.title, reproduction.source, reproduction.machine, reproduction.name);
   if (!reproduction.figures.empty()) {
@@ -104,6 +102,28 @@ std::string reproduction_markdown(const Reproduction& reproduction) {
     text += markdown_head(header(table));
     for (std::size_t i = 0; i < table.published.sizes.size(); ++i) text += markdown_row(cells(table, i));
   }
+  return text;
+}
+
+constexpr const char* kMarkdownHead = R"(# Accuracy
+
+Published numbers beside ours, simulated. Written by `cortado reproduce all --markdown docs/accuracy.md`; a test keeps it up to date.
+What was used for calibration had a part in fitting constants of the machine file ([models.md](models.md)), or follows from what had;
+what was used for validation had none. Goals are the errors that the tests in `tests/accuracy` demand.
+
+)";
+
+}  // namespace
+
+std::string reproduction_text(const std::vector<Reproduction>& all) {
+  std::string text;
+  for (const Reproduction& one : all) text += (text.empty() ? "" : "\n") + text_of(one);
+  return text;
+}
+
+std::string reproduction_markdown(const std::vector<Reproduction>& all) {
+  std::string text = kMarkdownHead;
+  for (const Reproduction& one : all) text += (&one == &all.front() ? "" : "\n") + markdown_of(one);
   return text;
 }
 

@@ -49,13 +49,14 @@ struct Reproduction {
   bool reached() const;                     ///< every goal
 };
 
-std::string reproduction_text(const Reproduction& reproduction);
-std::string reproduction_markdown(const Reproduction& reproduction);
+std::string reproduction_text(const std::vector<Reproduction>& all);
+std::string reproduction_markdown(const std::vector<Reproduction>& all);  ///< docs/accuracy.md
 
 /// One page with a chart of every table, without anything to load from elsewhere.
-std::string reproduction_html(const Reproduction& reproduction);
+std::string reproduction_html(const std::vector<Reproduction>& all);
 
-/// "schema": "cortado.reproduction"; rows carry item, published, ours, error_pct (of shares: in points), used_for.
-std::string reproduction_json(const Reproduction& reproduction);
+/// "schema": "cortado.reproduction"; "reproductions", whose rows carry item, published, ours, error_pct (of shares: in
+/// points), used_for.
+std::string reproduction_json(const std::vector<Reproduction>& all);
 
 }  // namespace cortado::report
