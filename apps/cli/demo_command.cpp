@@ -7,6 +7,7 @@
 #include "cortado/ir/text.hpp"
 #include "cortado/pipeline/bench.hpp"
 #include "cortado/pipeline/devices.hpp"
+#include "cortado/pipeline/simulate.hpp"
 #include "cortado/report/bandwidth.hpp"
 #include "cortado/report/trace.hpp"
 
@@ -30,7 +31,7 @@ class Demo : public Subcommand {
  public:
   std::string_view name() const override { return "demo"; }
   std::string_view description() const override {
-    return "Plan, prove, run and show 8-GPU collectives in all variants";
+    return "Plan, prove, predict, run and show 8-GPU collectives in all variants";
   }
   std::vector<Example> examples() const override {
     return {{"cortado demo", "start here; takes a few seconds"},
@@ -75,12 +76,13 @@ class Demo : public Subcommand {
     return fmt::format(
         "Cortado moves data between GPUs with their DMA engines, so that the compute units stay free.\n"
         "Each line below is a program that was planned for {} ({} x {}), proved correct, turned into\n"
-        "the packets those engines read, and executed on real bytes by: {}.\n"
-        "Times are medians measured on this computer; they are not those of {} GPUs.\n\n"
+        "the packets those engines read, and executed on real bytes by: {}.\n\n"
+        "  predicted: what the simulator says that {} {} GPUs would take\n"
+        "  run here: median time on this computer, which has no such GPUs; it shows that the program works\n"
         "  copies, signals, doorbells: commands of all engines, raised counters, and submissions by the host\n"
         "  prelaunch: the engines get their packets first and hold at a poll; the time starts at the trigger\n"
-        "  busbw: bytes per time, scaled as nccl-tests do so that it compares with the speed of a link\n\n",
-        machine.name, machine.gpus, machine.gpu, driver.topology().node, machine.gpu);
+        "  busbw: bytes per predicted time, scaled as nccl-tests do so that it compares with the speed of a link\n\n",
+        machine.name, machine.gpus, machine.gpu, driver.topology().node, machine.gpus, machine.gpu);
   }
 
   /// The demo is about DMA engines.
@@ -100,17 +102,20 @@ class Demo : public Subcommand {
     if (!plan) return tl::unexpected(plan.error());
 
     Table result;
-    TextTable table(
-        {"variant", "prelaunch", "in place", "copies", "signals", "doorbells", "time us", "busbw GB/s", "wrong bytes"});
+    TextTable table({"variant", "prelaunch", "in place", "copies", "signals", "doorbells", "predicted us", "busbw GB/s",
+                     "run here us", "wrong bytes"});
     for (const pipeline::BenchPoint& point : plan->points) {
       const auto row = pipeline::run_point(point, driver, request, {});
       if (!row) return tl::unexpected(row.error());
+      const auto predicted = pipeline::simulate_verified(point.program);
+      if (!predicted) return tl::unexpected(predicted.error());
       const double busbw =
-          report::bandwidth_gbps(row->bytes, row->time) * report::bus_factor(story.collective, machine.gpus);
+          report::bandwidth_gbps(row->bytes, predicted->time) * report::bus_factor(story.collective, machine.gpus);
       table.add_row({row->variant, row->prelaunch ? "yes" : "no", row->in_place ? "yes" : "no",
                      fmt::format("{}", row->counts.commands), fmt::format("{}", row->counts.signals),
-                     fmt::format("{}", row->counts.doorbells), fmt::format("{:.1f}", microseconds(row->time)),
-                     fmt::format("{:.2f}", busbw), fmt::format("{}", row->wrong.value_or(0))});
+                     fmt::format("{}", row->counts.doorbells), fmt::format("{:.1f}", microseconds(predicted->time)),
+                     fmt::format("{:.2f}", busbw), fmt::format("{:.1f}", microseconds(row->time)),
+                     fmt::format("{}", row->wrong.value_or(0))});
       result.wrong += row->wrong.value_or(0);
     }
     result.text =
@@ -154,7 +159,7 @@ class Demo : public Subcommand {
     }
     text +=
         fmt::format("\nTrace of that program in {}: open https://ui.perfetto.dev and drop the file there.\n", trace_);
-    return text + "Next: cortado --help, or cortado bench all-gather --sizes 1KiB:64MiB\n";
+    return text + "Next: cortado --help, or cortado bench all-gather --on sim --sizes 1KiB:64MiB\n";
   }
 
   static std::string packets_text(const Program& program, const device::QueuePackets& packets) {
