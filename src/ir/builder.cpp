@@ -32,10 +32,11 @@ QueueId ProgramBuilder::dma_queue(std::string name, RankId rank, EngineId engine
 }
 
 QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_t priority,
-                                      std::optional<std::uint32_t> compute_units, std::string kernel) {
+                                      std::optional<std::uint32_t> compute_units, std::string kernel,
+                                      std::uint32_t calls) {
   return append<QueueTag>(
       program_.queues,
-      Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}, std::move(kernel)});
+      Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}, std::move(kernel), calls});
 }
 
 QueueId ProgramBuilder::host_queue(std::string name, std::optional<RankId> rank) {

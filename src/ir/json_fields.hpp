@@ -121,6 +121,7 @@ void describe(Archive& archive, T& queue) {
   archive.field("priority", queue.priority, 0);
   archive.field("compute_units", queue.compute_units);
   archive.field("kernel", queue.kernel, {});
+  archive.field("calls", queue.calls, 0U);
   archive.field("commands", queue.commands);
 }
 

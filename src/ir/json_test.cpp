@@ -88,7 +88,7 @@ TEST(ProgramJson, HasOneLineABufferSignalCommandAndClause) {
       {"command": "copy", "src": {"buffer": 0, "offset": 0, "bytes": 0}, "dst": {"buffer": 0, "offset": 0, "bytes": 0}},
       {"command": "signal", "signal": 0, "value": 1}
     ]},
-    {"name": "stream1", "kind": "compute", "rank": 1, "priority": -3, "compute_units": 38, "kernel": "cores", "commands": []},
+    {"name": "stream1", "kind": "compute", "rank": 1, "priority": -3, "compute_units": 38, "kernel": "cores", "calls": 2, "commands": []},
     {"name": "host", "kind": "host", "commands": [
       {"command": "submit", "queue": 0},
       {"command": "wait", "signal": 0, "value": 1}

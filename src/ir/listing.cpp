@@ -27,6 +27,7 @@ std::string queue_title(const Queue& queue) {
   if (queue.priority != 0) title += fmt::format(", priority {}", queue.priority);
   if (queue.compute_units) title += fmt::format(", at most {} compute units", *queue.compute_units);
   if (!queue.kernel.empty()) title += fmt::format(", part of kernel {}", queue.kernel);
+  if (queue.calls > 0) title += fmt::format(", {} calls", queue.calls);
   return title;
 }
 

@@ -89,6 +89,7 @@ void read_memory(MachineReader& in, const Machine& machine, Timing& timing) {
 
 void read_cores(MachineReader& in, const Machine&, Timing& timing) {
   timing.cores.launch = in.time("cores.launch_ns");
+  timing.cores.call = in.time("cores.call_ns");
   timing.cores.start = in.time("cores.start_ns");
   timing.cores.flag = in.time("cores.flag_ns");
   timing.cores.copy_rate = in.rate("cores.copy_rate_GBps");

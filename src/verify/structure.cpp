@@ -42,6 +42,10 @@ void check_queues(const Program& program, Findings& findings) {
       findings.add(place, fmt::format("a {} queue as a part of kernel {}", to_string(queue.kind), queue.kernel),
                    "only compute queues are parts of a kernel");
     }
+    if (queue.kind != QueueKind::compute && queue.calls > 0) {
+      findings.add(place, fmt::format("a {} queue with library calls", to_string(queue.kind)),
+                   "only compute queues have calls");
+    }
   }
 }
 

@@ -16,7 +16,8 @@ class ProgramBuilder {
   SignalId signal(std::string name, std::optional<RankId> home = {});
   QueueId dma_queue(std::string name, RankId rank, EngineId engine);
   QueueId compute_queue(std::string name, RankId rank, std::int32_t priority = 0,
-                        std::optional<std::uint32_t> compute_units = {}, std::string kernel = {});
+                        std::optional<std::uint32_t> compute_units = {}, std::string kernel = {},
+                        std::uint32_t calls = 0);
   QueueId host_queue(std::string name, std::optional<RankId> rank = {});
 
   /// Appends to a queue; returns *this so that short queues read as a sentence.

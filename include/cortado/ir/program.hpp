@@ -237,6 +237,8 @@ struct Queue {
   std::optional<std::uint32_t> compute_units{};  ///< compute: at most so many; none = all
   std::vector<Command> commands{};
   std::string kernel{};  ///< compute: the kernel of the rank that the queue is a part of; empty = a stream of its own
+  std::uint32_t calls = 0;  ///< compute: library calls of the host behind it that a launch does not cover (a send, a
+                            ///< receive); they cost the host time and mean nothing else
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 

@@ -66,6 +66,7 @@ struct MemoryTiming {
 /// Compute units that copy, as GPU-core collective libraries do.
 struct CoreTiming {
   Nanoseconds launch;          ///< a kernel launch as the host pays it
+  Nanoseconds call;            ///< one more library call behind the same launch (a send, a receive)
   Nanoseconds start;           ///< launch to the first instruction
   Nanoseconds flag;            ///< raise a flag in a peer's memory until the peer sees it
   GBps copy_rate;              ///< bytes per second that one compute unit moves to a peer

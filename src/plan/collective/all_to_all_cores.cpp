@@ -1,4 +1,5 @@
-// all-to-all cores-ll, cores-simple: every rank gives block j to rank j with one kernel.
+// all-to-all cores-ll, cores-simple: every rank gives block j to rank j with one kernel. GPU-core libraries make it of
+// a send and a receive for each peer.
 #include "plan/collective/all_to_all.hpp"
 #include "plan/collective/core_kernels.hpp"
 
@@ -9,7 +10,7 @@ template <CoreProtocol kProtocol>
 Result<Program> plan_all_to_all(Schedule& schedule) {
   using enum CoreKernels::OwnPart;
   AllToAll exchange(schedule);
-  CoreKernels kernels(schedule, kProtocol, schedule.request().own_block ? beside : none);
+  CoreKernels kernels(schedule, kProtocol, schedule.request().own_block ? beside : none, CoreKernels::Calls::per_peer);
   std::vector<Delivery> blocks;
   for (const RankId rank : schedule.ranks()) {
     for (const RankId peer : schedule.peers_ascending(rank)) {

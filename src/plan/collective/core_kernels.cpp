@@ -22,7 +22,7 @@ std::vector<Delivery> without_empty(const std::vector<Delivery>& blocks) {
 
 }  // namespace
 
-CoreKernels::CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own)
+CoreKernels::CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own, Calls calls)
     : schedule_(schedule), protocol_(protocol) {
   schedule.omit_exit_barrier();
   const std::uint32_t units = schedule.compute_units();
@@ -32,7 +32,8 @@ CoreKernels::CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own)
     auto& of_rank = parts_.emplace_back();
     for (const RankId peer : schedule.peers_ascending(rank)) {
       const auto index = static_cast<std::uint32_t>(of_rank.size());
-      of_rank.push_back(schedule.kernel_part(rank, fmt::format("{}", peer.value), share(units, sharing, index)));
+      of_rank.push_back(schedule.kernel_part(rank, fmt::format("{}", peer.value), share(units, sharing, index),
+                                             calls == Calls::per_peer ? 2 : 0));
     }
     own_.push_back(schedule.kernel_part(rank, "own", own == OwnPart::beside ? share(units, sharing, peers) : units));
     schedule.set_local_lane(rank, own_.back());

@@ -50,7 +50,13 @@ class CoreKernels {
     afterwards  ///< works while the others wait: it may use all compute units, the others share them
   };
 
-  CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own);
+  /// How the caller of the library asks for it.
+  enum class Calls {
+    one,       ///< one call for all: the launch covers it
+    per_peer,  ///< grouped sends and receives: two calls for each peer, which the host prepares one by one
+  };
+
+  CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own, Calls calls = Calls::one);
 
   Lane& part(RankId rank, RankId peer);
   Lane& own_part(RankId rank) { return own_[rank.value]; }

@@ -138,8 +138,8 @@ Lane Schedule::compute_lane(RankId rank) {
   return {*this, lanes_.size() - 1};
 }
 
-Lane Schedule::kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units) {
-  lanes_.push_back({rank, {}, {}, std::string(part), compute_units});
+Lane Schedule::kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units, std::uint32_t calls) {
+  lanes_.push_back({rank, {}, {}, std::string(part), compute_units, calls});
   return {*this, lanes_.size() - 1};
 }
 
@@ -220,8 +220,8 @@ Schedule::QueueState& Schedule::open(LaneState& lane) {
     const bool part = !lane.part.empty();
     std::string name =
         part ? fmt::format("{}{}.{}", kKernel, lane.rank.value, lane.part) : fmt::format("compute{}", lane.rank.value);
-    const QueueId id =
-        builder_.compute_queue(std::move(name), lane.rank, 0, lane.compute_units, part ? kKernel : std::string());
+    const QueueId id = builder_.compute_queue(std::move(name), lane.rank, 0, lane.compute_units,
+                                              part ? kKernel : std::string(), lane.calls);
     queues_.push_back({id, lane.rank});
     lane.queue = queues_.size() - 1;
   }

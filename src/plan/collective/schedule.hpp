@@ -73,7 +73,8 @@ class Schedule {
   Lane compute_lane(RankId rank);
 
   /// A part, with compute units of its own, of the one kernel "cores" that the rank launches.
-  Lane kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units);
+  /// `calls`: of the library, beyond the launch (program.hpp, Queue).
+  Lane kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units, std::uint32_t calls = 0);
   EngineId engine_towards(RankId rank, RankId peer) const { return machine_->engine_towards(rank, peer); }
   Bytes swap_alignment() const { return machine_->dma.swap_alignment; }
 
@@ -102,6 +103,7 @@ class Schedule {
     std::optional<std::size_t> queue{};  // index into queues_, once opened
     std::string part{};                  // of a kernel; empty: a stream
     std::optional<std::uint32_t> compute_units{};
+    std::uint32_t calls = 0;
   };
   struct QueueState {
     QueueId id;

@@ -1,7 +1,8 @@
 // Host queues: a CPU thread that pays for every command.
 //
 //   Submit of a dma queue      submit + packets * packet; the engine reads the first packet `fetch` later
-//   Submit of a compute queue  launch; the kernel starts `start` later. Of the parts of one kernel the first pays
+//   Submit of a compute queue  launch; the kernel starts `start` later. Of the parts of one kernel the first pays;
+//                              every call of a queue costs `call` on top
 //   Trigger                    trigger
 //   Signal                     signal
 //   Wait                       poll, after the counter is there
@@ -29,6 +30,7 @@ std::vector<SimTime> Run::submit_costs(const Program& program, const Timing& tim
       } else if (queue.kernel.empty() || launched.emplace(queue.rank, queue.kernel).second) {
         cost = to_sim_time(timing.cores.launch);
       }
+      cost = cost + to_sim_time({static_cast<std::int64_t>(queue.calls) * timing.cores.call.value});
     }
   }
   return costs;
