@@ -192,6 +192,7 @@ void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, cons
   }
   out.section("cores");
   out.time("launch_ns", cores.launch);
+  out.time("call_ns", cores.call);
   out.time("start_ns", cores.start);
   out.time("flag_ns", cores.flag);
   out.rate("copy_rate_GBps", cores.copy_rate);

@@ -129,6 +129,7 @@ void give_sources(Machine& machine) {
                                      "memory.node_cache_bytes",
                                      "memory.node_rate_GBps",
                                      "cores.launch_ns",
+                                     "cores.call_ns",
                                      "cores.start_ns",
                                      "cores.flag_ns",
                                      "cores.copy_rate_GBps",

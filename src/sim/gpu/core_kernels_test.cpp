@@ -51,9 +51,20 @@ TEST(CoreKernelTimes, AKernelOfManyPartsIsLaunchedOnce) {
   EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * 2 + 1000 + kDone + 6 * 20);
 }
 
+TEST(CoreKernelTimes, SendsAndReceivesAreCallsOfTheHost) {
+  // As the all-gather with a handshake, and one send and one receive of 500 ns each.
+  CollectiveRequest request = blocks_of_100_bytes("all-to-all", "cores-simple");
+  request.in_place = false;
+  request.own_block = false;
+  EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * 500 + 1000 + 2 + 1000 + kDone);
+}
+
 // Published: an all-gather kernel on MI300X saturates the links with about 32 compute units. A part has a seventh of
-// them; four at 10.1 GB/s feed a link of 0.86 * 46 = 39.6 GB/s.
+// them; four at 10.1 GB/s feed what stores can use of a link, 0.763 * 46 = 35.1 GB/s.
 TEST(CoreKernelTimes, AllGatherOnMi300xSaturatesAt32ComputeUnits) {
+  const Timing timing = *load_machine("mi300x-8").value().timing;
+  const double wire = timing.cores.wire_efficiency * timing.link.rate.value;
+  const double unit = timing.cores.copy_rate.value;
   const auto with = [](std::uint32_t units) {
     return static_cast<double>(time_of({.collective = "all-gather",
                                         .variant = "cores-simple",
@@ -64,8 +75,8 @@ TEST(CoreKernelTimes, AllGatherOnMi300xSaturatesAt32ComputeUnits) {
   };
   const double all = with(304);
   EXPECT_NEAR(with(32) / all, 1, 0.001);
-  EXPECT_NEAR(with(21) / all, 39.56 / 30.3, 0.01);
-  EXPECT_NEAR(with(14) / all, 39.56 / 20.2, 0.01);
+  EXPECT_NEAR(with(21) / all, wire / (3 * unit), 0.01);
+  EXPECT_NEAR(with(14) / all, wire / (2 * unit), 0.01);
 }
 
 }  // namespace
