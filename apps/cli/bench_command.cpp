@@ -41,21 +41,27 @@ class Bench : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
     watch_for_interrupt();
-    const auto plan = pipeline::plan_bench(request_, machine, [&console](std::size_t done, std::size_t of) {
+    pipeline::Chooser chooser(machine, grid_.automatic().chooser_options());
+    const auto go_on = [&console](std::size_t done, std::size_t of) {
       console.progress(fmt::format("planning {} of {}", done + 1, of));
       return !interrupted();
-    });
+    };
+    const auto plan = pipeline::plan_bench(request_, machine, go_on, &chooser);
     console.clear_progress();
     if (!plan && interrupted()) {
       console.talk("interrupted while planning");
       return Exit::interrupted;
     }
     if (!plan) return console.failure(plan.error());
+    keep_times(chooser, console);
     CORTADO_ASSIGN_OR_RETURN(const auto runner, sweep_.runner(*plan, request_, machine));
 
     report_.header = {collective_,        machine.name,        plan->points.front().program.program().ranks,
                       runner->where(),    runner->simulated(), request_.warmup,
                       request_.iterations};
+    for (const pipeline::BenchPoint& point : plan->points) {
+      report_.header.variant_width = std::max(report_.header.variant_width, point.label.size());
+    }
     report_.skipped = plan->skipped;
     const Exit exit = run_points(console, *plan, *runner);
     if (json_) console.out(report::bench_json(report_));
@@ -75,7 +81,7 @@ class Bench : public Subcommand {
       if (interrupted()) break;
       const CollectiveRequest& point = plan.points[i].request;
       console.progress(fmt::format("{} of {}: {} {}{}", i + 1, plan.points.size(), format_bytes(point.bytes),
-                                   point.variant, point.prelaunch ? " prelaunch" : ""));
+                                   plan.points[i].label, point.prelaunch ? " prelaunch" : ""));
       const auto row = runner.run(i);
       console.clear_progress();
       if (!row && row.error().errors.front().code == "device.compute") {  // a device of engines only: go on with those

@@ -123,10 +123,11 @@ class Compare : public Subcommand {
       points.push_back({std::move(name), {}, *std::move(verified)});
       return points;
     }
-    auto swept = pipeline::plan_bench(request, machine);
+    pipeline::Chooser chooser(machine, {});  // nothing is kept: the machine may have been calibrated just now
+    auto swept = pipeline::plan_bench(request, machine, {}, &chooser);
     if (!swept) return tl::unexpected(swept.error());
     for (pipeline::BenchPoint& point : swept->points) {
-      points.push_back({point.request.variant, point.request, std::move(point.program)});
+      points.push_back({point.label, point.request, std::move(point.program)});
     }
     return points;
   }

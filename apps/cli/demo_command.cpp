@@ -140,7 +140,7 @@ class Demo : public Subcommand {
     request.variant = machine.features.broadcast ? "bcst" : "pcpy";
     request.bytes = bytes;
     request.prelaunch = true;
-    request.in_place = pipeline::default_in_place(request.collective, request.variant);
+    request.in_place = default_in_place(request.collective, request.variant);
     pipeline::RunSettings settings;
     settings.prepare.trace = true;
     settings.run.iterations = 2;

@@ -10,7 +10,7 @@ namespace cortado::cli {
 
 void GridOptions::add_to(CLI::App& app) {
   options_ = {
-      app.add_option("--variant", variants_, "Names separated by commas, or all")
+      app.add_option("--variant", variants_, "Names separated by commas, auto, or all")
           ->type_name("NAMES")
           ->capture_default_str(),
       app.add_option("--sizes,--bytes", sizes_, "Whole buffer: FIRST:LAST (doubling), or sizes separated by commas")
@@ -35,21 +35,19 @@ Status GridOptions::fill(const std::string& collective, pipeline::BenchRequest& 
 }
 
 Status GridOptions::fill_variants(const std::string& collective, pipeline::BenchRequest& request) const {
-  if (variants_ == "all") return {};
-  std::vector<std::string> known;
+  if (variants_ == "all") return automatic().check(false);
+  std::vector<std::string> known{kAutoVariant};
   for (const VariantInfo& info : list_variants(collective)) known.push_back(info.variant);
-  for (std::size_t start = 0; start <= variants_.size();) {
-    const std::size_t end = std::min(variants_.find(',', start), variants_.size());
-    const std::string variant = variants_.substr(start, end - start);
+  const std::vector<std::string> variants = split_names(variants_);
+  for (const std::string& variant : variants) {
     // Of an unknown collective nothing is known; the planner names the nearest one.
-    if (!known.empty() && std::find(known.begin(), known.end(), variant) == known.end()) {
-      return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant),
-                  "variants are all, " + join(known));
-    }
-    request.variants.push_back(variant);
-    start = end + 1;
+    if (known.size() == 1 || std::find(known.begin(), known.end(), variant) != known.end()) continue;
+    return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant),
+                "variants are all, " + join(known));
   }
-  return {};
+  request.variants = variants;
+  request.among = automatic().among();
+  return automatic().check(std::find(variants.begin(), variants.end(), kAutoVariant) != variants.end());
 }
 
 std::string GridOptions::first_given() const {

@@ -22,6 +22,8 @@ class GridOptions {
   /// Refuses names and sizes that are not known.
   Status fill(const std::string& collective, pipeline::BenchRequest& request) const;
 
+  const AutoOptions& automatic() const { return collective_options_.automatic(); }
+
   /// The first of these flags on the command line, or empty.
   std::string first_given() const;
 

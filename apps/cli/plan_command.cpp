@@ -20,6 +20,8 @@ class Plan : public Subcommand {
     return {{"cortado plan all-gather --variant bcst --prelaunch --bytes 1MiB --machine mi300x-8 -o ag.json",
              "all-gather with two-destination copies, queued ahead, for 8 GPUs"},
             {"cortado plan all-to-all --variant swap --bytes 64KiB | cortado verify -", "plan into a pipe"},
+            {"cortado plan all-gather --variant auto --bytes 64KiB --prelaunch -o small.json",
+             "the variant that the simulator finds fastest at this size"},
             {"cortado plan reduce-scatter --bytes 1MiB --ranks 4 --dtype bf16 -o rs.json",
              "DMA moves and reduction kernels"}};
   }
@@ -34,9 +36,10 @@ class Plan : public Subcommand {
   }
 
   Result<Exit> run(Console& console) override {
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, options_.request(collective_));
+    CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, options_.request(collective_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     if (output_ != "-") CORTADO_RETURN_IF_ERROR(check_output_path(output_));
+    CORTADO_ASSIGN_OR_RETURN(request, options_.settled(request, machine, console));
     CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine));
     const std::string summary = describe(request, program) + ": " + describe_counts(program);
     if (output_ == "-") {

@@ -13,27 +13,29 @@ void CollectiveOptions::add_to(CLI::App& app) {
   CLI::Option* in_place =
       app.add_flag("--in-place", in_place_, "Output replaces the input (default: what suits the variant)");
   CLI::Option* out_of_place = app.add_flag("--out-of-place", out_of_place_, "Output in buffers of its own");
-  options_ = {
-      app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N"),
-      in_place,
-      out_of_place,
-      app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32")
-          ->type_name("TYPE")
-          ->capture_default_str(),
-      app.add_option("--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")
-          ->type_name("RANK")
-          ->capture_default_str(),
-      app.add_option("--peer", peer_, "Destination of point-to-point")->type_name("RANK")->capture_default_str(),
-      app.add_option("--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
-          ->type_name("N")
-          ->capture_default_str(),
-      app.add_option("--cus", compute_units_,
-                     "cores-*: compute units of a GPU that the collective may use (default: all)")
-          ->type_name("N"),
-      app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is"),
-      app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
-          ->type_name("HOSTS")
-          ->capture_default_str()};
+  options_.insert(
+      options_.end(),
+      {app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N"), in_place,
+       out_of_place,
+       app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32")
+           ->type_name("TYPE")
+           ->capture_default_str(),
+       app.add_option("--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")
+           ->type_name("RANK")
+           ->capture_default_str(),
+       app.add_option("--peer", peer_, "Destination of point-to-point")->type_name("RANK")->capture_default_str(),
+       app.add_option("--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
+           ->type_name("N")
+           ->capture_default_str(),
+       app.add_option("--cus", compute_units_,
+                      "cores-*: compute units of a GPU that the collective may use (default: all)")
+           ->type_name("N"),
+       app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is"),
+       app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
+           ->type_name("HOSTS")
+           ->capture_default_str()});
+  auto_.add_to(app);
+  options_.insert(options_.end(), auto_.options().begin(), auto_.options().end());
 }
 
 std::optional<bool> CollectiveOptions::in_place() const {
@@ -75,10 +77,12 @@ Result<CollectiveRequest> CollectiveOptions::request(const std::string& collecti
 }
 
 void PlanOptions::add_to(CLI::App& app) {
-  CLI::Option* variant =
-      app.add_option("--variant", variant_, "How: pcpy, bcst, b2b, swap, ... (cortado list variants)")
-          ->type_name("NAME")
-          ->capture_default_str();
+  if (variant_ != kAutoVariant) {
+    options_.push_back(
+        app.add_option("--variant", variant_, "How: pcpy, bcst, b2b, swap, ... (cortado list variants), or auto")
+            ->type_name("NAME")
+            ->capture_default_str());
+  }
   CLI::Option* bytes =
       app.add_option("--bytes", bytes_, "Size of the whole buffer, as nccl-tests count it: 4096, 64KiB, 1MiB")
           ->type_name("SIZE");
@@ -87,8 +91,8 @@ void PlanOptions::add_to(CLI::App& app) {
       app.add_option("--trigger-words", trigger_words_, "Words that start prelaunched queues: shared or per-queue")
           ->type_name("WORDS")
           ->capture_default_str();
+  options_.insert(options_.end(), {bytes, prelaunch, trigger_words});
   CollectiveOptions::add_to(app);
-  options_.insert(options_.begin(), {variant, bytes, prelaunch, trigger_words});
 }
 
 Result<CollectiveRequest> PlanOptions::request(const std::string& collective) const {
@@ -96,14 +100,30 @@ Result<CollectiveRequest> PlanOptions::request(const std::string& collective) co
   if (!bytes_) return fail("usage.bytes", "no size given", "give --bytes, e.g. --bytes 1MiB");
   CORTADO_ASSIGN_OR_RETURN(request.bytes, parse_bytes(*bytes_));
   request.variant = variant_;
+  CORTADO_RETURN_IF_ERROR(automatic().check(variant_ == kAutoVariant));
   request.prelaunch = prelaunch_;
   if (trigger_words_ != "shared" && trigger_words_ != "per-queue") {
     return fail("usage.trigger_words", fmt::format("--trigger-words {} is not known", trigger_words_),
                 "give shared or per-queue");
   }
   request.trigger_words = trigger_words_ == "shared" ? TriggerWords::shared : TriggerWords::per_queue;
-  request.in_place = in_place().value_or(pipeline::default_in_place(collective, variant_));
+  request.in_place = in_place().value_or(default_in_place(collective, variant_));
   return request;
+}
+
+ChoiceRequest PlanOptions::choice(const CollectiveRequest& request) const {
+  return {request, in_place(), automatic().among()};
+}
+
+Result<CollectiveRequest> PlanOptions::settled(const CollectiveRequest& request, const Machine& machine,
+                                               Console& console) const {
+  if (request.variant != kAutoVariant) return request;
+  pipeline::Chooser chooser(machine, automatic().chooser_options());
+  CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, chooser.row(choice(request)));
+  keep_times(chooser, console);
+  console.talk(fmt::format("auto: {}, {:.2f} us by simulation, best of {}; cortado explain says why",
+                           way_name(row.best().request), microseconds(row.best().time), row.fitting.size()));
+  return row.best().request;
 }
 
 std::string describe(const CollectiveRequest& request, const Program& program) {

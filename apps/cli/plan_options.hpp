@@ -9,7 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cortado/base/result.hpp"
+#include "cortado/plan/choose.hpp"
 #include "cortado/plan/collective.hpp"
+
+#include "auto_options.hpp"
+#include "console.hpp"
 
 namespace cortado::cli {
 
@@ -23,6 +27,7 @@ class CollectiveOptions {
   /// The request without variant, bytes and prelaunch.
   Result<CollectiveRequest> request(const std::string& collective) const;
   std::optional<bool> in_place() const;  ///< none = nobody said
+  const AutoOptions& automatic() const { return auto_; }
 
   /// The first of these flags on the command line, or empty.
   std::string first_given() const;
@@ -41,18 +46,31 @@ class CollectiveOptions {
   std::optional<std::uint32_t> compute_units_;
   std::string hosts_ = "single";
   bool leave_own_block_ = false;
+  AutoOptions auto_;
 };
 
 /// Everything of one plan.
 class PlanOptions : public CollectiveOptions {
  public:
+  enum class Variant {
+    flag,    ///< --variant
+    chosen,  ///< always auto
+  };
+  explicit PlanOptions(Variant variant = Variant::flag) : variant_(variant == Variant::flag ? "pcpy" : kAutoVariant) {}
+
   void add_to(CLI::App& app);
 
-  /// The whole request; in_place is chosen where nobody said.
+  /// The whole request; in_place is chosen where nobody said. The variant may be kAutoVariant.
   Result<CollectiveRequest> request(const std::string& collective) const;
 
+  /// What is left open in such a request.
+  ChoiceRequest choice(const CollectiveRequest& request) const;
+
+  /// The request with the variant that is predicted to be fastest in place of kAutoVariant; the console says which.
+  Result<CollectiveRequest> settled(const CollectiveRequest& request, const Machine& machine, Console& console) const;
+
  private:
-  std::string variant_ = "pcpy";
+  std::string variant_;
   std::optional<std::string> bytes_;
   bool prelaunch_ = false;
   std::string trigger_words_ = "shared";

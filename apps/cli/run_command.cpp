@@ -55,7 +55,7 @@ class Run : public Subcommand {
     if (iterations_ == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
     settings.run.iterations = iterations_;
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
-    CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_));
+    CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     const Machine& machine = task.input.machine;
     CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(task.input.program.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));

@@ -57,7 +57,7 @@ class Simulate : public Subcommand {
     }
     if (sharing_ == "local") options_.sharing.mode = sim::SharingMode::local;
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
-    CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_));
+    CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
     CORTADO_RETURN_IF_ERROR(check_ranks(task.input));
     options_.trace = trace_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;

@@ -9,6 +9,7 @@ std::unique_ptr<Subcommand> make_compare();
 std::unique_ptr<Subcommand> make_decode();
 std::unique_ptr<Subcommand> make_demo();
 std::unique_ptr<Subcommand> make_encode();
+std::unique_ptr<Subcommand> make_explain();
 std::unique_ptr<Subcommand> make_list();
 std::unique_ptr<Subcommand> make_plan();
 std::unique_ptr<Subcommand> make_reproduce();
@@ -19,8 +20,9 @@ std::unique_ptr<Subcommand> make_verify();
 
 std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
-  for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench,
-                          make_breakdown, make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
+  for (const auto make :
+       {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench, make_breakdown,
+        make_explain, make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

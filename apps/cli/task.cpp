@@ -25,11 +25,13 @@ Result<bool> names_collective(const std::string& what, const std::string& given)
   return false;
 }
 
-Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan) {
+Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan,
+                       Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const bool collective, names_collective(what, plan.first_given()));
   if (collective) {
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, plan.request(what));
+    CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, plan.request(what));
     CORTADO_ASSIGN_OR_RETURN(Machine loaded, load_machine(machine.value_or(kDefaultMachine)));
+    CORTADO_ASSIGN_OR_RETURN(request, plan.settled(request, loaded, console));
     CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, loaded));
     return Task{{std::move(program), std::move(loaded)}, request};
   }

@@ -23,7 +23,8 @@ Result<bool> names_collective(const std::string& what, const std::string& given)
 
 /// `what` is a file ("-" = standard input) or the name of a collective; flags that describe a collective are refused
 /// beside a file.
-Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan);
+Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan,
+                       Console& console);
 
 /// One line that says what it is. The program may have been moved out of the task.
 std::string title(const Task& task, const Program& program);

@@ -40,23 +40,34 @@ std::vector<CollectiveRequest> expand(const BenchRequest& request) {
   return points;
 }
 
+/// The point itself, or what is chosen for it.
+Result<CollectiveRequest> settled(const CollectiveRequest& point, const BenchRequest& request, Chooser* chooser) {
+  if (point.variant != kAutoVariant || chooser == nullptr) return point;
+  CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, chooser->row({point, request.in_place, request.among}));
+  return row.best().request;
+}
+
 }  // namespace
 
-Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on) {
+Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on,
+                              Chooser* chooser) {
   BenchPlan plan;
-  std::vector<CollectiveRequest> points = expand(request);
-  for (CollectiveRequest& point : points) {
+  const std::vector<CollectiveRequest> points = expand(request);
+  for (const CollectiveRequest& point : points) {
     if (go_on && !go_on(plan.points.size() + plan.skipped.size(), points.size())) {
       return fail_at(Stage::plan, Diagnostic{"bench.interrupted", "stopped while planning", {}});
     }
-    auto program = plan_collective(point, machine);
+    const auto chosen = settled(point, request, chooser);
+    auto program = chosen.and_then([&](const CollectiveRequest& known) { return plan_collective(known, machine); });
     if (!program) {
       plan.skipped.push_back({point.bytes, point.variant, point.prelaunch, program.error()});
       continue;
     }
     auto verified = verify(*std::move(program), machine);
     if (!verified) return fail_at(Stage::verify, verified.error());
-    plan.points.push_back({std::move(point), *std::move(verified)});
+    const bool open = chosen->variant != point.variant;
+    plan.points.push_back(
+        {open ? point.variant + ":" + chosen->variant : point.variant, *chosen, *std::move(verified)});
   }
   if (plan.points.empty()) {
     return fail_at(Stage::plan, plan.skipped.empty() ? Diagnostic{"bench.empty", "nothing to measure", "give --sizes"}
@@ -74,8 +85,8 @@ Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& dri
   settings.warmup = request.warmup;
   const auto report = run_verified(point.program, driver, settings);
   if (!report) return tl::unexpected(report.error());
-  return report::BenchRow{point.request.bytes, point.request.variant, point.request.prelaunch,   point.request.in_place,
-                          report->time,        report->counts,        report->result.wrong_bytes};
+  return report::BenchRow{point.request.bytes, point.label,    point.request.prelaunch,   point.request.in_place,
+                          report->time,        report->counts, report->result.wrong_bytes};
 }
 
 }  // namespace cortado::pipeline

@@ -100,5 +100,23 @@ TEST(Bench, FailsIfNothingCanBePlanned) {
   EXPECT_EQ(plan.error().stage, Stage::plan);
 }
 
+TEST(Bench, ChosenVariantsAreLabelled) {
+  const Machine machine = load_machine("virtual-64").value();
+  BenchRequest request;
+  request.base.collective = "all-gather";
+  request.base.ranks = 8;
+  request.variants = {"auto", "pcpy"};
+  request.among = {"pcpy", "b2b"};
+  request.sizes = {16_KiB, 1_GiB};
+  request.prelaunch = {false};
+  Chooser chooser(machine, {});
+  const auto plan = plan_bench(request, machine, {}, &chooser);
+  ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
+  std::vector<std::string> labels;
+  for (const BenchPoint& point : plan->points) labels.push_back(point.label);
+  EXPECT_EQ(labels, (std::vector<std::string>{"auto:b2b", "pcpy", "auto:pcpy", "pcpy"}));
+  EXPECT_EQ(plan->points.front().request.variant, "b2b");
+}
+
 }  // namespace
 }  // namespace cortado::pipeline

@@ -42,12 +42,4 @@ Result<Machine> machine_for(const Program& program, const std::optional<std::str
   return load_machine(name.value_or(program.machine));
 }
 
-bool default_in_place(const std::string& collective, const std::string& variant) {
-  const bool preferred = collective == "all-gather";
-  for (const VariantInfo& info : list_variants(collective)) {
-    if (info.variant == variant) return preferred ? info.in_place : !info.out_of_place;
-  }
-  return preferred;
-}
-
 }  // namespace cortado::pipeline

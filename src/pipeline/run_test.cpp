@@ -89,12 +89,6 @@ TEST(Pipeline, AStalledEngineFailsAtRun) {
   EXPECT_TRUE(report.error().program_failed());
 }
 
-TEST(Pipeline, InPlaceDefaults) {
-  EXPECT_TRUE(default_in_place("all-gather", "pcpy"));
-  EXPECT_FALSE(default_in_place("all-to-all", "pcpy"));
-  EXPECT_TRUE(default_in_place("all-to-all", "swap"));  // swap exchanges in place and can do nothing else
-}
-
 TEST(Pipeline, AMissingFileIsAnError) {
   const auto program = load_program("/no/such/file.json");
   ASSERT_FALSE(program);

@@ -48,8 +48,8 @@ class SimulatedPoints : public PointRunner {
     const auto report = simulate_verified(point.program, options);
     if (!report) return tl::unexpected(report.error());
     const CollectiveRequest& request = point.request;
-    return report::BenchRow{request.bytes, request.variant, request.prelaunch, request.in_place,
-                            report->time,  report->counts,  std::nullopt};
+    return report::BenchRow{request.bytes, point.label,    request.prelaunch, request.in_place,
+                            report->time,  report->counts, std::nullopt};
   }
 
   const BenchPlan& plan_;

@@ -13,9 +13,9 @@ using Json = nlohmann::ordered_json;
 
 /// A heading line starts with '#', so that readers of nccl-tests tables skip it.
 constexpr std::string_view kHeading =
-    "#{:>11}  {:<12}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
+    "#{:>11}  {:<{}}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
 constexpr std::string_view kColumns =
-    "{:>12}  {:<12}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
+    "{:>12}  {:<{}}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
 
 std::string_view yes_no(bool value) {
   return value ? "yes" : "no";
@@ -50,18 +50,19 @@ std::string bench_heading(const BenchHeader& header) {
   std::string text = fmt::format("# {} on {} ranks of {}, {} on {}\n", header.collective, header.ranks, header.machine,
                                  header.simulated ? "simulated" : "measured", header.node);
   text += fmt::format("# {}; size = whole buffer; counts are of all ranks together\n", iterations_text(header));
-  text += fmt::format(fmt::runtime(kHeading), "size", "variant", "prelaunch", "in place", "time", "algbw", "busbw",
-                      "commands", "signals", "doorbells", "#wrong");
-  text += fmt::format(fmt::runtime(kHeading), "(B)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "", "(B)");
+  text += fmt::format(fmt::runtime(kHeading), "size", "variant", header.variant_width, "prelaunch", "in place", "time",
+                      "algbw", "busbw", "commands", "signals", "doorbells", "#wrong");
+  text += fmt::format(fmt::runtime(kHeading), "(B)", "", header.variant_width, "", "", "(us)", "(GB/s)", "(GB/s)", "",
+                      "", "", "(B)");
   return text;
 }
 
 std::string bench_line(const BenchHeader& header, const BenchRow& row) {
   const Bandwidths bandwidth = bandwidths(header, row);
-  return fmt::format(fmt::runtime(kColumns), row.bytes.value, row.variant, yes_no(row.prelaunch), yes_no(row.in_place),
-                     fmt::format("{:.2f}", microseconds(row.time)), fmt::format("{:.2f}", bandwidth.algorithm),
-                     fmt::format("{:.2f}", bandwidth.bus), row.counts.commands, row.counts.signals,
-                     row.counts.doorbells, wrong_text(row, "-"));
+  return fmt::format(fmt::runtime(kColumns), row.bytes.value, row.variant, header.variant_width, yes_no(row.prelaunch),
+                     yes_no(row.in_place), fmt::format("{:.2f}", microseconds(row.time)),
+                     fmt::format("{:.2f}", bandwidth.algorithm), fmt::format("{:.2f}", bandwidth.bus),
+                     row.counts.commands, row.counts.signals, row.counts.doorbells, wrong_text(row, "-"));
 }
 
 std::string bench_line(const SkippedRow& row) {

@@ -11,8 +11,9 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 class Walk {
  public:
-  explicit Walk(const Timeline& timeline)
+  Walk(const Timeline& timeline, const StartUp& start_up)
       : timeline_(timeline),
+        start_up_(start_up),
         before_(timeline.spans.size(), kNone),
         submitted_by_(timeline.spans.size(), kNone),
         released_by_(timeline.spans.size(), kNone) {
@@ -83,7 +84,12 @@ class Walk {
       back_to(span(raise).end, &CriticalPath::wait);
       return raise;
     }
-    back_to(here.start, part_of(here));
+    if (here.kind == SpanKind::copy && start_up_) {
+      back_to(here.start + start_up_(here), &CriticalPath::copy);
+      back_to(here.start, &CriticalPath::schedule);
+    } else {
+      back_to(here.start, part_of(here));
+    }
     std::uint32_t cause = before_[at];
     if (const std::uint32_t submit = submitted_by_[at];
         submit != kNone && (cause == kNone || span(submit).end >= span(cause).end)) {
@@ -94,6 +100,7 @@ class Walk {
   }
 
   const Timeline& timeline_;
+  const StartUp& start_up_;
   std::vector<std::uint32_t> before_;        // by span
   std::vector<std::uint32_t> submitted_by_;  // by span
   std::vector<std::uint32_t> released_by_;   // by span
@@ -104,8 +111,8 @@ class Walk {
 
 }  // namespace
 
-CriticalPath critical_path(const Timeline& timeline) {
-  return Walk(timeline).go();
+CriticalPath critical_path(const Timeline& timeline, const StartUp& start_up) {
+  return Walk(timeline, start_up).go();
 }
 
 }  // namespace cortado

@@ -25,9 +25,9 @@ class Story {
   }
   void flow(std::uint32_t from, std::uint32_t to) { timeline_.flows.push_back({from, to}); }
 
-  CriticalPath path(std::int64_t time) {
+  CriticalPath path(std::int64_t time, const StartUp& start_up = {}) {
     timeline_.iteration_times = {{time}};
-    return critical_path(timeline_);
+    return critical_path(timeline_, start_up);
   }
 
  private:
@@ -82,6 +82,8 @@ TEST(CriticalPath, OverlappingCopiesOfAQueueAreCountedOnce) {
   story.flow(submit, first);
   story.flow(signal, wait);
   expect(story.path(850), {100, 0, 700, 0, 50, 0});
+  // The third copy starts up from 300 to 450; the first, which was under way, from 100 to 250.
+  expect(story.path(850, [](const Span&) { return Nanoseconds{150}; }), {100, 300, 400, 0, 50, 0});
 }
 
 TEST(CriticalPath, WhatHappenedBeforeTheIterationBeganIsNotPartOfIt) {

@@ -41,6 +41,7 @@ def main(arguments):
     environment = dict(os.environ, LC_ALL="C", PATH=f"{pathlib.Path(cortado).resolve().parent}:{os.environ['PATH']}")
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
+        environment["XDG_CACHE_HOME"] = f"{folder}/.cache"
         for step in steps:
             done = subprocess.run(["sh", "-c", step.command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False)

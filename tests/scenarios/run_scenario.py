@@ -102,6 +102,7 @@ def main(arguments):
                        PATH=f"{pathlib.Path(cortado).resolve().parent}:{os.environ['PATH']}")
     failures = 0
     with tempfile.TemporaryDirectory() as folder:
+        environment["XDG_CACHE_HOME"] = f"{folder}/.cache"
         for step in parts:
             if not isinstance(step, Step):
                 continue

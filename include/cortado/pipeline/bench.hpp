@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/run.hpp"
 #include "cortado/report/bench_rows.hpp"
 
@@ -14,7 +15,8 @@ namespace cortado::pipeline {
 
 struct BenchRequest {
   CollectiveRequest base;             ///< collective, ranks, dtype, root, ...; variant, bytes and prelaunch are swept
-  std::vector<std::string> variants;  ///< empty = all of the collective
+  std::vector<std::string> variants;  ///< empty = all of the collective; kAutoVariant = the one that is chosen
+  std::vector<std::string> among{};   ///< variants that may be chosen; empty = all
   std::vector<Bytes> sizes;
   std::vector<bool> prelaunch{false, true};
   std::optional<bool> in_place{};  ///< none = default_in_place
@@ -24,6 +26,7 @@ struct BenchRequest {
 
 /// One point, planned and proved.
 struct BenchPoint {
+  std::string label;  ///< the variant, or "auto:bcst" where it was chosen
   CollectiveRequest request;
   VerifiedProgram program;
 };
@@ -37,8 +40,9 @@ struct BenchPlan {
 using GoOn = std::function<bool(std::size_t done, std::size_t of)>;
 
 /// Plans and verifies every point before anything runs. Fails if no point at all can be planned, and with
-/// bench.interrupted if `go_on` said no.
-Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on = {});
+/// bench.interrupted if `go_on` said no. The chooser, of the same machine, is needed where variants are to be chosen.
+Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on = {},
+                              Chooser* chooser = nullptr);
 
 /// Warms up, measures, checks the last iteration's bytes.
 Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& driver, const BenchRequest& request,

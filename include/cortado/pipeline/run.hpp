@@ -44,8 +44,4 @@ Result<Program> load_program(const std::string& path);
 /// The machine named by the user, else the one the program was planned for.
 Result<Machine> machine_for(const Program& program, const std::optional<std::string>& name);
 
-/// Where nobody said: all-gather works in place, as its published counts do (56/56/56, 32/32/32, 56/8/8 on 8 GPUs), and
-/// everything else out of place; a variant that can do only the other does the other.
-bool default_in_place(const std::string& collective, const std::string& variant);
-
 }  // namespace cortado::pipeline

@@ -61,6 +61,10 @@ std::vector<std::string> list_collectives();
 std::vector<VariantInfo> list_variants();                             ///< of all collectives
 std::vector<VariantInfo> list_variants(std::string_view collective);  ///< empty if there is no such collective
 
+/// Where nobody said: all-gather works in place, as its published counts do (56/56/56, 32/32/32, 56/8/8 on 8 GPUs), and
+/// everything else out of place; a variant that can do only the other does the other.
+bool default_in_place(const std::string& collective, const std::string& variant);
+
 /// The program, or why it cannot be: unknown names (with the nearest known one), sizes or alignments that the variant
 /// cannot do on this machine (with the nearest sizes that it can), missing hardware features, too many ranks.
 Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine);

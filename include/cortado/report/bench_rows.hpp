@@ -1,6 +1,7 @@
 // Rows of a benchmark in the look of nccl-tests and rccl-tests, and the same rows as JSON and CSV.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ struct BenchHeader {
   bool simulated = false;
   std::uint32_t warmup = 0;
   std::uint32_t iterations = 0;
+  std::size_t variant_width = 12;  ///< columns of the text form for the names of variants
 };
 
 struct BenchReport {

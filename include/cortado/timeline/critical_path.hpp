@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "cortado/base/units.hpp"
@@ -32,8 +33,11 @@ struct CriticalPath {
 inline constexpr std::array<std::string_view, 6> kCriticalPathNames{"host",   "schedule", "copy",
                                                                     "kernel", "sync",     "wait"};
 
+/// How much of a copy passes before its first byte moves.
+using StartUp = std::function<Nanoseconds(const Span& copy)>;
+
 /// Of the last iteration of a traced timeline, which ends with the last span of its host queues and is as long as its
-/// time says. All zero without spans.
-CriticalPath critical_path(const Timeline& timeline);
+/// time says. All zero without spans. With `start_up` that part of copies counts as schedule.
+CriticalPath critical_path(const Timeline& timeline, const StartUp& start_up = {});
 
 }  // namespace cortado

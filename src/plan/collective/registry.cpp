@@ -79,6 +79,8 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& k
                          : fmt::format("did you mean {}? known: {}", nearest, join(known));
 }
 
+}  // namespace
+
 Result<const Variant*> find_variant(const CollectiveRequest& request) {
   const std::vector<VariantInfo> of_collective = list_variants(request.collective);
   if (of_collective.empty()) {
@@ -94,7 +96,6 @@ Result<const Variant*> find_variant(const CollectiveRequest& request) {
               suggestion(request.variant, known));
 }
 
-}  // namespace
 }  // namespace plan
 
 std::vector<std::string> list_collectives() {
@@ -117,6 +118,14 @@ std::vector<VariantInfo> list_variants(std::string_view collective) {
   std::vector<VariantInfo> infos = list_variants();
   std::erase_if(infos, [&](const VariantInfo& info) { return info.collective != collective; });
   return infos;
+}
+
+bool default_in_place(const std::string& collective, const std::string& variant) {
+  const bool preferred = collective == "all-gather";
+  for (const VariantInfo& info : list_variants(collective)) {
+    if (info.variant == variant) return preferred ? info.in_place : !info.out_of_place;
+  }
+  return preferred;
 }
 
 Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine) {

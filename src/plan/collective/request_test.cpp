@@ -103,5 +103,11 @@ TEST(Request, NearestMultiples) {
   EXPECT_EQ(nearest_multiples(Bytes{3}, Bytes{4}), "use 4");
 }
 
+TEST(Request, InPlaceDefaults) {
+  EXPECT_TRUE(default_in_place("all-gather", "pcpy"));
+  EXPECT_FALSE(default_in_place("all-to-all", "pcpy"));
+  EXPECT_TRUE(default_in_place("all-to-all", "swap"));  // swap exchanges in place and can do nothing else
+}
+
 }  // namespace
 }  // namespace cortado::plan

@@ -17,4 +17,7 @@ struct Variant {
   bool reduces = false;               ///< works on elements of CollectiveRequest::dtype, not on bytes
 };
 
+/// The variant that the request names, or the nearest names there are.
+Result<const Variant*> find_variant(const CollectiveRequest& request);
+
 }  // namespace cortado::plan

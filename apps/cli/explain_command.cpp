@@ -1,0 +1,128 @@
+// cortado explain: which variant --variant auto takes, and why.
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/explain.hpp"
+
+#include "json.hpp"
+#include "plan_options.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+Json to_json_value(const pipeline::PathPhases& phases) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < pipeline::kPathPhaseNames.size(); ++i) {
+    json[std::string(pipeline::kPathPhaseNames[i])] = microseconds(phases.in_order()[i]);
+  }
+  return json;
+}
+
+Json to_json_value(const TimedCandidate& candidate) {
+  return {{"variant", candidate.request.variant},
+          {"prelaunch", candidate.request.prelaunch},
+          {"in_place", candidate.request.in_place},
+          {"time_us", microseconds(candidate.time)}};
+}
+
+class Explain : public Subcommand {
+ public:
+  std::string_view name() const override { return "explain"; }
+  std::string_view description() const override { return "Say which variant is fastest by simulation, and why"; }
+  std::vector<Example> examples() const override {
+    return {
+        {"cortado explain all-gather --bytes 256KiB --prelaunch", "what auto takes when queues can be submitted ahead"},
+        {"cortado explain all-to-all --bytes 1MiB --out-of-place --among pcpy,b2b", "between two variants"},
+        {"cortado explain all-gather --bytes 64KiB --machine virtual-64 --ranks 8 --sizes 1KiB:1MiB --json",
+         "numbers and the winner of each size, for a script"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    app.add_option("collective", collective_, "Which one (cortado list collectives)")->required()->type_name("");
+    app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
+    options_.add_to(app);
+    app.add_option("--sizes", sizes_, "Where to look for changes of the choice: FIRST:LAST (doubling), or sizes")
+        ->type_name("SIZES")
+        ->capture_default_str();
+    app.add_flag("--json", json_, "JSON");
+  }
+
+  Result<Exit> run(Console& console) override {
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, options_.request(collective_));
+    CORTADO_ASSIGN_OR_RETURN(std::vector<Bytes> sizes, parse_sizes(sizes_));
+    std::sort(sizes.begin(), sizes.end());
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
+    pipeline::Chooser chooser(machine, options_.automatic().chooser_options());
+    const auto explanation = pipeline::explain(
+        options_.choice(request), machine, chooser, sizes,
+        [&](std::size_t done, std::size_t all) { console.progress(fmt::format("{} of {} simulations", done, all)); });
+    console.clear_progress();
+    if (!explanation) return fail(explanation.error());
+    keep_times(chooser, console);
+    console.out(json_ ? to_text(json(*explanation)) : text(*explanation));
+    return Exit::ok;
+  }
+
+ private:
+  static std::string text(const pipeline::Explanation& explanation) {
+    std::string text;
+    for (const std::string& sentence : pipeline::sentences(explanation)) text += sentence + "\n";
+    const ChoiceRow& row = explanation.row;
+    TextTable table({"variant", "prelaunch", "in place", "time (us)", "of best"});
+    for (const TimedCandidate& candidate : row.fitting) {
+      const double ratio = microseconds(candidate.time) / microseconds(row.best().time);
+      table.add_row({candidate.request.variant, candidate.request.prelaunch ? "yes" : "no",
+                     candidate.request.in_place ? "yes" : "no", fmt::format("{:.2f}", microseconds(candidate.time)),
+                     fmt::format("{:.2f}", ratio)});
+    }
+    text += "\n" + table.to_string("  ");
+    for (const RefusedCandidate& refused : row.refused) {
+      text += fmt::format("  {} does not fit: {}\n", way_name(refused.request), refused.reason.message);
+    }
+    return text;
+  }
+
+  Json json(const pipeline::Explanation& explanation) const {
+    const ChoiceRow& row = explanation.row;
+    Json candidates = Json::array();
+    for (const TimedCandidate& candidate : row.fitting) candidates.push_back(to_json_value(candidate));
+    Json refused = Json::array();
+    for (const RefusedCandidate& candidate : row.refused) {
+      refused.push_back({{"variant", candidate.request.variant},
+                         {"prelaunch", candidate.request.prelaunch},
+                         {"reason", cli::to_json_value(candidate.reason)}});
+    }
+    Json table = Json::array();
+    for (const ChoiceRow& other : explanation.table) {
+      Json winner{{"bytes", other.bytes.value}};
+      winner.update(to_json_value(other.best()));
+      table.push_back(std::move(winner));
+    }
+    return {{"collective", collective_},
+            {"bytes", row.bytes.value},
+            {"machine", explanation.machine},
+            {"ranks", explanation.ranks},
+            {"sentences", pipeline::sentences(explanation)},
+            {"chosen", to_json_value(row.best())},
+            {"phases_us", to_json_value(explanation.phases)},
+            {"runner_up_phases_us", explanation.runner_up ? to_json_value(*explanation.runner_up) : Json()},
+            {"candidates", std::move(candidates)},
+            {"refused", std::move(refused)},
+            {"best_by_size", std::move(table)}};
+  }
+
+  std::string collective_;
+  std::string machine_ = kDefaultMachine;
+  PlanOptions options_{PlanOptions::Variant::chosen};
+  std::string sizes_ = "1KiB:1GiB";
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_explain() {
+  return std::make_unique<Explain>();
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,99 @@
+#include "pipeline/choose/cost_cache.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cortado/base/file.hpp"
+#include "cortado/ir/text.hpp"
+
+#include "model_fingerprint.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr const char* kSchema = "cortado.times";
+constexpr int kVersion = 1;
+
+/// FNV-1a, 64 bits: stable between runs and computers, which std::hash is not.
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+/// Every value of the machine's file; where they come from does not matter to times.
+std::string content_of(const Machine& machine) {
+  std::string text = machine.name + "\n";
+  for (const Provenance& entry : machine.provenance) text += fmt::format("{} = {}\n", entry.key, entry.value);
+  return text;
+}
+
+}  // namespace
+
+CostCache::CostCache(const Machine& machine, std::string collective, const std::optional<std::string>& folder)
+    : machine_(machine.name), gpus_(machine.gpus), collective_(std::move(collective)) {
+  key_ = hash_of(fmt::format("{}\n{}\n{}", kModelFingerprint, collective_, content_of(machine)));
+  if (!folder) return;
+  path_ = (std::filesystem::path(*folder) / fmt::format("times-{}.json", key_)).string();
+  load();
+}
+
+void CostCache::load() {
+  const auto text = read_file(path_);
+  if (!text) return;
+  const auto file = nlohmann::json::parse(*text, nullptr, false);
+  if (!file.is_object() || file.value("schema", nlohmann::json()) != kSchema ||
+      file.value("version", nlohmann::json()) != kVersion || file.value("key", nlohmann::json()) != key_) {
+    return;
+  }
+  const auto times = file.find("times_ns");
+  if (times == file.end() || !times->is_object()) return;
+  std::map<std::string, std::int64_t> read;
+  for (const auto& [entry, time] : times->items()) {
+    if (!time.is_number_integer() || time.get<std::int64_t>() < 0) return;
+    read.emplace(entry, time.get<std::int64_t>());
+  }
+  times_ = std::move(read);
+}
+
+std::optional<Nanoseconds> CostCache::find(const CollectiveRequest& request) const {
+  const auto found = times_.find(entry(request));
+  if (found == times_.end()) return {};
+  return Nanoseconds{found->second};
+}
+
+void CostCache::add(const CollectiveRequest& request, Nanoseconds time) {
+  changed_ |= times_.insert_or_assign(entry(request), time.value).second;
+}
+
+Status CostCache::save() {
+  if (path_.empty() || !changed_) return {};
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    Diagnostic diagnostic = system_error("file.mkdir", "mkdir", error.value());
+    diagnostic.place.file = folder;
+    return fail(std::move(diagnostic));
+  }
+  const nlohmann::ordered_json file{{"schema", kSchema}, {"version", kVersion},       {"machine", machine_},
+                                    {"key", key_},       {"collective", collective_}, {"times_ns", times_}};
+  CORTADO_RETURN_IF_ERROR(write_file(path_, file.dump(1) + "\n"));
+  changed_ = false;
+  return {};
+}
+
+std::string CostCache::entry(const CollectiveRequest& request) const {
+  // All fields by name, so that this does not compile when there is one more.
+  const auto& [collective, variant, bytes, ranks, prelaunch, trigger_words, in_place, own_block, dtype, root, peer,
+               ways, compute_units, host] = request;
+  return fmt::format("{} {} B, {} ranks{}{}{}{}, {}, root {}, peer {}, ways {}, cus {}{}", variant, bytes.value,
+                     ranks == 0 ? gpus_ : ranks, prelaunch ? ", prelaunch" : "",
+                     prelaunch && trigger_words == TriggerWords::per_queue ? ", words per queue" : "",
+                     in_place ? ", in place" : "", own_block ? "" : ", own block left", to_string(dtype), root.value,
+                     peer.value, ways, compute_units, host == HostThreads::per_rank ? ", hosts per rank" : "");
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,114 @@
+#include "cortado/plan/choose.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+
+#include "plan/collective/variant.hpp"
+
+namespace cortado {
+namespace {
+
+Diagnostic nothing_fits(const std::vector<RefusedCandidate>& refused) {
+  const Diagnostic& first = refused.front().reason;
+  std::vector<std::string> reasons;
+  for (const RefusedCandidate& candidate : refused) {
+    const std::string reason = fmt::format("{}: {}", candidate.request.variant, candidate.reason.message);
+    if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
+  }
+  const bool one_reason = std::all_of(refused.begin(), refused.end(), [&](const RefusedCandidate& candidate) {
+    return candidate.reason.message == first.message;
+  });
+  if (one_reason) return first;
+  return {"plan.auto",
+          fmt::format("no variant of {} fits: {}", refused.front().request.collective, join(reasons, "; ")),
+          first.hint};
+}
+
+bool is_among(const VariantInfo& info, const std::vector<std::string>& names) {
+  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+           return name == info.variant || name == (info.on_cores ? kCoresVariants : kDmaVariants);
+         });
+}
+
+}  // namespace
+
+Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& request) {
+  const std::vector<VariantInfo> variants = list_variants(request.base.collective);
+  CollectiveRequest named = request.base;
+  if (!variants.empty()) named.variant = variants.front().variant;
+  CORTADO_RETURN_IF_ERROR(plan::find_variant(named));
+  for (const std::string& name : request.among) {
+    if (name == kDmaVariants || name == kCoresVariants) continue;
+    named.variant = name;
+    CORTADO_RETURN_IF_ERROR(plan::find_variant(named));
+  }
+
+  std::vector<CollectiveRequest> candidates;
+  for (const VariantInfo& info : variants) {
+    if (!is_among(info, request.among)) continue;
+    CollectiveRequest candidate = request.base;
+    candidate.variant = info.variant;
+    candidate.in_place = request.in_place.value_or(default_in_place(info.collective, info.variant));
+    candidate.prelaunch = false;
+    candidate.trigger_words = TriggerWords::shared;
+    if (!info.on_cores) candidate.compute_units = 0;
+    candidates.push_back(candidate);
+    if (!request.base.prelaunch || info.on_cores) continue;
+    candidate.prelaunch = true;
+    candidate.trigger_words = request.base.trigger_words;
+    candidates.push_back(std::move(candidate));
+  }
+  if (candidates.empty()) {
+    return fail("plan.auto", fmt::format("{} has no variant among {}", request.base.collective, join(request.among)),
+                "cortado list variants has them all");
+  }
+  return candidates;
+}
+
+Result<ChoiceRow> rank_candidates(const std::vector<CollectiveRequest>& candidates,
+                                  const std::vector<Result<Nanoseconds>>& times) {
+  CORTADO_CHECK(!candidates.empty() && candidates.size() == times.size(), "a time for every candidate");
+  ChoiceRow row{candidates.front().bytes, {}, {}};
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (times[i]) {
+      row.fitting.push_back({candidates[i], *times[i]});
+    } else {
+      row.refused.push_back({candidates[i], times[i].error()});
+    }
+  }
+  if (row.fitting.empty()) return fail(nothing_fits(row.refused));
+  std::stable_sort(row.fitting.begin(), row.fitting.end(),
+                   [](const TimedCandidate& a, const TimedCandidate& b) { return a.time < b.time; });
+  return row;
+}
+
+Result<ChoiceRow> choose(const ChoiceRequest& request, const CostModel& cost) {
+  CORTADO_ASSIGN_OR_RETURN(const auto candidates, list_candidates(request));
+  std::vector<Result<Nanoseconds>> times;
+  for (const CollectiveRequest& candidate : candidates) times.push_back(cost.time(candidate));
+  return rank_candidates(candidates, times);
+}
+
+bool same_way(const CollectiveRequest& a, const CollectiveRequest& b) {
+  return a.variant == b.variant && a.prelaunch == b.prelaunch && a.in_place == b.in_place;
+}
+
+std::string way_name(const CollectiveRequest& request) {
+  return request.variant + (request.prelaunch ? " prelaunch" : "");
+}
+
+ChoiceChanges changes_around(const ChoiceTable& table, Bytes bytes, const CollectiveRequest& chosen) {
+  ChoiceChanges changes;
+  for (const ChoiceRow& row : table) {
+    if (same_way(row.best().request, chosen)) continue;
+    if (row.bytes < bytes) changes.below = &row;
+    if (row.bytes > bytes && changes.above == nullptr) changes.above = &row;
+  }
+  return changes;
+}
+
+}  // namespace cortado
