@@ -40,7 +40,7 @@ Program sample() {
   program.buffers = {{"in0", {0}, {1024}, BufferRole::input}, {"out1", {1}, {1024}, BufferRole::output}};
   program.signals = {{"done", {}}, {"ready", RankId{1}}};
   program.queues = {{"dma0", QueueKind::dma, RankId{0}, EngineId{14}, 0, {}, {Copy{}, Signal{}}},
-                    {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}, "cores"},
+                    {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}, "cores", 2},
                     {"host", QueueKind::host, {}, {}, 0, {}, {Submit{}, Wait{}}}};
   program.contract = {"point-to-point", {{make_region({1}, {}, {8}), {make_region({0}, {}, {8})}, DType::u8}}};
   return program;

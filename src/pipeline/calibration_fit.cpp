@@ -139,6 +139,7 @@ Timing fit_timing(const CalibrationData& data, const Machine& base) {
   timing.memory.rate = timing.memory.peak;
   const double unit_rate = data.rate / base.compute_units;
   timing.cores = {.launch = timing.host.submit,
+                  .call = timing.host.packet,
                   .start = engine.fetch,
                   .flag = engine.sync,
                   .copy_rate = rounded(unit_rate),
