@@ -8,7 +8,6 @@
 #include "cortado/pipeline/bench.hpp"
 #include "cortado/pipeline/devices.hpp"
 #include "cortado/pipeline/simulate.hpp"
-#include "cortado/report/bandwidth.hpp"
 #include "cortado/report/trace.hpp"
 
 #include "output_file.hpp"
@@ -72,6 +71,12 @@ class Demo : public Subcommand {
     std::uint64_t wrong = 0;
   };
 
+  struct Fastest {
+    std::string variant;
+    bool prelaunch = false;
+    Nanoseconds time;
+  };
+
   static std::string introduction(const Machine& machine, const device::Driver& driver) {
     return fmt::format(
         "Cortado moves data between GPUs with their DMA engines, so that the compute units stay free.\n"
@@ -102,20 +107,25 @@ class Demo : public Subcommand {
     if (!plan) return tl::unexpected(plan.error());
 
     Table result;
+    std::optional<Fastest> fastest;
     TextTable table({"variant", "prelaunch", "in place", "copies", "signals", "doorbells", "predicted us", "busbw GB/s",
                      "run here us", "wrong bytes"});
     for (const pipeline::BenchPoint& point : plan->points) {
       const auto row = pipeline::run_point(point, driver, request, {});
       if (!row) return tl::unexpected(row.error());
-      const auto predicted = pipeline::simulate_verified(point.program);
-      if (!predicted) return tl::unexpected(predicted.error());
-      const double busbw =
-          report::bandwidth_gbps(row->bytes, predicted->time) * report::bus_factor(story.collective, machine.gpus);
+      std::string predicted_us = "-";
+      std::string busbw = "-";
+      if (machine.timing) {
+        const auto predicted = pipeline::simulate_verified(point.program);
+        if (!predicted) return tl::unexpected(predicted.error());
+        predicted_us = fmt::format("{:.1f}", microseconds(predicted->time));
+        busbw = fmt::format("{:.2f}", predicted->busbw_gbps);
+        if (!fastest || predicted->time < fastest->time) fastest = {row->variant, row->prelaunch, predicted->time};
+      }
       table.add_row({row->variant, row->prelaunch ? "yes" : "no", row->in_place ? "yes" : "no",
                      fmt::format("{}", row->counts.commands), fmt::format("{}", row->counts.signals),
-                     fmt::format("{}", row->counts.doorbells), fmt::format("{:.1f}", microseconds(predicted->time)),
-                     fmt::format("{:.2f}", busbw), fmt::format("{:.1f}", microseconds(row->time)),
-                     fmt::format("{}", row->wrong.value_or(0))});
+                     fmt::format("{}", row->counts.doorbells), predicted_us, busbw,
+                     fmt::format("{:.1f}", microseconds(row->time)), fmt::format("{}", row->wrong.value_or(0))});
       result.wrong += row->wrong.value_or(0);
     }
     result.text =
@@ -124,8 +134,31 @@ class Demo : public Subcommand {
       result.text += fmt::format("  {} = {}\n", info.variant, info.summary);
     }
     for (const report::SkippedRow& row : plan->skipped) result.text += "  " + report::bench_line(row);
+    if (fastest) result.text += verdict(story, bytes, machine, *fastest);
     result.text += "\n";
     return result;
+  }
+
+  /// The DMA engines against what a library of GPU kernels would take.
+  static std::string verdict(const Story& story, Bytes bytes, const Machine& machine, const Fastest& dma) {
+    std::string text = fmt::format("  predicted fastest: {}{}, {:.1f} us", dma.variant,
+                                   dma.prelaunch ? " prelaunched" : "", microseconds(dma.time));
+    std::optional<Fastest> cores;
+    for (const VariantInfo& info : list_variants(story.collective)) {
+      if (!info.on_cores) continue;
+      CollectiveRequest request;
+      request.collective = story.collective;
+      request.variant = info.variant;
+      request.bytes = bytes;
+      request.in_place = default_in_place(request.collective, request.variant);
+      const auto predicted = pipeline::simulate_collective(request, machine);
+      if (predicted && (!cores || predicted->time < cores->time)) cores = {info.variant, false, predicted->time};
+    }
+    if (cores) {
+      text += fmt::format("; kernels on the compute units instead ({}): {:.1f} us", cores->variant,
+                          microseconds(cores->time));
+    }
+    return text + "\n";
   }
 
   static std::string proof_text() {

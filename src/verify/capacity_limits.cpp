@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
+#include "cortado/verify/packet_space.hpp"
 
 #include "verify/machine_limits.hpp"
 #include "verify/naming.hpp"
@@ -12,26 +12,6 @@ namespace cortado::verifier {
 namespace {
 
 constexpr std::uint64_t kDwordBytes = 4;
-
-/// A 64-bit compare or store of a machine with 32-bit packets takes two of them; that is the upper bound used here.
-constexpr std::uint64_t kHalves = 2;
-
-std::uint64_t dwords(const Command& command, const DmaLimits& limits) {
-  return match(
-      command,
-      [&](const Copy& copy) -> std::uint64_t {
-        if (copy.op == CopyOp::add) return limits.add_copy_dwords;
-        return copy.src.rows > 1 ? limits.window_dwords : limits.copy_dwords;
-      },
-      [&](const Broadcast&) -> std::uint64_t { return limits.broadcast_dwords; },
-      [&](const Swap&) -> std::uint64_t { return limits.swap_dwords; },
-      [&](const Wait&) -> std::uint64_t { return kHalves * limits.poll_dwords; },
-      [&](const Signal& signal) -> std::uint64_t {
-        return signal.op == SignalOp::add ? limits.atomic_dwords : kHalves * limits.fence_dwords;
-      },
-      [&](const Timestamp&) -> std::uint64_t { return limits.timestamp_dwords; },
-      [](const auto&) -> std::uint64_t { return 0; });
-}
 
 void check_memory(const Program& program, const Machine& machine, Findings& findings) {
   const std::uint64_t unit = std::max<std::uint64_t>(machine.allocation_alignment.value, 1);
@@ -57,7 +37,7 @@ void check_memory(const Program& program, const Machine& machine, Findings& find
 
 std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits) {
   std::uint64_t total = 0;
-  for (const Command& command : queue.commands) total += dwords(command, limits);
+  for (const Command& command : queue.commands) total += packet_dwords(command, limits);
   return total * kDwordBytes;
 }
 

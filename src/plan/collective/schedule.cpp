@@ -8,6 +8,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/contracts.hpp"
 #include "cortado/ir/visit.hpp"
+#include "cortado/verify/packet_space.hpp"
 
 namespace cortado::plan {
 namespace {
@@ -17,17 +18,6 @@ constexpr EngineId kBackToBackEngine{8};
 
 // The kernel of a rank that kernel_part adds to.
 constexpr const char* kKernel = "cores";
-
-std::uint64_t ring_dwords(const Command& command, const DmaLimits& dma) {
-  return match(
-      command,
-      [&](const Copy& copy) -> std::uint64_t { return copy.op == CopyOp::add ? dma.add_copy_dwords : dma.copy_dwords; },
-      [&](const Broadcast&) -> std::uint64_t { return dma.broadcast_dwords; },
-      [&](const Swap&) -> std::uint64_t { return dma.swap_dwords; },
-      [&](const Wait&) -> std::uint64_t { return dma.poll_dwords; },
-      [&](const Signal&) -> std::uint64_t { return dma.atomic_dwords; },
-      [](const auto&) -> std::uint64_t { return 0; });
-}
 
 /// Calls body(offset, bytes) for the pieces of a move of `total` bytes. Pieces are multiples of `granule` except the
 /// last.
@@ -200,7 +190,7 @@ void Schedule::append(std::size_t lane, Command command) {
 }
 
 void Schedule::push(QueueState& queue, Command command) {
-  queue.ring_dwords += ring_dwords(command, machine_->dma);
+  queue.ring_dwords += packet_dwords(command, machine_->dma);
   builder_.add(queue.id, std::move(command));
   const bool on_ring = builder_.peek().queue(queue.id).kind == QueueKind::dma;
   if (on_ring && Bytes{queue.ring_dwords * 4} > machine_->dma.ring_bytes) {

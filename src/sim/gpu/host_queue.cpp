@@ -50,7 +50,7 @@ void Run::step_host(std::uint32_t index) {
   while (at_command(index)) {
     const Command& command = program_.queues[index].commands[queue.command];
     if (!queue.begun) {
-      if (queue.command == 0) recorder_.iteration_begins(queue.iteration, events_.now());
+      if (queue.command == 0) recorder_.host_at_work(queue.iteration, events_.now());
       begin_command(index);
       // A wait that must be noted pays its poll when it is released.
       if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && !pass_wait(index, *wait)) return;
@@ -79,7 +79,7 @@ void Run::finish_host_command(std::uint32_t index, const Command& command) {
       [&](const Timestamp& t) { recorder_.stamp(t.label, queue.iteration, events_.now()); }, [](const auto&) {});
   end_command(index);
   if (queue.command == program_.queues[index].commands.size()) {
-    recorder_.iteration_ends(queue.iteration, events_.now());
+    recorder_.host_at_work(queue.iteration, events_.now());
   }
 }
 

@@ -62,10 +62,7 @@ void Recorder::stamp(const std::string& label, std::uint32_t iteration, SimTime 
   if (label == "end") it.end = std::max(it.end, at);
 }
 
-void Recorder::iteration_begins(std::uint32_t iteration, SimTime at) {
-  iterations_[iteration].whole.include(at);
-}
-void Recorder::iteration_ends(std::uint32_t iteration, SimTime at) {
+void Recorder::host_at_work(std::uint32_t iteration, SimTime at) {
   iterations_[iteration].whole.include(at);
 }
 

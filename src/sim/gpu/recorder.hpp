@@ -28,10 +28,10 @@ class Recorder {
 
   void moved(Bytes bytes) { timeline_.bytes_moved += bytes; }
 
-  /// A host queue is at a Timestamp, or begins or ends an iteration.
+  /// A host queue is at a Timestamp.
   void stamp(const std::string& label, std::uint32_t iteration, SimTime at);
-  void iteration_begins(std::uint32_t iteration, SimTime at);
-  void iteration_ends(std::uint32_t iteration, SimTime at);
+  /// A host queue begins or ends an iteration.
+  void host_at_work(std::uint32_t iteration, SimTime at);
 
   Timeline finish() &&;
 
