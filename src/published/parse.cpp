@@ -146,7 +146,7 @@ Result<Figure> read_figure(const toml::table& source, const std::string& file) {
   figure.published = in.number("published");
   figure.source = in.source();
   figure.used_for = in.used_for();
-  figure.goal = in.number("goal");
+  figure.goal = in.number_if("goal");
   if (in.error()) return fail(*in.error());
   return figure;
 }

@@ -59,7 +59,8 @@ std::string summary(const Reproduction& reproduction) {
     out += row(
         {escape_html(figure.published.title), fmt::format("{:g}", values.published), fmt::format("{:.2f}", values.ours),
          fmt::format("<span class='{}'>{:+.1f} %</span>", figure.reached() ? "" : "far", values.error),
-         fmt::format("{:g} %", figure.published.goal), published::to_string(values.used_for)},
+         figure.published.goal ? fmt::format("{:g} %", *figure.published.goal) : std::string(),
+         published::to_string(values.used_for)},
         "td");
   }
   return out + "</table>\n";

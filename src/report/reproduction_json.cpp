@@ -30,7 +30,7 @@ Json to_json(const Reproduction& reproduction) {
   for (const ReproducedFigure& figure : reproduction.figures) {
     document["figures"].push_back({{"name", figure.published.name},
                                    {"title", figure.published.title},
-                                   {"goal_pct", figure.published.goal},
+                                   {"goal_pct", optional_number(figure.published.goal)},
                                    {"reached", figure.reached()}});
   }
   for (const ReproducedRow& row : reproduction.rows()) {

@@ -53,8 +53,10 @@ std::vector<std::string> cells(const ReproducedFigure& figure) {
           number(row.published, figure.published.unit),
           number(row.ours, figure.published.unit),
           fmt::format("{:+.1f} %", row.error),
-          fmt::format("{} %", figure.published.goal),
-          figure.reached() ? "yes" : "NO",
+          figure.published.goal ? fmt::format("{} %", *figure.published.goal) : "-",
+          !figure.published.goal ? "-"
+          : figure.reached()     ? "yes"
+                                 : "NO",
           published::to_string(figure.published.used_for)};
 }
 

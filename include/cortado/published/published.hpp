@@ -49,7 +49,7 @@ struct Figure {
   double published = 0;
   Source source;
   UsedFor used_for = UsedFor::validation;
-  double goal = 0;  ///< absolute error in percent that we must reach
+  std::optional<double> goal;  ///< absolute error in percent that we must reach; none: shown, not demanded
 };
 
 struct Publication {
