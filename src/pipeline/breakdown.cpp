@@ -66,7 +66,7 @@ Nanoseconds median(std::vector<Nanoseconds> values) {
 
 }  // namespace
 
-Result<CopyPhases> phases_of(const Timeline& timeline) {
+Result<CopyPhases> copy_phases_of(const Timeline& timeline) {
   std::map<std::uint32_t, IterationSpans> iterations;
   for (const Span& span : timeline.spans) iterations[span.iteration].add(span);
   if (iterations.empty()) {
@@ -93,7 +93,7 @@ Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine) {
   options.trace = true;
   const auto report = simulate_collective(one_copy(bytes), machine, options);
   if (!report) return tl::unexpected(report.error());
-  const auto phases = phases_of(report->simulated.timeline);
+  const auto phases = copy_phases_of(report->simulated.timeline);
   if (!phases) return fail_at(Stage::run, phases.error());
   return *phases;
 }
@@ -107,7 +107,7 @@ Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine, device::Dri
   const auto report = run_collective(one_copy(bytes), machine, driver, settings);
   if (!report) return tl::unexpected(report.error());
   if (report->result.first_wrong) return fail_at(Stage::run, *report->result.first_wrong);
-  const auto phases = phases_of(report->result.timeline);
+  const auto phases = copy_phases_of(report->result.timeline);
   if (!phases) return fail_at(Stage::run, phases.error());
   return *phases;
 }

@@ -53,7 +53,7 @@ TEST(Breakdown, MeasuredPhasesDoNotOverlapAndAreMedians) {
   add_iteration(timeline, 4, 0, 300);
   add_iteration(timeline, 5, 1000, 9000);
   add_iteration(timeline, 6, 20'000, 310);
-  const auto phases = phases_of(timeline);
+  const auto phases = copy_phases_of(timeline);
   ASSERT_TRUE(phases) << to_string(phases.error());
   // The engine starts at 80, before the Submit returns at 100: control is 80, schedule nothing.
   EXPECT_EQ(*phases, (CopyPhases{{80}, {0}, {310}, {10}}));
@@ -75,7 +75,7 @@ TEST(Breakdown, RunsOnTheEmbeddedNode) {
 }
 
 TEST(Breakdown, ATimelineWithoutSpansIsRefused) {
-  const auto phases = phases_of({});
+  const auto phases = copy_phases_of({});
   ASSERT_FALSE(phases);
   EXPECT_EQ(phases.error().code, "breakdown.spans");
 }

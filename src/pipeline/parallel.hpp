@@ -11,21 +11,21 @@
 namespace cortado::pipeline {
 
 /// Calls work(i) for i = 0 ... count-1 on `threads` threads, and done(finished) under a lock after each; `done`
-/// returning false stops the rest. Returns whether all were done. An exception of work or done comes out here.
+/// returning false, or an exception, stops the rest: only what was begun is finished. Returns whether all were done.
+/// The exception comes out here.
 template <class Work, class Done>
 bool for_each_in_parallel(std::size_t count, std::size_t threads, const Work& work, const Done& done) {
   std::atomic<std::size_t> next{0};
-  std::size_t finished = 0;  // guarded by lock, as are the others
-  bool stopped = false;
+  std::size_t finished = 0;  // guarded by lock, as is `thrown`
+  std::atomic<bool> stopped{false};
   std::exception_ptr thrown;
   std::mutex lock;
   const auto worker = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
+    for (std::size_t i = next++; i < count && !stopped; i = next++) {
       try {
         work(i);
         const std::scoped_lock guard(lock);
-        if (stopped) return;
-        stopped = !done(++finished);
+        if (!stopped) stopped = !done(++finished);
       } catch (...) {
         const std::scoped_lock guard(lock);
         if (!thrown) thrown = std::current_exception();

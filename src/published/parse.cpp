@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -88,7 +89,10 @@ void read_rows(Reader& in, const std::string& where, Table& table) {
     table.sizes.push_back(reader.size("size"));
     auto& values = table.values.emplace_back();
     if (const toml::array* cells = reader.array("values")) {
-      for (const toml::node& cell : *cells) values.push_back(cell.value<double>());
+      for (const toml::node& cell : *cells) {
+        values.push_back(cell.value<double>());
+        if (!values.back() || !std::isfinite(*values.back())) reader.refuse("values", "must be numbers");
+      }
     }
     if (values.size() != table.columns.size()) reader.refuse("values", "must have one number for each column");
     in.adopt(reader);
@@ -96,7 +100,8 @@ void read_rows(Reader& in, const std::string& where, Table& table) {
 }
 
 void leave_out(Reader& in, const toml::table& source, const std::string& where, Table& table) {
-  const toml::array* points = source["left_out"].as_array();
+  if (!source.contains("left_out")) return;
+  const toml::array* points = in.array("left_out");
   if (points == nullptr) return;
   for (const toml::node& node : *points) {
     const toml::table* point = node.as_table();

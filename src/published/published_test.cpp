@@ -62,6 +62,12 @@ TEST(Published, MistakesNameTheTableAndTheKey) {
            Case{head + kTable +
                     "rows = [{ size = '1KiB', values = [1, 2] }]\nleft_out = [{ size = '1KiB', column = 'r' }]\n",
                 "published.value", "left_out must name"},
+           Case{head + kTable + "rows = [{ size = '1KiB', values = [1, 'x'] }]\n", "published.value",
+                "values must be numbers"},
+           Case{head + kTable + "rows = [{ size = '1KiB', values = [1, nan] }]\n", "published.value",
+                "values must be numbers"},
+           Case{head + kTable + "left_out = 3\nrows = [{ size = '1KiB', values = [1, 2] }]\n", "published.value",
+                "left_out must be an array"},
            Case{head + "[[figure]]\nname = 'f'\ntitle = 't'\nunit = 'x'\npublished = 'much'\n", "published.value",
                 "figure f: published must be a number"},
        }) {

@@ -30,7 +30,7 @@ std::string verdict(const ReproducedTable& table) {
                      has_goal ? table.reached() ? ": reached" : ": MISSED" : "");
 }
 
-/// "2.87 / 2.91": published and ours; a point left out has brackets around what was published nowhere else.
+/// "2.87 / 2.91": published and ours; "- / 2.91" where the published point is left out.
 std::vector<std::string> cells(const ReproducedTable& table, std::size_t size) {
   std::vector<std::string> row{format_bytes(table.published.sizes[size])};
   for (std::size_t j = 0; j < table.published.columns.size(); ++j) {

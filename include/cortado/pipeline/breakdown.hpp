@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, 4> kCopyPhaseNames{"control", "sch
 
 /// The phases of the program's one copy; of several iterations the median of each phase. Where a measured copy starts
 /// before the Submit that caused it is over, the control phase ends with its start, so that phases never overlap.
-Result<CopyPhases> phases_of(const Timeline& timeline);
+Result<CopyPhases> copy_phases_of(const Timeline& timeline);
 
 /// Simulates the copy on the machine.
 Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine);

@@ -234,11 +234,15 @@ class DmaLatte {
         {"small-all-gather",
          [&] { return geomean(sizes, small, [&](Bytes s) { return pcpy(gather, s) / cores(gather, s); }); }},
         {"small-all-to-all",
-         [&] { return geomean(sizes, small, [&](Bytes s) { return pcpy(exchange, s) / cores(exchange, s); }); }},
+         [&] {
+           return geomean(all_to_all_.sizes, small, [&](Bytes s) { return pcpy(exchange, s) / cores(exchange, s); });
+         }},
         {"small-all-gather-best",
          [&] { return geomean(sizes, small, [&](Bytes s) { return best(gather, s) / cores(gather, s); }); }},
         {"small-all-to-all-best",
-         [&] { return geomean(sizes, small, [&](Bytes s) { return cores(exchange, s) / best(exchange, s); }); }},
+         [&] {
+           return geomean(all_to_all_.sizes, small, [&](Bytes s) { return cores(exchange, s) / best(exchange, s); });
+         }},
     };
     const auto found = figures.find(name);
     CORTADO_CHECK(found != figures.end(), "every figure of dma-latte.toml is computed here");

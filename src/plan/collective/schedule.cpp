@@ -193,7 +193,8 @@ void Schedule::push(QueueState& queue, Command command) {
   queue.ring_dwords += packet_dwords(command, machine_->dma);
   builder_.add(queue.id, std::move(command));
   const bool on_ring = builder_.peek().queue(queue.id).kind == QueueKind::dma;
-  if (on_ring && Bytes{queue.ring_dwords * 4} > machine_->dma.ring_bytes) {
+  // A full ring could not be told from an empty one.
+  if (on_ring && Bytes{queue.ring_dwords * 4} >= machine_->dma.ring_bytes) {
     refuse("plan.ring",
            fmt::format("the packets of one iteration do not fit a ring of {} (queue {})",
                        format_bytes(machine_->dma.ring_bytes), builder_.peek().queue(queue.id).name),
