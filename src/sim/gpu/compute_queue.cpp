@@ -32,14 +32,14 @@ void Run::step_compute(std::uint32_t index) {
 
 void Run::begin_kernel(std::uint32_t index, const Command& command) {
   const Queue& queue = program_.queues[index];
+  const RankId gpu = *queue.rank;
   queues_[index].blocked = Blocked::transfers;
   const double units = queue.compute_units.value_or(machine_.compute_units);
   const Mover mover{index, kNoSpan};
   if (const auto* copy = std::get_if<Copy>(&command)) {
-    const bool local = program_.buffer(copy->src.buffer).rank == program_.buffer(copy->dst.buffer).rank;
-    const GBps per_unit = local ? timing_.cores.local_rate : timing_.cores.copy_rate;
+    const GBps per_unit = resources_.is_local(gpu, *copy) ? timing_.cores.local_rate : timing_.cores.copy_rate;
     recorder_.moved(copy->dst.bytes());
-    UseList& uses = resources_.copy_by_cores(*copy);
+    UseList& uses = resources_.copy_by_cores(gpu, *copy);
     node_memory_.touch(command, copy->dst.bytes(), uses);
     begin_transfer(copy->dst.bytes(), uses, units * per_unit.bytes_per_second(), mover);
     return;
@@ -47,7 +47,7 @@ void Run::begin_kernel(std::uint32_t index, const Command& command) {
   const auto& kernel = std::get<Kernel>(command);
   const auto streams = static_cast<double>(kernel.sources.size() + 1);
   const double cap = units * timing_.cores.local_rate.bytes_per_second() / streams;
-  UseList& uses = resources_.kernel_by_cores(kernel);
+  UseList& uses = resources_.kernel_by_cores(gpu, kernel);
   node_memory_.touch(command, kernel.dst.bytes(), uses);
   begin_transfer(kernel.dst.bytes(), uses, cap, mover);
 }

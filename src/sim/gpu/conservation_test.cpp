@@ -59,9 +59,9 @@ class WatchedRun {
         if (by_engine && moves_bytes(command)) {
           add(run_.uses_of(i, command), accesses(command).front().region.bytes());
         } else if (const auto* copy = std::get_if<Copy>(&command)) {
-          add(run_.resources_.copy_by_cores(*copy), copy->dst.bytes());
+          add(run_.resources_.copy_by_cores(*program.queues[i].rank, *copy), copy->dst.bytes());
         } else if (const auto* kernel = std::get_if<Kernel>(&command)) {
-          add(run_.resources_.kernel_by_cores(*kernel), kernel->dst.bytes());
+          add(run_.resources_.kernel_by_cores(*program.queues[i].rank, *kernel), kernel->dst.bytes());
         }
       }
     }

@@ -45,53 +45,51 @@ void MachineResources::add_memories() {
 /// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
 /// engines and compute units read, and write or add, without a link.
 std::vector<double> MachineResources::greatest_demands() const {
-  constexpr double kOverLinks = 1 + 2;
+  constexpr std::uint32_t kOut = 1;
+  constexpr std::uint32_t kIn = 2;
   constexpr double kWithin = 1 + 2;
   std::vector<double> demands(program_.ranks, 0);
   for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
-    std::uint32_t links = timing_.link.shape == LinkShape::switched ? 1 : 0;
+    std::uint32_t links = timing_.link.shape == LinkShape::switched ? kOut + kIn : 0;
     if (links == 0) {
-      for (std::uint32_t peer = 0; peer < program_.ranks; ++peer) links += machine_.link_count({rank}, {peer});
+      for (std::uint32_t peer = 0; peer < program_.ranks; ++peer) {
+        links += kOut * link_count({rank}, {peer}) + kIn * link_count({peer}, {rank});
+      }
     }
-    demands[rank] += kOverLinks * links * timing_.link.rate.bytes_per_second();
+    demands[rank] += links * timing_.link.rate.bytes_per_second();
   }
   const EngineTiming& engine = timing_.engine;
   const double engine_rate = std::max({engine.rate, engine.local_rate, engine.broadcast_rate}).bytes_per_second();
   for (const Queue& queue : program_.queues) {
+    if (queue.kind == QueueKind::host) continue;
     const double units = queue.compute_units.value_or(machine_.compute_units);
     const double rate =
         queue.kind == QueueKind::dma ? engine_rate : units * timing_.cores.local_rate.bytes_per_second();
-    std::optional<RankId> counted;
-    for (const Command& command : queue.commands) {
-      const std::optional<RankId> rank = rank_moved_within(command);
-      if (rank && rank != counted) demands[rank->value] += kWithin * rate;
-      if (rank) counted = rank;
+    const auto within = [&](const Command& command) { return moves_within(*queue.rank, command); };
+    if (std::any_of(queue.commands.begin(), queue.commands.end(), within)) {
+      demands[queue.rank->value] += kWithin * rate;
     }
   }
   return demands;
 }
 
-std::optional<RankId> MachineResources::rank_moved_within(const Command& command) const {
-  const auto if_same = [&](const Region& a, const Region& b) {
-    return rank_of(a) == rank_of(b) ? std::optional(rank_of(a)) : std::nullopt;
-  };
+bool MachineResources::moves_within(RankId gpu, const Command& command) const {
+  const auto here = [&](const Region& region) { return rank_of(region) == gpu; };
   return match(
-      command, [&](const Copy& copy) { return if_same(copy.src, copy.dst); },
-      [&](const Swap& swap) { return if_same(swap.a, swap.b); },
-      [&](const Broadcast& b) {
-        return rank_of(b.dst1) == rank_of(b.src) ? if_same(b.dst1, b.src) : if_same(b.dst2, b.src);
-      },
-      [&](const Kernel& kernel) { return std::optional(rank_of(kernel.dst)); },
-      [](const auto&) { return std::optional<RankId>{}; });
+      command, [&](const Copy& copy) { return is_local(gpu, copy); },
+      [&](const Swap& swap) { return here(swap.a) && here(swap.b); },
+      [&](const Broadcast& b) { return here(b.src) && (here(b.dst1) || here(b.dst2)); },
+      [](const Kernel&) { return true; }, [](const auto&) { return false; });
 }
 
 UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const Copy& copy) {
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
-  const bool local = from == to;
   uses_.clear();
-  uses_.add(engine(gpu, engine_id), local ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
-  add_path(from, to, 1);
+  uses_.add(engine(gpu, engine_id),
+            is_local(gpu, copy) ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
+  add_path(from, gpu, 1);
+  add_path(gpu, to, 1);
   add_memory(from, 1);
   add_memory(to, copy.op == CopyOp::add ? 2 : 1);  // an addition reads what it writes
   return uses_;
@@ -101,9 +99,10 @@ UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, c
   const RankId from = rank_of(broadcast.src);
   uses_.clear();
   uses_.add(engine(gpu, engine_id), 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
+  add_path(from, gpu, 1);  // read once for both
   add_memory(from, 1);
   for (const Region* dst : {&broadcast.dst1, &broadcast.dst2}) {
-    add_path(from, rank_of(*dst), 1);
+    add_path(gpu, rank_of(*dst), 1);
     add_memory(rank_of(*dst), 1);
   }
   return uses_;
@@ -114,37 +113,41 @@ UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const 
   const RankId b = rank_of(swap.b);
   uses_.clear();
   uses_.add(engine(gpu, engine_id), 2);
-  add_path(a, b, 1);
-  add_path(b, a, 1);
+  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
+    add_path(from, gpu, 1);
+    add_path(gpu, to, 1);
+  }
   add_memory(a, 2);
   add_memory(b, 2);
   return uses_;
 }
 
-UseList& MachineResources::copy_by_cores(const Copy& copy) {
+UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
   uses_.clear();
-  add_path(from, to, 1 / timing_.cores.wire_efficiency);
+  add_path(from, gpu, 1 / timing_.cores.wire_efficiency);
+  add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
   add_memory(from, 1);
   add_memory(to, copy.op == CopyOp::add ? 2 : 1);
   return uses_;
 }
 
-UseList& MachineResources::kernel_by_cores(const Kernel& kernel) {
+UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   const RankId to = rank_of(kernel.dst);
   uses_.clear();
-  double reads = 0;
+  double touches = 1;  // of the destination's memory: one write, and its sources
   for (const Region& source : kernel.sources) {
     const RankId from = rank_of(source);
+    add_path(from, gpu, 1 / timing_.cores.wire_efficiency);
     if (from == to) {
-      reads += 1;
-      continue;
+      touches += 1;
+    } else {
+      add_memory(from, 1);
     }
-    add_path(from, to, 1 / timing_.cores.wire_efficiency);
-    add_memory(from, 1);
   }
-  add_memory(to, reads + 1);
+  add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
+  add_memory(to, touches);
   return uses_;
 }
 
@@ -168,11 +171,17 @@ void MachineResources::add_path(RankId from, RankId to, double factor) {
 ResourceId MachineResources::link(RankId from, RankId to) {
   auto& resource = links_[std::size_t{from.value} * program_.ranks + to.value];
   if (!resource) {
-    const std::uint32_t count = machine_.link_count(from, to);
+    const std::uint32_t count = link_count(from, to);
     CORTADO_CHECK(count > 0, "a verified program uses links that exist");
     resource = fluid_.add_resource(timing_.link.rate.bytes_per_second() * count);
   }
   return *resource;
+}
+
+/// A topology may say only one of two GPUs to address the other: what it reads comes back over the links that it has.
+std::uint32_t MachineResources::link_count(RankId from, RankId to) const {
+  const std::uint32_t count = machine_.link_count(from, to);
+  return count > 0 ? count : machine_.link_count(to, from);
 }
 
 void MachineResources::add_memory(RankId rank, double factor) {

@@ -2,7 +2,8 @@
 //
 // Rates are bytes per second. What one byte per second of a transfer takes:
 //   engine   copy 1, swap 2 (both directions), broadcast 2 * rate / broadcast_rate, local copy rate / local_rate
-//   link     1 in its direction; stores of compute units 1 / wire_efficiency
+//   link     1 in its direction; for compute units 1 / wire_efficiency. Bytes travel from the source to the GPU that
+//            executes the command and on to the destination, whichever of these steps leaves a GPU
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
 //            min(1, cache bytes / bytes of the rank's buffers) of them.
@@ -21,11 +22,18 @@
 
 namespace cortado::sim {
 
-/// The resources of one transfer.
+/// The resources of one transfer, each once.
 class UseList {
  public:
   void clear() { uses_.clear(); }
-  void add(ResourceId resource, double factor) { uses_.push_back({resource, factor}); }
+  void add(ResourceId resource, double factor) {
+    for (ResourceUse& use : uses_) {
+      if (use.resource != resource) continue;
+      use.factor += factor;
+      return;
+    }
+    uses_.push_back({resource, factor});
+  }
   std::span<const ResourceUse> view() const { return uses_; }
 
  private:
@@ -38,19 +46,24 @@ class MachineResources {
   MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid);
 
   // What these return is valid until the next call of one of them: transfers are many, and lists cost an allocation.
+  // `gpu` executes the command.
   UseList& copy_by_engine(RankId gpu, EngineId engine, const Copy& copy);
   UseList& broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
   UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
-  UseList& copy_by_cores(const Copy& copy);
+  UseList& copy_by_cores(RankId gpu, const Copy& copy);
   /// Per byte of the destination.
-  UseList& kernel_by_cores(const Kernel& kernel);
+  UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
+
+  /// The copy leaves the GPU that executes it neither for its source nor for its destination.
+  bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }
 
  private:
   RankId rank_of(const Region& region) const { return program_.buffer(region.buffer).rank; }
   ResourceId engine(RankId gpu, EngineId engine);
   void add_memories();
-  std::vector<double> greatest_demands() const;  ///< on the memory of each rank, bytes per second
-  std::optional<RankId> rank_moved_within(const Command& command) const;  ///< whose memory takes it without a link
+  std::vector<double> greatest_demands() const;                 ///< on the memory of each rank, bytes per second
+  bool moves_within(RankId gpu, const Command& command) const;  ///< the memory of the GPU takes it without a link
+  std::uint32_t link_count(RankId from, RankId to) const;
   void add_path(RankId from, RankId to, double factor);
   void add_memory(RankId rank, double factor);
   ResourceId link(RankId from, RankId to);
