@@ -1,9 +1,10 @@
 #include "auto_options.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
+
+#include "cortado/base/cores.hpp"
 
 namespace cortado::cli {
 
@@ -30,7 +31,7 @@ std::vector<std::string> AutoOptions::among() const {
 
 pipeline::ChooserOptions AutoOptions::chooser_options() const {
   pipeline::ChooserOptions options;
-  options.threads = std::max(1U, std::thread::hardware_concurrency());
+  options.threads = available_cores();
   if (!no_cache_) options.cache_folder = pipeline::default_cache_folder();
   return options;
 }

@@ -6,6 +6,7 @@
 #include "cortado/machine/write.hpp"
 #include "cortado/pipeline/calibrate.hpp"
 
+#include "interrupt.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
@@ -32,7 +33,7 @@ class Calibrate : public Subcommand {
     app.add_option("--rounds", options_.rounds, "Times that everything is measured; medians count")
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--largest", largest_, "Most bytes that one measurement touches; less is quicker")
+    app.add_option("--largest", largest_, "Most bytes that one measurement touches, up to 4GiB; less is quicker")
         ->type_name("SIZE")
         ->capture_default_str();
     app.add_option("-o,--output", output_, "Write the file here instead of to standard output")->type_name("FILE");
@@ -45,9 +46,15 @@ class Calibrate : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const Machine base, load_machine(machine_));
     options_.progress = [&console](std::uint32_t done, std::uint32_t of) {
       console.progress(fmt::format("calibrating: {} of {}", done, of));
+      return !interrupted();
     };
+    watch_for_interrupt();
     const auto machine = pipeline::calibrate(base, options_);
     console.clear_progress();
+    if (!machine && interrupted()) {
+      console.talk("interrupted while calibrating");
+      return Exit::interrupted;
+    }
     if (!machine) return console.failure(machine.error());
     const std::string text = machine_text(*machine);
     if (!output_) {

@@ -77,6 +77,10 @@ class Compare : public Subcommand {
     if (!machine_) {
       console.talk(fmt::format("no --machine given: calibrating this computer in the shape of {} first", base));
       const auto calibrated = calibrate(console, machine);
+      if (!calibrated && interrupted()) {
+        console.talk("interrupted while calibrating");
+        return Exit::interrupted;
+      }
       if (!calibrated) return console.failure(calibrated.error());
       machine = *calibrated;
     }
@@ -107,6 +111,7 @@ class Compare : public Subcommand {
     options.workers = workers_;
     options.progress = [&console](std::uint32_t done, std::uint32_t of) {
       console.progress(fmt::format("calibrating: {} of {}", done, of));
+      return !interrupted();
     };
     auto machine = pipeline::calibrate(base, options);
     console.clear_progress();

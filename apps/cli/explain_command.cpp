@@ -1,4 +1,6 @@
 // cortado explain: which variant --variant auto takes, and why.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"

@@ -1,8 +1,7 @@
 // cortado reproduce: published numbers beside ours.
-#include <thread>
-
 #include <fmt/format.h>
 
+#include "cortado/base/cores.hpp"
 #include "cortado/base/file.hpp"
 #include "cortado/pipeline/reproduce.hpp"
 
@@ -36,6 +35,7 @@ class Reproduce : public Subcommand {
   }
 
   Result<Exit> run(Console& console) override {
+    if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
     for (const auto& file : {html_, markdown_}) {
       if (file) CORTADO_RETURN_IF_ERROR(check_output_path(*file));
     }
@@ -47,7 +47,7 @@ class Reproduce : public Subcommand {
     std::vector<std::string> names{publication_};
     if (publication_ == "all") names = published::publication_names();
     pipeline::ReproduceOptions options;
-    options.threads = threads_ > 0 ? threads_ : std::max(1U, std::thread::hardware_concurrency());
+    options.threads = threads_.value_or(available_cores());
     options.progress = [&](std::size_t done, std::size_t total) {
       console.progress(fmt::format("{} of {} simulations", done, total));
       return !interrupted();
@@ -69,7 +69,7 @@ class Reproduce : public Subcommand {
  private:
   std::string publication_;
   std::optional<std::string> machine_;
-  std::uint32_t threads_ = 0;
+  std::optional<std::uint32_t> threads_;
   std::optional<std::string> html_;
   std::optional<std::string> markdown_;
   bool json_ = false;

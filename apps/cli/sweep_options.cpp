@@ -1,10 +1,8 @@
 #include "sweep_options.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include <fmt/format.h>
 
+#include "cortado/base/cores.hpp"
 #include "cortado/pipeline/devices.hpp"
 
 namespace cortado::cli {
@@ -45,8 +43,7 @@ Result<std::unique_ptr<pipeline::PointRunner>> SweepOptions::runner(const pipeli
                                                                     const pipeline::BenchRequest& request,
                                                                     const Machine& machine) const {
   if (device_.simulated()) {
-    return pipeline::simulate_points(plan, request,
-                                     threads_.value_or(std::max(1U, std::thread::hardware_concurrency())));
+    return pipeline::simulate_points(plan, request, threads_.value_or(available_cores()));
   }
   const std::uint32_t ranks = plan.points.front().program.program().ranks;
   CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(ranks, machine));

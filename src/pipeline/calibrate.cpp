@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include <fmt/format.h>
 
+#include "cortado/base/cores.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/machine/write.hpp"
 #include "cortado/pipeline/devices.hpp"
@@ -21,10 +21,17 @@ constexpr std::uint32_t kCopiesOfCurve = 4;  // of each queue, so that one queue
 constexpr Bytes kTiny{64};
 constexpr Bytes kNear = 16_KiB;           // of one copy: a few of them stay in the nearest caches
 constexpr Bytes kFirstTouched = 512_KiB;  // of the curve
+constexpr Bytes kMostTouched = 4_GiB;     // beyond all caches, and memory that most computers have
+
+/// Of all queues together, half of what is touched.
+std::uint64_t copies_of_curve(std::uint32_t queues) {
+  return std::uint64_t{queues} * kCopiesOfCurve;
+}
 
 /// One program and what it took in each round.
 struct Probe {
   CalibrationProgram shape;
+  Program program;
   std::vector<double> ns{};
 
   Bytes copied() const { return shape.bytes * shape.copies * shape.queues; }
@@ -44,11 +51,10 @@ std::uint32_t iterations(Bytes copied) {
 
 class NodeMeasurement {
  public:
-  NodeMeasurement(const Machine& machine, device::Driver& driver, const CalibrateOptions& options)
-      : machine_(machine), driver_(driver), options_(options) {}
+  NodeMeasurement(const Machine& machine, const CalibrateOptions& options) : machine_(machine), options_(options) {}
 
   std::size_t add(const CalibrationProgram& shape) {
-    probes_.push_back({shape});
+    probes_.push_back({shape, make_calibration_program(shape, machine_)});
     return probes_.size() - 1;
   }
   double ns(std::size_t probe) const { return probes_[probe].median(); }
@@ -56,6 +62,11 @@ class NodeMeasurement {
 
   /// In rounds, so that what else the computer does hits all programs alike.
   Outcome<bool> run() {
+    DeviceRequest request{"soft", 0, {}};
+    for (const Probe& probe : probes_) request.gpus = std::max(request.gpus, probe.program.ranks);
+    request.soft.workers = options_.workers;
+    const auto driver = open_device(request, machine_);
+    if (!driver) return fail_at(Stage::prepare, driver.error());
     const auto total = options_.rounds * static_cast<std::uint32_t>(probes_.size());
     std::uint32_t done = 0;
     for (std::uint32_t round = 0; round < options_.rounds; ++round) {
@@ -63,10 +74,12 @@ class NodeMeasurement {
         RunSettings settings;
         settings.run.iterations = iterations(probe.copied());
         settings.warmup = 1;
-        const auto report = run_program(make_calibration_program(probe.shape, machine_), machine_, driver_, settings);
+        const auto report = run_program(probe.program, machine_, **driver, settings);
         if (!report) return tl::unexpected(report.error());
         probe.ns.push_back(static_cast<double>(report->time.value));
-        if (options_.progress) options_.progress(++done, total);
+        if (options_.progress && !options_.progress(++done, total)) {
+          return fail_at(Stage::run, {"calibrate.interrupted", "stopped before everything was measured", ""});
+        }
       }
     }
     return true;
@@ -74,7 +87,6 @@ class NodeMeasurement {
 
  private:
   const Machine& machine_;
-  device::Driver& driver_;
   const CalibrateOptions& options_;
   std::vector<Probe> probes_;
 };
@@ -100,67 +112,42 @@ void give_sources(Machine& machine) {
       Source{"memory.", "GPUs of the embedded node have no memory of their own; never the bottleneck", "assumption"},
       Source{"cores.", "not measured; all compute units together copy as fast as an engine", "assumption"},
   };
-  std::erase_if(machine.provenance, [](const Provenance& fact) {
-    return fact.key != "links.topology" && fact.key != "links.counts" &&
-           std::any_of(kSources.begin(), kSources.end(),
-                       [&](const Source& source) { return fact.key.starts_with(source.keys); });
-  });
-  for (const std::string_view key : {"host.packet_ns",
-                                     "host.submit_ns",
-                                     "host.trigger_ns",
-                                     "host.poll_ns",
-                                     "host.signal_ns",
-                                     "engine_timing.fetch_ns",
-                                     "engine_timing.wake_ns",
-                                     "engine_timing.copy_start_ns",
-                                     "engine_timing.copy_issue_ns",
-                                     "engine_timing.copies_in_flight",
-                                     "engine_timing.sync_ns",
-                                     "engine_timing.rate_GBps",
-                                     "engine_timing.broadcast_rate_GBps",
-                                     "engine_timing.local_rate_GBps",
-                                     "engine_timing.threads",
-                                     "links.rate_GBps",
-                                     "links.peak_GBps",
-                                     "links.latency_ns",
-                                     "memory.peak_GBps",
-                                     "memory.rate_GBps",
-                                     "memory.cache_bytes",
-                                     "memory.node_cache_bytes",
-                                     "memory.node_rate_GBps",
-                                     "cores.launch_ns",
-                                     "cores.call_ns",
-                                     "cores.start_ns",
-                                     "cores.flag_ns",
-                                     "cores.copy_rate_GBps",
-                                     "cores.local_rate_GBps",
-                                     "cores.wire_efficiency"}) {
-    const auto source =
-        std::find_if(kSources.begin(), kSources.end(), [key](const Source& one) { return key.starts_with(one.keys); });
-    machine.provenance.push_back({std::string(key), {}, source->source, source->confidence});
+  for (Provenance& fact : machine.provenance) {
+    if (fact.key == "links.topology" || fact.key == "links.counts") continue;
+    const auto source = std::find_if(kSources.begin(), kSources.end(),
+                                     [&](const Source& one) { return fact.key.starts_with(one.keys); });
+    if (source == kSources.end()) continue;
+    fact.source = source->source;
+    fact.confidence = source->confidence;
   }
+}
+
+/// Refuses sizes that tell nothing, and those that the machine or a computer cannot take.
+Status check_largest(const Machine& base, std::uint32_t queues, Bytes largest) {
+  const Bytes most = std::min({kMostTouched, base.memory_bytes, base.dma.max_copy_bytes * copies_of_curve(queues) * 2});
+  if (largest >= kFirstTouched && largest <= most) return {};
+  return fail("calibrate.largest",
+              largest < kFirstTouched ? fmt::format("{} tell nothing about caches", format_bytes(largest))
+                                      : fmt::format("{} are more than calibration can touch in the shape of {}",
+                                                    format_bytes(largest), base.name),
+              fmt::format("give {} to {}", format_bytes(kFirstTouched), format_bytes(most)));
 }
 
 }  // namespace
 
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options) {
-  if (base.gpus < 3) {
-    return fail_at(Stage::plan,
-                   {"calibrate.gpus", fmt::format("{} has {} GPUs; calibration needs 3", base.name, base.gpus),
-                    "give --machine with more GPUs"});
+  const std::size_t routes = calibration_routes(base, 1).size();
+  if (base.gpus < 3 || routes < 2) {
+    return fail_at(Stage::plan, {"calibrate.gpus",
+                                 fmt::format("{} has {} GPUs, {} of them linked to others; calibration needs 3, and 2",
+                                             base.name, base.gpus, routes),
+                                 "give --machine with more GPUs or links"});
   }
-  if (options.largest < kFirstTouched) {
-    return fail_at(Stage::plan,
-                   {"calibrate.largest", fmt::format("{} tell nothing about caches", format_bytes(options.largest)),
-                    fmt::format("give {} or more", format_bytes(kFirstTouched))});
+  const auto queues = static_cast<std::uint32_t>(std::min<std::size_t>({base.gpus - 1, routes, kMany}));
+  if (const Status fits = check_largest(base, queues, options.largest); !fits) {
+    return fail_at(Stage::plan, fits.error());
   }
-  const std::uint32_t queues = std::min(base.gpus - 1, kMany);
-  DeviceRequest request{"soft", std::min(base.gpus, queues + 2), {}};
-  request.soft.workers = options.workers;
-  const auto driver = open_device(request, base);
-  if (!driver) return fail_at(Stage::prepare, driver.error());
-
-  NodeMeasurement node(base, **driver, options);
+  NodeMeasurement node(base, options);
   const auto tiny = [&](std::uint32_t q, std::uint32_t copies, std::uint32_t waits, bool prelaunch) {
     return node.add({.queues = q, .copies = copies, .bytes = kTiny, .waits = waits, .prelaunch = prelaunch});
   };
@@ -174,27 +161,27 @@ Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOption
   const std::size_t curve_tiny = tiny(queues, kCopiesOfCurve, 1, false);
   const std::size_t near = node.add({.copies = kCopiesOfCurve, .bytes = kNear});
   const std::size_t near_tiny = tiny(1, kCopiesOfCurve, 1, false);
-  const bool broadcasts = base.features.broadcast && base.linked[0][2];
+  const bool broadcasts = base.features.broadcast && !calibration_routes(base, 2).empty();
   const std::size_t broadcast =
       broadcasts ? node.add({.copies = kCopiesOfCurve, .bytes = kNear, .broadcast = true}) : near;
   std::vector<std::size_t> curve;
   for (Bytes touched = kFirstTouched; touched <= options.largest; touched = touched * 2) {
-    const Bytes copy = touched / (2ULL * queues * kCopiesOfCurve);
+    const Bytes copy = touched / (2 * copies_of_curve(queues));
     curve.push_back(node.add({.queues = queues, .copies = kCopiesOfCurve, .bytes = copy / 64 * 64}));
   }
   if (const auto ran = node.run(); !ran) return tl::unexpected(ran.error());
 
   CalibrationData data;
-  data.commands = {queues,
-                   kMany,
-                   kMany,
-                   node.ns(one),
-                   node.ns(many_copies),
-                   node.ns(many_queues),
-                   node.ns(many_waits),
-                   node.ns(prelaunched_one),
-                   node.ns(prelaunched_copies),
-                   node.ns(prelaunched_queues)};
+  data.commands = {.queues = queues,
+                   .copies = kMany,
+                   .waits = kMany,
+                   .one = node.ns(one),
+                   .many_copies = node.ns(many_copies),
+                   .many_queues = node.ns(many_queues),
+                   .many_waits = node.ns(many_waits),
+                   .prelaunched_one = node.ns(prelaunched_one),
+                   .prelaunched_copies = node.ns(prelaunched_copies),
+                   .prelaunched_queues = node.ns(prelaunched_queues)};
   const auto beyond = [&](std::size_t probe, std::size_t tiny_one) {
     return std::max(node.ns(probe) - node.ns(tiny_one), 1.0);
   };
@@ -203,7 +190,7 @@ Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOption
     data.broadcast_rate =
         broadcasts ? static_cast<double>(2 * node[broadcast].copied().value) / beyond(broadcast, near_tiny) : data.rate;
   }
-  data.threads = options.workers.value_or(std::max(1U, std::thread::hardware_concurrency()) - 1) + 1;
+  data.threads = options.workers.value_or(available_cores() - 1) + 1;
   for (const std::size_t point : curve) {
     const Bytes copied = node[point].copied();
     data.copies.push_back({copied * 2, copied, beyond(point, curve_tiny)});
@@ -220,10 +207,10 @@ Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options)
   machine.title = fmt::format("the embedded node of this computer in the shape of {}, {}", base.name,
                               data->threads == 1 ? "1 thread" : fmt::format("{} threads", data->threads));
   machine.timing = fit_timing(*data, base);
-  give_sources(machine);
   // Through the text, so that a machine used at once and one read from the file are the same.
   auto read = parse_machine(machine_text(machine), "calibrated");
   if (!read) return fail_at(Stage::prepare, read.error());
+  give_sources(*read);
   return *std::move(read);
 }
 

@@ -65,6 +65,7 @@ Timeline last_iteration(const Timeline& timeline) {
     first = std::min(first, timeline.spans[i].start);
   }
   for (Span& span : last.spans) {
+    span.iteration = 0;  // the only one that iteration_times has
     span.start = span.start - first;
     span.end = span.end - first;
   }

@@ -12,21 +12,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Process, thread and arrow numbers of the second timeline follow those of any first one.
-constexpr std::uint64_t kFirstOfSecond = 10'000'000;
-
 }  // namespace
 
 std::string side_by_side_trace(const Timeline& first, const Timeline& second, const Program& program) {
   Json about = Json::array();
   std::vector<Json> events;
+  // Process, thread and arrow numbers of the second timeline follow the greatest of the first.
   std::uint64_t shift = 0;
+  std::uint64_t greatest = 0;
   for (const Timeline* timeline : std::array{&first, &second}) {
     Json trace = Json::parse(perfetto_trace(*timeline, program));
     about.push_back(trace["otherData"]);
     for (Json& event : trace["traceEvents"]) {
       for (const char* number : {"pid", "tid", "id"}) {
-        if (event.contains(number)) event[number] = event[number].get<std::uint64_t>() + shift;
+        if (!event.contains(number)) continue;
+        const std::uint64_t shifted = event[number].get<std::uint64_t>() + shift;
+        greatest = std::max(greatest, shifted);
+        event[number] = shifted;
       }
       if (event["name"] == "process_name") {
         Json& name = event["args"]["name"];
@@ -38,7 +40,7 @@ std::string side_by_side_trace(const Timeline& first, const Timeline& second, co
       }
       events.push_back(std::move(event));
     }
-    shift += kFirstOfSecond;
+    shift = greatest + 1;
   }
   // Names have no time and come first.
   std::stable_sort(events.begin(), events.end(),

@@ -27,5 +27,27 @@ TEST(SideBySideTrace, HasBothTimelinesInProcessesOfTheirOwn) {
   EXPECT_EQ(processes_of_copies.size(), 2U);
 }
 
+TEST(SideBySideTrace, NumbersOfTheSecondFollowThoseOfTheFirstHoweverGreat) {
+  Timeline measured;
+  measured.tracks = {{"host", std::nullopt}, {"dma", RankId{0}}, {"dma", RankId{50'000'000}}};
+  for (std::uint32_t track = 0; track < 3; ++track) {
+    measured.spans.push_back({.track = track, .name = "copy", .start = {10}, .end = {20}});
+  }
+  measured.flows = {{0, 1}, {1, 2}};
+  Timeline simulated = measured;
+  simulated.simulated = true;
+  const auto trace = nlohmann::json::parse(side_by_side_trace(measured, simulated, Program{}));
+  std::vector<std::uint64_t> processes;
+  std::vector<std::uint64_t> arrows;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["name"] == "process_name") processes.push_back(event["pid"].get<std::uint64_t>());
+    if (event["ph"] == "s") arrows.push_back(event["id"].get<std::uint64_t>());
+  }
+  EXPECT_EQ(processes.size(), 6U);
+  EXPECT_EQ(std::set<std::uint64_t>(processes.begin(), processes.end()).size(), 6U);
+  EXPECT_EQ(arrows.size(), 4U);
+  EXPECT_EQ(std::set<std::uint64_t>(arrows.begin(), arrows.end()).size(), 4U);
+}
+
 }  // namespace
 }  // namespace cortado::report

@@ -53,11 +53,12 @@ Timing fit_timing(const CalibrationData& data, const Machine& base);
 struct CalibrateOptions {
   std::optional<std::uint32_t> workers{};  ///< threads of the embedded node beside the caller's; none = its default
   std::uint32_t rounds = 5;                ///< every program is run in so many rounds; the median counts
-  Bytes largest = 256_MiB;                 ///< most bytes touched by one program
-  std::function<void(std::uint32_t done, std::uint32_t of)> progress{};
+  Bytes largest = 256_MiB;                 ///< most bytes touched by one program; 512 KiB to 4 GiB
+  std::function<bool(std::uint32_t done, std::uint32_t of)> progress{};  ///< called after each run; false stops
 };
 
-/// Runs the programs on an embedded node with the shape and limits of the machine.
+/// Runs the programs on an embedded node with the shape and limits of the machine. Fails with calibrate.interrupted if
+/// `progress` said no.
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options);
 
 /// The base machine with the measured timing, under the name "<base>-soft".

@@ -35,7 +35,7 @@ struct ErrorSummary {
 };
 ErrorSummary summary_of(std::vector<double> errors);
 
-/// The spans of the last iteration, with the first of them at zero.
+/// The spans of the last iteration as iteration 0, with the first of them at zero.
 Timeline last_iteration(const Timeline& timeline);
 
 }  // namespace cortado::pipeline

@@ -4,13 +4,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
+#include "cortado/base/cores.hpp"
 #include "cortado/device/soft.hpp"
 
 #include "device/soft/compute_runner.hpp"
@@ -287,7 +287,7 @@ Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint
                 fmt::format("{} worker threads asked for; at most {}", *options.workers, soft::kMostWorkers),
                 "leave it out: one less than the cores is best");
   }
-  const std::uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::uint32_t cores = available_cores();
   const std::uint32_t workers = options.adversarial_seed ? 0 : options.workers.value_or(cores - 1);
   const std::string threads = options.adversarial_seed
                                   ? fmt::format("adversarial with seed {}", *options.adversarial_seed)
