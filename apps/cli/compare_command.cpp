@@ -15,6 +15,7 @@
 #include "interrupt.hpp"
 #include "json.hpp"
 #include "output_file.hpp"
+#include "program_input.hpp"
 #include "subcommand.hpp"
 #include "task.hpp"
 
@@ -71,6 +72,7 @@ class Compare : public Subcommand {
     }
     const std::string base = machine_.value_or(program ? program->machine : kDefaultMachine);
     CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(base));
+    if (program) CORTADO_RETURN_IF_ERROR(check_ranks(*program, machine, what_));
     pipeline::BenchRequest request;
     if (!program) CORTADO_RETURN_IF_ERROR(grid_.fill(what_, request));
     watch_for_interrupt();
@@ -85,7 +87,7 @@ class Compare : public Subcommand {
       machine = *calibrated;
     }
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine));
-    const auto points = plan(std::move(program), request, machine);
+    const auto points = plan(console, std::move(program), request, machine);
     if (!points) return console.failure(points.error());
 
     pipeline::DeviceRequest device_request{device, points->front().program.program().ranks, {}};
@@ -118,7 +120,7 @@ class Compare : public Subcommand {
     return machine;
   }
 
-  static pipeline::Outcome<std::vector<Point>> plan(std::optional<Program> program,
+  static pipeline::Outcome<std::vector<Point>> plan(Console& console, std::optional<Program> program,
                                                     const pipeline::BenchRequest& request, const Machine& machine) {
     std::vector<Point> points;
     if (program) {
@@ -131,6 +133,10 @@ class Compare : public Subcommand {
     pipeline::Chooser chooser(machine, {});  // nothing is kept: the machine may have been calibrated just now
     auto swept = pipeline::plan_bench(request, machine, {}, &chooser);
     if (!swept) return tl::unexpected(swept.error());
+    for (const report::SkippedRow& row : swept->skipped) {
+      console.talk(fmt::format("skipped {} {}: {} (hint: {})", format_bytes(row.bytes), row.variant, row.reason.message,
+                               row.reason.hint));
+    }
     for (pipeline::BenchPoint& point : swept->points) {
       points.push_back({point.label, point.request, std::move(point.program)});
     }
@@ -140,6 +146,12 @@ class Compare : public Subcommand {
   Result<Exit> compare(Console& console, const std::vector<Point>& points, device::Driver& driver,
                        const Machine& machine) const {
     const std::string node = driver.topology().node;
+    if (machine.timing && machine.timing->engine.threads == 0) {
+      console.talk(
+          fmt::format("{} is no machine file calibrated for this computer, so the errors say nothing about the "
+                      "simulator (hint: cortado calibrate -o here.toml, then --machine here.toml)",
+                      machine.name));
+    }
     if (!json_) {
       console.out(fmt::format("# {}: measured on {}; simulated on {}\n", what_, node, machine.name));
       console.out(fmt::format("# {:>10}  {:<12}  {:<9}  {:>13}  {:>14}  {:>5}\n", "size (B)", "what", "prelaunch",
@@ -156,7 +168,10 @@ class Compare : public Subcommand {
       auto times = pipeline::compare_verified(point.program, driver, settings);
       console.clear_progress();
       if (!times) return console.failure(times.error());
-      if (times->wrong_bytes > 0) exit = Exit::failed;
+      if (times->wrong_bytes > 0) {
+        exit = Exit::failed;
+        console.talk(fmt::format("{}: {} output bytes are not what the contract says", point.what, times->wrong_bytes));
+      }
       rows.push_back({&point, *std::move(times)});
       if (!json_) console.out(line(rows.back()));
     }

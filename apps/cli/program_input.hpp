@@ -22,4 +22,8 @@ Result<ProgramInput> read_program(const std::string& path, const std::optional<s
 /// Refuses codes that are no rules of the verifier.
 Status check_rule_codes(const std::vector<std::string>& codes);
 
+/// A file that has more ranks than the machine of the command line has GPUs is bad input, not a program that was found
+/// wanting.
+Status check_ranks(const Program& program, const Machine& machine, const std::string& file);
+
 }  // namespace cortado::cli

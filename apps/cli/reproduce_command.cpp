@@ -58,6 +58,10 @@ class Reproduce : public Subcommand {
       console.clear_progress();
       if (!reproduction && interrupted()) return Exit::interrupted;
       if (!reproduction) return console.failure(reproduction.error());
+      if (machine && machine->name != published::load_publication(name)->machine) {
+        console.talk(fmt::format("{} was measured on another machine than {}: the goals are not meant for it", name,
+                                 machine->name));
+      }
       all.push_back(*std::move(reproduction));
     }
     console.out(json_ ? report::reproduction_json(all) : report::reproduction_text(all));

@@ -12,6 +12,7 @@
 #include "json.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
+#include "program_input.hpp"
 #include "subcommand.hpp"
 #include "task.hpp"
 
@@ -59,7 +60,7 @@ class Simulate : public Subcommand {
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
     CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
-    CORTADO_RETURN_IF_ERROR(check_ranks(task.input));
+    CORTADO_RETURN_IF_ERROR(check_ranks(task.input.program, task.input.machine, what_));
     options_.trace = trace_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;
 
     VerifyOptions proof;
@@ -80,19 +81,6 @@ class Simulate : public Subcommand {
   }
 
  private:
-  /// A file that does not fit the machine of the command line is bad input, not a program that was found wanting.
-  Status check_ranks(const ProgramInput& input) const {
-    const Machine& machine = input.machine;
-    if (input.program.ranks <= machine.gpus) return {};
-    Diagnostic error{"sim.ranks",
-                     fmt::format("the program has {} ranks, but machine {} has {} GPUs", input.program.ranks,
-                                 machine.name, machine.gpus),
-                     fmt::format("give a machine with {} GPUs or more", input.program.ranks)};
-    error.place.file = what_;
-    error.place.key = "ranks";
-    return fail(std::move(error));
-  }
-
   std::uint64_t commands(const Program& program) const {
     std::uint64_t all = 0;
     for (const Queue& queue : program.queues) all += queue.commands.size();

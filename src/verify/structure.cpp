@@ -17,6 +17,9 @@
 namespace cortado::verifier {
 namespace {
 
+// Times of so many calls still add up without overflow.
+constexpr std::uint32_t kMostCalls = 1'000'000;
+
 /// Counters of a million iterations of this advance still fit 64 bits.
 constexpr std::uint64_t kMaxAdvance = 1ULL << 40;
 
@@ -41,6 +44,10 @@ void check_queues(const Program& program, Findings& findings) {
     if (queue.kind != QueueKind::compute && !queue.kernel.empty()) {
       findings.add(place, fmt::format("a {} queue as a part of kernel {}", to_string(queue.kind), queue.kernel),
                    "only compute queues are parts of a kernel");
+    }
+    if (queue.calls > kMostCalls) {
+      findings.add(place, fmt::format("{} library calls behind one queue", queue.calls),
+                   fmt::format("at most {} are believable", kMostCalls));
     }
     if (queue.kind != QueueKind::compute && queue.calls > 0) {
       findings.add(place, fmt::format("a {} queue with library calls", to_string(queue.kind)),

@@ -110,6 +110,14 @@ TEST(VerifyStructure, ValuesOfZero) {
   expect_error(program, "raises done by 0");
 }
 
+TEST(VerifyStructure, CallsBelongToComputeQueuesAndAreFew) {
+  Program program = point_to_point();
+  program.queues[0].calls = 1;
+  expect_error(program, "a host queue with library calls");
+  program.queues[0].calls = 1'000'001;
+  EXPECT_THAT(errors_of(program).front().message, HasSubstr("1000001 library calls behind one queue"));
+}
+
 TEST(VerifyStructure, CountersThatWouldOverflow) {
   Program program = point_to_point();
   std::get<Signal>(commands_of(program, "dma")[1]).value = ~0ULL;

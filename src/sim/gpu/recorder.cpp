@@ -74,7 +74,9 @@ void Recorder::Bounds::include(SimTime at) {
 Timeline Recorder::finish() && {
   for (const Iteration& it : iterations_) {
     const bool bracketed = it.begin != SimTime::never() && it.end >= it.begin;
-    timeline_.iteration_times.push_back(to_nanoseconds(bracketed ? it.end - it.begin : it.whole.last - it.whole.first));
+    const bool worked = it.whole.first != SimTime::never();  // a program without host commands does nothing
+    const SimTime whole = worked ? it.whole.last - it.whole.first : SimTime{};
+    timeline_.iteration_times.push_back(to_nanoseconds(bracketed ? it.end - it.begin : whole));
   }
   return std::move(timeline_);
 }

@@ -1,5 +1,8 @@
 #include "cortado/sim/simulate.hpp"
 
+#include <set>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "cortado/ir/visit.hpp"
@@ -9,12 +12,27 @@
 namespace cortado::sim {
 namespace {
 
+// A kernel that reads so many GPUs takes two ports or links, a cache and a memory of each, and still fits one transfer.
+constexpr std::size_t kMostGpusOfAKernel = 12;
+
+/// Why the command cannot be simulated; empty if it can.
+std::string refusal(const Program& program, const Command& command) {
+  if (std::holds_alternative<Gemm>(command)) return "the simulator has no model of gemm";
+  const auto* kernel = std::get_if<Kernel>(&command);
+  if (kernel == nullptr || kernel->sources.size() <= kMostGpusOfAKernel) return {};
+  std::set<RankId> gpus;
+  for (const Region& source : kernel->sources) gpus.insert(program.buffer(source.buffer).rank);
+  if (gpus.size() <= kMostGpusOfAKernel) return {};
+  return fmt::format("a kernel that reads the memories of {} GPUs; {} can be simulated", gpus.size(),
+                     kMostGpusOfAKernel);
+}
+
 Status check_commands(const Program& program) {
   for (const Queue& queue : program.queues) {
     for (std::uint32_t i = 0; i < queue.commands.size(); ++i) {
-      if (!std::holds_alternative<Gemm>(queue.commands[i])) continue;
-      Diagnostic diagnostic{"sim.command", "the simulator has no model of gemm",
-                            "run the program on the embedded node"};
+      std::string reason = refusal(program, queue.commands[i]);
+      if (reason.empty()) continue;
+      Diagnostic diagnostic{"sim.command", std::move(reason), "run the program on the embedded node"};
       diagnostic.place.rank = queue.rank;
       diagnostic.place.queue = queue.name;
       diagnostic.place.command = i;

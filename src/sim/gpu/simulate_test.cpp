@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cortado/ir/builder.hpp"
 #include "cortado/ir/visit.hpp"
 #include "cortado/plan/collective.hpp"
 
@@ -116,6 +117,44 @@ TEST(Simulate, AProgramThatCannotGoOnSaysWhoWaits) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, "sim.stall");
   EXPECT_THAT(result.error().message, testing::HasSubstr("queue host at command"));
+}
+
+TEST(Simulate, AProgramWithoutCommandsTakesNoTime) {
+  ProgramBuilder builder("nothing", "virtual-64", 2);
+  builder.host_queue("host");
+  const auto verified = verify(std::move(builder).finish(), round_machine());
+  ASSERT_TRUE(verified) << to_string(verified.error().front());
+  const auto result = simulate(*verified);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(median_time(result->timeline).value, 0);
+}
+
+TEST(Simulate, AKernelThatReadsManyGpusIsRefused) {
+  const auto reading = [](std::uint32_t gpus) {
+    ProgramBuilder builder("sum", "virtual-64", 64);
+    Kernel kernel{KernelOp::reduce, {}, {}, DType::f32, {}};
+    Clause clause{{}, {}, DType::f32};
+    for (std::uint32_t i = 0; i < gpus; ++i) {
+      const BufferId in = builder.buffer("in" + std::to_string(i), RankId{i}, 64_B, BufferRole::input);
+      kernel.sources.push_back(make_region(in, {}, 64_B));
+    }
+    kernel.dst = make_region(builder.buffer("out", RankId{0}, 64_B, BufferRole::output), {}, 64_B);
+    clause.output = kernel.dst;
+    clause.terms = kernel.sources;
+    const QueueId compute = builder.compute_queue("compute0", RankId{0});
+    const SignalId done = builder.signal("done");
+    builder.add(compute, kernel).add(compute, Signal{done});
+    const QueueId host = builder.host_queue("host");
+    builder.add(host, Submit{compute}).add(host, Wait{done});
+    builder.contract({"sum", {clause}});
+    const auto verified = verify(std::move(builder).finish(), round_machine());
+    EXPECT_TRUE(verified) << to_string(verified.error().front());
+    return simulate(*verified);
+  };
+  EXPECT_TRUE(reading(12));
+  const auto refused = reading(40);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "sim.command");
 }
 
 TEST(Simulate, AMachineWithoutTimingIsRefused) {
