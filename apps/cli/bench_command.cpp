@@ -39,7 +39,7 @@ class Bench : public Subcommand {
     CORTADO_RETURN_IF_ERROR(grid_.fill(collective_, request_));
     CORTADO_RETURN_IF_ERROR(sweep_.fill(request_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
+    if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_, {machine_}));
     watch_for_interrupt();
     pipeline::Chooser chooser(machine, grid_.automatic().chooser_options());
     const auto go_on = [&console](std::size_t done, std::size_t of) {

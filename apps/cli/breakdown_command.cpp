@@ -67,7 +67,7 @@ class Breakdown : public Subcommand {
     if (what_ != "copy") return fail("usage.what", fmt::format("'{}' cannot be taken apart", what_), "give copy");
     CORTADO_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes, parse_sizes(sizes_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_));
+    if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_, {machine_}));
     CORTADO_ASSIGN_OR_RETURN(const Source source, this->source(machine));
 
     watch_for_interrupt();

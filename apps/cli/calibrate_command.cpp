@@ -42,7 +42,7 @@ class Calibrate : public Subcommand {
   Result<Exit> run(Console& console) override {
     if (options_.rounds == 0) return fail("usage.rounds", "--rounds 0 measures nothing", "give 1 or more");
     CORTADO_ASSIGN_OR_RETURN(options_.largest, parse_bytes(largest_));
-    if (output_) CORTADO_RETURN_IF_ERROR(check_output_path(*output_));
+    if (output_) CORTADO_RETURN_IF_ERROR(check_output_path(*output_, {machine_}));
     CORTADO_ASSIGN_OR_RETURN(const Machine base, load_machine(machine_));
     options_.progress = [&console](std::uint32_t done, std::uint32_t of) {
       console.progress(fmt::format("calibrating: {} of {}", done, of));

@@ -63,7 +63,7 @@ class Compare : public Subcommand {
 
   Result<Exit> run(Console& console) override {
     if (iterations_ == 0) return fail("usage.iters", "--iters 0 measures nothing", "give 1 or more");
-    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
+    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {what_, machine_.value_or("")}));
     CORTADO_ASSIGN_OR_RETURN(const std::string device, device_name());
     CORTADO_ASSIGN_OR_RETURN(const bool collective, names_collective(what_, grid_.first_given()));
     std::optional<Program> program;

@@ -46,7 +46,7 @@ class Demo : public Subcommand {
 
   Result<Exit> run(Console& console) override {
     CORTADO_ASSIGN_OR_RETURN(const Bytes bytes, parse_bytes(bytes_));
-    CORTADO_RETURN_IF_ERROR(check_output_path(trace_));
+    CORTADO_RETURN_IF_ERROR(check_output_path(trace_, {machine_}));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device({device_, machine.gpus, {}}, machine));
 

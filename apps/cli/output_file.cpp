@@ -8,7 +8,7 @@
 
 namespace cortado::cli {
 
-Status check_output_path(const std::string& path) {
+Status check_output_path(const std::string& path, const std::vector<std::string>& others) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   Diagnostic error{"usage.output", {}, "give the path of a file in a folder that exists", {}, ErrorKind::user};
@@ -30,6 +30,13 @@ Status check_output_path(const std::string& path) {
     Diagnostic denied = system_error("usage.output", "access", errno, "choose a place that may be written to");
     denied.place.file = path;
     return fail(denied);
+  }
+  for (const std::string& other : others) {
+    const bool same_name = !other.empty() && fs::path(other).lexically_normal() == fs::path(path).lexically_normal();
+    if (!same_name && !fs::equivalent(path, other, ignored)) continue;
+    error.message = "the command reads or writes this file already";
+    error.hint = "give another file for this output";
+    return fail(error);
   }
   return {};
 }

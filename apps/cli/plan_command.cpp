@@ -38,7 +38,7 @@ class Plan : public Subcommand {
   Result<Exit> run(Console& console) override {
     CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, options_.request(collective_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    if (output_ != "-") CORTADO_RETURN_IF_ERROR(check_output_path(output_));
+    if (output_ != "-") CORTADO_RETURN_IF_ERROR(check_output_path(output_, {machine_}));
     CORTADO_ASSIGN_OR_RETURN(request, options_.settled(request, machine, console));
     CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine));
     const std::string summary = describe(request, program) + ": " + describe_counts(program);

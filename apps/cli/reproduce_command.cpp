@@ -36,9 +36,9 @@ class Reproduce : public Subcommand {
 
   Result<Exit> run(Console& console) override {
     if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
-    for (const auto& file : {html_, markdown_}) {
-      if (file) CORTADO_RETURN_IF_ERROR(check_output_path(*file));
-    }
+    const std::string machine_file = machine_.value_or("");
+    if (html_) CORTADO_RETURN_IF_ERROR(check_output_path(*html_, {machine_file, markdown_.value_or("")}));
+    if (markdown_) CORTADO_RETURN_IF_ERROR(check_output_path(*markdown_, {machine_file}));
     std::optional<Machine> machine;
     if (machine_) {
       CORTADO_ASSIGN_OR_RETURN(machine, load_machine(*machine_));

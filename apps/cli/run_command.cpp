@@ -54,7 +54,7 @@ class Run : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(settings.run.check, check());
     if (iterations_ == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
     settings.run.iterations = iterations_;
-    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
+    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {what_, machine_.value_or("")}));
     CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     const Machine& machine = task.input.machine;
     CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(task.input.program.ranks, machine));

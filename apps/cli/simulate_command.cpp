@@ -57,7 +57,7 @@ class Simulate : public Subcommand {
       return fail("usage.sharing", fmt::format("--sharing {} is not known", sharing_), "give exact or local");
     }
     if (sharing_ == "local") options_.sharing.mode = sim::SharingMode::local;
-    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_));
+    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {what_, machine_.value_or("")}));
     CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
     CORTADO_RETURN_IF_ERROR(check_ranks(task.input.program, task.input.machine, what_));

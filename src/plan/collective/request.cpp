@@ -32,17 +32,21 @@ Status check_machine(const Machine& machine) {
   return {};
 }
 
+std::string possible_ranks(const Machine& machine) {
+  return machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus);
+}
+
 Status check_ranks(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
   if (request.ranks < 2) {
     return fail("plan.ranks",
                 fmt::format("{} among {} rank moves nothing between GPUs", request.collective, request.ranks),
-                fmt::format("give 2 to {} ranks", machine.gpus));
+                possible_ranks(machine));
   }
   if (request.ranks > machine.gpus) {
     return fail(
         "plan.ranks",
         fmt::format("{} ranks asked for, but machine {} has {} GPUs", request.ranks, machine.name, machine.gpus),
-        machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+        possible_ranks(machine));
   }
   if (request.root.value >= request.ranks) {
     return fail("plan.ranks", fmt::format("root {} is not one of {} ranks", request.root.value, request.ranks),
