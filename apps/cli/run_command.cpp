@@ -61,12 +61,7 @@ class Run : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
 
     const auto report = pipeline::run_program(std::move(task.input.program), machine, *driver, settings);
-    if (!report) {
-      if (json_ && report.error().program_failed()) {
-        console.out(to_text({{"ok", false}, {"errors", to_json_value(report.error().errors)}}));
-      }
-      return console.failure(report.error());
-    }
+    if (!report) return task_failure(console, report.error(), json_);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->result.timeline, report->program.program())));

@@ -66,12 +66,7 @@ class Simulate : public Subcommand {
     VerifyOptions proof;
     if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
     const auto report = pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof);
-    if (!report) {
-      if (json_ && report.error().program_failed()) {
-        console.out(to_text({{"ok", false}, {"errors", to_json_value(report.error().errors)}}));
-      }
-      return console.failure(report.error());
-    }
+    if (!report) return task_failure(console, report.error(), json_);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->simulated.timeline, report->program.program())));

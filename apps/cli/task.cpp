@@ -7,6 +7,8 @@
 
 #include "cortado/base/text.hpp"
 
+#include "json.hpp"
+
 namespace cortado::cli {
 
 Result<bool> names_collective(const std::string& what, const std::string& given) {
@@ -37,6 +39,13 @@ Result<Task> load_task(const std::string& what, const std::optional<std::string>
   }
   CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(what, machine));
   return Task{std::move(input), {}};
+}
+
+Exit task_failure(Console& console, const pipeline::Failure& failure, bool json) {
+  if (json && failure.program_failed()) {
+    console.out(to_text({{"ok", false}, {"errors", to_json_value(failure.errors)}}));
+  }
+  return console.failure(failure);
 }
 
 std::string title(const Task& task, const Program& program) {

@@ -7,6 +7,7 @@
 #include "cortado/base/result.hpp"
 #include "cortado/plan/collective.hpp"
 
+#include "console.hpp"
 #include "plan_options.hpp"
 #include "program_input.hpp"
 
@@ -25,6 +26,9 @@ Result<bool> names_collective(const std::string& what, const std::string& given)
 /// beside a file.
 Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan,
                        Console& console);
+
+/// The errors, and for scripts the document {"ok": false, "errors": [...]} of a program that was found wanting.
+Exit task_failure(Console& console, const pipeline::Failure& failure, bool json);
 
 /// One line that says what it is. The program may have been moved out of the task.
 std::string title(const Task& task, const Program& program);

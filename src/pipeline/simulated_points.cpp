@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <atomic>
 #include <future>
 #include <thread>
 #include <vector>
@@ -8,6 +6,8 @@
 #include "cortado/pipeline/point_runner.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
+#include "pipeline/parallel.hpp"
+
 namespace cortado::pipeline {
 namespace {
 
@@ -15,14 +15,11 @@ class SimulatedPoints : public PointRunner {
  public:
   SimulatedPoints(const BenchPlan& plan, const BenchRequest& request, std::uint32_t threads)
       : plan_(plan), iterations_(request.iterations), rows_(plan.points.size()) {
-    const std::size_t count = std::clamp<std::size_t>(threads, 1, plan.points.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
-    }
-  }
-
-  ~SimulatedPoints() override {
-    for (std::jthread& thread : threads_) thread.request_stop();  // all of them, before the first is waited for
+    ahead_ = std::jthread([this, threads](const std::stop_token& stop) {
+      for_each_in_parallel(
+          rows_.size(), threads, [this](std::size_t i) { work(i); },
+          [&stop](std::size_t) { return !stop.stop_requested(); });
+    });
   }
 
   bool simulated() const override { return true; }
@@ -32,13 +29,11 @@ class SimulatedPoints : public PointRunner {
   Outcome<report::BenchRow> run(std::size_t point) override { return rows_[point].get_future().get(); }
 
  private:
-  void work(const std::stop_token& stop) {
-    for (std::size_t i = next_++; i < rows_.size() && !stop.stop_requested(); i = next_++) {
-      try {
-        rows_[i].set_value(simulate_point(plan_.points[i]));
-      } catch (...) {
-        rows_[i].set_exception(std::current_exception());
-      }
+  void work(std::size_t point) {
+    try {
+      rows_[point].set_value(simulate_point(plan_.points[point]));
+    } catch (...) {
+      rows_[point].set_exception(std::current_exception());
     }
   }
 
@@ -55,8 +50,7 @@ class SimulatedPoints : public PointRunner {
   const BenchPlan& plan_;
   std::uint32_t iterations_;
   std::vector<std::promise<Outcome<report::BenchRow>>> rows_;  // by point
-  std::atomic<std::size_t> next_ = 0;                          // point that nobody has taken yet
-  std::vector<std::jthread> threads_;                          // last: they end before what they use
+  std::jthread ahead_;                                         // last: it and its helpers end before what they use
 };
 
 }  // namespace
