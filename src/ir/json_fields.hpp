@@ -71,6 +71,7 @@ void describe(Archive& archive, T& gemm) {
   archive.field("tile_m", gemm.tile_m);
   archive.field("tile_n", gemm.tile_n);
   archive.field("raises", gemm.raises, {});
+  archive.field("split_k", gemm.split_k, Gemm{}.split_k);
 }
 
 template <class Archive, Is<Kernel> T>
@@ -132,10 +133,24 @@ void describe(Archive& archive, T& clause) {
   archive.field("dtype", clause.dtype, Clause{}.dtype);
 }
 
+template <class Archive, Is<Product> T>
+void describe(Archive& archive, T& product) {
+  archive.field("a", product.a);
+  archive.field("b", product.b);
+}
+
+template <class Archive, Is<ProductClause> T>
+void describe(Archive& archive, T& clause) {
+  archive.field("output", clause.output);
+  archive.field("products", clause.products);
+  archive.field("dtype", clause.dtype);
+}
+
 template <class Archive, Is<Contract> T>
 void describe(Archive& archive, T& contract) {
   archive.field("name", contract.name);
   archive.field("clauses", contract.clauses);
+  archive.field("products", contract.products, {});
 }
 
 template <class Archive, Is<Program> T>

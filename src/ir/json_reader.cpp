@@ -19,7 +19,7 @@ constexpr std::uint32_t kMaxRanks = 65536;
 template <class E>
 inline constexpr E kLast{};
 template <>
-inline constexpr DType kLast<DType> = DType::f32;
+inline constexpr DType kLast<DType> = DType::f8;
 template <>
 inline constexpr CopyOp kLast<CopyOp> = CopyOp::add;
 template <>

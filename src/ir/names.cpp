@@ -8,7 +8,7 @@
 namespace cortado {
 namespace {
 
-constexpr std::array<DType, 5> kDTypes{DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32};
+constexpr std::array<DType, 6> kDTypes{DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32, DType::f8};
 
 }  // namespace
 
@@ -24,6 +24,8 @@ std::string_view to_string(DType dtype) {
       return "bf16";
     case DType::f32:
       return "f32";
+    case DType::f8:
+      return "f8";
   }
   return "?";
 }

@@ -87,7 +87,7 @@ void read_memory(MachineReader& in, const Machine& machine, Timing& timing) {
   read_node_levels(in, timing);
 }
 
-void read_cores(MachineReader& in, const Machine&, Timing& timing) {
+void read_cores(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.cores.launch = in.time("cores.launch_ns");
   timing.cores.call = in.time("cores.call_ns");
   timing.cores.start = in.time("cores.start_ns");
@@ -95,6 +95,35 @@ void read_cores(MachineReader& in, const Machine&, Timing& timing) {
   timing.cores.copy_rate = in.rate("cores.copy_rate_GBps");
   timing.cores.local_rate = in.rate("cores.local_rate_GBps");
   timing.cores.wire_efficiency = in.number("cores.wire_efficiency", 0.001, 1);
+  if (in.has("cores.collective_units")) {
+    timing.cores.collective_units = in.small("cores.collective_units", 1, machine.compute_units);
+  }
+}
+
+/// All three keys of an element type, or none.
+MatrixTiming read_matrix(MachineReader& in, std::string_view dtype) {
+  const auto key = [dtype](std::string_view what) { return fmt::format("compute.{}_{}", dtype, what); };
+  const bool has_flops = in.has(key("flops_per_clock"));
+  const bool has_clock = in.has(key("clock_GHz"));
+  const bool has_efficiency = in.has(key("efficiency"));
+  if (!has_flops && !has_clock && !has_efficiency) return {};
+  return {in.small(key("flops_per_clock"), 1, 1U << 20), in.number(key("clock_GHz"), 0.001, 100),
+          in.number(key("efficiency"), 0.001, 1)};
+}
+
+void read_compute(MachineReader& in, const Machine& machine, Timing& timing) {
+  ComputeTiming& compute = timing.compute.emplace();
+  compute.dies = in.small("compute.dies", 1, machine.compute_units);
+  compute.l2_bytes = in.bytes("compute.l2_bytes", 1, machine.memory_bytes.value);
+  compute.l2_rate = in.rate("compute.l2_rate_GBps");
+  compute.unit_rate = in.rate("compute.unit_rate_GBps");
+  compute.tile_overhead = in.time("compute.tile_overhead_ns");
+  compute.stream_window = in.bytes("compute.stream_window_bytes", 1, compute.l2_bytes.value);
+  compute.thrash_ramp = in.number("compute.thrash_ramp", 0.001, 1000);
+  compute.f32 = read_matrix(in, "f32");
+  compute.f16 = read_matrix(in, "f16");
+  compute.bf16 = read_matrix(in, "bf16");
+  compute.f8 = read_matrix(in, "f8");
 }
 
 /// Nothing achieves more than the hardware beneath it has on paper.
@@ -152,6 +181,7 @@ void read_timing(MachineReader& in, Machine& machine, LinkShape shape) {
               fmt::format("the file has timing in {}, but not {}", join(given), join(missing)),
               "give all of them, or none for a machine that is not simulated");
   }
+  if (in.has("compute")) read_compute(in, machine, timing);
   if (in.ok()) check_rates(in, timing);
   machine.timing = timing;
 }

@@ -198,6 +198,29 @@ void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, cons
   out.rate("copy_rate_GBps", cores.copy_rate);
   out.rate("local_rate_GBps", cores.local_rate);
   out.entry("wire_efficiency", fmt::format("{}", cores.wire_efficiency));
+  if (cores.collective_units > 0) out.number("collective_units", cores.collective_units);
+}
+
+void write_matrix(MachineWriter& out, std::string_view dtype, const MatrixTiming& matrix) {
+  if (matrix.flops_per_clock == 0) return;
+  out.number(fmt::format("{}_flops_per_clock", dtype), matrix.flops_per_clock);
+  out.entry(fmt::format("{}_clock_GHz", dtype), fmt::format("{}", matrix.clock_ghz));
+  out.entry(fmt::format("{}_efficiency", dtype), fmt::format("{}", matrix.efficiency));
+}
+
+void write_compute(MachineWriter& out, const ComputeTiming& compute) {
+  out.section("compute");
+  out.number("dies", compute.dies);
+  out.bytes("l2_bytes", compute.l2_bytes);
+  out.rate("l2_rate_GBps", compute.l2_rate);
+  out.rate("unit_rate_GBps", compute.unit_rate);
+  out.time("tile_overhead_ns", compute.tile_overhead);
+  out.bytes("stream_window_bytes", compute.stream_window);
+  out.entry("thrash_ramp", fmt::format("{}", compute.thrash_ramp));
+  write_matrix(out, "f32", compute.f32);
+  write_matrix(out, "f16", compute.f16);
+  write_matrix(out, "bf16", compute.bf16);
+  write_matrix(out, "f8", compute.f8);
 }
 
 void write_affinity(MachineWriter& out, const Machine& machine) {
@@ -220,6 +243,7 @@ std::string machine_text(const Machine& machine) {
   if (const auto& timing = machine.timing) {
     write_host_and_engines(out, timing->host, timing->engine);
     write_memory_and_cores(out, timing->memory, timing->cores);
+    if (timing->compute) write_compute(out, *timing->compute);
   }
   write_affinity(out, machine);
   return out.take();

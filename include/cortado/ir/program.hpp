@@ -53,11 +53,19 @@
 namespace cortado {
 
 /// Element type of what is reduced or multiplied. Plain copies do not look at it.
-enum class DType { u8, i32, f16, bf16, f32 };
+enum class DType {
+  u8,
+  i32,
+  f16,
+  bf16,
+  f32,
+  f8,  ///< 4 bits of exponent (bias 8), 3 of fraction, no infinity, no negative zero: what gfx942 calls FP8 (E4M3 FNUZ)
+};
 
 constexpr Bytes size_of(DType dtype) {
   switch (dtype) {
     case DType::u8:
+    case DType::f8:
       return {1};
     case DType::f16:
     case DType::bf16:
@@ -166,6 +174,7 @@ struct Gemm {
   std::uint64_t tile_m = 128;
   std::uint64_t tile_n = 128;
   std::vector<TileSignal> raises{};  ///< ascending in `tiles`
+  std::uint64_t split_k = 1;         ///< workgroups that share the k of one tile; how it is done, not what
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -253,9 +262,27 @@ struct Clause {
   friend bool operator==(const Clause&, const Clause&) = default;
 };
 
+/// A matrix product as a term: the blocks of A, each with one row per matrix row and all k columns, stand one below
+/// another; B has k rows.
+struct Product {
+  std::vector<Region> a;
+  Region b;
+  friend bool operator==(const Product&, const Product&) = default;
+};
+
+/// `output`, one row per matrix row, equals the sum of the products. A device may round after every product and every
+/// partial sum over k; the contract says nothing of rounding.
+struct ProductClause {
+  Region output;
+  std::vector<Product> products;
+  DType dtype = DType::f32;  ///< of A, B and the output
+  friend bool operator==(const ProductClause&, const ProductClause&) = default;
+};
+
 struct Contract {
   std::string name;  ///< e.g. "all-gather"; contracts.hpp makes the usual ones
   std::vector<Clause> clauses;
+  std::vector<ProductClause> products{};
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cortado/base/units.hpp"
@@ -72,6 +73,31 @@ struct CoreTiming {
   GBps copy_rate;              ///< bytes per second that one compute unit moves to a peer
   GBps local_rate;             ///< bytes per second that one compute unit reads or writes in its own memory
   double wire_efficiency = 1;  ///< share of the link rate that stores from compute units reach
+  /// That a collective library occupies where nobody says how many; 0 = all of the GPU.
+  std::uint32_t collective_units = 0;
+};
+
+/// Matrix products of one element type on one compute unit.
+struct MatrixTiming {
+  std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such products
+  double clock_ghz = 0;               ///< sustained under such load
+  double efficiency = 0;              ///< of the pipes at that clock, within a long tile
+};
+
+/// What products need to know of the compute units and of the caches before the last-level one. docs/models.md has the
+/// equations.
+struct ComputeTiming {
+  std::uint32_t dies = 1;     ///< with an L2 each; workgroups go to them in turn
+  Bytes l2_bytes;             ///< of one die
+  GBps l2_rate;               ///< of one die
+  GBps unit_rate;             ///< bytes per second that one compute unit can take in from beyond its L2
+  Nanoseconds tile_overhead;  ///< of a workgroup, beside its products: start, first loads, stores of the result
+  Bytes stream_window;        ///< of L2, that a workgroup's stream of operands needs to be read only once
+  double thrash_ramp = 0;     ///< excess over L2, as a share of it, at which everything is read twice
+  MatrixTiming f32;
+  MatrixTiming f16;
+  MatrixTiming bf16;
+  MatrixTiming f8;
 };
 
 struct Timing {
@@ -80,6 +106,7 @@ struct Timing {
   LinkTiming link;
   MemoryTiming memory;
   CoreTiming cores;
+  std::optional<ComputeTiming> compute{};  ///< none: no products can be simulated
 };
 
 }  // namespace cortado

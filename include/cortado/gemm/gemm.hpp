@@ -1,0 +1,94 @@
+// Matrix products on the compute units of one GPU: how they are cut into workgroups, and what a workgroup takes.
+//
+// C = A·B, A is m x k, B is k x n. The output is cut into tiles of tile_m x tile_n; split_k workgroups share the k of a
+// tile. A workgroup occupies one compute unit until it is done; a GPU with u of them works in ceil(workgroups / u)
+// waves, the last of which may be partial. docs/models.md gives the equations and what is assumed in them.
+//
+// Simulator and planners both use this: the simulator runs the workgroups beside everything else that goes on, planners
+// estimate the product alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado {
+
+struct GemmShape {
+  std::uint64_t m = 0;
+  std::uint64_t n = 0;
+  std::uint64_t k = 0;
+  DType dtype = DType::bf16;
+  bool accumulate = false;
+  friend bool operator==(const GemmShape&, const GemmShape&) = default;
+};
+
+struct Tiling {
+  std::uint64_t tile_m = 0;
+  std::uint64_t tile_n = 0;
+  std::uint64_t split_k = 1;
+  friend bool operator==(const Tiling&, const Tiling&) = default;
+};
+
+GemmShape shape_of(const Gemm& gemm);
+Tiling tiling_of(const Gemm& gemm);
+
+double flops(const GemmShape& shape);                ///< 2 m n k
+Bytes operand_bytes(const GemmShape& shape);         ///< A, B and C
+double operations_per_byte(const GemmShape& shape);  ///< flops over operand bytes
+std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
+std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
+
+/// Whether the machine can do it: no dimension zero or beyond 2^31 (gemm.shape), an element type that the machine has
+/// products of (gemm.dtype), operands that fit the memory of a GPU together with `beside` (gemm.memory), a machine file
+/// with [compute] (gemm.compute).
+Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
+
+/// More operands than the memory can bring while the compute units multiply: the memory, not the units, sets the time.
+bool is_memory_bound(const GemmShape& shape, const Machine& machine);
+
+/// As libraries choose: of the tiles and splits that kernels exist for, those with the least estimated time on so many
+/// compute units. The machine passed check_gemm, as for all that follows.
+Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units);
+
+/// What one workgroup of a product takes while `running` workgroups of it run side by side on a GPU, of whose L2 caches
+/// others keep `streams` windows besides and of whose last-level cache they keep `cache_held` bytes.
+struct WorkgroupDemand {
+  double seconds = 0;       ///< with all operands at hand: products at the sustained clock, and the tile overhead
+  double l2_bytes = 0;      ///< out of L2
+  double fabric_bytes = 0;  ///< in and out of L2: what crosses to the last-level cache
+  double memory_bytes = 0;  ///< in and out of the memory
+};
+
+class GemmModel {
+ public:
+  GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine);
+
+  std::uint64_t workgroups() const { return workgroups_; }
+  /// `running` is at least 1.
+  WorkgroupDemand demand(std::uint32_t running, double streams = 0, Bytes cache_held = {}) const;
+
+ private:
+  const Machine* machine_;
+  GemmShape shape_;
+  Tiling tiling_;
+  std::uint64_t tiles_m_;
+  std::uint64_t tiles_n_;
+  std::uint64_t workgroups_;
+};
+
+struct GemmEstimate {
+  double seconds = 0;       ///< without launch
+  double memory_bytes = 0;  ///< of the whole product
+  std::uint64_t waves = 0;
+};
+
+/// Alone on a GPU with so many compute units.
+GemmEstimate estimate_gemm(const GemmShape& shape, const Tiling& tiling, const Machine& machine, std::uint32_t units);
+
+}  // namespace cortado

@@ -1,0 +1,92 @@
+// Concurrent computation and communication (C3): a matrix product on every rank, and a collective that has nothing to
+// do with it, at the same time.
+//
+// A policy decides the way: in which order both are launched, on which compute units or engines they run, and by which
+// variant the collective is done. plan_overlap makes the program of a way; one composer serves all policies.
+//
+//   serial      product, then the collective on compute units, as a library does it
+//   c3          both launched, the product first: its workgroups fill the GPU before the collective gets any
+//   c3-sp       schedule priority: the kernel with fewer workgroups first
+//   c3-rp       resource partition: compute units set aside for the collective
+//   c3-sp-rp    both
+//   conccl      the collective on DMA engines; all compute units for the product
+//   conccl-rp   the same, and one compute unit a die withheld from memory-bound products
+//   auto        what the cost model says is fastest, over all of these and over all variants of the collective
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/plan/collective.hpp"
+
+namespace cortado {
+
+struct OverlapRequest {
+  GemmShape gemm;  ///< the same on every rank
+  /// Collective, bytes, ranks, place and own_block; how it is done is up to the policy. The host is per rank always.
+  CollectiveRequest collective;
+};
+
+enum class LaunchOrder {
+  serial,            ///< the collective when the product is done
+  gemm_first,        ///< both at once; the product is launched first
+  collective_first,  ///< both at once; the collective is launched first
+};
+
+/// How an overlap is run: what a policy decides.
+struct OverlapWay {
+  LaunchOrder order = LaunchOrder::serial;
+  CollectiveRequest collective;  ///< with variant, prelaunch and, on compute units, how many of them
+  std::uint32_t gemm_units = 0;  ///< that the product may occupy; 0 = all
+  std::int32_t priority = 0;     ///< of the collective's kernels over the product's
+  std::string why{};             ///< one line for the user
+
+  bool on_cores() const;  ///< the collective runs on compute units
+};
+
+/// Times by which policies decide. Calls from several threads at a time are allowed.
+class OverlapCost {
+ public:
+  OverlapCost() = default;
+  OverlapCost(const OverlapCost&) = delete;
+  OverlapCost& operator=(const OverlapCost&) = delete;
+  virtual ~OverlapCost() = default;
+
+  /// The product alone on so many compute units.
+  virtual Result<Nanoseconds> gemm(const GemmShape& shape, std::uint32_t units) const = 0;
+  /// The collective alone.
+  virtual Result<Nanoseconds> collective(const CollectiveRequest& request) const = 0;
+  /// Both, this way.
+  virtual Result<Nanoseconds> together(const OverlapRequest& request, const OverlapWay& way) const = 0;
+};
+
+struct PolicyInfo {
+  std::string name;
+  std::string summary;
+  std::string wins;   ///< when
+  std::string loses;  ///< when
+};
+
+/// In the order of the list above.
+std::vector<PolicyInfo> list_policies();
+
+/// Stands for all policies, in command lines.
+inline constexpr const char* kAllPolicies = "all";
+
+/// What the policy decides. Refuses unknown policies with the nearest known one (c3.policy), products that the machine
+/// cannot do (check_gemm), collectives that cannot be planned, one rank (c3.ranks), and policies for which a collective
+/// has no variant (no DMA engine reduces).
+Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
+                              const OverlapCost& cost);
+
+/// The program: per rank buffers "gemm.a<r>", "gemm.b<r>", "gemm.c<r>", a compute queue "gemm<r>", and the queues of
+/// the collective; one contract for both.
+Result<Program> plan_overlap(const OverlapRequest& request, const OverlapWay& way, const Machine& machine);
+
+}  // namespace cortado
