@@ -69,6 +69,10 @@ Contract scatter_contract(const std::vector<Region>& blocks, const std::vector<R
   return contract;
 }
 
+ProductClause product_clause(const Gemm& gemm) {
+  return {gemm.c, {{{gemm.a}, gemm.b}}, gemm.dtype};
+}
+
 Contract point_to_point_contract(const Region& input, const Region& output) {
   Contract contract{"point-to-point", {}};
   add_equal(contract, output, input);

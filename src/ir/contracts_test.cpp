@@ -38,6 +38,14 @@ TEST(ReduceScatterContract, SumsBlockROfEveryRank) {
   EXPECT_EQ(contract.clauses[1].dtype, DType::f32);
 }
 
+TEST(ProductClause, HasTheOperandsOfTheGemm) {
+  const Gemm gemm{whole(0, 8), whole(1, 8), whole(2, 4), 1, 1, 2, DType::f32};
+  const ProductClause clause = product_clause(gemm);
+  EXPECT_EQ(clause.output, whole(2, 4));
+  EXPECT_EQ(clause.products, (std::vector<Product>{{{whole(0, 8)}, whole(1, 8)}}));
+  EXPECT_EQ(clause.dtype, DType::f32);
+}
+
 TEST(OtherContracts, HaveOneClauseAnOutput) {
   EXPECT_EQ(all_reduce_contract({whole(0, 4), whole(1, 4)}, {whole(2, 4), whole(3, 4)}, DType::i32).clauses.size(), 2u);
   EXPECT_EQ(broadcast_contract(whole(0, 4), {whole(1, 4), whole(2, 4)}).clauses.size(), 2u);

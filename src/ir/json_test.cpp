@@ -24,7 +24,7 @@ std::vector<Command> every_command() {
       Swap{plain, strided},
       Wait{{5}, kMax64, Compare::eq},
       Signal{{6}, 9, SignalOp::set},
-      Gemm{strided, plain, strided, 1, 2, 3, DType::i32, true, 16, 32, {{4, {1}, 2}, {8, {2}, 3}}},
+      Gemm{strided, plain, strided, 1, 2, 3, DType::i32, true, 16, 32, {{4, {1}, 2}, {8, {2}, 3}}, 5},
       Kernel{KernelOp::scatter_rows, {plain, strided}, plain, DType::f16, {2, 0, kMax64}},
       Submit{{11}},
       Trigger{{12}, 13},
@@ -114,6 +114,33 @@ TEST(ProgramJson, EveryCommandOfTheTableRoundTrips) {
   }
 }
 
+TEST(ProgramJson, ProductsHaveOneLineAClause) {
+  Program program = sample();
+  const Region a{{0}, {0}, {4}, 2, {8}};
+  const Region b{{0}, {64}, {3}, 4, {3}};
+  const Region c{{1}, {0}, {3}, 4, {3}};
+  program.contract.products = {{c, {{{a, a}, b}}, DType::f8}, {c, {{{a, a}, b}, {{a, a}, b}}, DType::bf16}};
+  const std::string text = to_json(program);
+  EXPECT_THAT(text,
+              HasSubstr(R"(], "products": [
+    {"output": {"buffer": 1, "offset": 0, "width": 3, "rows": 4, "pitch": 3}, "products": [{"a": [{"buffer": 0, )"
+                        R"("offset": 0, "width": 4, "rows": 2, "pitch": 8}, {"buffer": 0, "offset": 0, "width": 4, )"
+                        R"("rows": 2, "pitch": 8}], "b": {"buffer": 0, "offset": 64, "width": 3, "rows": 4, )"
+                        R"("pitch": 3}}], "dtype": "f8"},
+)"));
+  EXPECT_EQ(parsed(text), program);
+}
+
+TEST(ParseDtype, TakesTheUsualNames) {
+  for (const DType dtype : {DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32, DType::f8}) {
+    EXPECT_EQ(parse_dtype(to_string(dtype)), dtype);
+  }
+  EXPECT_EQ(parse_dtype("fp32"), DType::f32);
+  EXPECT_EQ(parse_dtype("fp16"), DType::f16);
+  EXPECT_EQ(parse_dtype("fp8"), DType::f8);
+  EXPECT_FALSE(parse_dtype("fp64").has_value());
+}
+
 TEST(ProgramJson, NumbersBeyondDoublePrecisionAreExact) {
   Program program = sample();
   program.buffers[0].size = {kMax64};
@@ -170,6 +197,11 @@ class RandomProgram {
       program.queues.push_back(std::move(queue));
     });
     repeat([&] { program.contract.clauses.push_back({region(), regions(), dtype()}); });
+    repeat([&] {
+      ProductClause clause{region(), {}, dtype()};
+      repeat([&] { clause.products.push_back({regions(), region()}); });
+      program.contract.products.push_back(std::move(clause));
+    });
     return program;
   }
 
@@ -186,7 +218,7 @@ class RandomProgram {
   E pick(std::uint64_t count) {
     return static_cast<E>(random_.below(count));
   }
-  DType dtype() { return pick<DType>(5); }
+  DType dtype() { return pick<DType>(6); }
 
   template <class T>
   std::optional<T> maybe() {
@@ -227,6 +259,7 @@ class RandomProgram {
         Gemm gemm{region(), region(),          region(), number(), number(), number(),
                   dtype(),  random_.chance(2), number(), number(), {}};
         repeat([&] { gemm.raises.push_back({number(), {id()}, number()}); });
+        gemm.split_k = number();
         return gemm;
       }
       case 6: {

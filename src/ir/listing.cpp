@@ -64,6 +64,7 @@ std::string to_string(const Program& program, const Command& command) {
       [&](const Gemm& g) {
         std::string text = fmt::format("{} {} {} {} * {} ({}x{}x{} {})", name, region(g.c), g.accumulate ? "+=" : "=",
                                        region(g.a), region(g.b), g.m, g.n, g.k, to_string(g.dtype));
+        if (g.split_k != 1) text += fmt::format(", k shared by {}", g.split_k);
         for (const TileSignal& raise : g.raises) {
           text += fmt::format(", after {} tiles {} += {}", raise.tiles, signal(raise.signal), raise.value);
         }

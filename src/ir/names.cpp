@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::array<DType, 6> kDTypes{DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32, DType::f8};
 
+/// Other names that people use.
+struct Alias {
+  std::string_view name;
+  DType dtype;
+};
+constexpr std::array<Alias, 3> kAliases{{{"fp32", DType::f32}, {"fp16", DType::f16}, {"fp8", DType::f8}}};
+
 }  // namespace
 
 std::string_view to_string(DType dtype) {
@@ -83,6 +90,9 @@ Result<DType> parse_dtype(std::string_view name) {
   for (const DType dtype : kDTypes) {
     if (to_string(dtype) == name) return dtype;
     known.emplace_back(to_string(dtype));
+  }
+  for (const Alias& alias : kAliases) {
+    if (alias.name == name) return alias.dtype;
   }
   return fail("usage.dtype", fmt::format("unknown element type '{}'", name), "known: " + join(known));
 }

@@ -112,11 +112,9 @@ std::optional<QueueId> caller_queue(const Program& program, RankId rank) {
 
 std::vector<Region> caller_inputs(const Program& program, RankId rank) {
   std::vector<Region> inputs;
-  for (const Clause& clause : program.contract.clauses) {
-    for (const Region& term : clause.terms) {
-      if (rank_of(program, term) == rank) inputs.push_back(term);
-    }
-  }
+  for_each_input(program.contract, [&](const Region& region) {
+    if (rank_of(program, region) == rank) inputs.push_back(region);
+  });
   // The same block is a term of many clauses (all-gather: of one a rank).
   const auto key = [](const Region& r) { return std::tuple(r.buffer, r.offset, r.width, r.rows, r.pitch); };
   std::sort(inputs.begin(), inputs.end(), [&](const Region& a, const Region& b) { return key(a) < key(b); });
@@ -126,9 +124,9 @@ std::vector<Region> caller_inputs(const Program& program, RankId rank) {
 
 std::vector<Region> caller_outputs(const Program& program, RankId rank) {
   std::vector<Region> outputs;
-  for (const Clause& clause : program.contract.clauses) {
-    if (rank_of(program, clause.output) == rank) outputs.push_back(clause.output);
-  }
+  for_each_output(program.contract, [&](const Region& region) {
+    if (rank_of(program, region) == rank) outputs.push_back(region);
+  });
   return outputs;
 }
 

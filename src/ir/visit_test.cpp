@@ -83,6 +83,17 @@ TEST(Caller, ReadsOutputsAndWritesInputsOfItsRankOnce) {
   EXPECT_EQ(caller_outputs(program, {1}).size(), 2u);
 }
 
+TEST(Caller, WritesFactorsAndReadsProducts) {
+  Program program = small_program();
+  const Region a{{0}, {0}, {8}, 2, {8}};
+  const Region b{{0}, {64}, {8}, 2, {8}};
+  const Region c{{2}, {0}, {8}, 4, {8}};
+  program.contract.products = {{c, {{{a, a}, b}}, DType::f32}};
+  EXPECT_EQ(caller_inputs(program, {0}).size(), 3u);  // the term of the clause, A once, B
+  EXPECT_EQ(caller_outputs(program, {1}).size(), 2u);
+  EXPECT_EQ(caller_outputs(program, {1})[1], c);
+}
+
 TEST(Accesses, AddReadsAndWritesItsDestination) {
   const Region a = make_region({0}, {}, 4_B);
   const Region b = make_region({1}, {}, 4_B);
@@ -92,6 +103,14 @@ TEST(Accesses, AddReadsAndWritesItsDestination) {
   EXPECT_EQ(plain[1].kind, AccessKind::write);
   EXPECT_EQ(accesses(Copy{a, b, CopyOp::add, DType::f32})[1].kind, AccessKind::read_write);
   EXPECT_EQ(bytes_written(Broadcast{a, b, b}).value, 8u);
+}
+
+TEST(Listing, SaysWhenWorkgroupsShareTheSumOfAGemm) {
+  const Region m = make_region({0}, {}, 4_B);
+  Gemm gemm{m, m, m, 1, 1, 4, DType::f8};
+  EXPECT_EQ(to_string(small_program(), gemm), "gemm in0[0+4] = in0[0+4] * in0[0+4] (1x1x4 f8)");
+  gemm.split_k = 2;
+  EXPECT_THAT(to_string(small_program(), gemm), testing::HasSubstr("f8), k shared by 2"));
 }
 
 TEST(Listing, NamesQueuesAndCommands) {

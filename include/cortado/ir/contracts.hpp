@@ -36,6 +36,9 @@ Contract gather_contract(const std::vector<Region>& inputs, const Region& output
 /// outputs[r] = blocks[r], all blocks being the root's.
 Contract scatter_contract(const std::vector<Region>& blocks, const std::vector<Region>& outputs);
 
+/// C = A·B of the Gemm's operands; for one that accumulates, C was zero before.
+ProductClause product_clause(const Gemm& gemm);
+
 /// output = input.
 Contract point_to_point_contract(const Region& input, const Region& output);
 

@@ -28,12 +28,13 @@
 //
 // 4. The caller. Every rank has a caller, in the first host queue of that rank (or in the first host queue without a
 // rank):
-//    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms of
-//    the contract), and after its last command it reads the rank's output bytes (all outputs of the contract). So a
-//    host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer read.
+//    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms
+//    or factors in the contract), and after its last command it reads the rank's output bytes (all outputs of the
+//    contract). So a host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer
+//    read.
 //
 // 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
-//    caller wrote them in the same iteration.
+//    caller wrote them in the same iteration; of floating-point sums and products, up to rounding.
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
 //    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.

@@ -35,6 +35,28 @@ void for_each_raise(const Command& command, Visitor&& visit) {
       [](const auto&) {});
 }
 
+/// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
+/// products. The same region may come often.
+template <class Visitor>
+void for_each_input(const Contract& contract, Visitor&& visit) {
+  for (const Clause& clause : contract.clauses) {
+    for (const Region& term : clause.terms) visit(term);
+  }
+  for (const ProductClause& clause : contract.products) {
+    for (const Product& product : clause.products) {
+      for (const Region& block : product.a) visit(block);
+      visit(product.b);
+    }
+  }
+}
+
+/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then products.
+template <class Visitor>
+void for_each_output(const Contract& contract, Visitor&& visit) {
+  for (const Clause& clause : contract.clauses) visit(clause.output);
+  for (const ProductClause& clause : contract.products) visit(clause.output);
+}
+
 enum class AccessKind { read, write, read_write };
 
 struct Access {
