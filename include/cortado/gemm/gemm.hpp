@@ -56,30 +56,45 @@ bool is_memory_bound(const GemmShape& shape, const Machine& machine);
 /// compute units. The machine passed check_gemm, as for all that follows.
 Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units);
 
-/// What one workgroup of a product takes while `running` workgroups of it run side by side on a GPU, of whose L2 caches
-/// others keep `streams` windows besides and of whose last-level cache they keep `cache_held` bytes.
+/// Whether L2 can be too small for the windows of all workgroups. Libraries choose their kernels as if it never were.
+enum class L2Windows { modelled, ample };
+
+/// What goes on beside a product on its GPU.
+struct GemmSurroundings {
+  std::uint32_t streams = 0;  ///< workgroups of others, each of which keeps a window of the L2 caches
+  Bytes cache_held{};         ///< of the last-level cache, by what others read and write
+};
+
+/// What one workgroup takes while so many of them run side by side.
 struct WorkgroupDemand {
-  double seconds = 0;       ///< with all operands at hand: products at the sustained clock, and the tile overhead
-  double l2_bytes = 0;      ///< out of L2
+  double seconds = 0;       ///< alone: products at the sustained clock, operands out of L2 and from beyond it, overhead
   double fabric_bytes = 0;  ///< in and out of L2: what crosses to the last-level cache
   double memory_bytes = 0;  ///< in and out of the memory
 };
 
 class GemmModel {
  public:
-  GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine);
+  /// The machine passed check_gemm and outlives the model.
+  GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine,
+            L2Windows windows = L2Windows::modelled);
 
   std::uint64_t workgroups() const { return workgroups_; }
+
   /// `running` is at least 1.
-  WorkgroupDemand demand(std::uint32_t running, double streams = 0, Bytes cache_held = {}) const;
+  WorkgroupDemand demand(std::uint64_t running, const GemmSurroundings& beside = {}) const;
 
  private:
+  double operand_rows(double tiles) const;
+  double refetched(double per_die) const;
+
   const Machine* machine_;
   GemmShape shape_;
   Tiling tiling_;
   std::uint64_t tiles_m_;
   std::uint64_t tiles_n_;
   std::uint64_t workgroups_;
+  double flops_per_second_;  // of one compute unit
+  L2Windows windows_;
 };
 
 struct GemmEstimate {
@@ -89,6 +104,7 @@ struct GemmEstimate {
 };
 
 /// Alone on a GPU with so many compute units.
-GemmEstimate estimate_gemm(const GemmShape& shape, const Tiling& tiling, const Machine& machine, std::uint32_t units);
+GemmEstimate estimate_gemm(const GemmShape& shape, const Tiling& tiling, const Machine& machine, std::uint32_t units,
+                           L2Windows windows = L2Windows::modelled);
 
 }  // namespace cortado

@@ -1,0 +1,67 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/text.hpp"
+
+#include "gemm/matrix_timing.hpp"
+
+namespace cortado {
+namespace {
+
+/// No operand can then overflow a count of bytes.
+constexpr std::uint64_t kLargestDimension = std::uint64_t{1} << 28;
+
+Status check_dimensions(const GemmShape& shape) {
+  for (const auto& [name, extent] : {std::pair("M", shape.m), std::pair("N", shape.n), std::pair("K", shape.k)}) {
+    if (extent > 0 && extent <= kLargestDimension) continue;
+    return fail("gemm.shape", fmt::format("{} of the product {} is {}", name, to_string(shape), extent),
+                fmt::format("give 1 to {}", kLargestDimension));
+  }
+  return {};
+}
+
+Status check_dtype(const GemmShape& shape, const Machine& machine) {
+  const ComputeTiming& compute = *machine.timing->compute;
+  if (matrix_timing(compute, shape.dtype).flops_per_clock > 0) return {};
+  std::vector<std::string> known;
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8}) {
+    if (matrix_timing(compute, dtype).flops_per_clock > 0) known.emplace_back(to_string(dtype));
+  }
+  return fail("gemm.dtype", fmt::format("machine {} has no products of {}", machine.name, to_string(shape.dtype)),
+              "it has those of " + join(known));
+}
+
+Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside) {
+  const Bytes operands = operand_bytes(shape);
+  if (operands.value <= machine.memory_bytes.value && beside.value <= machine.memory_bytes.value - operands.value) {
+    return {};
+  }
+  const Bytes element = size_of(shape.dtype);
+  std::string what =
+      fmt::format("the product {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
+                  format_bytes(element * (shape.m * shape.k)), format_bytes(element * (shape.k * shape.n)),
+                  format_bytes(element * (shape.m * shape.n)));
+  if (beside.value > 0) what += fmt::format(" beside {} of the collective", format_bytes(beside));
+  return fail("gemm.memory",
+              fmt::format("{}, but a GPU of {} has {}", what, machine.name, format_bytes(machine.memory_bytes)),
+              "make a dimension smaller, as a split over the GPUs would");
+}
+
+}  // namespace
+
+Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) {
+  CORTADO_RETURN_IF_ERROR(check_dimensions(shape));
+  if (!machine.timing || !machine.timing->compute) {
+    Diagnostic diagnostic{"gemm.compute", fmt::format("machine {} does not say what products cost", machine.name),
+                          "add the section [compute] (machines/README.md), or choose a machine that has one"};
+    diagnostic.place.file = machine.file;
+    return fail(std::move(diagnostic));
+  }
+  CORTADO_RETURN_IF_ERROR(check_dtype(shape, machine));
+  return check_memory(shape, machine, beside);
+}
+
+}  // namespace cortado

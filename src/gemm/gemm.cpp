@@ -1,0 +1,69 @@
+#include "cortado/gemm/gemm.hpp"
+
+#include <fmt/format.h>
+
+#include "cortado/ir/text.hpp"
+
+#include "gemm/matrix_timing.hpp"
+
+namespace cortado {
+
+MatrixTiming matrix_timing(const ComputeTiming& compute, DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return compute.f32;
+    case DType::f16:
+      return compute.f16;
+    case DType::bf16:
+      return compute.bf16;
+    case DType::f8:
+      return compute.f8;
+    case DType::u8:
+    case DType::i32:
+      return {};
+  }
+  return {};
+}
+
+double unit_flops(const ComputeTiming& compute, DType dtype) {
+  const MatrixTiming matrix = matrix_timing(compute, dtype);
+  return matrix.flops_per_clock * matrix.clock_ghz * 1e9 * matrix.efficiency;
+}
+
+GemmShape shape_of(const Gemm& gemm) {
+  return {gemm.m, gemm.n, gemm.k, gemm.dtype, gemm.accumulate};
+}
+
+Tiling tiling_of(const Gemm& gemm) {
+  return {gemm.tile_m, gemm.tile_n, gemm.split_k};
+}
+
+double flops(const GemmShape& shape) {
+  return 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+Bytes operand_bytes(const GemmShape& shape) {
+  return size_of(shape.dtype) * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
+}
+
+double operations_per_byte(const GemmShape& shape) {
+  return flops(shape) / static_cast<double>(operand_bytes(shape).value);
+}
+
+std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling) {
+  const auto tiles = [](std::uint64_t extent, std::uint64_t tile) { return (extent + tile - 1) / tile; };
+  return tiles(shape.m, tiling.tile_m) * tiles(shape.n, tiling.tile_n) * tiling.split_k;
+}
+
+std::string to_string(const GemmShape& shape) {
+  return fmt::format("{}x{}x{} {}", shape.m, shape.n, shape.k, to_string(shape.dtype));
+}
+
+bool is_memory_bound(const GemmShape& shape, const Machine& machine) {
+  const double compute = flops(shape) / (machine.compute_units * unit_flops(*machine.timing->compute, shape.dtype));
+  const double memory =
+      static_cast<double>(operand_bytes(shape).value) / machine.timing->memory.rate.bytes_per_second();
+  return memory > compute;
+}
+
+}  // namespace cortado

@@ -1,0 +1,51 @@
+// The choice that a library makes among its kernels: of all tiles and splits the least estimated time. Of those that
+// are nearly as fast it takes the one whose waves leave the fewest compute units idle, then the largest tile.
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "cortado/gemm/gemm.hpp"
+
+namespace cortado {
+namespace {
+
+constexpr std::array<std::uint64_t, 4> kTileSides{256, 128, 64, 32};
+constexpr std::array<std::uint64_t, 5> kSplits{1, 2, 4, 8, 16};
+constexpr std::uint64_t kLeastDepth = 512;  // of k, that is worth a workgroup of its own
+constexpr double kNearlyAsFast = 1.02;
+
+struct Candidate {
+  Tiling tiling;
+  double seconds = 0;
+  double idle = 0;  // share of the compute units over all waves
+};
+
+}  // namespace
+
+Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units) {
+  std::vector<Candidate> candidates;
+  double least = 0;
+  for (const std::uint64_t tile_m : kTileSides) {
+    for (const std::uint64_t tile_n : kTileSides) {
+      for (const std::uint64_t split : kSplits) {
+        const Tiling tiling{tile_m, tile_n, split};
+        const bool splits = split > 1;
+        if (splits && shape.k < split * kLeastDepth) break;
+        // Where tiles fill the GPU already, partial sums would only cost.
+        if (splits && workgroups(shape, {tile_m, tile_n, 1}) >= units) break;
+        const GemmEstimate estimate = estimate_gemm(shape, tiling, machine, units, L2Windows::ample);
+        const auto places = static_cast<double>(estimate.waves) * units;
+        const double idle = 1 - static_cast<double>(workgroups(shape, tiling)) / places;
+        candidates.push_back({tiling, estimate.seconds, idle});
+        least = candidates.size() == 1 ? estimate.seconds : std::min(least, estimate.seconds);
+      }
+    }
+  }
+  std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
+  const auto rank = [](const Candidate& c) {
+    return std::tuple(c.idle, ~(c.tiling.tile_m * c.tiling.tile_n), c.seconds);
+  };
+  return std::ranges::min_element(candidates, {}, rank)->tiling;
+}
+
+}  // namespace cortado
