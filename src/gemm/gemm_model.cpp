@@ -1,6 +1,8 @@
 // What a workgroup takes. With e bytes an element, k' = k / split_k, w workgroups running on d dies, p = ceil(w / d):
 //
-//   products   2 tile_m tile_n k' / (flops of a unit)
+//   products   2 tile_m tile_n k' / (flops of a unit), and operand_cost multiply-adds for every row of A and column of
+//   B
+//              and step of k; the flops of a unit are those that it reaches with a tile of 256 x 256, cost included
 //   L2         (tile_m + tile_n) k' e come out of it, 1/p of its rate for each
 //   fabric     workgroups of a die stand in a compact block of tiles and read its rows of A and columns of B together:
 //              rows(p) k' e / p, where rows(t) is the least gm tile_m + gn tile_n with gm gn = t. Besides the tile of
@@ -22,8 +24,16 @@
 namespace cortado {
 namespace {
 
+constexpr double kReferenceSide = 256;  // of the tile for which machine files give the efficiency
+
 double real(std::uint64_t count) {
   return static_cast<double>(count);
+}
+
+/// Time of a multiply-add within a tile over that within the reference tile.
+double tile_cost(const Tiling& tiling, double operand_cost) {
+  const double cost = 1 + operand_cost * (1 / real(tiling.tile_m) + 1 / real(tiling.tile_n));
+  return cost / (1 + operand_cost * 2 / kReferenceSide);
 }
 
 }  // namespace
@@ -82,7 +92,7 @@ WorkgroupDemand GemmModel::demand(std::uint64_t running, const GemmSurroundings&
   WorkgroupDemand demand;
   demand.fabric_bytes = of_die + result;
   demand.memory_bytes = (once + (of_wave - once) * (1 - held)) * again + result;
-  const double products = 2 * tile * depth / flops_per_second_;
+  const double products = 2 * tile * depth / flops_per_second_ * tile_cost(tiling_, compute.operand_cost);
   const double out_of_l2 =
       (real(tiling_.tile_m) + real(tiling_.tile_n)) * depth * element * per_die / compute.l2_rate.bytes_per_second();
   const double from_beyond = demand.fabric_bytes / compute.unit_rate.bytes_per_second();

@@ -117,6 +117,7 @@ void read_compute(MachineReader& in, const Machine& machine, Timing& timing) {
   compute.l2_bytes = in.bytes("compute.l2_bytes", 1, machine.memory_bytes.value);
   compute.l2_rate = in.rate("compute.l2_rate_GBps");
   compute.unit_rate = in.rate("compute.unit_rate_GBps");
+  compute.operand_cost = in.number("compute.operand_cost", 0, 1000);
   compute.tile_overhead = in.time("compute.tile_overhead_ns");
   compute.stream_window = in.bytes("compute.stream_window_bytes", 1, compute.l2_bytes.value);
   compute.thrash_ramp = in.number("compute.thrash_ramp", 0.001, 1000);

@@ -214,6 +214,7 @@ void write_compute(MachineWriter& out, const ComputeTiming& compute) {
   out.bytes("l2_bytes", compute.l2_bytes);
   out.rate("l2_rate_GBps", compute.l2_rate);
   out.rate("unit_rate_GBps", compute.unit_rate);
+  out.entry("operand_cost", fmt::format("{}", compute.operand_cost));
   out.time("tile_overhead_ns", compute.tile_overhead);
   out.bytes("stream_window_bytes", compute.stream_window);
   out.entry("thrash_ramp", fmt::format("{}", compute.thrash_ramp));

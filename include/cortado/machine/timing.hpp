@@ -81,7 +81,7 @@ struct CoreTiming {
 struct MatrixTiming {
   std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such products
   double clock_ghz = 0;               ///< sustained under such load
-  double efficiency = 0;              ///< of the pipes at that clock, within a long tile
+  double efficiency = 0;              ///< of the pipes at that clock, within a long tile of 256 x 256
 };
 
 /// What products need to know of the compute units and of the caches before the last-level one. docs/models.md has the
@@ -91,6 +91,7 @@ struct ComputeTiming {
   Bytes l2_bytes;             ///< of one die
   GBps l2_rate;               ///< of one die
   GBps unit_rate;             ///< bytes per second that one compute unit can take in from beyond its L2
+  double operand_cost = 0;    ///< of bringing a row of A or a column of B to the pipes, in multiply-adds with it
   Nanoseconds tile_overhead;  ///< of a workgroup, beside its products: start, first loads, stores of the result
   Bytes stream_window;        ///< of L2, that a workgroup's stream of operands needs to be read only once
   double thrash_ramp = 0;     ///< excess over L2, as a share of it, at which everything is read twice
