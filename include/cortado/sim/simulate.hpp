@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/sim/fluid.hpp"
@@ -24,6 +25,10 @@ struct SimulateOptions {
 
 struct Simulated {
   Timeline timeline;
+  /// By queue: when its last command ended, counted from the start of the simulation.
+  std::vector<Nanoseconds> queue_ends;
+  double memory_bytes = 0;  ///< read and written in the memories of all GPUs
+  double unit_seconds = 0;  ///< compute units held, times seconds, over all GPUs
   std::uint64_t events = 0;
   FluidWork sharing_work;
 };
@@ -31,7 +36,8 @@ struct Simulated {
 /// Refuses machines that cannot be simulated, because their file has no timing (sim.timing).
 Status check_timing(const Machine& machine);
 
-/// Refuses machines without timing (sim.timing) and programs with commands that have no model (sim.command). A program
+/// Refuses machines without timing (sim.timing), programs with commands that have no model (sim.command) and products
+/// that the machine cannot do (check_gemm). A program
 /// that cannot finish, possible only where verifier rules were skipped, ends with sim.stall, which names who waits for
 /// what.
 Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options = {});

@@ -1,9 +1,16 @@
-// Compute queues: kernels one after another.
+// Compute queues: kernels one after another, on compute units that all queues of a GPU share (compute_units.hpp).
 //
-//   Copy     moves bytes at most at (compute units of the queue) * copy_rate, or * local_rate within one GPU
+//   Copy     moves bytes at most at (compute units that it holds) * copy_rate, or * local_rate within one GPU
 //   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all
+//   Gemm     product.cpp
 //   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
 //   Wait     passes as soon as the counter is there
+//
+// The parts of one kernel hold their units from its launch until the last part is through, waits included. A queue of
+// its own holds units only while a copy or a kernel of it is under way. Who gets fewer units than it may use goes on
+// with them, as much slower; more are added when they become free.
+#include <algorithm>
+
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
@@ -12,18 +19,21 @@ namespace cortado::sim {
 
 void Run::step_compute(std::uint32_t index) {
   QueueRun& queue = queues_[index];
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
   while (at_command(index)) {
+    if (units_.is_kernel(tenant) && units_.held(tenant) == 0) {
+      queue.blocked = Blocked::units;
+      return;
+    }
     const Command& command = program_.queues[index].commands[queue.command];
     const bool noted = queue.begun;
     begin_command(index);
     if (const auto* wait = std::get_if<Wait>(&command)) {
       if (!noted && !pass_wait(index, *wait)) return;
     } else if (const auto* signal = std::get_if<Signal>(&command)) {
-      const bool local = program_.signals[signal->signal.value].home == program_.queues[index].rank;
-      const SimTime flag = local ? SimTime{} : to_sim_time(timing_.cores.flag);
-      raise_at(events_.now() + flag, index, signal->signal, signal->value, signal->op);
+      raise_at(flag_time(index, signal->signal), index, signal->signal, signal->value, signal->op);
     } else if (!std::holds_alternative<Timestamp>(command)) {
-      begin_kernel(index, command);  // its last byte ends the command and steps the queue
+      begin_kernel(index, command);  // its last byte or workgroup ends the command and steps the queue
       return;
     }
     end_command(index);
@@ -31,25 +41,89 @@ void Run::step_compute(std::uint32_t index) {
 }
 
 void Run::begin_kernel(std::uint32_t index, const Command& command) {
-  const Queue& queue = program_.queues[index];
-  const RankId gpu = *queue.rank;
-  queues_[index].blocked = Blocked::transfers;
-  const double units = queue.compute_units.value_or(machine_.compute_units);
-  const Mover mover{index, kNoSpan};
+  if (const auto* gemm = std::get_if<Gemm>(&command)) return begin_product(index, *gemm);
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (units_.is_kernel(tenant)) return begin_bytes(index, command);
+  queues_[index].blocked = Blocked::units;
+  units_.launch(tenant, units_.most(tenant));
+  grant_units(tenant);
+}
+
+double Run::units_of(std::uint32_t index) const {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  const double held = units_.held(tenant);
+  if (!units_.is_kernel(tenant)) return held;
+  const double part = program_.queues[index].compute_units.value_or(machine_.compute_units);
+  return part * held / units_.most(tenant);
+}
+
+void Run::begin_bytes(std::uint32_t index, const Command& command) {
+  const RankId gpu = *program_.queues[index].rank;
+  QueueRun& queue = queues_[index];
+  queue.blocked = Blocked::transfers;
+  const auto begin = [&](Bytes bytes, UseList& uses, double cap_per_unit) {
+    node_memory_.touch(command, bytes, uses);
+    queue.cap_per_unit = cap_per_unit;
+    queue.flow = begin_transfer(static_cast<double>(bytes.value), uses, {.cap = units_of(index) * cap_per_unit},
+                                {.queue = index, .span = kNoSpan, .command = &command});
+  };
   if (const auto* copy = std::get_if<Copy>(&command)) {
     const GBps per_unit = resources_.is_local(gpu, *copy) ? timing_.cores.local_rate : timing_.cores.copy_rate;
     recorder_.moved(copy->dst.bytes());
-    UseList& uses = resources_.copy_by_cores(gpu, *copy);
-    node_memory_.touch(command, copy->dst.bytes(), uses);
-    begin_transfer(copy->dst.bytes(), uses, units * per_unit.bytes_per_second(), mover);
+    begin(copy->dst.bytes(), resources_.copy_by_cores(gpu, *copy), per_unit.bytes_per_second());
     return;
   }
   const auto& kernel = std::get<Kernel>(command);
   const auto streams = static_cast<double>(kernel.sources.size() + 1);
-  const double cap = units * timing_.cores.local_rate.bytes_per_second() / streams;
-  UseList& uses = resources_.kernel_by_cores(gpu, kernel);
-  node_memory_.touch(command, kernel.dst.bytes(), uses);
-  begin_transfer(kernel.dst.bytes(), uses, cap, mover);
+  begin(kernel.dst.bytes(), resources_.kernel_by_cores(gpu, kernel),
+        timing_.cores.local_rate.bytes_per_second() / streams);
+}
+
+void Run::end_bytes(std::uint32_t index) {
+  queues_[index].flow.reset();
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (!units_.is_kernel(tenant)) {
+    units_.want(tenant, 0);
+    units_.release(tenant, units_.held(tenant), events_.now());
+    grant_units(tenant);
+  }
+  end_command(index);
+  step(index);
+}
+
+void Run::part_begins(std::uint32_t index) {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (tenant == ComputeUnits::kNone || !units_.is_kernel(tenant) || parts_at_work_[tenant]++ > 0) return;
+  units_.launch(tenant, units_.most(tenant));
+  grant_units(tenant);
+}
+
+void Run::part_ends(std::uint32_t index) {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (tenant == ComputeUnits::kNone || !units_.is_kernel(tenant) || --parts_at_work_[tenant] > 0) return;
+  units_.want(tenant, 0);
+  units_.release(tenant, units_.held(tenant), events_.now());
+  grant_units(tenant);
+}
+
+void Run::grant_units(ComputeUnits::Tenant on_gpu_of) {
+  while (const auto grant = units_.next_grant(on_gpu_of, events_.now())) use_units(*grant);
+}
+
+void Run::use_units(const ComputeUnits::Grant& grant) {
+  for (const std::uint32_t index : units_.queues(grant.tenant)) {
+    QueueRun& queue = queues_[index];
+    if (queue.flow) {
+      transfers_.set_cap(*queue.flow, units_of(index) * queue.cap_per_unit);
+    } else if (units_.is_kernel(grant.tenant)) {
+      if (queue.blocked == Blocked::units) step(index);
+    } else if (const Command& command = program_.queues[index].commands[queue.command];
+               std::holds_alternative<Gemm>(command)) {
+      begin_workgroups(index, grant.units);
+    } else {
+      begin_bytes(index, command);
+    }
+  }
 }
 
 }  // namespace cortado::sim

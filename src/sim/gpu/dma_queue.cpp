@@ -81,7 +81,8 @@ void Run::move_ready_copies(std::uint32_t index) {
     ++queue.moving;
     UseList& uses = uses_of(index, command);
     node_memory_.touch(command, bytes, uses);
-    begin_transfer(bytes, uses, kUnlimited, {index, copy.span});
+    begin_transfer(static_cast<double>(bytes.value), uses, {},
+                   {.queue = index, .span = copy.span, .command = &command});
   }
   if (queue.first_pending == queue.pending.size()) {
     queue.pending.clear();

@@ -1,6 +1,8 @@
 #include "sim/gpu/machine_resources.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "cortado/base/check.hpp"
 #include "cortado/ir/visit.hpp"
@@ -38,12 +40,13 @@ void MachineResources::add_memories() {
       memory.miss_share = 1 - std::min(1.0, cached / bytes);
       memory.cache = unless_ample(timing_.memory.cache_rate, demands[rank]);
     }
-    memory.memory = unless_ample(timing_.memory.rate, demands[rank] * memory.miss_share);
+    const bool products = std::isinf(demands[rank]);
+    memory.memory = unless_ample(timing_.memory.rate, products ? demands[rank] : demands[rank] * memory.miss_share);
   }
 }
 
 /// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
-/// engines and compute units read, and write or add, without a link.
+/// engines and compute units read, and write or add, without a link. Products can fill any memory.
 std::vector<double> MachineResources::greatest_demands() const {
   constexpr std::uint32_t kOut = 1;
   constexpr std::uint32_t kIn = 2;
@@ -62,6 +65,10 @@ std::vector<double> MachineResources::greatest_demands() const {
   const double engine_rate = std::max({engine.rate, engine.local_rate, engine.broadcast_rate}).bytes_per_second();
   for (const Queue& queue : program_.queues) {
     if (queue.kind == QueueKind::host) continue;
+    const auto is_product = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
+    if (std::any_of(queue.commands.begin(), queue.commands.end(), is_product)) {
+      demands[queue.rank->value] = std::numeric_limits<double>::infinity();
+    }
     const double units = queue.compute_units.value_or(machine_.compute_units);
     const double rate =
         queue.kind == QueueKind::dma ? engine_rate : units * timing_.cores.local_rate.bytes_per_second();
@@ -151,6 +158,15 @@ UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   return uses_;
 }
 
+UseList& MachineResources::product_by_cores(RankId gpu, double fabric_bytes, double memory_bytes) {
+  const MemoryOfRank& memory = memories_[gpu.value];
+  uses_.clear();
+  if (memory.cache) uses_.add(*memory.cache, fabric_bytes);
+  if (memory.memory) uses_.add(*memory.memory, memory_bytes);
+  uses_.count_memory(memory_bytes);
+  return uses_;
+}
+
 ResourceId MachineResources::engine(RankId gpu, EngineId id) {
   CORTADO_CHECK(id.value < engine_ids_, "a verified program names engines of its machine");
   auto& resource = engines_[gpu.value * engine_ids_ + id.value];
@@ -188,6 +204,7 @@ void MachineResources::add_memory(RankId rank, double factor) {
   const MemoryOfRank& memory = memories_[rank.value];
   if (memory.cache) uses_.add(*memory.cache, factor);
   if (memory.memory) uses_.add(*memory.memory, factor * memory.miss_share);
+  uses_.count_memory(factor * memory.miss_share);
 }
 
 }  // namespace cortado::sim

@@ -6,7 +6,8 @@
 //            executes the command and on to the destination, whichever of these steps leaves a GPU
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
-//            min(1, cache bytes / bytes of the rank's buffers) of them.
+//            min(1, cache bytes / bytes of the rank's buffers) of them. Products say themselves what they take of both
+//            (gemm/gemm.hpp).
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
 // do not name it.
 #pragma once
@@ -25,7 +26,10 @@ namespace cortado::sim {
 /// The resources of one transfer, each once.
 class UseList {
  public:
-  void clear() { uses_.clear(); }
+  void clear() {
+    uses_.clear();
+    memory_ = 0;
+  }
   void add(ResourceId resource, double factor) {
     for (ResourceUse& use : uses_) {
       if (use.resource != resource) continue;
@@ -36,8 +40,13 @@ class UseList {
   }
   std::span<const ResourceUse> view() const { return uses_; }
 
+  /// Bytes that memories read and write for one byte, whether they can limit anybody or not.
+  double memory() const { return memory_; }
+  void count_memory(double factor) { memory_ += factor; }
+
  private:
   std::vector<ResourceUse> uses_;
+  double memory_ = 0;
 };
 
 class MachineResources {
@@ -53,6 +62,8 @@ class MachineResources {
   UseList& copy_by_cores(RankId gpu, const Copy& copy);
   /// Per byte of the destination.
   UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
+  /// Of workgroups of a product, per unit of whatever their work is counted in.
+  UseList& product_by_cores(RankId gpu, double fabric_bytes, double memory_bytes);
 
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }

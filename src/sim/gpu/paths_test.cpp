@@ -28,14 +28,14 @@ class PathsOn {
   }
 
   void copy_by_cores(std::uint32_t gpu, std::uint32_t from, std::uint32_t to) {
-    start(builder_.compute_queue(name_of_next(), RankId{gpu}), copy(from, to));
+    start(builder_.compute_queue(name_of_next(), RankId{gpu}, 0, machine_.compute_units / 2), copy(from, to));
   }
 
   void reduce(std::uint32_t gpu, const std::vector<std::uint32_t>& from, std::uint32_t to) {
     Kernel kernel{.op = KernelOp::reduce, .sources = {}, .dst = on(to, BufferRole::output), .dtype = DType::i32};
     for (const std::uint32_t rank : from) kernel.sources.push_back(on(rank, BufferRole::input));
     contract_.clauses.push_back({kernel.dst, kernel.sources, DType::i32});
-    start(builder_.compute_queue(name_of_next(), RankId{gpu}), std::move(kernel));
+    start(builder_.compute_queue(name_of_next(), RankId{gpu}, 0, machine_.compute_units / 2), std::move(kernel));
   }
 
   /// How long each of the commands took, in their order, ns.

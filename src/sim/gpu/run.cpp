@@ -16,6 +16,15 @@ FluidOptions one_class(FluidOptions sharing) {
   return sharing;
 }
 
+bool has_products(const Program& program) {
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      if (std::holds_alternative<Gemm>(command)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
@@ -27,11 +36,17 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       resources_(machine_, program_, fluid_),
       node_memory_(timing_.memory, program_, fluid_),
       turns_(timing_.engine.threads, program_.queues.size()),
+      units_(program_, machine_),
       transfers_(events_, fluid_),
       signals_(program_),
       recorder_(program, options),
       queues_(program_.queues.size()),
-      submit_costs_(submit_costs(program_, timing_)) {
+      submit_costs_(submit_costs(program_, timing_)),
+      parts_at_work_(program_.queues.size(), 0) {
+  if (has_products(program_)) {
+    products_.resize(program_.queues.size());
+    streaming_.resize(program_.ranks, 0);
+  }
   for (std::uint32_t i = 0; i < queues_.size(); ++i) {
     if (program_.queues[i].kind != QueueKind::host) continue;
     queues_[i].submitted = options.iterations;
@@ -44,7 +59,14 @@ Result<Simulated> Run::go() && {
   for (const QueueRun& queue : queues_) {
     if (queue.iteration < options_.iterations) return fail(stall());
   }
-  return Simulated{std::move(recorder_).finish(), events_.processed(), fluid_.work()};
+  Simulated result;
+  result.timeline = std::move(recorder_).finish();
+  for (const QueueRun& queue : queues_) result.queue_ends.push_back(to_nanoseconds(queue.ended));
+  result.memory_bytes = memory_bytes_;
+  result.unit_seconds = units_.unit_seconds();
+  result.events = events_.processed();
+  result.sharing_work = fluid_.work();
+  return result;
 }
 
 void Run::handle(const Event& event) {
@@ -99,6 +121,7 @@ void Run::give_thread_back(std::uint32_t index) {
 
 void Run::fetched(std::uint32_t index) {
   ++queues_[index].submitted;
+  part_begins(index);
   if (queues_[index].blocked == Blocked::submit) step(index);
 }
 
@@ -112,6 +135,7 @@ bool Run::at_command(std::uint32_t index) {
   while (queue.iteration < queue.submitted && queue.command == size) {
     queue.command = 0;
     ++queue.iteration;
+    part_ends(index);
   }
   if (queue.iteration < queue.submitted) return true;
   queue.blocked = Blocked::submit;
@@ -129,6 +153,7 @@ void Run::begin_command(std::uint32_t index) {
 void Run::end_command(std::uint32_t index) {
   QueueRun& queue = queues_[index];
   recorder_.end(queue.span, events_.now());
+  queue.ended = events_.now();
   queue.begun = false;
   ++queue.command;
 }
@@ -139,6 +164,11 @@ bool Run::pass_wait(std::uint32_t index, const Wait& wait) {
   if (signals_.reached_or_note(wait.signal, value, index)) return true;
   queue.blocked = Blocked::signal;
   return false;
+}
+
+SimTime Run::flag_time(std::uint32_t index, SignalId signal) const {
+  const bool local = program_.signals[signal.value].home == program_.queues[index].rank;
+  return events_.now() + (local ? SimTime{} : to_sim_time(timing_.cores.flag));
 }
 
 void Run::raise_at(SimTime visible, std::uint32_t index, SignalId signal, std::uint64_t value, SignalOp op) {
@@ -161,7 +191,7 @@ void Run::apply_raise(std::uint32_t index) {
   }
 }
 
-void Run::begin_transfer(Bytes bytes, const UseList& uses, double cap, Mover mover) {
+FlowId Run::begin_transfer(double amount, const UseList& uses, Transfers::Speed speed, Mover mover) {
   std::uint32_t owner = 0;
   if (free_movers_.empty()) {
     owner = static_cast<std::uint32_t>(movers_.size());
@@ -171,20 +201,21 @@ void Run::begin_transfer(Bytes bytes, const UseList& uses, double cap, Mover mov
     free_movers_.pop_back();
     movers_[owner] = mover;
   }
-  transfers_.begin(bytes, uses.view(), cap, owner);
+  memory_bytes_ += amount * uses.memory();
+  if (mover.command != nullptr) count_streaming(*mover.command, +1);
+  return transfers_.begin(amount, uses.view(), speed, owner);
 }
 
 void Run::end_transfer(FlowId flow) {
   const std::uint32_t owner = transfers_.finish(flow);
   const Mover mover = movers_[owner];
   free_movers_.push_back(owner);
+  if (mover.command != nullptr) count_streaming(*mover.command, -1);
+  if (mover.workgroups > 0) return end_workgroups(mover.queue, mover.workgroups);
   QueueRun& queue = queues_[mover.queue];
-  if (program_.queues[mover.queue].kind == QueueKind::compute) {
-    end_command(mover.queue);
-    step(mover.queue);
-    return;
-  }
+  if (program_.queues[mover.queue].kind == QueueKind::compute) return end_bytes(mover.queue);
   recorder_.end(mover.span, events_.now());
+  queue.ended = events_.now();
   --queue.outstanding;
   --queue.moving;
   move_ready_copies(mover.queue);
@@ -207,7 +238,8 @@ Diagnostic Run::stall() const {
     }
     const Queue& what = program_.queues[i];
     if (queue.blocked != Blocked::signal) {
-      stuck.push_back(fmt::format("queue {} was not submitted", what.name));
+      stuck.push_back(fmt::format("queue {} {}", what.name,
+                                  queue.blocked == Blocked::units ? "gets no compute units" : "was not submitted"));
       continue;
     }
     const auto* wait = std::get_if<Wait>(&what.commands[queue.command]);

@@ -2,14 +2,18 @@
 //
 // Every queue is at one command of one iteration. A queue is stepped until it must wait: for time to pass (an event is
 // scheduled), for a signal (it is noted at the SignalBoard), for its copies (the last transfer steps it), or for a
-// Submit. Where engines are software (engine_timing.threads) a dma or host queue also waits for its turn on a thread.
+// Submit, or for compute units of its GPU. Where engines are software (engine_timing.threads) a dma or host queue also
+// waits for its turn on a thread.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "cortado/gemm/gemm.hpp"
 #include "cortado/sim/simulate.hpp"
 
+#include "sim/gpu/compute_units.hpp"
 #include "sim/gpu/events.hpp"
 #include "sim/gpu/machine_resources.hpp"
 #include "sim/gpu/node_memory.hpp"
@@ -30,7 +34,7 @@ class Run {
  private:
   friend class WatchedRun;  // conservation_test.cpp
 
-  enum class Blocked : std::uint8_t { no, signal, transfers, submit, thread };
+  enum class Blocked : std::uint8_t { no, signal, transfers, submit, thread, units };
 
   /// A copy past its issue that is not moving bytes yet.
   struct PendingCopy {
@@ -49,15 +53,29 @@ class Run {
     std::uint32_t submit_span = kNoSpan;
     Blocked blocked = Blocked::submit;
     bool begun = false;                // the current command has started
+    SimTime ended{};                   // the last command that ended
     SimTime next_issue{};              // dma: earliest issue of the next copy
     std::vector<PendingCopy> pending;  // dma: first in, first out; [0, first_pending) have left
     std::size_t first_pending = 0;
+    std::optional<FlowId> flow;  // compute: of the copy or kernel under way
+    double cap_per_unit = 0;     // compute: of that flow
+  };
+
+  /// A product under way: workgroups that wait, run or are done.
+  struct ProductRun {
+    std::optional<GemmModel> model;
+    std::uint64_t waiting = 0;
+    std::uint64_t running = 0;
+    std::uint64_t done = 0;
+    std::size_t raised = 0;  // of its tile signals
   };
 
   /// What a flow belongs to.
   struct Mover {
     std::uint32_t queue;
     std::uint32_t span;
+    std::uint32_t workgroups = 0;      // of a product; 0: a command that moves bytes
+    const Command* command = nullptr;  // that moves bytes
   };
 
   void handle(const Event& event);
@@ -79,6 +97,8 @@ class Run {
 
   /// The Wait under way is passed now, or the queue is blocked until the raise that releases it.
   bool pass_wait(std::uint32_t index, const Wait& wait);
+  /// When compute units of a queue raise a signal now: until who polls it can see it.
+  SimTime flag_time(std::uint32_t index, SignalId signal) const;
   void raise_at(SimTime visible, std::uint32_t index, SignalId signal, std::uint64_t value, SignalOp op);
   void apply_raise(std::uint32_t raise);
 
@@ -94,8 +114,23 @@ class Run {
 
   // compute_queue.cpp
   void begin_kernel(std::uint32_t index, const Command& command);
+  void begin_bytes(std::uint32_t index, const Command& command);  ///< of a copy or kernel, on the units that are held
+  void end_bytes(std::uint32_t index);
+  double units_of(std::uint32_t index) const;  ///< that the queue has of what its tenant holds
+  void part_begins(std::uint32_t index);
+  void part_ends(std::uint32_t index);
+  void grant_units(ComputeUnits::Tenant on_gpu_of);  ///< as many as are free and wanted
+  void use_units(const ComputeUnits::Grant& grant);
 
-  void begin_transfer(Bytes bytes, const UseList& uses, double cap, Mover mover);
+  // product.cpp
+  void begin_product(std::uint32_t index, const Gemm& gemm);
+  void begin_workgroups(std::uint32_t index, std::uint32_t count);
+  void end_workgroups(std::uint32_t index, std::uint32_t count);
+  void raise_tiles(std::uint32_t index, const Gemm& gemm);
+  Bytes cache_held_beside(const Gemm& gemm, RankId gpu) const;
+  void count_streaming(const Command& command, double sign);
+
+  FlowId begin_transfer(double amount, const UseList& uses, Transfers::Speed speed, Mover mover);
   void end_transfer(FlowId flow);
 
   Diagnostic stall() const;
@@ -109,14 +144,19 @@ class Run {
   MachineResources resources_;
   NodeMemory node_memory_;
   ThreadTurns turns_;
+  ComputeUnits units_;
   Transfers transfers_;
   SignalBoard signals_;
   Recorder recorder_;
   std::vector<QueueRun> queues_;
   std::vector<Mover> movers_;  // by owner number of a transfer
   std::vector<std::uint32_t> free_movers_;
-  std::vector<SimTime> submit_costs_;    // by queue: what its Submit costs the host
-  std::vector<std::uint32_t> released_;  // scratch of apply_raise
+  std::vector<SimTime> submit_costs_;         // by queue: what its Submit costs the host
+  std::vector<std::uint32_t> released_;       // scratch of apply_raise
+  std::vector<std::uint32_t> parts_at_work_;  // by tenant, of kernels
+  std::vector<ProductRun> products_;          // by queue; empty if the program has none
+  std::vector<double> streaming_;             // by rank: bytes of the commands under way; empty without products
+  double memory_bytes_ = 0;
 };
 
 }  // namespace cortado::sim

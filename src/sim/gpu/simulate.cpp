@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cortado/gemm/gemm.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
@@ -17,7 +18,6 @@ constexpr std::size_t kMostGpusOfAKernel = 12;
 
 /// Why the command cannot be simulated; empty if it can.
 std::string refusal(const Program& program, const Command& command) {
-  if (std::holds_alternative<Gemm>(command)) return "the simulator has no model of gemm";
   const auto* kernel = std::get_if<Kernel>(&command);
   if (kernel == nullptr || kernel->sources.size() <= kMostGpusOfAKernel) return {};
   std::set<RankId> gpus;
@@ -27,12 +27,22 @@ std::string refusal(const Program& program, const Command& command) {
                      kMostGpusOfAKernel);
 }
 
-Status check_commands(const Program& program) {
+Status check_command(const Program& program, const Queue& queue, const Command& command, const Machine& machine) {
+  std::string reason = refusal(program, command);
+  if (const auto* gemm = std::get_if<Gemm>(&command)) {
+    CORTADO_RETURN_IF_ERROR(check_gemm(shape_of(*gemm), machine));
+    if (!queue.kernel.empty()) reason = "a product that is a part of a kernel; give it a queue of its own";
+  }
+  if (reason.empty()) return {};
+  return fail("sim.command", std::move(reason), "run the program on the embedded node");
+}
+
+Status check_commands(const Program& program, const Machine& machine) {
   for (const Queue& queue : program.queues) {
     for (std::uint32_t i = 0; i < queue.commands.size(); ++i) {
-      std::string reason = refusal(program, queue.commands[i]);
-      if (reason.empty()) continue;
-      Diagnostic diagnostic{"sim.command", std::move(reason), "run the program on the embedded node"};
+      Status status = check_command(program, queue, queue.commands[i], machine);
+      if (status) continue;
+      Diagnostic diagnostic = std::move(status).error();
       diagnostic.place.rank = queue.rank;
       diagnostic.place.queue = queue.name;
       diagnostic.place.command = i;
@@ -58,7 +68,7 @@ Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions
     return fail("sim.iterations", fmt::format("{} iterations asked for", options.iterations),
                 fmt::format("ask for 1 to {}", kMaxIterations));
   }
-  CORTADO_RETURN_IF_ERROR(check_commands(program.program()));
+  CORTADO_RETURN_IF_ERROR(check_commands(program.program(), program.machine()));
   return Run(program, options).go();
 }
 

@@ -4,17 +4,22 @@
 
 namespace cortado::sim {
 
-FlowId Transfers::begin(Bytes bytes, std::span<const ResourceUse> uses, double cap, std::uint32_t owner) {
-  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = 1, .cap = cap, .priority = 0});
+FlowId Transfers::begin(double amount, std::span<const ResourceUse> uses, Speed speed, std::uint32_t owner) {
+  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0});
   if (flow.value >= transfers_.size()) transfers_.resize(flow.value + std::size_t{1});
   transfers_[flow.value] = {
-      .remaining = static_cast<double>(bytes.value),
+      .remaining = amount,
       .rate = 0,
       .since = events_.now(),
       .end = events_.schedule(SimTime::never(), EventClass::end, {EventKind::transfer_end, flow.value}),
       .owner = owner};
   request_settle();
   return flow;
+}
+
+void Transfers::set_cap(FlowId flow, double cap) {
+  fluid_.set_cap(flow, cap);
+  request_settle();
 }
 
 std::uint32_t Transfers::finish(FlowId flow) {

@@ -20,8 +20,14 @@ class Transfers {
  public:
   Transfers(Events& events, FluidSystem& fluid) : events_(events), fluid_(fluid) {}
 
-  /// `owner` comes back from finish(). The bytes are not zero.
-  FlowId begin(Bytes bytes, std::span<const ResourceUse> uses, double cap, std::uint32_t owner);
+  struct Speed {
+    double cap = kUnlimited;
+    double weight = 1;  ///< share of a full resource, against others
+  };
+
+  /// `owner` comes back from finish(). The amount, bytes or what else the work is counted in, is not zero.
+  FlowId begin(double amount, std::span<const ResourceUse> uses, Speed speed, std::uint32_t owner);
+  void set_cap(FlowId flow, double cap);
 
   /// Takes the transfer out when its transfer_end event has come; returns the owner.
   std::uint32_t finish(FlowId flow);
@@ -31,8 +37,8 @@ class Transfers {
 
  private:
   struct Transfer {
-    double remaining = 0;  // bytes, as of `since`
-    double rate = 0;       // bytes per second
+    double remaining = 0;  // as of `since`
+    double rate = 0;       // per second
     SimTime since;
     EventHandle end;
     std::uint32_t owner = 0;
