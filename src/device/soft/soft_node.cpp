@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint32_t kMostGpus = 4096;
 constexpr std::uint32_t kMostWorkers = 256;
-constexpr std::uint32_t kComputeQueuesPerGpu = 64;
+constexpr std::uint32_t kComputeQueuesPerGpu = 256;  // two for each of 64 peers, and more
 constexpr std::uint64_t kSmallestRing = 64;
 constexpr std::uint64_t kLargestRing = 1ULL << 31;
 constexpr std::uint32_t kEventIds = 1U << 28;  // what a TRAP packet can name

@@ -32,15 +32,31 @@ CoreKernels::CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own,
     auto& of_rank = parts_.emplace_back();
     for (const RankId peer : schedule.peers_ascending(rank)) {
       const auto index = static_cast<std::uint32_t>(of_rank.size());
-      of_rank.push_back(schedule.kernel_part(rank, fmt::format("{}", peer.value), share(units, sharing, index),
-                                             calls == Calls::per_peer ? 2 : 0));
+      of_rank.push_back(add_parts(rank, peer, share(units, sharing, index), calls));
     }
     own_.push_back(schedule.kernel_part(rank, "own", own == OwnPart::beside ? share(units, sharing, peers) : units));
     schedule.set_local_lane(rank, own_.back());
   }
 }
 
-Lane& CoreKernels::part(RankId rank, RankId peer) {
+CoreKernels::PeerParts CoreKernels::add_parts(RankId rank, RankId peer, std::uint32_t units, Calls calls) {
+  const auto part = [&](const char* what, std::uint32_t given, std::uint32_t of_calls) {
+    return schedule_.kernel_part(rank, fmt::format("{}{}", peer.value, what), given, of_calls);
+  };
+  if (calls == Calls::one) {
+    const Lane both = part("", units, 0);
+    return {both, both};
+  }
+  if (units < 2) {
+    const Lane both = part("", units, 2);
+    return {both, both};
+  }
+  // Both calls are made before either part starts: they stand with the one that the protocol submits first.
+  const bool sends_first = protocol_ == CoreProtocol::ll;
+  return {part(".send", units - units / 2, sends_first ? 2 : 0), part(".receive", units / 2, sends_first ? 0 : 2)};
+}
+
+CoreKernels::PeerParts& CoreKernels::parts(RankId rank, RankId peer) {
   return parts_[rank.value][peer.value < rank.value ? peer.value : peer.value - 1];
 }
 
@@ -49,7 +65,7 @@ void CoreKernels::deliver(const std::vector<Delivery>& blocks) {
   if (protocol_ == CoreProtocol::ll) {
     const std::vector<Arrival> arrivals = stage(full, "staging");
     for (std::size_t i = 0; i < full.size(); ++i) {
-      Lane& receiver = part(full[i].to, full[i].from);
+      Lane& receiver = receiver_of(full[i]);
       receiver.wait(arrivals[i].flag);
       receiver.copy(arrivals[i].at, full[i].dst);
     }
@@ -63,7 +79,7 @@ void CoreKernels::deliver(const std::vector<Delivery>& blocks) {
     sender.copy(full[i].src, full[i].dst);
     arrived.push_back(sender.raise(full[i].to));
   }
-  for (std::size_t i = 0; i < full.size(); ++i) part(full[i].to, full[i].from).wait(arrived[i]);
+  for (std::size_t i = 0; i < full.size(); ++i) receiver_of(full[i]).wait(arrived[i]);
 }
 
 std::vector<Arrival> CoreKernels::stage(const std::vector<Delivery>& blocks, std::string_view kind) {
@@ -117,14 +133,14 @@ void CoreKernels::reduce(const Reduction& reduction) {
 }
 
 Lane& CoreKernels::sender_of(const Delivery& block) {
-  Lane& sender = part(block.from, block.to);
+  Lane& sender = parts(block.from, block.to).send;
   if (block.after) sender.wait(*block.after);
   return sender;
 }
 
 std::vector<SignalId> CoreKernels::raise_ready(const std::vector<Delivery>& blocks) {
   std::vector<SignalId> ready;
-  for (const Delivery& block : blocks) ready.push_back(part(block.to, block.from).raise(block.from));
+  for (const Delivery& block : blocks) ready.push_back(receiver_of(block).raise(block.from));
   return ready;
 }
 

@@ -1,7 +1,8 @@
 // Kernels that move data with compute units, as GPU-core libraries (RCCL, NCCL) do: the cores-* variants.
 //
-// Every rank launches one kernel. A part for each peer sends to that peer and receives from it; one more part does what
-// stays on the GPU (the own block, sums). There are two protocols:
+// Every rank launches one kernel. A part for each peer sends to that peer and receives from it (or a part each, where
+// the library is called for each: Calls); one more part does what stays on the GPU (the own block, sums). There are two
+// protocols:
 //
 //   ll:      the sender stores its block into a slot of staging memory at the receiver and raises a flag; the receiver
 //            unpacks the slot. Nobody asks before, so this costs one flag; but every word of data travels with a flag
@@ -52,17 +53,18 @@ class CoreKernels {
 
   /// How the caller of the library asks for it.
   enum class Calls {
-    one,       ///< one call for all: the launch covers it
-    per_peer,  ///< grouped sends and receives: two calls for each peer, which the host prepares one by one
+    one,  ///< one call for all: the launch covers it
+    /// Grouped sends and receives: two calls for each peer, which the host prepares one by one. Each has workgroups of
+    /// its own, so the compute units for a peer are divided between sending and receiving, as far as there are two.
+    per_peer,
   };
 
   CoreKernels(Schedule& schedule, CoreProtocol protocol, OwnPart own, Calls calls = Calls::one);
 
-  Lane& part(RankId rank, RankId peer);
   Lane& own_part(RankId rank) { return own_[rank.value]; }
 
-  /// Brings every block to its destination; empty blocks make no command. What stands later in the receiver's part for
-  /// the sender may use it.
+  /// Brings every block to its destination; empty blocks make no command. What stands later in the part of the
+  /// receiver that receives from the sender may use it.
   void deliver(const std::vector<Delivery>& blocks);
 
   /// Brings every block to memory of the receiver named after `kind`; destinations are not looked at. Nobody waits yet.
@@ -72,12 +74,21 @@ class CoreKernels {
   void reduce(const Reduction& reduction);
 
  private:
+  /// The parts of a rank for one peer: two names of one part where sending and receiving share it.
+  struct PeerParts {
+    Lane send;
+    Lane receive;
+  };
+
+  PeerParts add_parts(RankId rank, RankId peer, std::uint32_t units, Calls calls);
+  PeerParts& parts(RankId rank, RankId peer);
+  Lane& receiver_of(const Delivery& block) { return parts(block.to, block.from).receive; }
   std::vector<SignalId> raise_ready(const std::vector<Delivery>& blocks);
   Lane& sender_of(const Delivery& block);  ///< after waiting for what the block comes after
 
   Schedule& schedule_;
   CoreProtocol protocol_;
-  std::vector<std::vector<Lane>> parts_;  // [rank][peers in ascending order]
+  std::vector<std::vector<PeerParts>> parts_;  // [rank][peers in ascending order]
   std::vector<Lane> own_;
 };
 

@@ -62,6 +62,21 @@ TEST(CoreKernels, CopiesAndFlagsOfAllGather) {
   EXPECT_EQ(shape(queue_named(simple, "cores0.3")), "SWcSWS");
 }
 
+TEST(CoreKernels, SendsAndReceivesOfAllToAllHavePartsOfTheirOwn) {
+  const Machine machine = machine_for_test("mi300x-8");
+  const Program ll = plan_for_test(on_cores("all-to-all", "cores-ll"), machine);
+  EXPECT_EQ(shape(queue_named(ll, "cores0.3.send")), "ccS");
+  EXPECT_EQ(shape(queue_named(ll, "cores0.3.receive")), "WcS");
+  const Program simple = plan_for_test(on_cores("all-to-all", "cores-simple"), machine);
+  EXPECT_EQ(shape(queue_named(simple, "cores0.3.send")), "WcS");
+  EXPECT_EQ(shape(queue_named(simple, "cores0.3.receive")), "SWS");
+  for (const Program* program : {&ll, &simple}) {
+    std::uint32_t calls = 0;
+    for (const Queue& queue : program->queues) calls += queue.calls;
+    EXPECT_EQ(calls, 8u * 7u * 2u);
+  }
+}
+
 TEST(CoreKernels, FlagsLieWhereTheyAreWaitedFor) {
   const Program program = plan_for_test(on_cores("all-reduce", "cores-simple"), machine_for_test("mi300x-8"));
   for (const auto& [queue, wait] : commands_on<Wait>(program, QueueKind::compute)) {
@@ -97,7 +112,11 @@ TEST(CoreKernels, ComputeUnitsAreSplitAmongTheParts) {
   // 304 = 3 * 44 + 4 * 43; out of place, the own block has a part as well: 304 = 8 * 38.
   EXPECT_THAT(units(on_cores("all-gather", "cores-simple", true), 0), ElementsAre(43, 43, 43, 43, 44, 44, 44));
   EXPECT_THAT(units(on_cores("all-gather", "cores-simple"), 0), testing::Each(38u));
-  EXPECT_THAT(units(on_cores("all-to-all", "cores-ll"), 32), testing::Each(4u));
+  EXPECT_THAT(units(on_cores("all-gather", "cores-ll"), 32), testing::Each(4u));
+  // Sends and receives have half of a peer's units each, 14 * 2 + 4, or 7 * (3 + 2) + 5; with one unit they share it.
+  EXPECT_THAT(units(on_cores("all-to-all", "cores-ll"), 32), ElementsAre(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 4));
+  EXPECT_THAT(units(on_cores("all-to-all", "cores-ll"), 40), ElementsAre(2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 5));
+  EXPECT_THAT(units(on_cores("all-to-all", "cores-ll"), 8), ElementsAre(1, 1, 1, 1, 1, 1, 1, 1));
   // Sums are made while the other parts wait.
   EXPECT_THAT(units(on_cores("reduce-scatter", "cores-ll"), 28), ElementsAre(4, 4, 4, 4, 4, 4, 4, 28));
 }
