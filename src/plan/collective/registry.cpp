@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
 #include "cortado/plan/collective.hpp"
 
 #include "plan/collective/request.hpp"
 #include "plan/collective/variant.hpp"
+#include "plan/names.hpp"
 
 namespace cortado {
 namespace plan {
@@ -73,22 +73,16 @@ const std::vector<Variant>& variants() {
   return list;
 }
 
-std::string suggestion(std::string_view wrong, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_name(wrong, known);
-  return nearest.empty() ? fmt::format("known: {}", join(known))
-                         : fmt::format("did you mean {}? known: {}", nearest, join(known));
-}
-
 }  // namespace
 
 Result<const Variant*> find_variant(const CollectiveRequest& request) {
+  for (const Variant& variant : variants()) {
+    if (variant.info.collective == request.collective && variant.info.variant == request.variant) return &variant;
+  }
   const std::vector<VariantInfo> of_collective = list_variants(request.collective);
   if (of_collective.empty()) {
     return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", request.collective),
                 suggestion(request.collective, list_collectives()));
-  }
-  for (const Variant& variant : variants()) {
-    if (variant.info.collective == request.collective && variant.info.variant == request.variant) return &variant;
   }
   std::vector<std::string> known;
   for (const VariantInfo& info : of_collective) known.push_back(info.variant);

@@ -1,0 +1,131 @@
+// The program of an overlap: that of the collective, and for each rank a product that its host queue launches and waits
+// for.
+//
+// A host queue of the collective is: what comes before, "begin", submits or triggers, waits, "end" (host.hpp of the
+// collectives). The product's submit stands
+//
+//   serial             right behind "begin", and so does the wait for it: the collective is launched when it is done
+//   gemm_first         right behind "begin"
+//   collective_first   behind the submits or triggers
+//
+// and, but for serial, the wait for it right before "end": behind the exit barrier, so that no other rank's collective
+// waits for this rank's product.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+
+#include "plan/c3/request.hpp"
+
+namespace cortado {
+namespace {
+
+Bytes memory_of_a_rank(const Program& program) {
+  std::vector<Bytes> used(program.ranks);
+  for (const Buffer& buffer : program.buffers) used[buffer.rank.value] += buffer.size;
+  return *std::max_element(used.begin(), used.end());
+}
+
+class Composer {
+ public:
+  Composer(Program collective, const GemmShape& shape, const OverlapWay& way, const Machine& machine)
+      : program_(std::move(collective)), shape_(shape), way_(way) {
+    const std::uint32_t units = way.gemm_units == 0 ? machine.compute_units : way.gemm_units;
+    tiling_ = choose_tiling(shape, machine, units);
+    for (Queue& queue : program_.queues) {
+      if (queue.kind == QueueKind::compute) queue.priority = way.priority;
+    }
+  }
+
+  void add_product(RankId rank) {
+    const Region a = matrix("a", rank, shape_.m, shape_.k, BufferRole::input);
+    const Region b = matrix("b", rank, shape_.k, shape_.n, BufferRole::input);
+    const Region c = matrix("c", rank, shape_.m, shape_.n, BufferRole::output);
+    program_.contract.products.push_back({c, {{{a}, b}}, shape_.dtype});
+
+    const SignalId done{static_cast<std::uint32_t>(program_.signals.size())};
+    program_.signals.push_back({fmt::format("gemm{}.done", rank.value)});
+    Queue queue{.name = fmt::format("gemm{}", rank.value), .kind = QueueKind::compute, .rank = rank};
+    if (way_.gemm_units != 0) queue.compute_units = way_.gemm_units;
+    queue.commands = {Gemm{.a = a,
+                           .b = b,
+                           .c = c,
+                           .m = shape_.m,
+                           .n = shape_.n,
+                           .k = shape_.k,
+                           .dtype = shape_.dtype,
+                           .tile_m = tiling_.tile_m,
+                           .tile_n = tiling_.tile_n,
+                           .split_k = tiling_.split_k},
+                      Signal{done}};
+    const QueueId id{static_cast<std::uint32_t>(program_.queues.size())};
+    program_.queues.push_back(std::move(queue));
+    drive(host_of(rank).commands, id, done);
+  }
+
+  Program finish() && { return std::move(program_); }
+
+ private:
+  Region matrix(const char* name, RankId rank, std::uint64_t rows, std::uint64_t columns, BufferRole role) {
+    const Bytes width = size_of(shape_.dtype) * columns;
+    const BufferId id{static_cast<std::uint32_t>(program_.buffers.size())};
+    program_.buffers.push_back({fmt::format("gemm.{}{}", name, rank.value), rank, width * rows, role});
+    return {id, {}, width, rows, rows == 1 ? Bytes{} : width};
+  }
+
+  /// Ranks that a collective leaves out (all but two of point-to-point) get a host queue of their own.
+  Queue& host_of(RankId rank) {
+    const auto found = std::find_if(program_.queues.begin(), program_.queues.end(), [&](const Queue& queue) {
+      return queue.kind == QueueKind::host && queue.rank == rank;
+    });
+    if (found != program_.queues.end()) return *found;
+    program_.queues.push_back({.name = fmt::format("host{}", rank.value),
+                               .kind = QueueKind::host,
+                               .rank = rank,
+                               .commands = {Timestamp{"begin"}, Timestamp{"end"}}});
+    return program_.queues.back();
+  }
+
+  void drive(std::vector<Command>& host, QueueId gemm, SignalId done) const {
+    const auto begin = std::find(host.begin(), host.end(), Command{Timestamp{"begin"}});
+    CORTADO_CHECK(begin != host.end() && host.back() == Command{Timestamp{"end"}}, "host queues begin and end");
+    const auto launched = std::find_if_not(begin + 1, host.end(), [](const Command& command) {
+      return std::holds_alternative<Submit>(command) || std::holds_alternative<Trigger>(command);
+    });
+    const bool serial = way_.order == LaunchOrder::serial;
+    // From the back to the front, so that places stay valid.
+    const auto launch = (way_.order == LaunchOrder::collective_first ? launched : begin + 1) - host.begin();
+    host.insert(serial ? host.begin() + launch : host.end() - 1, Wait{done});
+    host.insert(host.begin() + launch, Submit{gemm});
+  }
+
+  Program program_;
+  const GemmShape& shape_;
+  const OverlapWay& way_;
+  Tiling tiling_;
+};
+
+}  // namespace
+
+Result<Program> plan_overlap(const OverlapRequest& request, const OverlapWay& way, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const OverlapRequest checked, plan::check_overlap(request, machine));
+  if (way.gemm_units > machine.compute_units) {
+    return fail(
+        "c3.compute_units",
+        fmt::format("{} compute units for the product on GPUs that have {}", way.gemm_units, machine.compute_units),
+        fmt::format("give 1 to {}, or leave them out", machine.compute_units));
+  }
+  CollectiveRequest collective = way.collective;
+  collective.host = HostThreads::per_rank;
+  CORTADO_ASSIGN_OR_RETURN(Program alone, plan_collective(collective, machine));
+  CORTADO_CHECK(alone.ranks == checked.collective.ranks, "a way of this request");
+  CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine, memory_of_a_rank(alone)));
+
+  alone.name = fmt::format("{} beside {}", to_string(request.gemm), alone.name);
+  Composer composer(std::move(alone), checked.gemm, way, machine);
+  for (std::uint32_t rank = 0; rank < checked.collective.ranks; ++rank) composer.add_product(RankId{rank});
+  return std::move(composer).finish();
+}
+
+}  // namespace cortado

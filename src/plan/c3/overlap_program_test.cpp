@@ -1,0 +1,192 @@
+// The program of a way: who is launched when, on what, and what is promised.
+#include <algorithm>
+#include <cctype>
+
+#include <gmock/gmock.h>
+
+#include "cortado/verify/verify.hpp"
+
+#include "plan/c3/testing.hpp"
+
+namespace cortado::plan {
+namespace {
+
+constexpr GemmShape kSmall{96, 64, 32};
+
+OverlapRequest small_overlap(const std::string& collective = "all-gather") {
+  OverlapRequest request = overlap_for_test(collective, kSmall);
+  request.collective.bytes = 8_KiB;
+  return request;
+}
+
+Program program_for_test(const OverlapRequest& request, const OverlapWay& way, const Machine& machine) {
+  const Result<Program> program = plan_overlap(request, way, machine);
+  EXPECT_TRUE(program) << to_string(program.error());
+  return program ? *program : Program{};
+}
+
+/// The letters that a name begins with: "dma" of "dma0.14.done0".
+std::string kind_of(const std::string& name) {
+  return {name.begin(), std::find_if(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) == 0; })};
+}
+
+/// What the host queue of the last rank does: "begin submit:gemm submit:dma ...", repeats left out.
+std::string host_story(const Program& program) {
+  const auto host = std::find_if(program.queues.begin(), program.queues.end(), [&](const Queue& queue) {
+    return queue.kind == QueueKind::host && queue.rank == RankId{program.ranks - 1};
+  });
+  std::vector<std::string> words;
+  for (const Command& command : host->commands) {
+    const auto signal_kind = [&](SignalId id) { return kind_of(program.signals[id.value].name); };
+    const std::string word = match(
+        command, [&](const Submit& submit) { return "submit:" + kind_of(program.queue(submit.queue).name); },
+        [&](const Wait& wait) { return "wait:" + signal_kind(wait.signal); },
+        [&](const Trigger&) { return std::string("trigger"); },
+        [&](const Signal& signal) { return "signal:" + signal_kind(signal.signal); },
+        [](const Timestamp& stamp) { return stamp.label; }, [](const auto&) { return std::string("?"); });
+    if (words.empty() || words.back() != word) words.push_back(word);
+  }
+  std::string story;
+  for (const std::string& word : words) story += (story.empty() ? "" : " ") + word;
+  return story;
+}
+
+class OverlapProgram : public testing::Test {
+ protected:
+  std::string story(LaunchOrder order, const std::string& variant, bool prelaunch = false) {
+    const OverlapRequest request = small_overlap();
+    OverlapWay way{.order = order, .collective = request.collective};
+    way.collective.variant = variant;
+    way.collective.prelaunch = prelaunch;
+    return host_story(program_for_test(request, way, machine_));
+  }
+
+  const Machine machine_ = machine_for_test("mi300x-8");
+};
+
+TEST_F(OverlapProgram, TheHostLaunchesInTheOrderOfTheWay) {
+  EXPECT_EQ(story(LaunchOrder::serial, "cores-simple"),
+            "signal:enter wait:enter begin submit:gemm wait:gemm submit:cores wait:cores end");
+  EXPECT_EQ(story(LaunchOrder::gemm_first, "cores-simple"),
+            "signal:enter wait:enter begin submit:gemm submit:cores wait:cores wait:gemm end");
+  EXPECT_EQ(story(LaunchOrder::collective_first, "cores-simple"),
+            "signal:enter wait:enter begin submit:cores submit:gemm wait:cores wait:gemm end");
+  EXPECT_EQ(story(LaunchOrder::gemm_first, "pcpy"),
+            "signal:enter wait:enter begin submit:gemm submit:dma wait:dma signal:exit wait:exit wait:gemm end");
+}
+
+TEST_F(OverlapProgram, PrelaunchedQueuesAreSubmittedBeforeTheTimeBegins) {
+  EXPECT_EQ(story(LaunchOrder::collective_first, "b2b", true),
+            "submit:dma signal:enter wait:enter begin trigger submit:gemm wait:dma signal:exit wait:exit wait:gemm "
+            "end");
+  EXPECT_EQ(story(LaunchOrder::gemm_first, "b2b", true),
+            "submit:dma signal:enter wait:enter begin submit:gemm trigger wait:dma signal:exit wait:exit wait:gemm "
+            "end");
+  EXPECT_EQ(story(LaunchOrder::serial, "b2b", true),
+            "submit:dma signal:enter wait:enter begin submit:gemm wait:gemm trigger wait:dma signal:exit wait:exit "
+            "end");
+}
+
+TEST_F(OverlapProgram, EveryRankHasAProductItsUnitsAndItsContract) {
+  const OverlapRequest request = small_overlap();
+  OverlapWay way{
+      .order = LaunchOrder::collective_first, .collective = request.collective, .gemm_units = 272, .priority = 1};
+  way.collective.variant = "cores-ll";
+  way.collective.compute_units = 32;
+  const Program program = program_for_test(request, way, machine_);
+  EXPECT_EQ(program.ranks, 8U);
+  ASSERT_EQ(program.contract.products.size(), 8U);
+  EXPECT_FALSE(program.contract.clauses.empty());
+  const auto gemms = commands_on<Gemm>(program, QueueKind::compute);
+  ASSERT_EQ(gemms.size(), 8U);
+  const Tiling tiling = choose_tiling(kSmall, machine_, 272);
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    const auto& [queue, gemm] = gemms[rank];
+    EXPECT_EQ(queue->name, fmt::format("gemm{}", rank));
+    EXPECT_EQ(queue->rank, RankId{rank});
+    EXPECT_EQ(queue->compute_units, 272U);
+    EXPECT_EQ(queue->priority, 0);
+    EXPECT_EQ(shape_of(gemm), kSmall);
+    EXPECT_EQ(tiling_of(gemm), tiling);
+    const ProductClause& clause = program.contract.products[rank];
+    EXPECT_EQ(clause.output, gemm.c);
+    EXPECT_EQ(clause.dtype, DType::bf16);
+    ASSERT_EQ(clause.products.size(), 1U);
+    EXPECT_EQ(clause.products[0].a, std::vector<Region>{gemm.a});
+    EXPECT_EQ(clause.products[0].b, gemm.b);
+    // A is 96 x 32, B 32 x 64, C 96 x 64 elements of 2 bytes.
+    const Buffer& a = program.buffer(gemm.a.buffer);
+    EXPECT_EQ(a.name, fmt::format("gemm.a{}", rank));
+    EXPECT_EQ(a.size, Bytes{96 * 32 * 2});
+    EXPECT_EQ(a.role, BufferRole::input);
+    EXPECT_EQ(program.buffer(gemm.b.buffer).size, Bytes{32 * 64 * 2});
+    EXPECT_EQ(program.buffer(gemm.c.buffer).size, Bytes{96 * 64 * 2});
+    EXPECT_EQ(program.buffer(gemm.c.buffer).role, BufferRole::output);
+    EXPECT_EQ(rank_of(program, gemm.c), rank);
+  }
+  for (const Queue& queue : program.queues) {
+    EXPECT_EQ(queue.priority, queue.kernel.empty() ? 0 : 1) << queue.name;
+  }
+}
+
+TEST_F(OverlapProgram, AProductOnAllUnitsNamesNone) {
+  const OverlapRequest request = small_overlap();
+  const Program program = program_for_test(request, {.collective = request.collective}, machine_);
+  for (const auto& [queue, gemm] : commands_on<Gemm>(program, QueueKind::compute)) {
+    EXPECT_FALSE(queue->compute_units);
+  }
+}
+
+TEST_F(OverlapProgram, RanksWithoutAPartInTheCollectiveStillMultiply) {
+  OverlapRequest request = small_overlap("point-to-point");
+  request.collective.ranks = 4;
+  const Program program = program_for_test(request, {.collective = request.collective}, machine_);
+  EXPECT_EQ(commands_on<Gemm>(program, QueueKind::compute).size(), 4U);
+  EXPECT_EQ(host_story(program), "begin submit:gemm wait:gemm end");
+  EXPECT_TRUE(verify(program, machine_));
+}
+
+TEST_F(OverlapProgram, EveryPolicysProgramIsProved) {
+  Machine many = machine_for_test("virtual-64");
+  many.timing = machine_.timing;
+  for (const Machine* machine : {&machine_, static_cast<const Machine*>(&many)}) {
+    for (const char* collective : {"all-gather", "all-to-all"}) {
+      for (const PolicyInfo& policy : list_policies()) {
+        SCOPED_TRACE(machine->name + " " + collective + " " + policy.name);
+        OverlapRequest request = small_overlap(collective);
+        request.collective.ranks = machine == &machine_ ? 8 : 5;
+        const OverlapWay way = way_for_test(policy.name, request, *machine, FlatCost{});
+        const auto verified = verify(program_for_test(request, way, *machine), *machine);
+        EXPECT_TRUE(verified) << to_string(verified.error().front());
+      }
+    }
+  }
+}
+
+TEST_F(OverlapProgram, RefusesWhatCannotBe) {
+  const auto code = [&](const OverlapRequest& request, OverlapWay way) {
+    way.collective.in_place = true;
+    const auto program = plan_overlap(request, way, machine_);
+    EXPECT_FALSE(program);
+    return program ? std::string() : program.error().code;
+  };
+  const OverlapRequest request = small_overlap();
+  EXPECT_EQ(code(request, {.collective = request.collective, .gemm_units = 305}), "c3.compute_units");
+
+  OverlapRequest one = request;
+  one.collective.ranks = 1;
+  EXPECT_EQ(code(one, {.collective = one.collective}), "c3.ranks");
+  OverlapWay unknown{.collective = request.collective};
+  unknown.collective.variant = "pcp";
+  EXPECT_EQ(code(request, unknown), "plan.unknown_variant");
+
+  // Each fits alone: 3 * 2^17 * 2^17 * 2 bytes are 96 GiB, and the gathered output is 128 GiB; a GPU has 192 GiB.
+  OverlapRequest large = overlap_for_test("all-gather", {1 << 17, 1 << 17, 1 << 17});
+  large.collective.bytes = 128_GiB;
+  EXPECT_TRUE(check_gemm(large.gemm, machine_));
+  EXPECT_TRUE(plan_collective(large.collective, machine_));
+  EXPECT_EQ(code(large, {.collective = large.collective}), "gemm.memory");
+}
+
+}  // namespace
+}  // namespace cortado::plan

@@ -1,0 +1,219 @@
+// What each policy decides, from tables of times.
+#include <gmock/gmock.h>
+
+#include "plan/c3/testing.hpp"
+
+namespace cortado::plan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// 16 x 16 x 16 is one workgroup; 8192^3 has (8192 / 256)^2 = 1024 or more, as no kernel has tiles above 256 x 256.
+constexpr GemmShape kTiny{16, 16, 16};
+
+/// 2 * 8192 * 64 * 8192 operations over (8192 * 64 + 64 * 8192 + 8192 * 8192) * 2 bytes: 63 a byte, and MI300X does 172
+/// (708 TFLOP/s over 4.1 TB/s).
+constexpr GemmShape kMemoryBound{8192, 64, 8192};
+
+class Policies : public testing::Test {
+ protected:
+  Policies() {
+    machine_ = machine_for_test("mi300x-8");  // 304 compute units on 8 dies; libraries take 64
+    cost_.gemm_times = {{304, 98}, {296, 100}, {288, 101}, {272, 105}, {240, 117}, {176, 150}};
+    cost_.collective_times = {{"cores-ll 8", 900},      {"cores-simple 8", 400},  {"cores-ll 16", 500},
+                              {"cores-simple 16", 200}, {"cores-ll 32", 104},     {"cores-simple 32", 110},
+                              {"cores-ll 64", 220},     {"cores-simple 64", 103}, {"cores-ll 128", 220},
+                              {"cores-simple 128", 102}};
+  }
+
+  OverlapWay decide(std::string_view policy, const OverlapRequest& request = overlap_for_test()) {
+    return way_for_test(policy, request, machine_, cost_);
+  }
+  Diagnostic refusal_of(std::string_view policy, const OverlapRequest& request = overlap_for_test()) {
+    const auto way = choose_way(policy, request, machine_, cost_);
+    EXPECT_FALSE(way) << policy;
+    return way ? Diagnostic{} : way.error();
+  }
+
+  Machine machine_;
+  TableCost cost_;
+};
+
+TEST_F(Policies, AreListedInTheOrderOfTheDocumentation) {
+  std::vector<std::string> names;
+  for (const PolicyInfo& info : list_policies()) {
+    names.push_back(info.name);
+    EXPECT_FALSE(info.summary.empty() || info.wins.empty() || info.loses.empty()) << info.name;
+  }
+  EXPECT_THAT(names, ElementsAre("serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl", "conccl-rp", "auto"));
+}
+
+TEST_F(Policies, SerialAndPlainTakeTheFasterKernelOfTheLibrary) {
+  const OverlapWay serial = decide("serial");
+  EXPECT_EQ(serial.order, LaunchOrder::serial);
+  EXPECT_EQ(serial.collective.variant, "cores-simple");  // 103 < 220
+  EXPECT_EQ(serial.collective.compute_units, 64U);
+  EXPECT_EQ(serial.collective.ranks, 8U);
+  EXPECT_TRUE(serial.on_cores());
+  cost_.collective_times["cores-ll 64"] = 99;
+  const OverlapWay plain = decide("c3");
+  EXPECT_EQ(plain.order, LaunchOrder::gemm_first);
+  EXPECT_EQ(plain.collective.variant, "cores-ll");
+  EXPECT_EQ(plain.gemm_units, 0U);
+  EXPECT_EQ(plain.priority, 0);
+}
+
+TEST_F(Policies, ALibraryThatNamesNoUnitsTakesAll) {
+  machine_.timing->cores.collective_units = 0;
+  cost_.collective_times["cores-ll"] = 50;
+  EXPECT_EQ(decide("c3").collective.compute_units, 0U);
+}
+
+TEST_F(Policies, FewerWorkgroupsGoFirst) {
+  const OverlapWay large = decide("c3-sp");
+  EXPECT_EQ(large.order, LaunchOrder::collective_first);
+  EXPECT_EQ(large.priority, 1);
+  EXPECT_EQ(large.collective.compute_units, 64U);
+  EXPECT_EQ(large.gemm_units, 0U);
+  const OverlapWay tiny = decide("c3-sp", overlap_for_test("all-gather", kTiny));
+  EXPECT_EQ(tiny.order, LaunchOrder::gemm_first);
+  EXPECT_EQ(tiny.priority, 0);
+}
+
+// The longer of the two at 8, 16, 32, 64, 128 units: 400, 200, 105, 117, 150.
+TEST_F(Policies, PartitionMakesTheLongerShortest) {
+  const OverlapWay way = decide("c3-rp");
+  EXPECT_EQ(way.collective.compute_units, 32U);
+  EXPECT_EQ(way.collective.variant, "cores-ll");
+  EXPECT_EQ(way.gemm_units, 272U);
+  EXPECT_EQ(way.order, LaunchOrder::gemm_first);
+  EXPECT_EQ(way.priority, 0);
+  EXPECT_THAT(way.why, HasSubstr("32 compute units for cores-ll, 272 for the product"));
+
+  const OverlapWay both = decide("c3-sp-rp");
+  EXPECT_EQ(both.collective.compute_units, 32U);
+  EXPECT_EQ(both.gemm_units, 272U);
+  EXPECT_EQ(both.order, LaunchOrder::collective_first);
+  EXPECT_EQ(both.priority, 1);
+  EXPECT_EQ(decide("c3-sp-rp", overlap_for_test("all-gather", kTiny)).order, LaunchOrder::gemm_first);
+}
+
+TEST_F(Policies, PartitionsThatCannotBeAreSkipped) {
+  cost_.collective_times.erase("cores-ll 32");
+  cost_.collective_times.erase("cores-simple 32");
+  EXPECT_EQ(decide("c3-rp").collective.compute_units, 64U);
+  cost_.collective_times.clear();
+  EXPECT_EQ(refusal_of("c3-rp").code, "test.unknown");
+  machine_.timing->compute->dies = 200;
+  EXPECT_EQ(refusal_of("c3-rp").code, "c3.partition");
+}
+
+TEST_F(Policies, DmaEnginesLeaveTheUnitsToTheProduct) {
+  for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, kMemoryBound}) {
+    const OverlapWay way = decide("conccl", overlap_for_test("all-to-all", shape));
+    EXPECT_EQ(way.collective.variant, "pcpy");
+    EXPECT_FALSE(way.collective.prelaunch);
+    EXPECT_FALSE(way.on_cores());
+    EXPECT_EQ(way.gemm_units, 0U);
+    EXPECT_EQ(way.order, LaunchOrder::gemm_first);
+  }
+}
+
+TEST_F(Policies, OneUnitADieIsWithheldFromMemoryBoundProducts) {
+  EXPECT_EQ(decide("conccl-rp").gemm_units, 0U);
+  EXPECT_EQ(decide("conccl-rp", overlap_for_test("all-gather", kMemoryBound)).gemm_units, 296U);
+}
+
+TEST_F(Policies, EnginesCannotAddAndNotEverythingHasKernels) {
+  for (const char* policy : {"conccl", "conccl-rp"}) {
+    const Diagnostic adds = refusal_of(policy, overlap_for_test("all-reduce"));
+    EXPECT_EQ(adds.code, "c3.variant");
+    EXPECT_THAT(adds.hint, HasSubstr("c3-sp"));
+  }
+  const Diagnostic no_kernels = refusal_of("c3-sp", overlap_for_test("broadcast"));
+  EXPECT_EQ(no_kernels.code, "c3.variant");
+  EXPECT_THAT(no_kernels.hint, HasSubstr("conccl"));
+}
+
+TEST_F(Policies, TheCallersOwnBlockIsLeftWhereItIsAsked) {
+  OverlapRequest request = overlap_for_test("all-to-all");
+  request.collective.own_block = false;
+  for (const PolicyInfo& info : list_policies()) {
+    cost_.both_take = [](const OverlapWay&) { return 100; };
+    EXPECT_FALSE(decide(info.name, request).collective.own_block) << info.name;
+  }
+}
+
+TEST_F(Policies, AutoTakesTheFastestWayAndSaysWhy) {
+  cost_.collective_times["bcst prelaunch"] = 60;
+  cost_.both_take = [](const OverlapWay& way) {
+    if (way.collective.variant == "bcst" && way.collective.prelaunch && way.gemm_units == 296) return 80;
+    return way.order == LaunchOrder::serial ? 201 : way.on_cores() ? 100 : 90;
+  };
+  const OverlapWay way = decide("auto");
+  EXPECT_EQ(way_name(way.collective), "bcst prelaunch");
+  EXPECT_EQ(way.gemm_units, 296U);
+  EXPECT_EQ(way.order, LaunchOrder::collective_first);  // a trigger costs the host less than a launch
+  // 100 / 80 = 1.25 against the best on compute units, c3; the product alone takes 100, the collective 60.
+  EXPECT_EQ(way.why,
+            "bcst prelaunch on DMA engines, the product on 296 compute units: 25.0 % faster than cores-simple on 64 "
+            "compute units, the product on 304 compute units; the product sets the time");
+}
+
+TEST_F(Policies, AutoAlsoTriesKernelsThatGiveTheirUnitsBack) {
+  cost_.both_take = [](const OverlapWay& way) {
+    return way.on_cores() && way.collective.compute_units == 16 && way.gemm_units == 0 ? 70 : 80;
+  };
+  const OverlapWay way = decide("auto");
+  EXPECT_EQ(way.collective.variant, "cores-simple");
+  EXPECT_EQ(way.order, LaunchOrder::collective_first);
+  EXPECT_EQ(way.priority, 1);
+  EXPECT_THAT(way.why, HasSubstr("the collective sets the time"));  // 200 on 16 units, the product 98
+}
+
+TEST_F(Policies, AutoPrefersTheFirstOfEquallyFastWays) {
+  cost_.both_take = [](const OverlapWay&) { return 100; };
+  EXPECT_EQ(decide("auto").order, LaunchOrder::serial);
+}
+
+TEST_F(Policies, AutoSkipsWhatCannotBeDone) {
+  cost_.both_take = [](const OverlapWay& way) { return way.collective.variant == "b2b" ? 500 : 0; };
+  EXPECT_EQ(decide("auto").collective.variant, "b2b");
+  cost_.both_take = [](const OverlapWay&) { return 0; };
+  EXPECT_EQ(refusal_of("auto").code, "test.unknown");
+}
+
+TEST_F(Policies, AutoDoesWhatHasOneKindOfVariantOnly) {
+  cost_.both_take = [](const OverlapWay& way) { return way.on_cores() ? 200 : 100; };
+  EXPECT_EQ(decide("auto", overlap_for_test("broadcast")).collective.variant, "pcpy");
+  // Engines bring the blocks, a kernel adds them: it must not starve.
+  const OverlapWay reduction = decide("auto", overlap_for_test("reduce-scatter"));
+  EXPECT_EQ(reduction.collective.variant, "pcpy");
+  EXPECT_EQ(reduction.order, LaunchOrder::collective_first);
+  EXPECT_EQ(reduction.priority, 1);
+}
+
+TEST_F(Policies, RefuseWhatCannotBe) {
+  EXPECT_EQ(refusal_of("conccl-pr").code, "c3.policy");
+  EXPECT_THAT(refusal_of("conccl-pr").hint, HasSubstr("did you mean conccl-rp?"));
+
+  OverlapRequest request = overlap_for_test();
+  request.collective.ranks = 1;
+  EXPECT_EQ(refusal_of("auto", request).code, "c3.ranks");
+  EXPECT_EQ(refusal_of("auto", request).hint, "give 2 to 8 ranks");
+  request.collective.ranks = 9;
+  EXPECT_EQ(refusal_of("conccl", request).code, "plan.ranks");
+
+  EXPECT_EQ(refusal_of("serial", overlap_for_test("all-gather", {0, 64, 64})).code, "gemm.shape");
+  EXPECT_EQ(refusal_of("serial", overlap_for_test("all-gather", {64, 64, 64, DType::i32})).code, "gemm.dtype");
+  EXPECT_EQ(refusal_of("serial", overlap_for_test("all-gather", {1 << 20, 1 << 20, 1 << 20})).code, "gemm.memory");
+  EXPECT_EQ(refusal_of("serial", overlap_for_test("all-gather", {64, 64, 64, DType::bf16, true})).code,
+            "c3.accumulate");
+  EXPECT_EQ(refusal_of("serial", overlap_for_test("all-gathre")).code, "plan.unknown_collective");
+  machine_.timing->compute.reset();
+  EXPECT_EQ(refusal_of("serial").code, "gemm.compute");
+}
+
+}  // namespace
+}  // namespace cortado::plan

@@ -1,0 +1,104 @@
+#include "plan/c3/policy.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cortado/plan/choose.hpp"
+
+#include "plan/collective/request.hpp"
+#include "plan/collective/variant.hpp"
+
+namespace cortado {
+
+bool OverlapWay::on_cores() const {
+  const auto variant = plan::find_variant(collective);
+  return variant && (*variant)->info.on_cores;
+}
+
+namespace plan {
+
+Status check_plannable(const CollectiveRequest& request, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
+  CORTADO_RETURN_IF_ERROR(check_request(request, *variant, machine));
+  return {};
+}
+
+Result<TimedCollective> fastest_on_cores(const Question& question, std::uint32_t units) {
+  ChoiceRequest choice{
+      .base = question.request.collective, .in_place = question.request.collective.in_place, .among = {kCoresVariants}};
+  choice.base.compute_units = units;
+  const auto candidates = list_candidates(choice);
+  if (!candidates) {
+    return fail("c3.variant", fmt::format("{} has no variant on compute units", choice.base.collective),
+                "use policy conccl, conccl-rp or auto");
+  }
+  std::vector<Result<Nanoseconds>> times;
+  for (const CollectiveRequest& candidate : *candidates) {
+    const Status plannable = check_plannable(candidate, question.machine);
+    times.push_back(plannable ? question.cost.collective(candidate) : fail(plannable.error()));
+  }
+  CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, rank_candidates(*candidates, times));
+  return TimedCollective{row.best().request, row.best().time};
+}
+
+Result<TimedCollective> library_collective(const Question& question) {
+  return fastest_on_cores(question, question.machine.timing->cores.collective_units);
+}
+
+Result<CollectiveRequest> flat_dma(const Question& question) {
+  CollectiveRequest request = question.request.collective;
+  request.variant = "pcpy";
+  CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
+  if (variant->reduces) {
+    return fail("c3.variant", fmt::format("{} adds, which DMA engines cannot", request.collective),
+                "use policy serial, c3, c3-sp, c3-rp, c3-sp-rp or auto");
+  }
+  CORTADO_RETURN_IF_ERROR(check_request(request, *variant, question.machine));
+  return request;
+}
+
+OverlapWay beside_engines(CollectiveRequest collective, std::uint32_t gemm_units, std::string why) {
+  const auto variant = find_variant(collective);
+  const bool adds = variant && (*variant)->reduces;
+  return {.order = collective.prelaunch || adds ? LaunchOrder::collective_first : LaunchOrder::gemm_first,
+          .collective = std::move(collective),
+          .gemm_units = gemm_units,
+          .priority = adds ? 1 : 0,
+          .why = std::move(why)};
+}
+
+Result<std::vector<Partition>> list_partitions(const Question& question) {
+  std::vector<Partition> partitions;
+  std::optional<Diagnostic> refused;
+  for (std::uint32_t units = question.units_step(); units <= question.units() / 2; units *= 2) {
+    Result<TimedCollective> collective = fastest_on_cores(question, units);
+    if (!collective) {
+      refused = std::move(collective).error();
+      continue;
+    }
+    const std::uint32_t rest = question.units() - units;
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds gemm, question.cost.gemm(question.request.gemm, rest));
+    partitions.push_back({*std::move(collective), units, rest, gemm});
+  }
+  if (!partitions.empty()) return partitions;
+  if (refused) return fail(*std::move(refused));
+  return fail("c3.partition",
+              fmt::format("{} compute units cannot be divided in steps of {}", question.units(), question.units_step()),
+              "use a policy without a partition");
+}
+
+Result<Partition> best_partition(const Question& question) {
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<Partition> partitions, list_partitions(question));
+  return *std::min_element(partitions.begin(), partitions.end(),
+                           [](const Partition& a, const Partition& b) { return a.longer() < b.longer(); });
+}
+
+bool goes_first(const Question& question, std::uint32_t workgroups, std::uint32_t gemm_units) {
+  const GemmShape& shape = question.request.gemm;
+  return workgroups <= cortado::workgroups(shape, choose_tiling(shape, question.machine, gemm_units));
+}
+
+}  // namespace plan
+}  // namespace cortado
