@@ -82,6 +82,11 @@ class FitCheck {
     whole_elements(region, dtype);
   }
 
+  void multiplied(DType dtype) {
+    if (is_float(dtype)) return;
+    error(fmt::format("a product of {} elements", to_string(dtype)), "products are of f32, f16, bf16 or f8");
+  }
+
   void row_numbers(const Kernel& kernel, const Region& listed, const Region& other) {
     if (kernel.rows.size() != other.rows) {
       error(fmt::format("{} row numbers for the {} rows of {}", kernel.rows.size(), other.rows, text(other)),
@@ -111,6 +116,10 @@ void check_gemm(FitCheck& fit, const Gemm& gemm) {
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.tile_m == 0 || gemm.tile_n == 0) {
     fit.error("a gemm with an empty matrix or tile", "m, n, k, tile_m and tile_n are at least 1");
     return;
+  }
+  fit.multiplied(gemm.dtype);
+  if (gemm.split_k == 0 || gemm.split_k > gemm.k) {
+    fit.error(fmt::format("{} workgroups share the {} steps of k", gemm.split_k, gemm.k), "split_k is from 1 to k");
   }
   fit.matrix(gemm.a, "A", gemm.m, gemm.k, gemm.dtype);
   fit.matrix(gemm.b, "B", gemm.k, gemm.n, gemm.dtype);
@@ -204,6 +213,34 @@ void check_clause(FitCheck& fit, const Program& program, const Clause& clause) {
   if (clause.terms.size() > 1) fit.whole_elements(clause.output, clause.dtype);
 }
 
+void check_product(FitCheck& fit, const Program& program, const Product& product, const ProductClause& clause) {
+  const std::uint64_t element = size_of(clause.dtype).value;
+  const Region& output = clause.output;
+  fit.matrix(product.b, "B", product.b.rows, output.width.value / element, clause.dtype);
+  std::uint64_t rows = 0;
+  for (const Region& block : product.a) {
+    fit.matrix(block, "a block of A", block.rows, product.b.rows, clause.dtype);
+    rows += block.rows;
+  }
+  if (rows != output.rows) {
+    fit.error(fmt::format("the blocks of A have {} rows but {} has {}", rows, to_string(program, output), output.rows),
+              "one row of A for each row of the output");
+  }
+}
+
+void check_products(FitCheck& fit, const Program& program, const ProductClause& clause) {
+  bool good = fit.inside(clause.output);
+  for (const Product& product : clause.products) {
+    for (const Region& block : product.a) good = fit.inside(block) && good;
+    good = fit.inside(product.b) && good;
+  }
+  if (clause.products.empty()) fit.error("a product clause without products", "say what the output is");
+  fit.multiplied(clause.dtype);
+  if (!good) return;
+  fit.whole_elements(clause.output, clause.dtype);
+  for (const Product& product : clause.products) check_product(fit, program, product, clause);
+}
+
 }  // namespace
 
 void check_bounds(Subject& subject, Findings& findings) {
@@ -221,6 +258,11 @@ void check_bounds(Subject& subject, Findings& findings) {
     const Spot place = Spot::clause(i);
     FitCheck fit(program, findings, place);
     check_clause(fit, program, program.contract.clauses[i]);
+  }
+  for (std::size_t i = 0; i < program.contract.products.size() && !findings.full(); ++i) {
+    const Spot place = Spot::product(i);
+    FitCheck fit(program, findings, place);
+    check_products(fit, program, program.contract.products[i]);
   }
 }
 

@@ -1,7 +1,10 @@
 // verify.bounds
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "verify/testing/products.hpp"
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
@@ -127,6 +130,45 @@ TEST(VerifyBounds, GemmShapes) {
   gemm = small_gemm();
   gemm.n = 1ULL << 63U;
   expect_error(with_command(gemm, true), "must have");
+}
+
+TEST(VerifyBounds, ProductsAreOfFloatingPoint) {
+  Gemm gemm = small_gemm();
+  gemm.dtype = DType::i32;
+  expect_error(with_command(gemm, true), "a product of i32 elements");
+}
+
+TEST(VerifyBounds, WorkgroupsThatShareTheSum) {
+  Gemm gemm = small_gemm();  // k is 2
+  gemm.split_k = 2;
+  for (const Diagnostic& error : errors_of(with_command(gemm, true))) {
+    EXPECT_NE(error.code, "verify.bounds") << error.message;
+  }
+  gemm.split_k = 3;
+  expect_error(with_command(gemm, true), "3 workgroups share the 2 steps of k");
+  gemm.split_k = 0;
+  expect_error(with_command(gemm, true), "0 workgroups");
+}
+
+TEST(VerifyBounds, ProductClausesFitTogether) {
+  const auto changed = [](const std::function<void(ProductClause&)>& change) {
+    // 4 x 8 times 8 x 3 f32.
+    Program program = testing::whole_product();
+    change(program.contract.products[0]);
+    return program;
+  };
+  expect_error(changed([](ProductClause& c) { c.output.offset = {4}; }), "ends at byte 52");
+  expect_error(changed([](ProductClause& c) { c.products[0].a[0].offset = {4}; }), "ends at byte 132");
+  expect_error(changed([](ProductClause& c) { c.products[0].b.rows = 9; }), "ends at byte 108");
+  expect_error(changed([](ProductClause& c) { c.products.clear(); }), "a product clause without products");
+  expect_error(changed([](ProductClause& c) { c.products[0].a.clear(); }), "the blocks of A have 0 rows but c[0+12 x");
+  expect_error(changed([](ProductClause& c) { c.products[0].a[0].rows = 3; }),
+               "the blocks of A have 3 rows but c[0+12 x");
+  expect_error(changed([](ProductClause& c) { c.products[0].b.rows = 7; }),
+               "a block of A is a[0+32 x 4 rows, pitch 32] but must have 4 rows of 7 f32 elements");
+  expect_error(changed([](ProductClause& c) { c.products[0].b.width = {8}; }), "must have 8 rows of 3 f32 elements");
+  expect_error(changed([](ProductClause& c) { c.output.width = {10}; }), "does not consist of whole f32 elements");
+  expect_error(changed([](ProductClause& c) { c.dtype = DType::u8; }), "a product of u8 elements");
 }
 
 TEST(VerifyBounds, TileCountsOfAGemm) {

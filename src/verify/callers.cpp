@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cortado/ir/visit.hpp"
+
 #include "verify/regions.hpp"
 
 namespace cortado::verifier {
@@ -50,12 +52,12 @@ std::vector<CallerRegions> caller_regions(const Program& program) {
   const auto callers = caller_queues(program);
   std::vector<CallerRegions> regions(program.queues.size());
   const auto caller_of = [&](const Region& region) { return callers[program.buffer(region.buffer).rank.value]; };
-  for (const Clause& clause : program.contract.clauses) {
-    if (const auto queue = caller_of(clause.output)) regions[queue->value].outputs.push_back(clause.output);
-    for (const Region& term : clause.terms) {
-      if (const auto queue = caller_of(term)) regions[queue->value].inputs.push_back(term);
-    }
-  }
+  for_each_output(program.contract, [&](const Region& region) {
+    if (const auto queue = caller_of(region)) regions[queue->value].outputs.push_back(region);
+  });
+  for_each_input(program.contract, [&](const Region& region) {
+    if (const auto queue = caller_of(region)) regions[queue->value].inputs.push_back(region);
+  });
   for (CallerRegions& both : regions) {
     both.inputs = merged(std::move(both.inputs));
     both.outputs = merged(std::move(both.outputs));

@@ -1,4 +1,4 @@
-// The callers of all ranks (rule 4 of ir/program.hpp), found in one pass over queues and clauses.
+// The callers of all ranks (rule 4 of ir/program.hpp), found in one pass over queues and contract.
 #pragma once
 
 #include <optional>

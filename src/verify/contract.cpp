@@ -9,10 +9,12 @@
 
 #include "verify/callers.hpp"
 #include "verify/execution.hpp"
+#include "verify/multiply.hpp"
 #include "verify/naming.hpp"
 #include "verify/regions.hpp"
 #include "verify/rule.hpp"
 #include "verify/symbolic_memory.hpp"
+#include "verify/tile_groups.hpp"
 #include "verify/unrolled.hpp"
 
 namespace cortado::verifier {
@@ -27,12 +29,11 @@ class ContractCheck {
         findings_(findings),
         memory_(program_),
         clauses_(program_.queues.size()),
-        undefined_(program_.contract.clauses.size()),
-        told_(program_.contract.clauses.size(), false) {
+        undefined_(clause_count() + program_.contract.products.size()),
+        told_(undefined_.size(), false) {
     const auto callers = caller_queues(program_);
-    for (std::uint32_t c = 0; c < program_.contract.clauses.size(); ++c) {
-      const Region& output = program_.contract.clauses[c].output;
-      clauses_[callers[program_.buffer(output.buffer).rank.value]->value].push_back(c);
+    for (std::uint32_t c = 0; c < undefined_.size(); ++c) {
+      clauses_[callers[program_.buffer(output(c).buffer).rank.value]->value].push_back(c);
     }
   }
 
@@ -43,7 +44,7 @@ class ContractCheck {
       if (step.kind == StepKind::caller_fill) {
         for (const Access& access : unrolled_.accesses(step)) memory_.fill(access.region, unrolled_.iteration(node));
       } else if (step.kind == StepKind::work) {
-        work(step, unrolled_.iteration(node));
+        work(step);
       } else if (step.kind == StepKind::caller_read) {
         for (const std::uint32_t clause : clauses_[step.queue]) check(clause, node);
       }
@@ -51,14 +52,23 @@ class ContractCheck {
   }
 
  private:
-  void work(const Step& step, std::uint32_t iteration) {
+  // Clauses and, behind them, product clauses are counted through.
+  std::size_t clause_count() const { return program_.contract.clauses.size(); }
+  bool is_product(std::uint32_t index) const { return index >= clause_count(); }
+  const ProductClause& product_clause(std::uint32_t index) const {
+    return program_.contract.products[index - clause_count()];
+  }
+  const Region& output(std::uint32_t index) const {
+    return is_product(index) ? product_clause(index).output : program_.contract.clauses[index].output;
+  }
+
+  void work(const Step& step) {
     const Command& command = program_.queues[step.queue].commands[step.command];
-    if (!std::holds_alternative<Gemm>(command)) {
+    const auto* gemm = std::get_if<Gemm>(&command);
+    if (gemm == nullptr) {
       memory_.execute(command);
-      return;
-    }
-    for (const Access& access : unrolled_.accesses(step)) {
-      if (access.kind != AccessKind::read) memory_.write_result(access.region, iteration);
+    } else {
+      for (const Gemm& part : tile_gemms(*gemm, tile_group(*gemm, step.part))) memory_.execute(part);
     }
   }
 
@@ -73,7 +83,8 @@ class ContractCheck {
 
   void check(std::uint32_t index, Node read) {
     if (told_[index]) return;
-    std::optional<Mismatch> mismatch = first_mismatch(program_.contract.clauses[index], read);
+    std::optional<Mismatch> mismatch = is_product(index) ? first_mismatch(product_clause(index), read)
+                                                         : first_mismatch(program_.contract.clauses[index], read);
     std::optional<Mismatch>& undefined = undefined_[index];
     if (mismatch && !mismatch->actual.is_defined() && unrolled_.iteration(read) == 0) {
       // The second iteration shows whether this would be the data of the iteration before.
@@ -116,9 +127,39 @@ class ContractCheck {
     return Mismatch{read, output.start, output.start + output.width, expected, piece.value};
   }
 
-  void report(std::uint32_t index, const Mismatch& mismatch) const {
+  std::optional<Mismatch> first_mismatch(const ProductClause& clause, Node read) {
+    const std::vector<Block> expected = expected_product(clause, unrolled_.iteration(read), memory_.results());
+    std::vector<std::uint64_t> ends;  // of all blocks up to one: the largest row
+    for (const Block& block : expected) {
+      ends.push_back(std::max(ends.empty() ? 0 : ends.back(), block.at.row_end));
+    }
+    for (const Block& actual : blocks_of(memory_.read(clause.output), clause.output.width.value)) {
+      auto i = static_cast<std::size_t>(std::ranges::upper_bound(ends, actual.at.row_begin) - ends.begin());
+      for (; i < expected.size() && expected[i].at.row_begin < actual.at.row_end; ++i) {
+        if (auto mismatch = mismatch_in(clause, actual, expected[i], read)) return mismatch;
+      }
+    }
+    return {};
+  }
+
+  /// Compares what both blocks cover.
+  static std::optional<Mismatch> mismatch_in(const ProductClause& clause, const Block& actual, const Block& expected,
+                                             Node read) {
+    const Rectangle part{std::max(actual.at.row_begin, expected.at.row_begin),
+                         std::min(actual.at.row_end, expected.at.row_end),
+                         std::max(actual.at.column_begin, expected.at.column_begin),
+                         std::min(actual.at.column_end, expected.at.column_end)};
+    if (part.row_begin >= part.row_end || part.column_begin >= part.column_end) return {};
+    Value wanted = value_of(expected, part);
+    Value found = value_of(actual, part);
+    if (found == wanted) return {};
+    const std::uint64_t begin = clause.output.row_offset(part.row_begin).value + part.column_begin;
+    return Mismatch{read, begin, begin + part.column_end - part.column_begin, std::move(wanted), std::move(found)};
+  }
+
+  void report(std::uint32_t index, const Mismatch& mismatch) {
     const auto& [read, begin, end, expected, actual] = mismatch;
-    const BufferId buffer = program_.contract.clauses[index].output.buffer;
+    const BufferId buffer = output(index).buffer;
     const std::uint64_t bytes = end - begin;
     const Node writer = last_writer(buffer, begin, read);
     std::string message = fmt::format("output {} of rank {} ", byte_range(program_, buffer, begin, end),
@@ -127,7 +168,7 @@ class ContractCheck {
       message += fmt::format("should be {} but {}", text(expected, bytes),
                              writer == kNoNode ? "is never written" : "got bytes that were never written");
     } else {
-      message += difference(expected, actual, bytes);
+      message += difference(expected, actual, unrolled_.iteration(read), bytes);
     }
     if (unrolled_.iteration(read) > 0) message += " (second iteration)";
     Place place;
@@ -141,25 +182,30 @@ class ContractCheck {
           fmt::format("; last written by {}", to_string(program_, program_.queues[step.queue].commands[step.command]));
     }
     findings_.add(std::move(place), std::move(message),
-                  fmt::format("clause {} of contract {}: compare the regions of the commands that write there", index,
-                              program_.contract.name));
+                  fmt::format("{} {} of contract {}: compare the regions of the commands that write there",
+                              is_product(index) ? "product" : "clause",
+                              is_product(index) ? index - clause_count() : index, program_.contract.name));
   }
 
-  std::string difference(const Value& expected, const Value& actual, std::uint64_t bytes) const {
+  std::string difference(const Value& expected, const Value& actual, std::uint32_t iteration, std::uint64_t bytes) {
     Value fresh = actual;
-    for (Term& term : fresh.terms) term.iteration = expected.terms.front().iteration;
+    for (Term& term : fresh.terms) term = as_of(term, iteration);
     std::ranges::sort(fresh.terms);
+    memory_.results().join_panels(fresh.terms, expected.dtype, expected.phase);
     if (fresh.terms == expected.terms && actual.terms != expected.terms) {
-      return fmt::format("should be the bytes {} of this iteration but holds those of the iteration before",
-                         text(expected, bytes));
+      return fmt::format("should be {} {} of this iteration but holds {} of the iteration before",
+                         product(expected.terms.front()) ? "the product" : "the bytes", text(expected, bytes),
+                         product(expected.terms.front()) ? "one with bytes" : "those");
     }
     if (expected.is_sum()) {
       for (const Term& term : expected.terms) {
         const auto wanted = std::ranges::count(expected.terms, term);
         const auto found = std::ranges::count(actual.terms, term);
         if (found == wanted) continue;
-        const std::string who = fmt::format("the contribution of rank {} ({})",
-                                            program_.buffers[term.source].rank.value, text(term, bytes));
+        const auto factors = product(term);
+        const std::uint32_t source = factors ? factors->b.buffer : term.source;
+        const std::string who =
+            fmt::format("the contribution of rank {} ({})", program_.buffers[source].rank.value, text(term, bytes));
         if (found > wanted) return fmt::format("counts {} {} times instead of {}", who, found, wanted);
         if (found == 0) return fmt::format("lacks {}; it holds {}", who, text(actual, bytes));
         return fmt::format("counts {} {} times instead of {}", who, found, wanted);
@@ -167,6 +213,19 @@ class ContractCheck {
       if (actual.terms == expected.terms) return "is a sum of the right terms but of other elements";
     }
     return fmt::format("should be {} but holds {}", text(expected, bytes), text(actual, bytes));
+  }
+
+  std::optional<ProductTerm> product(const Term& term) const { return memory_.results().product(term); }
+
+  /// The same of the bytes of another iteration.
+  Term as_of(Term term, std::uint32_t iteration) {
+    auto factors = product(term);
+    if (!factors) {
+      term.iteration = iteration;
+      return term;
+    }
+    factors->a.iteration = factors->b.iteration = iteration;
+    return memory_.results().term(*factors);
   }
 
   std::string text(const Value& value, std::uint64_t bytes) const {
@@ -180,6 +239,13 @@ class ContractCheck {
   }
 
   std::string text(const Term& term, std::uint64_t bytes) const {
+    if (const auto factors = product(term)) {
+      // One row of A and, as wide as the row of the output, the k rows of B.
+      const auto& [a, a_step, b, b_pitch, k, dtype] = *factors;
+      const Region row = make_region(BufferId{a.buffer}, Bytes{a.offset}, size_of(dtype) * k);
+      const Region columns{BufferId{b.buffer}, Bytes{b.offset}, Bytes{bytes}, k, Bytes{b_pitch}};
+      return fmt::format("{} * {}", to_string(program_, row), to_string(program_, columns));
+    }
     if (term.source >= program_.buffers.size()) return "a computed result";
     return byte_range(program_, BufferId{term.source}, term.offset, term.offset + bytes);
   }
@@ -202,7 +268,7 @@ class ContractCheck {
   const Program& program_;
   Findings& findings_;
   SymbolicMemory memory_;
-  std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks
+  std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks, products too
   std::vector<std::optional<Mismatch>> undefined_;   // of a clause: bytes without a value in the first iteration
   std::vector<bool> told_;                           // of a clause
 };

@@ -133,7 +133,7 @@ TEST(VerifyContract, InPlaceExchangeIsFollowed) {
 TEST(VerifyContract, GemmResultsEqualNoInput) {
   Program program = testing::gemm_with_tile_signals();
   program.contract.clauses[0].output = make_region({3}, {0}, {64});  // `remote`, which gets the result
-  expect_error(program, "should be a[0, 32) but holds a computed result");
+  expect_error(program, "should be a[0, 16) but holds a[0+16] * b[0+16 x 4 rows, pitch 16]");
 }
 
 TEST(VerifyContract, ClausesWithOtherRowsThanTheirTerms) {

@@ -53,6 +53,14 @@ class IdCheck {
       check_buffer(clause.output.buffer, Spot::clause(i));
       for (const Region& term : clause.terms) check_buffer(term.buffer, Spot::clause(i));
     }
+    for (std::size_t i = 0; i < program_.contract.products.size(); ++i) {
+      const ProductClause& clause = program_.contract.products[i];
+      check_buffer(clause.output.buffer, Spot::product(i));
+      for (const Product& product : clause.products) {
+        for (const Region& block : product.a) check_buffer(block.buffer, Spot::product(i));
+        check_buffer(product.b.buffer, Spot::product(i));
+      }
+    }
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "verify/testing/products.hpp"
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
@@ -76,6 +77,18 @@ TEST(VerifyIds, UnknownBufferInTheContract) {
   Program program = point_to_point();
   program.contract.clauses[0].terms[0].buffer = {4};
   EXPECT_EQ(only_error(program).place.key, "contract.clauses[0]");
+}
+
+TEST(VerifyIds, UnknownBufferInAProduct) {
+  for (const int which : {0, 1, 2}) {
+    Program program = testing::whole_product();
+    ProductClause& clause = program.contract.products[0];
+    Region* regions[] = {&clause.output, clause.products[0].a.data(), &clause.products[0].b};
+    regions[which]->buffer = {3};
+    const Diagnostic error = only_error(program);
+    EXPECT_EQ(error.place.key, "contract.products[0]");
+    EXPECT_THAT(error.message, HasSubstr("there is no buffer 3"));
+  }
 }
 
 TEST(VerifyIds, ProgramWithoutRanks) {

@@ -56,6 +56,26 @@ void add_mutants_of(std::vector<Mutant>& mutants, const Program& program, std::s
     add(mutants, program, "signal twice: " + where,
         [&](Program& p) { std::get<Signal>(p.queues[q].commands[c]).value += 1; });
   }
+  if (const auto* gemm = std::get_if<Gemm>(&command)) {
+    const auto add_gemm = [&](const std::string& what, const std::function<void(Gemm&)>& change) {
+      add(mutants, program, what + where, [&](Program& p) { change(std::get<Gemm>(p.queues[q].commands[c])); });
+    };
+    add_gemm("add to the result: ", [](Gemm& g) { g.accumulate = !g.accumulate; });
+    add_gemm("less of k: ", [](Gemm& g) {
+      --g.k;
+      --g.b.rows;
+      g.a.width = g.a.width - size_of(g.dtype);
+    });
+    if (gemm->b.offset >= gemm->b.pitch) {
+      add_gemm("other rows of B: ", [](Gemm& g) { g.b.offset = g.b.offset - g.b.pitch; });
+    }
+    if (gemm->m > 1) {
+      add_gemm("A one row lower: ", [](Gemm& g) {
+        g.a.offset += g.a.pitch;
+        g.m = g.a.rows = g.c.rows = g.a.rows - 1;
+      });
+    }
+  }
   if (std::holds_alternative<Copy>(command)) {
     add(mutants, program, "shift the source: " + where,
         [&](Program& p) { std::get<Copy>(p.queues[q].commands[c]).src.offset += 4_B; });

@@ -4,16 +4,10 @@
 
 namespace cortado::verifier {
 
-Spot Spot::clause(std::size_t index) {
-  Spot spot;
-  spot.index_ = static_cast<std::uint32_t>(index);
-  return spot;
-}
-
 Spot::operator Place() const {
   Place place;
   if (program_ == nullptr) {
-    place.key = fmt::format("contract.clauses[{}]", *index_);
+    place.key = fmt::format("contract.{}[{}]", list_, *index_);
   } else {
     place.rank = program_->queue(queue_).rank;
     place.queue = program_->queue(queue_).name;

@@ -9,20 +9,23 @@
 
 namespace cortado::verifier {
 
-/// Where an error is: a queue, one of its commands, or a clause of the contract. Costs nothing until a Place is made.
+/// Where an error is: a queue, one of its commands, or a clause or product of the contract. Costs nothing until a Place
+/// is made.
 class Spot {
  public:
   Spot(const Program& program, QueueId queue) : program_(&program), queue_(queue) {}
   Spot(const Program& program, QueueId queue, std::size_t command)
       : program_(&program), queue_(queue), index_(static_cast<std::uint32_t>(command)) {}
-  static Spot clause(std::size_t index);
+  static Spot clause(std::size_t index) { return {"clauses", index}; }
+  static Spot product(std::size_t index) { return {"products", index}; }
 
   operator Place() const;
 
  private:
-  Spot() = default;
+  Spot(const char* list, std::size_t index) : list_(list), index_(static_cast<std::uint32_t>(index)) {}
 
-  const Program* program_ = nullptr;  // none: a clause
+  const Program* program_ = nullptr;  // none: of the contract
+  const char* list_ = nullptr;        // of the contract
   QueueId queue_;
   std::optional<std::uint32_t> index_;
 };

@@ -180,20 +180,15 @@ class SignalCheck {
 };
 
 void check_callers(const Program& program, Findings& findings) {
-  std::vector<std::optional<std::size_t>> clause_of(program.ranks);
-  for (std::size_t i = 0; i < program.contract.clauses.size(); ++i) {
-    const Clause& clause = program.contract.clauses[i];
-    const auto note = [&](const Region& region) {
-      auto& first = clause_of[program.buffer(region.buffer).rank.value];
-      if (!first) first = i;
-    };
-    note(clause.output);
-    for (const Region& term : clause.terms) note(term);
-  }
+  std::vector<bool> named(program.ranks, false);
+  const auto name = [&](const Region& region) { named[program.buffer(region.buffer).rank.value] = true; };
+  for_each_output(program.contract, name);
+  for_each_input(program.contract, name);
   const auto callers = caller_queues(program);
   for (std::uint32_t r = 0; r < program.ranks; ++r) {
-    if (!clause_of[r] || callers[r]) continue;
-    Place place = Spot::clause(*clause_of[r]);
+    if (!named[r] || callers[r]) continue;
+    Place place;
+    place.key = "contract";
     place.rank = RankId{r};
     findings.add(place, fmt::format("rank {} has inputs or outputs but no host queue that could be its caller", r),
                  "add a host queue for the rank, or one without a rank that speaks for all");

@@ -4,6 +4,8 @@
 
 #include "cortado/ir/visit.hpp"
 
+#include "verify/multiply.hpp"
+
 namespace cortado::verifier {
 namespace {
 
@@ -16,17 +18,14 @@ std::vector<std::vector<Region>> used_regions(const Program& program) {
       for (const Access& access : accesses(command)) use(access.region);
     }
   }
-  for (const Clause& clause : program.contract.clauses) {
-    use(clause.output);
-    for (const Region& term : clause.terms) use(term);
-  }
+  for_each_output(program.contract, use);
+  for_each_input(program.contract, use);
   return used;
 }
 
 }  // namespace
 
-SymbolicMemory::SymbolicMemory(const Program& program)
-    : next_result_(static_cast<std::uint32_t>(program.buffers.size())) {
+SymbolicMemory::SymbolicMemory(const Program& program) : results_(static_cast<std::uint32_t>(program.buffers.size())) {
   for (const auto& regions : used_regions(program)) buffers_.emplace_back(common_pitch(regions));
 }
 
@@ -34,14 +33,6 @@ void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
   SymbolicBuffer& buffer = buffers_[region.buffer.value];
   for (const auto& [address, place] : runs_of(region, buffer.pitch())) {
     buffer.write({address, Value{{{region.buffer.value, iteration, address.start, address.stride}}}});
-  }
-}
-
-void SymbolicMemory::write_result(const Region& region, std::uint32_t iteration) {
-  SymbolicBuffer& buffer = buffers_[region.buffer.value];
-  const std::uint32_t result = next_result_++;
-  for (const auto& [address, place] : runs_of(region, buffer.pitch())) {
-    buffer.write({address, Value{{{result, iteration, place.start, place.stride}}}});
   }
 }
 
@@ -84,6 +75,7 @@ void SymbolicMemory::execute(const Command& command) {
         write(s.a, read(s.b));
         write(s.b, from_a);
       },
+      [&](const Gemm& g) { multiply(g); },
       [&](const Kernel& k) {
         if (k.op == KernelOp::reduce) return reduce(k.sources, k.dst, k.dtype);
         const auto row_of = [](const Region& region, std::uint64_t row) {
@@ -98,6 +90,19 @@ void SymbolicMemory::execute(const Command& command) {
       [](const auto&) {});
 }
 
+void SymbolicMemory::multiply(const Gemm& gemm) {
+  std::vector<Piece> pieces;
+  for (Block& block : verifier::multiply(blocks_of(read(gemm.a), gemm.a.width.value),
+                                         blocks_of(read(gemm.b), gemm.b.width.value), gemm.dtype, results_)) {
+    const std::uint64_t row = gemm.c.width.value;
+    const Rectangle& r = block.at;
+    const std::uint64_t stride = block.rows() > 1 ? row : 0;
+    pieces.push_back({{r.row_begin * row + r.column_begin, r.column_end - r.column_begin, block.rows(), stride},
+                      std::move(block.value)});
+  }
+  write(gemm.c, gemm.accumulate ? sum(read(gemm.c), std::move(pieces), gemm.dtype) : pieces);
+}
+
 void SymbolicMemory::reduce(const std::vector<Region>& sources, const Region& dst, DType dtype) {
   std::vector<Piece> total = read(sources.front());
   for (std::size_t i = 1; i < sources.size(); ++i) total = sum(std::move(total), read(sources[i]), dtype);
@@ -106,6 +111,9 @@ void SymbolicMemory::reduce(const std::vector<Region>& sources, const Region& ds
 
 std::vector<Piece> SymbolicMemory::sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype) {
   std::vector<Piece> result;
+  const auto start = [](const Piece& piece) { return piece.at.start; };
+  std::ranges::sort(a, {}, start);
+  std::ranges::sort(b, {}, start);
   if (std::ranges::equal(a, b, {}, &Piece::at, &Piece::at)) {
     for (std::size_t i = 0; i < a.size(); ++i) result.push_back(sum(a[i], b[i], dtype));
     return result;
@@ -131,7 +139,9 @@ Piece SymbolicMemory::sum(const Piece& a, const Piece& b, DType dtype) {
   Value total;
   if (!add(a.value, b.value, dtype, a.at.start % size, a.at.stride % size, total)) {
     // Bytes of sums of another element type, or cut elsewhere, do not add up to a sum of inputs.
-    total = Value{{{next_result_++, 0, 0, a.at.stride}}};
+    total = Value{{{results_.unnamed(), 0, 0, a.at.stride}}};
+  } else if (a.at.stride % size == 0) {
+    results_.join_panels(total.terms, dtype, total.phase);
   }
   return {a.at, std::move(total)};
 }

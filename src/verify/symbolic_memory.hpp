@@ -6,6 +6,7 @@
 
 #include "cortado/ir/program.hpp"
 
+#include "verify/results.hpp"
 #include "verify/symbolic_buffer.hpp"
 
 namespace cortado::verifier {
@@ -16,23 +17,25 @@ class SymbolicMemory {
 
   /// The caller writes the region.
   void fill(const Region& region, std::uint32_t iteration);
-  /// Executes Copy, Broadcast, Swap or Kernel.
+  /// Executes Copy, Broadcast, Swap, Gemm or Kernel.
   void execute(const Command& command);
-  /// A result that nothing else is equal to, such as a part of a Gemm.
-  void write_result(const Region& region, std::uint32_t iteration);
 
   /// What a region holds, by places in the region.
   std::vector<Piece> read(const Region& region) const;
 
+  Results& results() { return results_; }
+  const Results& results() const { return results_; }
+
  private:
   void write(const Region& region, const std::vector<Piece>& pieces);
   void copy(const Region& src, const Region& dst) { write(dst, read(src)); }
+  void multiply(const Gemm& gemm);
   void reduce(const std::vector<Region>& sources, const Region& dst, DType dtype);
   std::vector<Piece> sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype);
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
   std::vector<SymbolicBuffer> buffers_;
-  std::uint32_t next_result_;  // source of the next result: behind the buffers
+  Results results_;
 };
 
 }  // namespace cortado::verifier

@@ -17,14 +17,22 @@ Region block(const Region& matrix, DType dtype, TileRange rows, TileRange column
 }
 
 /// A rectangle of tiles.
-void add_tiles(const Gemm& gemm, TileRange tile_rows, TileRange tile_columns, std::vector<Access>& all) {
+void add_tiles(const Gemm& gemm, TileRange tile_rows, TileRange tile_columns, std::vector<Gemm>& all) {
   if (tile_rows.begin == tile_rows.end || tile_columns.begin == tile_columns.end) return;
   const TileRange rows{tile_rows.begin * gemm.tile_m, std::min(tile_rows.end * gemm.tile_m, gemm.m)};
   const TileRange columns{tile_columns.begin * gemm.tile_n, std::min(tile_columns.end * gemm.tile_n, gemm.n)};
-  all.push_back({block(gemm.a, gemm.dtype, rows, {0, gemm.k}), AccessKind::read});
-  all.push_back({block(gemm.b, gemm.dtype, {0, gemm.k}, columns), AccessKind::read});
-  all.push_back(
-      {block(gemm.c, gemm.dtype, rows, columns), gemm.accumulate ? AccessKind::read_write : AccessKind::write});
+  all.push_back({block(gemm.a, gemm.dtype, rows, {0, gemm.k}),
+                 block(gemm.b, gemm.dtype, {0, gemm.k}, columns),
+                 block(gemm.c, gemm.dtype, rows, columns),
+                 rows.end - rows.begin,
+                 columns.end - columns.begin,
+                 gemm.k,
+                 gemm.dtype,
+                 gemm.accumulate,
+                 gemm.tile_m,
+                 gemm.tile_n,
+                 {},
+                 gemm.split_k});
 }
 
 /// Runs of consecutive rows as one region each.
@@ -48,11 +56,11 @@ TileRange tile_group(const Gemm& gemm, std::size_t part) {
   return {part == 0 ? 0 : gemm.raises[part - 1].tiles, part < gemm.raises.size() ? gemm.raises[part].tiles : total};
 }
 
-std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles) {
+std::vector<Gemm> tile_gemms(const Gemm& gemm, TileRange tiles) {
   const std::uint64_t columns = tiles_along(gemm.n, gemm.tile_n);
   const std::uint64_t first = tiles.begin / columns;
   const std::uint64_t last = tiles.end / columns;
-  std::vector<Access> all;
+  std::vector<Gemm> all;
   if (first == last) {
     add_tiles(gemm, {first, first + 1}, {tiles.begin % columns, tiles.end % columns}, all);
     return all;
@@ -62,6 +70,16 @@ std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles) {
   if (starts_inside) add_tiles(gemm, {first, first + 1}, {tiles.begin % columns, columns}, all);
   add_tiles(gemm, {first + (starts_inside ? 1 : 0), last}, {0, columns}, all);
   add_tiles(gemm, {last, last + 1}, {0, tiles.end % columns}, all);
+  return all;
+}
+
+std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles) {
+  std::vector<Access> all;
+  for (const Gemm& part : tile_gemms(gemm, tiles)) {
+    all.push_back({part.a, AccessKind::read});
+    all.push_back({part.b, AccessKind::read});
+    all.push_back({part.c, part.accumulate ? AccessKind::read_write : AccessKind::write});
+  }
   return all;
 }
 

@@ -18,6 +18,9 @@ struct TileRange {
 /// Tiles that are written behind raise part-1 and before raise `part`; the last part has what is left.
 TileRange tile_group(const Gemm& gemm, std::size_t part);
 
+/// The Gemms, each of a rectangle of tiles, that make these tiles. They raise nothing.
+std::vector<Gemm> tile_gemms(const Gemm& gemm, TileRange tiles);
+
 /// Rows of A and columns of B that these tiles read, and the pieces of C that they write.
 std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles);
 

@@ -12,8 +12,8 @@
 
 namespace cortado::verifier {
 
-/// Input bytes as the caller wrote them in an iteration; or, with a source behind the last buffer, the result of a Gemm
-/// or of a sum that has no name (mixed element types).
+/// Input bytes as the caller wrote them in an iteration; or, with a source behind the last buffer, a product of such or
+/// a result that has no name (results.hpp).
 struct Term {
   std::uint32_t source = 0;  ///< BufferId, or number of buffers + number of the result
   std::uint32_t iteration = 0;

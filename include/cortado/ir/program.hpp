@@ -78,6 +78,11 @@ constexpr Bytes size_of(DType dtype) {
   return {0};
 }
 
+/// Floating point: what matrix products are made of.
+constexpr bool is_float(DType dtype) {
+  return dtype != DType::u8 && dtype != DType::i32;
+}
+
 /// Bytes of a buffer: `rows` runs of `width` bytes whose starts are `pitch` bytes apart. One row is a plain range (its
 /// pitch is not looked at; make_region leaves it zero). Rows never overlap: pitch >= width.
 struct Region {

@@ -208,14 +208,27 @@ class Interpreter {
     return total;
   }
 
+  static std::uint64_t element(const Memory& memory, const Region& matrix, std::uint64_t row, std::uint64_t column,
+                               DType dtype) {
+    const std::uint64_t size = size_of(dtype).value;
+    const std::uint8_t* at = memory[matrix.buffer.value].data() + matrix.row_offset(row).value + column * size;
+    std::uint64_t value = 0;
+    for (std::uint64_t i = size; i-- > 0;) value = value << 8U | at[i];
+    return value;
+  }
+
   void compute(const Gemm& gemm, TileRange tiles) {
-    std::uint8_t hash = 1;
-    for (const Access& access : tile_accesses(gemm, tiles)) {
-      for (std::uint64_t i = 0; i < access.region.bytes().value; ++i) {
-        if (access.kind == AccessKind::read) {
-          hash = static_cast<std::uint8_t>(hash * 31 + byte(access.region, i));
-        } else {
-          byte(access.region, i) = hash;
+    for (const Gemm& part : tile_gemms(gemm, tiles)) {
+      for (std::uint64_t i = 0; i < part.m; ++i) {
+        for (std::uint64_t j = 0; j < part.n; ++j) {
+          std::uint64_t sum = part.accumulate ? element(memory_, part.c, i, j, part.dtype) : 0;
+          for (std::uint64_t t = 0; t < part.k; ++t) {
+            sum += element(memory_, part.a, i, t, part.dtype) * element(memory_, part.b, t, j, part.dtype);
+          }
+          const std::uint64_t size = size_of(part.dtype).value;
+          for (std::uint64_t b = 0; b < size; ++b, sum >>= 8U) {
+            byte(part.c, (i * part.n + j) * size + b) = static_cast<std::uint8_t>(sum);
+          }
         }
       }
     }
@@ -236,11 +249,9 @@ class Interpreter {
   }
 
   void fill(std::uint32_t q, std::uint32_t iteration) {
-    for (const Clause& clause : program_.contract.clauses) {
-      for (const Region& term : clause.terms) {
-        if (is_caller(q, term.buffer)) write_pattern(term, iteration, memory_);
-      }
-    }
+    for_each_input(program_.contract, [&](const Region& region) {
+      if (is_caller(q, region.buffer)) write_pattern(region, iteration, memory_);
+    });
   }
 
   /// The expected bytes come from the pattern, not from memory: other callers may have gone on.
@@ -251,6 +262,36 @@ class Interpreter {
       const std::vector<std::uint8_t> expected = sum_of(clause.terms, clause.dtype, inputs_);
       for (std::uint64_t i = 0; i < expected.size(); ++i) {
         if (byte(clause.output, i) != expected[i]) ++outcome_.wrong_bytes;
+      }
+    }
+    for (const ProductClause& clause : program_.contract.products) {
+      if (is_caller(q, clause.output.buffer)) check(clause, iteration);
+    }
+  }
+
+  void check(const ProductClause& clause, std::uint32_t iteration) {
+    const std::uint64_t size = size_of(clause.dtype).value;
+    const std::uint64_t columns = clause.output.width.value / size;
+    std::vector<std::uint64_t> sums(clause.output.rows * columns, 0);
+    for (const Product& product : clause.products) {
+      write_pattern(product.b, iteration, inputs_);
+      std::uint64_t row = 0;
+      for (const Region& block : product.a) {
+        write_pattern(block, iteration, inputs_);
+        for (std::uint64_t i = 0; i < block.rows; ++i, ++row) {
+          for (std::uint64_t j = 0; j < columns; ++j) {
+            for (std::uint64_t t = 0; t < product.b.rows; ++t) {
+              sums[row * columns + j] +=
+                  element(inputs_, block, i, t, clause.dtype) * element(inputs_, product.b, t, j, clause.dtype);
+            }
+          }
+        }
+      }
+    }
+    for (std::uint64_t i = 0; i < sums.size(); ++i) {
+      for (std::uint64_t b = 0; b < size; ++b) {
+        const auto expected = static_cast<std::uint8_t>(sums[i] >> (8 * b));
+        if (byte(clause.output, i * size + b) != expected) ++outcome_.wrong_bytes;
       }
     }
   }

@@ -15,8 +15,8 @@ struct Outcome {
   bool right() const { return finished && wrong_bytes == 0; }
 };
 
-/// Element types other than u8 are treated as sums of whole little-endian integers of their size, so that sums are
-/// exact. A Gemm writes bytes that depend on its operands.
+/// Elements of all types are treated as whole little-endian integers of their size that wrap, so that sums and products
+/// are exact in every order.
 Outcome interpret(const Program& program, std::uint32_t iterations, std::uint64_t seed);
 
 }  // namespace cortado::verifier::testing

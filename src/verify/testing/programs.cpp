@@ -7,6 +7,8 @@
 
 #include "cortado/ir/contracts.hpp"
 
+#include "verify/testing/products.hpp"
+
 namespace cortado::verifier::testing {
 namespace {
 
@@ -249,9 +251,11 @@ Program gemm_with_tile_signals() {
   const BufferId a = builder.buffer("a", {0}, {64}, BufferRole::input);
   const BufferId b = builder.buffer("b", {0}, {64}, BufferRole::input);
   const BufferId c = builder.buffer("c", {0}, {64}, BufferRole::scratch);
-  const BufferId remote = builder.buffer("remote", {1}, {64}, BufferRole::scratch);
+  const BufferId remote = builder.buffer("remote", {1}, {64}, BufferRole::output);
   const BufferId copy = builder.buffer("copy", {1}, {64}, BufferRole::output);
-  builder.contract(point_to_point_contract(make_region(a, {0}, {64}), make_region(copy, {0}, {64})));
+  Contract contract = point_to_point_contract(make_region(a, {0}, {64}), make_region(copy, {0}, {64}));
+  contract.products.push_back({matrix(remote), {{{matrix(a)}, matrix(b)}}, DType::f32});
+  builder.contract(contract);
   const SignalId tile = builder.signal("tile");
   const SignalId done = builder.signal("done");
   Gemm gemm{matrix(a), matrix(b), matrix(c), 4, 4, 4};
@@ -295,6 +299,11 @@ std::vector<Named> good_programs() {
       {"reduce_scatter", reduce_scatter(3)},
       {"swap_in_place", swap_in_place()},
       {"gemm_with_tile_signals", gemm_with_tile_signals()},
+      {"product_in_row_pieces", product_in_row_pieces()},
+      {"product_in_k_panels", product_in_k_panels()},
+      {"product_of_gathered_blocks", product_of_gathered_blocks(3)},
+      {"product_of_chosen_rows", product_of_chosen_rows()},
+      {"sum_of_products", sum_of_products(3)},
   };
 }
 

@@ -40,14 +40,14 @@ Program reduce_scatter(std::uint32_t ranks, std::uint64_t block = 64);
 /// Swaps the halves of two ranks' buffers in place (all-to-all of two ranks).
 Program swap_in_place(std::uint64_t block = 64);
 
-/// A Gemm on rank 0 raises a signal for each of its two tile rows; each is then copied to rank 1. The output is not
-/// part of the contract (results of a Gemm have no terms); the contract covers a copy of A.
+/// A Gemm on rank 0 raises a signal for each of its two tile rows; each is then copied to `remote` of rank 1, and A to
+/// `copy`.
 Program gemm_with_tile_signals();
 
 /// One copy from rank 0 to rank 1: queues "host" (0) and "dma" (1), buffers "in" (0) and "out" (1), signal "done" (0).
 Program point_to_point(std::uint64_t bytes = 64);
 
-/// Every program of this file, with a name for messages.
+/// Every program of this file and of products.hpp, with a name for messages.
 struct Named {
   std::string name;
   Program program;
