@@ -18,7 +18,7 @@ namespace {
 /// Elements of a buffer that only commands name: products of a few of these stay exact, too.
 constexpr std::uint32_t kBoundWithoutContract = 8;
 
-bool is_float(DType dtype) {
+bool has_small_integers(DType dtype) {
   return ElementFormat{dtype, 0}.small_integers();
 }
 
@@ -51,14 +51,14 @@ Status claim(const Program& program, std::vector<ElementFormat>& formats, const 
 Result<std::vector<ElementFormat>> element_formats(const Program& program) {
   std::vector<ElementFormat> formats(program.buffers.size());
   for (const Clause& clause : program.contract.clauses) {
-    if (clause.terms.size() < 2 || !is_float(clause.dtype)) continue;
+    if (clause.terms.size() < 2 || !has_small_integers(clause.dtype)) continue;
     const auto terms = static_cast<std::uint32_t>(clause.terms.size());
     const ElementFormat format{clause.dtype, std::max(kMaxSum / terms, 1U)};
     for (const Region& term : clause.terms) CORTADO_RETURN_IF_ERROR(claim(program, formats, term, format));
   }
   const std::vector<ElementFormat> by_contract = formats;
   const auto suggest = [&](const Region& region, DType dtype) {
-    if (!is_float(dtype) || by_contract[region.buffer.value].small_integers()) return;
+    if (!has_small_integers(dtype) || by_contract[region.buffer.value].small_integers()) return;
     formats[region.buffer.value] = {dtype, kBoundWithoutContract};
   };
   for (const Queue& queue : program.queues) {
