@@ -79,16 +79,16 @@ std::vector<PolicyInfo> list_policies();
 /// Stands for all policies, in command lines.
 inline constexpr const char* kAllPolicies = "all";
 
-/// What the policy decides, without building a program. Refuses unknown policies with the nearest known one (c3.policy),
-/// products that the machine cannot do (check_gemm) or that add to their output (c3.accumulate), collectives that cannot
-/// be planned, one rank (c3.ranks), and policies for which the collective has no variant (c3.variant: no DMA engine
-/// reduces) or the machine too few compute units (c3.partition).
+/// What the policy decides, without building a program. Refuses unknown policies with the nearest known one
+/// (c3.policy), products that the machine cannot do (check_gemm) or that add to their output (c3.accumulate),
+/// collectives that cannot be planned, one rank (c3.ranks), and policies for which the collective has no variant
+/// (c3.variant: no DMA engine reduces) or the machine too few compute units (c3.partition).
 Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
                               const OverlapCost& cost);
 
 /// The program: per rank buffers "gemm.a<r>", "gemm.b<r>", "gemm.c<r>", a compute queue "gemm<r>", and the queues of
-/// the collective; one contract for both. Refuses what choose_way refuses, more compute units for the product than there
-/// are (c3.compute_units), and what does not fit the memory of a GPU together (gemm.memory).
+/// the collective; one contract for both. Refuses what choose_way refuses, more compute units for the product than
+/// there are (c3.compute_units), and what does not fit the memory of a GPU together (gemm.memory).
 Result<Program> plan_overlap(const OverlapRequest& request, const OverlapWay& way, const Machine& machine);
 
 }  // namespace cortado
