@@ -10,11 +10,15 @@
 #include "cortado/ir/visit.hpp"
 
 #include "device/executor/expectation.hpp"
+#include "device/executor/product_check.hpp"
 
 namespace cortado::device {
 namespace {
 
 constexpr int kPoison = 0xee;
+
+// NaN, or -240 in f8: no sum of products of non-negative numbers.
+constexpr int kNoProduct = 0xff;
 
 void count_wrong(const Program& program, RankId rank, BufferId buffer, const Expectation::Piece& piece,
                  const std::byte* actual, std::uint64_t run_iteration, CheckTotals& totals) {
@@ -42,7 +46,11 @@ Result<ContractCheck> ContractCheck::make(const Program& program, std::vector<st
 }
 
 ContractCheck::ContractCheck(const Program& program, std::vector<std::byte*> memory, std::vector<ElementFormat> formats)
-    : program_(&program), memory_(std::move(memory)), formats_(std::move(formats)), ranks_(program.ranks) {
+    : program_(&program),
+      memory_(std::move(memory)),
+      formats_(std::move(formats)),
+      ranks_(program.ranks),
+      roundings_(roundings_of(program)) {
   const auto by_place = [](const Region& a, const Region& b) {
     return std::tuple(a.buffer, a.offset, a.width, a.rows, a.pitch) <
            std::tuple(b.buffer, b.offset, b.width, b.rows, b.pitch);
@@ -56,6 +64,10 @@ ContractCheck::ContractCheck(const Program& program, std::vector<std::byte*> mem
   for (std::uint32_t c = 0; c < program.contract.clauses.size(); ++c) {
     const RankId rank = program.buffer(program.contract.clauses[c].output.buffer).rank;
     ranks_[rank.value].clauses.push_back(c);
+  }
+  for (std::uint32_t p = 0; p < program.contract.products.size(); ++p) {
+    const RankId rank = program.buffer(program.contract.products[p].output.buffer).rank;
+    ranks_[rank.value].products.push_back(p);
   }
 }
 
@@ -74,6 +86,12 @@ void ContractCheck::poison(std::uint64_t seed, std::uint64_t iteration) const {
     for (auto piece = expectation.next(); !piece.expected.empty(); piece = expectation.next()) {
       std::byte* out = memory_[clause.output.buffer.value] + piece.offset;
       std::transform(piece.expected.begin(), piece.expected.end(), out, [](std::byte b) { return ~b; });
+    }
+  }
+  for (const ProductClause& clause : program_->contract.products) {
+    for (std::uint64_t row = 0; row < clause.output.rows; ++row) {
+      std::memset(memory_[clause.output.buffer.value] + clause.output.row_offset(row).value, kNoProduct,
+                  clause.output.width.value);
     }
   }
 }
@@ -103,6 +121,29 @@ void ContractCheck::check_outputs(RankId rank, std::uint64_t seed, std::uint64_t
       count_wrong(*program_, rank, clause.output.buffer, piece, actual, run_iteration, totals);
     }
   }
+  for (const std::uint32_t p : ranks_[rank.value].products) {
+    check_product(rank, program_->contract.products[p], seed, iteration, run_iteration, totals);
+  }
+}
+
+void ContractCheck::check_product(RankId rank, const ProductClause& clause, std::uint64_t seed, std::uint64_t iteration,
+                                  std::uint64_t run_iteration, CheckTotals& totals) const {
+  const std::byte* memory = memory_[clause.output.buffer.value];
+  const WrongElements wrong = ProductCheck(clause, formats_, seed, iteration, roundings_).compare(memory);
+  totals.checked_bytes += clause.output.bytes().value;
+  totals.wrong_bytes += wrong.count * size_of(clause.dtype).value;
+  if (wrong.count == 0 || totals.first_wrong) return;
+  const std::byte* element =
+      memory + clause.output.row_offset(wrong.row).value + (size_of(clause.dtype) * wrong.column).value;
+  const bool untouched = run_iteration == 0 && std::all_of(element, element + size_of(clause.dtype).value,
+                                                           [](std::byte b) { return b == std::byte{kNoProduct}; });
+  totals.first_wrong =
+      Diagnostic{"device.wrong_data",
+                 fmt::format("buffer {}, row {}, column {} of a product, iteration {}: expected {}, found {}{}",
+                             program_->buffer(clause.output.buffer).name, wrong.row, wrong.column, run_iteration,
+                             wrong.expected, element_value(clause.dtype, element), untouched ? " (never written)" : ""),
+                 "the output was read before it was complete, or the program breaks its contract"};
+  totals.first_wrong->place.rank = rank;
 }
 
 }  // namespace cortado::device

@@ -26,9 +26,9 @@ class ContractCheck {
   /// `memory` by BufferId. The program outlives this.
   static Result<ContractCheck> make(const Program& program, std::vector<std::byte*> memory);
 
-  /// Before a run: output bytes become the complement of what `iteration` should make of them, so that a byte nobody
-  /// writes is always found; other bytes of outputs and scratch become 0xee; inputs that the contract does not name get
-  /// a pattern.
+  /// Before a run: output bytes become the complement of what `iteration` should make of them, or of products what no
+  /// product can be, so that a byte nobody writes is always found; other bytes of outputs and scratch become 0xee;
+  /// inputs that the contract does not name get a pattern.
   void poison(std::uint64_t seed, std::uint64_t iteration) const;
 
   /// The rank's caller writes its inputs.
@@ -41,16 +41,20 @@ class ContractCheck {
  private:
   struct RankRegions {
     std::vector<Region> inputs;
-    std::vector<std::uint32_t> clauses;  // whose output is the rank's
+    std::vector<std::uint32_t> clauses;   // whose output is the rank's
+    std::vector<std::uint32_t> products;  // the same
   };
 
   ContractCheck(const Program& program, std::vector<std::byte*> memory, std::vector<ElementFormat> formats);
+  void check_product(RankId rank, const ProductClause& clause, std::uint64_t seed, std::uint64_t iteration,
+                     std::uint64_t run_iteration, CheckTotals& totals) const;
   void fill(const std::vector<Region>& regions, std::uint64_t seed, std::uint64_t iteration) const;
 
   const Program* program_;
   std::vector<std::byte*> memory_;
   std::vector<ElementFormat> formats_;
   std::vector<RankRegions> ranks_;
+  std::uint64_t roundings_;  // of an element of a product, at most
 };
 
 }  // namespace cortado::device

@@ -31,7 +31,7 @@ Expectation::Expectation(const Clause& clause, const std::vector<ElementFormat>&
     patterns_.emplace_back(seed, iteration, term.buffer, formats[term.buffer.value]);
   }
   if (small_integers_) {
-    for (std::uint32_t sum = 0; sum <= kMaxSum; ++sum) bits_[sum] = small_integer_bits(clause.dtype, sum);
+    for (std::uint32_t sum = 0; sum <= kMaxSum; ++sum) bits_[sum] = element_bits(clause.dtype, static_cast<float>(sum));
   }
 }
 

@@ -3,30 +3,31 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
 #include "cortado/base/random.hpp"
+#include "cortado/base/small_float.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/ir/visit.hpp"
 
 namespace cortado::device {
 namespace {
 
-/// Elements of a buffer that only commands name: products of a few of these stay exact, too.
-constexpr std::uint32_t kBoundWithoutContract = 8;
+/// Larger factors would not find more mistakes.
+constexpr std::uint32_t kMaxFactor = 8;
 
-bool has_small_integers(DType dtype) {
-  return ElementFormat{dtype, 0}.small_integers();
+ElementFormat dense(DType dtype, std::uint32_t bound) {
+  return {dtype, bound, bound + 1};
 }
 
 Status claim(const Program& program, std::vector<ElementFormat>& formats, const Region& region, ElementFormat wanted) {
   ElementFormat& format = formats[region.buffer.value];
   if (format.small_integers() && format.dtype != wanted.dtype) {
     return fail("device.pattern",
-                fmt::format("buffer {} is summed as {} and as {}: no input is exact for both",
+                fmt::format("buffer {} is used as {} and as {}: no input is exact for both",
                             program.buffer(region.buffer).name, to_string(format.dtype), to_string(wanted.dtype)),
                 "use one element type a buffer");
   }
@@ -34,68 +35,99 @@ Status claim(const Program& program, std::vector<ElementFormat>& formats, const 
   if (region.offset.value % size != 0 || region.width.value % size != 0 ||
       (region.rows > 1 && region.pitch.value % size != 0)) {
     return fail("device.pattern",
-                fmt::format("{} is summed as {} but is not made of whole aligned elements", to_string(program, region),
+                fmt::format("{} is used as {} but is not made of whole aligned elements", to_string(program, region),
                             to_string(wanted.dtype)),
                 "make offset, width and pitch multiples of the element size");
   }
-  if (!format.small_integers()) {
-    format = wanted;
-  } else {
-    format.bound = std::min(format.bound, wanted.bound);
-  }
+  // Smaller integers are good for all who asked for larger ones; fewer of them as well.
+  const bool smaller = wanted.bound < format.bound || (wanted.bound == format.bound && wanted.period > format.period);
+  if (!format.small_integers() || smaller) format = wanted;
   return {};
 }
 
 }  // namespace
 
+ElementFormat factor_format(DType dtype, std::uint64_t k) {
+  const double exact = exact_integers(dtype);
+  const auto terms = static_cast<double>(k);
+  const auto bound = static_cast<std::uint32_t>(std::min<double>(kMaxFactor, std::sqrt(exact / terms)));
+  if (bound >= 1) return dense(dtype, bound);
+  return {dtype, 1, static_cast<std::uint32_t>(std::ceil(2 * std::sqrt(terms / exact)))};
+}
+
 Result<std::vector<ElementFormat>> element_formats(const Program& program) {
   std::vector<ElementFormat> formats(program.buffers.size());
   for (const Clause& clause : program.contract.clauses) {
-    if (clause.terms.size() < 2 || !has_small_integers(clause.dtype)) continue;
-    const auto terms = static_cast<std::uint32_t>(clause.terms.size());
-    const ElementFormat format{clause.dtype, std::max(kMaxSum / terms, 1U)};
+    if (clause.terms.size() < 2 || !is_float(clause.dtype)) continue;
+    const std::uint32_t most = std::min(kMaxSum, exact_integers(clause.dtype));
+    if (clause.terms.size() > most) {
+      return fail("device.pattern",
+                  fmt::format("{} is a sum of {} terms: {} sums of more than {} are not exact",
+                              to_string(program, clause.output), clause.terms.size(), to_string(clause.dtype), most),
+                  "run without checking outputs, or with an element type of more bits");
+    }
+    const ElementFormat format = dense(clause.dtype, most / static_cast<std::uint32_t>(clause.terms.size()));
     for (const Region& term : clause.terms) CORTADO_RETURN_IF_ERROR(claim(program, formats, term, format));
   }
+  for (const ProductClause& clause : program.contract.products) {
+    std::uint64_t k = 0;
+    for (const Product& product : clause.products) k += product.b.rows;
+    const ElementFormat format = factor_format(clause.dtype, k);
+    for (const Product& product : clause.products) {
+      for (const Region& block : product.a) CORTADO_RETURN_IF_ERROR(claim(program, formats, block, format));
+      CORTADO_RETURN_IF_ERROR(claim(program, formats, product.b, format));
+    }
+  }
   const std::vector<ElementFormat> by_contract = formats;
-  const auto suggest = [&](const Region& region, DType dtype) {
-    if (!has_small_integers(dtype) || by_contract[region.buffer.value].small_integers()) return;
-    formats[region.buffer.value] = {dtype, kBoundWithoutContract};
+  const auto suggest = [&](const Region& region, const Gemm& gemm) {
+    if (by_contract[region.buffer.value].small_integers()) return;
+    formats[region.buffer.value] = factor_format(gemm.dtype, gemm.k);
   };
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
       if (const auto* gemm = std::get_if<Gemm>(&command)) {
-        suggest(gemm->a, gemm->dtype);
-        suggest(gemm->b, gemm->dtype);
-        if (gemm->accumulate) suggest(gemm->c, gemm->dtype);
+        suggest(gemm->a, *gemm);
+        suggest(gemm->b, *gemm);
+        if (gemm->accumulate) suggest(gemm->c, *gemm);
       }
     }
   }
   return formats;
 }
 
-std::uint32_t small_integer_bits(DType dtype, std::uint32_t value) {
-  const auto f32 = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (dtype == DType::f32) return f32;
-  if (dtype == DType::bf16) return f32 >> 16;  // at most 8 significant bits: nothing is lost
-  // f16 has 5 exponent bits with bias 15 and 10 fraction bits; f32 has bias 127 and 23 fraction bits.
-  if (value == 0) return 0;
-  const std::uint32_t exponent = (f32 >> 23) - 127 + 15;
-  return (exponent << 10) | ((f32 >> 13) & 0x3ff);
+std::uint32_t element_bits(DType dtype, float value) {
+  if (dtype == DType::f16) return to_f16(value);
+  if (dtype == DType::bf16) return to_bf16(value);
+  if (dtype == DType::f8) return to_f8(value);
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+float element_value(DType dtype, const std::byte* element) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, element, size_of(dtype).value);
+  if (dtype == DType::f16) return from_f16(static_cast<std::uint16_t>(bits));
+  if (dtype == DType::bf16) return from_bf16(static_cast<std::uint16_t>(bits));
+  if (dtype == DType::f8) return from_f8(static_cast<std::uint8_t>(bits));
+  return std::bit_cast<float>(bits);
 }
 
 BufferPattern::BufferPattern(std::uint64_t seed, std::uint64_t iteration, BufferId buffer, ElementFormat format)
     : key_(Random(Random(seed).next() ^ buffer.value).next()),
       iteration_bytes_((iteration & 0xff) * 0x0101010101010101ULL),
-      turn_(format.small_integers() ? static_cast<std::uint32_t>(iteration % (format.bound + 1)) : 0),
+      turn_(format.small_integers() ? static_cast<std::uint32_t>(iteration % format.period) : 0),
       format_(format) {}
 
 void BufferPattern::bytes(std::uint64_t offset, std::span<std::byte> out) const {
   if (format_.small_integers()) {
+    std::array<std::uint32_t, kMaxSum + 1> bits_of;
+    for (std::uint32_t i = 0; i <= format_.bound; ++i) bits_of[i] = element_bits(format_.dtype, static_cast<float>(i));
     const std::uint64_t size = size_of(format_.dtype).value;
-    CORTADO_CHECK(offset % size == 0 && out.size() % size == 0, "whole elements");
-    for (std::size_t at = 0; at < out.size(); at += size) {
-      const std::uint32_t bits = small_integer_bits(format_.dtype, integer((offset + at) / size));
-      std::memcpy(out.data() + at, &bits, size);
+    for (std::size_t at = 0; at < out.size();) {
+      const std::uint64_t within = (offset + at) % size;
+      const std::uint32_t bits = bits_of[integer((offset + at) / size)] >> (8 * within);
+      const std::size_t count = std::min<std::size_t>(size - within, out.size() - at);
+      std::memcpy(out.data() + at, &bits, count);
+      at += count;
     }
     return;
   }

@@ -9,9 +9,15 @@
 // All words of a buffer differ, buffers differ, and every byte differs from the same byte of the 255 iterations before:
 // stale data never passes for fresh.
 //
-// Small integers: buffers that are summed as f16, bf16 or f32 hold integers 0 .. bound in that type, with
-// bound = 256 / terms. Sums are at most 256, which even bf16 (8 bits of significand) holds exactly, so every order of
-// additions gives the same bytes. Sums of u8 and i32 wrap and are the same in every order for any bytes.
+// Small integers: buffers that are summed or multiplied as floating point hold integers in that type, small enough that
+// every order of additions gives the same bytes. Let E be the largest integer up to which a type holds them all
+// (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
+//   - The N terms of a sum are 0 .. bound with bound = min(256, E) / N: sums stay below E.
+//   - The factors of a product with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too
+//   much
+//     they are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the product are E / 4 on
+//     average, and few are beyond E (product_check.hpp tells what is demanded of these).
+// They change with the iteration, too. Sums of u8 and i32 wrap and are the same in every order for any bytes.
 #pragma once
 
 #include <cstddef>
@@ -27,29 +33,48 @@ namespace cortado::device {
 /// The largest sum of small integers.
 inline constexpr std::uint32_t kMaxSum = 256;
 
+/// E: all integers up to this are exact in the floating-point type.
+constexpr std::uint32_t exact_integers(DType dtype) {
+  switch (dtype) {
+    case DType::f8:
+      return 1U << 4;
+    case DType::bf16:
+      return 1U << 8;
+    case DType::f16:
+      return 1U << 11;
+    default:
+      return 1U << 24;
+  }
+}
+
 /// What the elements of a buffer are.
 struct ElementFormat {
-  DType dtype = DType::u8;  ///< f16, bf16 or f32: small integers; else raw bytes
-  std::uint32_t bound = 0;
+  DType dtype = DType::u8;   ///< floating point: small integers; else raw bytes
+  std::uint32_t bound = 0;   ///< integers 0 .. bound
+  std::uint32_t period = 0;  ///< how many numbers 0 .. period - 1 are drawn; those above the bound count as 0
 
-  bool small_integers() const { return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32; }
+  bool small_integers() const { return is_float(dtype); }
   friend bool operator==(const ElementFormat&, const ElementFormat&) = default;
 };
 
-/// The format of every buffer, from the sums of the contract and, for what the contract does not name, from the
-/// multiplications and sums of the commands. Fails (device.pattern) if one buffer is summed as two floating-point
-/// types, or a summed region does not consist of whole aligned elements.
+/// Factors of a product whose elements are sums of k terms.
+ElementFormat factor_format(DType dtype, std::uint64_t k);
+
+/// The format of every buffer, from the sums and products of the contract and, for what the contract does not name,
+/// from the multiplications of the commands. Fails (device.pattern) if one buffer is used as two floating-point types,
+/// a region does not consist of whole aligned elements, or a sum has too many terms to be exact.
 Result<std::vector<ElementFormat>> element_formats(const Program& program);
 
-/// Bits of a small integer 0 .. kMaxSum in a floating-point type.
-std::uint32_t small_integer_bits(DType dtype, std::uint32_t value);
+/// Bits of a number in a floating-point type, rounded to nearest, and the way back.
+std::uint32_t element_bits(DType dtype, float value);
+float element_value(DType dtype, const std::byte* element);
 
 /// The bytes of one buffer in one iteration.
 class BufferPattern {
  public:
   BufferPattern(std::uint64_t seed, std::uint64_t iteration, BufferId buffer, ElementFormat format);
 
-  /// The bytes from `offset` on. Any offset and length for raw bytes; whole elements for small integers.
+  /// The bytes from `offset` on, any offset and length.
   void bytes(std::uint64_t offset, std::span<std::byte> out) const;
 
   /// Adds the small integers from byte `offset` on to `sums`.
@@ -61,14 +86,15 @@ class BufferPattern {
     return y ^ (y >> 32);
   }
   std::uint32_t integer(std::uint64_t index) const {
-    const std::uint64_t base = ((word(index) & 0xffff'ffff) * (format_.bound + 1)) >> 32;
-    const auto value = static_cast<std::uint32_t>(base) + turn_;
-    return value > format_.bound ? value - format_.bound - 1 : value;
+    const std::uint64_t base = ((word(index) & 0xffff'ffff) * format_.period) >> 32;
+    const std::uint32_t sum = static_cast<std::uint32_t>(base) + turn_;
+    const std::uint32_t value = sum >= format_.period ? sum - format_.period : sum;
+    return value > format_.bound ? 0 : value;
   }
 
   std::uint64_t key_;
   std::uint64_t iteration_bytes_;  // the iteration in every byte
-  std::uint32_t turn_;             // the iteration modulo bound + 1
+  std::uint32_t turn_;             // the iteration modulo the period
   ElementFormat format_;
 };
 

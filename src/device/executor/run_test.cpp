@@ -27,7 +27,7 @@ RunResult run(const VerifiedProgram& program, Driver& node, const RunOptions& op
 
 std::uint64_t output_bytes(const Program& program) {
   std::uint64_t bytes = 0;
-  for (const Clause& clause : program.contract.clauses) bytes += clause.output.bytes().value;
+  for_each_output(program.contract, [&](const Region& output) { bytes += output.bytes().value; });
   return bytes;
 }
 
@@ -66,6 +66,47 @@ TEST(Run, OutputsOfAnEarlierIterationDoNotPassForTheLastOnes) {
   const auto result = prepared->run({.iterations = 50, .check = CheckOutputs::last});
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_EQ(result->wrong_bytes, 1000U);
+}
+
+/// What a run of a program that nothing proved finds wrong first.
+std::string wrong_data(Program program) {
+  const Machine machine = machine_with_ring();
+  const auto node = soft_node(machine, 2);
+  auto prepared = PreparedProgram::prepare(verified(std::move(program), machine, {"verify.contract"}), *node);
+  EXPECT_TRUE(prepared);
+  const auto result = prepared->run({.iterations = 2, .check = CheckOutputs::every});
+  EXPECT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(result->wrong_bytes > 0, result->first_wrong.has_value());
+  return result->first_wrong ? to_string(*result->first_wrong) : "";
+}
+
+TEST(Run, ProductsThatAreWrongAreFound) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8}) {
+    Program program = product_in_panels(dtype);
+    EXPECT_EQ(wrong_data(program), "");
+    std::vector<Command>& commands = program.queues[3].commands;  // a Wait and four Gemms
+    ASSERT_TRUE(std::holds_alternative<Gemm>(commands[4]));
+    Program missing = program;
+    missing.queues[3].commands.erase(missing.queues[3].commands.begin() + 2);
+    EXPECT_NE(wrong_data(missing).find("of a product, iteration 0: expected"), std::string::npos)
+        << wrong_data(missing);
+    Program twice = program;
+    twice.queues[3].commands.insert(twice.queues[3].commands.begin() + 2, commands[2]);
+    EXPECT_NE(wrong_data(twice), "");
+    Program other_rows = program;
+    std::get<Gemm>(other_rows.queues[3].commands[3]).b.offset = {0};
+    EXPECT_NE(wrong_data(other_rows), "");
+  }
+}
+
+TEST(Run, ProductsThatNobodyMakesAreFound) {
+  Program program = gemm_that_releases_a_copy();
+  program.queues[1].commands.erase(program.queues[1].commands.begin());
+  program.queues[2].commands.erase(program.queues[2].commands.begin());  // the wait for its signal
+  EXPECT_NE(wrong_data(program).find("buffer c, row 0, column 0 of a product, iteration 0: expected"),
+            std::string::npos)
+      << wrong_data(program);
+  EXPECT_NE(wrong_data(program).find("found -nan (never written)"), std::string::npos) << wrong_data(program);
 }
 
 TEST(Run, WithoutACheckNothingIsChecked) {

@@ -193,22 +193,93 @@ inline Program gathered_and_scattered_rows() {
   return std::move(p).close();
 }
 
-/// A Gemm of 2 x 2 tiles raises a signal when its first row of tiles is written; a DMA queue then sends something.
+/// A matrix without gaps.
+inline Region matrix_of(BufferId buffer, std::uint64_t rows, std::uint64_t columns, DType dtype) {
+  return {buffer, 0_B, size_of(dtype) * columns, rows, size_of(dtype) * columns};
+}
+
+/// A Gemm of 2 x 2 tiles raises a signal when its first row of tiles is written; a DMA queue then sends that row to
+/// rank 1.
 inline Program gemm_that_releases_a_copy() {
   constexpr std::uint64_t kSide = 32;
-  constexpr Bytes kRow{kSide * 4};
+  constexpr Bytes kBytes{kSide * kSide * 4};
   TestProgram p("gemm", 2);
-  const auto matrix = [&](BufferId buffer) { return Region{buffer, 0_B, kRow, kSide, kRow}; };
-  const Region a = matrix(p.input("a", 0, kRow * kSide));
-  const Region b = matrix(p.input("b", 0, kRow * kSide));
-  const Region c = matrix(p.buffer("c", RankId{0}, kRow * kSide, BufferRole::scratch));
-  const Region out = all_of(p.output("out", 1, kRow), kRow);
+  const auto matrix = [&](BufferId buffer) { return matrix_of(buffer, kSide, kSide, DType::f32); };
+  const Region a = matrix(p.input("a", 0, kBytes));
+  const Region b = matrix(p.input("b", 0, kBytes));
+  const Region c = matrix(p.output("c", 0, kBytes));
+  const Region out = matrix_of(p.output("out", 1, Bytes{kBytes.value / 2}), kSide / 2, kSide, DType::f32);
   const SignalId half = p.signal("half");
   const QueueId compute = p.compute("compute", 0);
   const QueueId dma = p.dma("dma", 0, 14);
-  p.add(compute, Gemm{a, b, c, kSide, kSide, kSide, DType::f32, false, 16, 16, {{2, half, 1}}});
-  p.add(dma, Wait{half}).add(dma, Copy{make_region(a.buffer, 0_B, kRow), out});
-  p.contract(point_to_point_contract(make_region(a.buffer, 0_B, kRow), out));
+  const Gemm gemm{a, b, c, kSide, kSide, kSide, DType::f32, false, 16, 16, {{2, half, 1}}};
+  Region upper_a = a;
+  Region upper_c = c;
+  upper_a.rows = upper_c.rows = kSide / 2;
+  p.add(compute, gemm);
+  p.add(dma, Wait{half}).add(dma, Copy{upper_c, out});
+  p.contract({"product", {}, {product_clause(gemm), {out, {{{upper_a}, b}}, DType::f32}}});
+  return std::move(p).close();
+}
+
+/// c of rank 0 = A * B, where the lower half of A comes from rank 1 and the product is made of four panels of k.
+inline Program product_in_panels(DType dtype) {
+  constexpr std::uint64_t kSide = 24;
+  constexpr std::uint64_t kPanel = kSide / 4;
+  const Bytes row = size_of(dtype) * kSide;
+  TestProgram p("panels", 2);
+  const Region upper = matrix_of(p.input("upper", 0, row * (kSide / 2)), kSide / 2, kSide, dtype);
+  const Region lower = matrix_of(p.input("lower", 1, row * (kSide / 2)), kSide / 2, kSide, dtype);
+  const Region b = matrix_of(p.input("b", 0, row * kSide), kSide, kSide, dtype);
+  const Region gathered =
+      matrix_of(p.buffer("gathered", RankId{0}, row * kSide, BufferRole::scratch), kSide, kSide, dtype);
+  const Region c = matrix_of(p.output("c", 0, row * kSide), kSide, kSide, dtype);
+  const SignalId arrived = p.signal("arrived", RankId{0});
+  const QueueId mine = p.dma("mine", 0, 14);
+  const QueueId other = p.dma("other", 1, 14);
+  const QueueId compute = p.compute("compute", 0);
+  Region half = gathered;
+  half.rows = kSide / 2;
+  p.add(mine, Copy{upper, half}).add(mine, Signal{arrived});
+  half.offset = half.row_offset(kSide / 2);
+  p.add(other, Copy{lower, half}).add(other, Signal{arrived});
+  p.add(compute, Wait{arrived, 2});
+  for (std::uint64_t k = 0; k < kSide; k += kPanel) {
+    const Region columns{gathered.buffer, size_of(dtype) * k, size_of(dtype) * kPanel, kSide, row};
+    const Region rows{b.buffer, row * k, row, kPanel, row};
+    p.add(compute, Gemm{columns, rows, c, kSide, kSide, kPanel, dtype, k > 0, 16, 16});
+  }
+  p.contract({"product", {}, {{c, {{{upper, lower}, b}}, dtype}}});
+  return std::move(p).close();
+}
+
+/// c of rank 0 = A0 * B0 + A1 * B1, the second product being made on rank 1.
+inline Program summed_products(DType dtype) {
+  constexpr std::uint64_t kSide = 16;
+  const Bytes bytes = size_of(dtype) * (kSide * kSide);
+  TestProgram p("summed products", 2);
+  const auto matrix = [&](BufferId buffer) { return matrix_of(buffer, kSide, kSide, dtype); };
+  const auto scratch = [&](const char* name, std::uint32_t rank) {
+    return matrix(p.buffer(name, RankId{rank}, bytes, BufferRole::scratch));
+  };
+  const Region a0 = matrix(p.input("a0", 0, bytes));
+  const Region b0 = matrix(p.input("b0", 0, bytes));
+  const Region a1 = matrix(p.input("a1", 1, bytes));
+  const Region b1 = matrix(p.input("b1", 1, bytes));
+  const Region here = scratch("here", 0);
+  const Region there = scratch("there", 1);
+  const Region sent = scratch("sent", 0);
+  const Region c = matrix(p.output("c", 0, bytes));
+  const SignalId made = p.signal("made", RankId{1});
+  const SignalId arrived = p.signal("arrived", RankId{0});
+  const QueueId compute0 = p.compute("compute0", 0);
+  const QueueId compute1 = p.compute("compute1", 1);
+  const QueueId dma = p.dma("dma", 1, 14);
+  p.add(compute1, Gemm{a1, b1, there, kSide, kSide, kSide, dtype}).add(compute1, Signal{made});
+  p.add(dma, Wait{made}).add(dma, Copy{there, sent}).add(dma, Signal{arrived});
+  p.add(compute0, Gemm{a0, b0, here, kSide, kSide, kSide, dtype}).add(compute0, Wait{arrived});
+  p.add(compute0, Kernel{KernelOp::reduce, {here, sent}, c, dtype});
+  p.contract({"sum of products", {}, {{c, {{{a0}, b0}, {{a1}, b1}}, dtype}}});
   return std::move(p).close();
 }
 
@@ -255,8 +326,14 @@ inline std::vector<Program> one_of_each() {
           summed_inputs(DType::f32),
           summed_inputs(DType::bf16),
           summed_inputs(DType::i32),
+          summed_inputs(DType::f8),
           gathered_and_scattered_rows(),
           gemm_that_releases_a_copy(),
+          product_in_panels(DType::f32),
+          product_in_panels(DType::bf16),
+          product_in_panels(DType::f8),
+          summed_products(DType::f16),
+          summed_products(DType::f8),
           ring_of_hosts(4)};
 }
 

@@ -7,7 +7,7 @@
 
 #include <cblas.h>
 
-#include "device/soft/half.hpp"
+#include "cortado/base/small_float.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -74,6 +74,13 @@ struct BF16 {
   static Stored store(Sum value) { return to_bf16(value); }
 };
 
+struct F8 {
+  using Stored = std::uint8_t;
+  using Sum = float;
+  static Sum load(Stored value) { return from_f8(value); }
+  static Stored store(Sum value) { return to_f8(value); }
+};
+
 template <class Function>
 void with_element(DType dtype, Function&& function) {
   switch (dtype) {
@@ -87,6 +94,8 @@ void with_element(DType dtype, Function&& function) {
       return function(BF16{});
     case DType::f32:
       return function(F32{});
+    case DType::f8:
+      return function(F8{});
   }
 }
 
@@ -244,6 +253,7 @@ void run_gemm_tiles(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t c
   const Block block = block_of(op, first, count);
   if (op.dtype == DType::f16) return gemm_block<F16>(op, block);
   if (op.dtype == DType::bf16) return gemm_block<BF16>(op, block);
+  if (op.dtype == DType::f8) return gemm_block<F8>(op, block);
   if (!is_float_matrix(op.a) || !is_float_matrix(op.b) || !is_float_matrix(op.c)) return gemm_block<F32>(op, block);
   const auto floats = [](const Span2D& span, std::uint64_t row, std::uint64_t column) {
     return reinterpret_cast<float*>(span.data + row * row_pitch(span)) + column;

@@ -1,8 +1,8 @@
 // The kernels of the embedded node: element-wise sums, row moves and matrix products on the CPU.
 //
 // A span is read as one sequence of bytes, row after row. The functions take a part of that sequence (first byte,
-// number of bytes), so that a long kernel can run in pieces. Integers wrap; f16 and bf16 are summed in float and
-// rounded once.
+// number of bytes), so that a long kernel can run in pieces. Integers wrap; f16, bf16 and f8 are summed in float
+// and rounded once.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ void scatter_rows(const Span2D& dst, const Span2D& src, std::span<const std::uin
 void use_one_blas_thread();
 
 /// Number of output tiles, and C of tiles first .. first + count - 1 (row-major, all in one row of tiles). f32, f16,
-/// bf16.
+/// bf16, f8.
 std::uint64_t gemm_tiles(const GemmLaunchOp& op);
 void run_gemm_tiles(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count);
 

@@ -7,8 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/base/random.hpp"
-
-#include "device/soft/half.hpp"
+#include "cortado/base/small_float.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -47,6 +46,10 @@ TEST(CpuKernels, SumOfHalvesIsRoundedOnce) {
   tiny[0] = to_bf16(0x1p-8f);
   sum_spans(DType::bf16, flat(sum), sources, 0, 2);
   EXPECT_EQ(from_bf16(sum[0]), 1.0f + 0x1p-7f);
+
+  std::vector<std::uint8_t> one8{to_f8(1.0f)}, tiny8{to_f8(0x1p-4f)}, sum8{0};  // the unit at 1 is 2^-3
+  sum_spans(DType::f8, flat(sum8), std::vector<Span2D>{flat(one8), flat(tiny8), flat(tiny8)}, 0, 1);
+  EXPECT_EQ(from_f8(sum8[0]), 1.125f);
 }
 
 TEST(CpuKernels, SumTakesSpansOfDifferentShapesInPieces) {
@@ -101,7 +104,8 @@ class CpuGemm : public testing::TestWithParam<GemmCase> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, CpuGemm,
                          testing::Values(GemmCase{DType::f32, false}, GemmCase{DType::f32, true},
                                          GemmCase{DType::f16, false}, GemmCase{DType::f16, true},
-                                         GemmCase{DType::bf16, false}, GemmCase{DType::bf16, true}));
+                                         GemmCase{DType::bf16, false}, GemmCase{DType::bf16, true},
+                                         GemmCase{DType::f8, false}, GemmCase{DType::f8, true}));
 
 /// Matrix of the dtype with the given pitch.
 struct Matrix {
@@ -116,6 +120,10 @@ struct Matrix {
   }
   void set(std::uint64_t row, std::uint64_t column, float value) {
     if (dtype == DType::f32) return static_cast<void>(std::memcpy(at(row, column), &value, 4));
+    if (dtype == DType::f8) {
+      *at(row, column) = static_cast<std::byte>(to_f8(value));
+      return;
+    }
     const std::uint16_t half = dtype == DType::f16 ? to_f16(value) : to_bf16(value);
     std::memcpy(at(row, column), &half, 2);
   }
@@ -125,6 +133,7 @@ struct Matrix {
       std::memcpy(&value, at(row, column), 4);
       return value;
     }
+    if (dtype == DType::f8) return from_f8(static_cast<std::uint8_t>(*at(row, column)));
     std::uint16_t half = 0;
     std::memcpy(&half, at(row, column), 2);
     return dtype == DType::f16 ? from_f16(half) : from_bf16(half);
@@ -133,7 +142,8 @@ struct Matrix {
 };
 
 TEST_P(CpuGemm, EqualsThePlainTripleLoop) {
-  // Small integers: every product and sum is exact in all three types (below 2^8 in magnitude for bf16).
+  // Small integers: every product and sum is exact in f32, f16 and bf16 (below 2^8 in magnitude), and in f8 where the
+  // result is at most 16; what is larger is rounded once.
   constexpr std::uint64_t kM = 7, kN = 10, kK = 5;
   Matrix a(GetParam().dtype, kM, kK, kK + 3), b(GetParam().dtype, kK, kN, kN + 1), c(GetParam().dtype, kM, kN, kN + 2);
   Random random(42);
@@ -160,7 +170,10 @@ TEST_P(CpuGemm, EqualsThePlainTripleLoop) {
   run_gemm_tiles(op, 4, 2);
   run_gemm_tiles(op, 6, 3);
   for (std::uint64_t i = 0; i < kM; ++i) {
-    for (std::uint64_t j = 0; j < kN; ++j) EXPECT_EQ(c.get(i, j), expected[i * kN + j]) << i << "," << j;
+    for (std::uint64_t j = 0; j < kN; ++j) {
+      const float exact = expected[i * kN + j];
+      EXPECT_EQ(c.get(i, j), GetParam().dtype == DType::f8 ? from_f8(to_f8(exact)) : exact) << i << "," << j;
+    }
   }
 }
 

@@ -1,14 +1,14 @@
-#include "device/soft/half.hpp"
+#include "cortado/base/small_float.hpp"
 
 #include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
 
-namespace cortado::device::soft {
+namespace cortado {
 namespace {
 
-TEST(Half, EveryF16SurvivesTheWayThroughFloat) {
+TEST(SmallFloat, EveryF16SurvivesTheWayThroughFloat) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = from_f16(half);
@@ -21,7 +21,7 @@ TEST(Half, EveryF16SurvivesTheWayThroughFloat) {
   }
 }
 
-TEST(Half, F16ValuesByTheFormat) {
+TEST(SmallFloat, F16ValuesByTheFormat) {
   EXPECT_EQ(from_f16(0x3c00), 1.0f);
   EXPECT_EQ(from_f16(0xc000), -2.0f);
   EXPECT_EQ(from_f16(0x7bff), 65504.0f);  // largest: (2 - 2^-10) * 2^15
@@ -30,7 +30,7 @@ TEST(Half, F16ValuesByTheFormat) {
   EXPECT_EQ(from_f16(0x7c00), std::numeric_limits<float>::infinity());
 }
 
-TEST(Half, F16RoundsToNearestTiesToEven) {
+TEST(SmallFloat, F16RoundsToNearestTiesToEven) {
   // Between 1 (even) and 1 + 2^-10 (odd) the tie 1 + 2^-11 goes down; from the odd one the next tie goes up.
   EXPECT_EQ(to_f16(1.0f + 0x1p-11f), 0x3c00);
   EXPECT_EQ(to_f16(1.0f + 0x1p-11f + 0x1p-20f), 0x3c01);
@@ -43,7 +43,7 @@ TEST(Half, F16RoundsToNearestTiesToEven) {
   EXPECT_EQ(to_f16(-0.0f), 0x8000);
 }
 
-TEST(Half, EveryBf16SurvivesAndRoundsToEven) {
+TEST(SmallFloat, EveryBf16SurvivesAndRoundsToEven) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = from_bf16(half);
@@ -58,5 +58,38 @@ TEST(Half, EveryBf16SurvivesAndRoundsToEven) {
   EXPECT_EQ(to_bf16(std::numeric_limits<float>::max()), 0x7f80);
 }
 
+TEST(SmallFloat, EveryF8SurvivesTheWayThroughFloat) {
+  for (std::uint32_t bits = 0; bits < 0x100; ++bits) {
+    const auto small = static_cast<std::uint8_t>(bits);
+    const float value = from_f8(small);
+    EXPECT_EQ(std::isnan(value), bits == 0x80);
+    ASSERT_EQ(to_f8(value), small) << bits;
+  }
+}
+
+TEST(SmallFloat, F8ValuesByTheFormat) {
+  EXPECT_EQ(from_f8(0x40), 1.0f);      // 0 1000 000: 2^(8 - 8)
+  EXPECT_EQ(from_f8(0x01), 0x1p-10f);  // smallest subnormal: 2^(1 - 8) / 8
+  EXPECT_EQ(from_f8(0x08), 0x1p-7f);   // smallest normal
+  EXPECT_EQ(from_f8(0x7f), 240.0f);    // 1.875 * 2^(15 - 8)
+  EXPECT_EQ(from_f8(0xff), -240.0f);
+  EXPECT_EQ(to_f8(-3.0f), 0xcc);  // 1.5 * 2: 1 1001 100
+}
+
+TEST(SmallFloat, F8RoundsToNearestTiesToEvenAndSaturates) {
+  // From 16 on the unit is 2: 17 is a tie between 16 (even fraction 000) and 18 (001), 19 between 18 and 20 (010).
+  EXPECT_EQ(from_f8(to_f8(17.0f)), 16.0f);
+  EXPECT_EQ(from_f8(to_f8(17.1f)), 18.0f);
+  EXPECT_EQ(from_f8(to_f8(19.0f)), 20.0f);
+  EXPECT_EQ(from_f8(to_f8(0x1p-11f)), 0.0f);  // tie between 0 and the smallest
+  EXPECT_EQ(from_f8(to_f8(0x1.8p-11f)), 0x1p-10f);
+  EXPECT_EQ(from_f8(to_f8(0x1.fp-8f)), 0x1p-7f);  // 7.75 units of 2^-10: up to the smallest normal
+  EXPECT_EQ(from_f8(to_f8(1e9f)), 240.0f);
+  EXPECT_EQ(from_f8(to_f8(-std::numeric_limits<float>::infinity())), -240.0f);
+  EXPECT_EQ(to_f8(-0.0f), 0x00);
+  EXPECT_EQ(to_f8(-0x1p-12f), 0x00);  // no negative zero
+  EXPECT_EQ(to_f8(std::numeric_limits<float>::quiet_NaN()), 0x80);
+}
+
 }  // namespace
-}  // namespace cortado::device::soft
+}  // namespace cortado
