@@ -17,7 +17,7 @@ void CollectiveOptions::add_to(CLI::App& app) {
       options_.end(),
       {app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N"), in_place,
        out_of_place,
-       app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32")
+       app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32, f8")
            ->type_name("TYPE")
            ->capture_default_str(),
        app.add_option("--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")

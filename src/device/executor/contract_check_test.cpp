@@ -8,6 +8,7 @@
 
 #include "cortado/ir/builder.hpp"
 #include "cortado/ir/contracts.hpp"
+#include "cortado/ir/text.hpp"
 
 namespace cortado::device {
 namespace {
@@ -142,6 +143,21 @@ TEST(ContractCheck, SumsWrapForIntegers) {
 
 TEST(ContractCheck, SumsOfFloatsAreExact) {
   expect_sum_passes<float>(DType::f32);
+}
+
+TEST(ContractCheck, SumsOfSmallFloatsAreExact) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f8}) {
+    Bench bench(sum_program(dtype));
+    bench.fill_all(2);
+    for (std::size_t at = 0; at < 20'000; at += size_of(dtype).value) {
+      float sum = 0;
+      for (std::size_t rank = 0; rank < 3; ++rank) sum += element_value(dtype, bench.memory[rank].data() + at);
+      const std::uint32_t bits = element_bits(dtype, sum);
+      std::memcpy(bench.memory[3].data() + at, &bits, size_of(dtype).value);
+    }
+    EXPECT_EQ(bench.check_all(2).wrong_bytes, 0U) << to_string(dtype);
+    EXPECT_GT(bench.check_all(1).wrong_bytes, 0U) << to_string(dtype);
+  }
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class Expectation {
   std::array<std::uint32_t, kMaxSum + 1> bits_{};  // of each sum of small integers
   alignas(8) std::array<std::byte, kPieceBytes> piece_;
   alignas(8) std::array<std::byte, kPieceBytes> addend_;
-  std::array<std::uint16_t, kPieceBytes / 2> sums_;
+  std::array<std::uint16_t, kPieceBytes> sums_;  // an element has at least one byte
 };
 
 }  // namespace cortado::device

@@ -64,7 +64,7 @@ Result<std::vector<ElementFormat>> element_formats(const Program& program) {
       return fail("device.pattern",
                   fmt::format("{} is a sum of {} terms: {} sums of more than {} are not exact",
                               to_string(program, clause.output), clause.terms.size(), to_string(clause.dtype), most),
-                  "run without checking outputs, or with an element type of more bits");
+                  "use an element type of more bits");
     }
     const ElementFormat format = dense(clause.dtype, most / static_cast<std::uint32_t>(clause.terms.size()));
     for (const Region& term : clause.terms) CORTADO_RETURN_IF_ERROR(claim(program, formats, term, format));
