@@ -48,7 +48,7 @@ Packet Draw::packet(std::size_t kind) {
       return CopyWindow{between(0, 4),       side(), side(), between(1, 1U << 14), between(1, 1U << 14),
                         between(1, 1U << 11)};
     case 5: {
-      const auto dtype = static_cast<DType>(between(0, 4));
+      const auto dtype = static_cast<DType>(between(0, 5));
       const auto element = static_cast<std::uint32_t>(size_of(dtype).value);
       return CopyAdd{dtype, between(1, kMaxBytes / element) * element, address(1), address(1)};
     }
