@@ -4,6 +4,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/devices.hpp"
+#include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 #include "cortado/published/published.hpp"
 #include "cortado/verify/verify.hpp"
@@ -53,6 +54,14 @@ Result<Listing> variants() {
   return listing;
 }
 
+Result<Listing> policies() {
+  Listing listing{{"name", "summary", "wins", "loses"}, {}};
+  for (const PolicyInfo& info : list_policies()) {
+    listing.rows.push_back({info.name, info.summary, info.wins, info.loses});
+  }
+  return listing;
+}
+
 Result<Listing> devices() {
   Listing listing{{"name", "times", "summary"}, {}};
   for (const pipeline::DeviceInfo& info : pipeline::list_devices()) {
@@ -82,15 +91,19 @@ struct Topic {
   Result<Listing> (*make)();
 };
 
-constexpr std::array kTopics{Topic{"machines", list_machines},    Topic{"collectives", collectives},
-                             Topic{"variants", variants},         Topic{"devices", devices},
-                             Topic{"publications", publications}, Topic{"rules", rules}};
+constexpr std::array kTopics{Topic{"machines", list_machines},
+                             Topic{"collectives", collectives},
+                             Topic{"variants", variants},
+                             Topic{"policies", policies},
+                             Topic{"devices", devices},
+                             Topic{"publications", publications},
+                             Topic{"rules", rules}};
 
 class List : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view description() const override {
-    return "List machines, collectives, variants, devices, publications or rules";
+    return "List machines, collectives, variants, policies, devices, publications or rules";
   }
   std::vector<Example> examples() const override {
     return {{"cortado list variants", "what --variant may be for each collective"},
@@ -98,7 +111,7 @@ class List : public Subcommand {
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("what", topic_, "machines, collectives, variants, devices, publications or rules")
+    app.add_option("what", topic_, "machines, collectives, variants, policies, devices, publications or rules")
         ->required()
         ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");

@@ -11,6 +11,7 @@ std::unique_ptr<Subcommand> make_demo();
 std::unique_ptr<Subcommand> make_encode();
 std::unique_ptr<Subcommand> make_explain();
 std::unique_ptr<Subcommand> make_list();
+std::unique_ptr<Subcommand> make_overlap();
 std::unique_ptr<Subcommand> make_plan();
 std::unique_ptr<Subcommand> make_reproduce();
 std::unique_ptr<Subcommand> make_run();
@@ -22,7 +23,7 @@ std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
   for (const auto make :
        {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench, make_breakdown,
-        make_explain, make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
+        make_explain, make_overlap, make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

@@ -10,4 +10,7 @@ namespace cortado::internal {
 /// (name, text of published/<name>.toml) of every publication.
 std::span<const std::pair<std::string_view, std::string_view>> embedded_publications();
 
+/// (name, text of published/scenarios/<name>.toml) of every list of scenarios.
+std::span<const std::pair<std::string_view, std::string_view>> embedded_scenarios();
+
 }  // namespace cortado::internal

@@ -2,82 +2,14 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "cortado/base/text.hpp"
 #include "cortado/published/published.hpp"
 
+#include "published/reader.hpp"
+
 namespace cortado::published {
 namespace {
-
-/// Reads keys of one table of the file; keeps the first thing that is wrong.
-class Reader {
- public:
-  Reader(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
-
-  std::string text(const char* key) {
-    if (const auto value = table_[key].value<std::string>(); value && !value->empty()) return *value;
-    refuse(key, "must be a text");
-    return {};
-  }
-
-  std::string one_of(const char* key, const std::vector<std::string>& allowed) {
-    const std::string value = text(key);
-    if (!error_ && std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
-      refuse(key, "must be one of " + join(allowed));
-    }
-    return value;
-  }
-
-  std::optional<double> number_if(const char* key) {
-    if (!table_.contains(key)) return {};
-    const auto value = table_[key].value<double>();
-    if (value && std::isfinite(*value)) return value;
-    refuse(key, "must be a number");
-    return {};
-  }
-
-  double number(const char* key) {
-    const auto value = number_if(key);
-    if (!value) refuse(key, "must be a number");
-    return value.value_or(0);
-  }
-
-  Bytes size(const char* key) {
-    const auto parsed = parse_bytes(text(key));
-    if (parsed) return *parsed;
-    refuse(key, "must be a size such as \"64KiB\"");
-    return {};
-  }
-
-  Source source() { return {text("source"), one_of("confidence", {"A", "B", "C", "D", "assumption"})}; }
-
-  UsedFor used_for() {
-    return one_of("used_for", {"calibration", "validation"}) == "calibration" ? UsedFor::calibration
-                                                                              : UsedFor::validation;
-  }
-
-  const toml::array* array(const char* key) {
-    const toml::array* found = table_[key].as_array();
-    if (found == nullptr) refuse(key, "must be an array");
-    return found;
-  }
-
-  void refuse(const char* key, const std::string& what) {
-    if (error_) return;
-    error_ = Diagnostic{"published.value", fmt::format("{}: {} {}", where_, key, what),
-                        "published/README.md has the format"};
-  }
-  void adopt(const Reader& other) {
-    if (!error_) error_ = other.error_;
-  }
-  const std::optional<Diagnostic>& error() const { return error_; }
-
- private:
-  const toml::table& table_;
-  std::string where_;
-  std::optional<Diagnostic> error_;
-};
 
 void read_rows(Reader& in, const std::string& where, Table& table) {
   const toml::array* rows = in.array("rows");
@@ -128,7 +60,7 @@ Result<Table> read_table(const toml::table& source, const std::string& file) {
   table.name = in.text("name");
   table.title = in.text("title");
   table.unit = in.text("unit");
-  table.errors = in.one_of("errors", {"percent", "points"}) == "points" ? Errors::points : Errors::percent;
+  table.errors = in.errors();
   table.source = in.source();
   table.used_for = in.used_for();
   table.goal_mean = in.number_if("goal_mean");
@@ -149,6 +81,8 @@ Result<Figure> read_figure(const toml::table& source, const std::string& file) {
   figure.title = in.text("title");
   figure.unit = in.text("unit");
   figure.published = in.number("published");
+  figure.published_to = in.number_if("published_to");
+  if (source.contains("errors")) figure.errors = in.errors();
   figure.source = in.source();
   figure.used_for = in.used_for();
   figure.goal = in.number_if("goal");
@@ -173,14 +107,7 @@ Status read_all(const toml::table& root, const char* key, const std::string& fil
 }  // namespace
 
 Result<Publication> parse_publication(const std::string& text, const std::string& file) {
-  toml::table root;
-  try {
-    root = toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    return fail("published.syntax",
-                fmt::format("{}:{}: {}", file, error.source().begin.line, std::string(error.description())),
-                "correct the file");
-  }
+  CORTADO_ASSIGN_OR_RETURN(const toml::table root, parse_toml(text, file));
   const toml::table* head = root["publication"].as_table();
   if (head == nullptr) return fail("published.value", fmt::format("{}: [publication] is missing", file), "add it");
   Reader in(*head, file + ": publication");

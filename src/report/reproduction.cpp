@@ -49,16 +49,40 @@ bool ReproducedTable::reached() const {
 }
 
 ReproducedRow ReproducedFigure::row() const {
-  return {published.name,
-          published.published,
-          ours,
-          error_of(published.published, ours, published::Errors::percent),
-          published::Errors::percent,
-          published.used_for};
+  const double nearest = std::clamp(ours, published.published, published.published_to.value_or(published.published));
+  return {published.name,   published.published, ours, error_of(nearest, ours, published.errors),
+          published.errors, published.used_for};
 }
 
 bool ReproducedFigure::reached() const {
   return !published.goal || std::abs(row().error) <= *published.goal;
+}
+
+std::vector<std::string> OwnTable::column_names() const {
+  std::vector<std::string> names;
+  for (const Column& column : columns) names.push_back(column.name);
+  return names;
+}
+
+std::vector<std::string> OwnTable::texts(const std::vector<Cell>& row) const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const auto* number = std::get_if<double>(&row[i]);
+    all.push_back(number == nullptr ? std::get<std::string>(row[i])
+                                    : fmt::format("{:.{}f}", *number, columns[i].digits));
+  }
+  return all;
+}
+
+const ReproducedFigure* Reproduction::figure(std::string_view wanted) const {
+  const auto found = std::find_if(figures.begin(), figures.end(),
+                                  [&](const ReproducedFigure& one) { return one.published.name == wanted; });
+  return found == figures.end() ? nullptr : &*found;
+}
+
+const OwnTable* Reproduction::own_table(std::string_view wanted) const {
+  const auto found = std::find_if(own.begin(), own.end(), [&](const OwnTable& one) { return one.name == wanted; });
+  return found == own.end() ? nullptr : &*found;
 }
 
 std::vector<ReproducedRow> Reproduction::rows() const {

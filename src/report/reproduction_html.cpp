@@ -40,10 +40,14 @@ std::string row(const std::vector<std::string>& cells, const char* tag) {
   return out + "</tr>\n";
 }
 
+const char* unit_of(published::Errors errors) {
+  return errors == published::Errors::points ? "points" : "%";
+}
+
 std::string summary(const Reproduction& reproduction) {
   std::string out = "<table>\n" + row({"what", "published", "ours", "error", "goal", "used for"}, "th");
   for (const ReproducedTable& table : reproduction.tables) {
-    const char* unit = table.published.errors == published::Errors::points ? "points" : "%";
+    const char* unit = unit_of(table.published.errors);
     const std::string error =
         fmt::format("mean {:.1f}, worst {:.1f} {}", table.mean_error(), table.worst_error(), unit);
     std::vector<std::string> goals;
@@ -56,12 +60,15 @@ std::string summary(const Reproduction& reproduction) {
   }
   for (const ReproducedFigure& figure : reproduction.figures) {
     const ReproducedRow values = figure.row();
-    out += row(
-        {escape_html(figure.published.title), fmt::format("{:g}", values.published), fmt::format("{:.2f}", values.ours),
-         fmt::format("<span class='{}'>{:+.1f} %</span>", figure.reached() ? "" : "far", values.error),
-         figure.published.goal ? fmt::format("{:g} %", *figure.published.goal) : std::string(),
-         published::to_string(values.used_for)},
-        "td");
+    const char* unit = unit_of(values.errors);
+    out += row({escape_html(figure.published.title),
+                fmt::format("{:g}", values.published) +
+                    (figure.published.published_to ? fmt::format(" to {:g}", *figure.published.published_to) : ""),
+                fmt::format("{:.2f}", values.ours),
+                fmt::format("<span class='{}'>{:+.1f} {}</span>", figure.reached() ? "" : "far", values.error, unit),
+                figure.published.goal ? fmt::format("{:g} {}", *figure.published.goal, unit) : std::string(),
+                published::to_string(values.used_for)},
+               "td");
   }
   return out + "</table>\n";
 }
@@ -85,6 +92,17 @@ std::string section(const ReproducedTable& table) {
   return out + "</table></details>\n";
 }
 
+std::string section(const OwnTable& table) {
+  const auto escaped = [](std::vector<std::string> texts) {
+    for (std::string& text : texts) text = escape_html(text);
+    return texts;
+  };
+  std::string out = fmt::format("<h2>{}</h2>\n<table>\n", escape_html(table.title));
+  out += row(escaped(table.column_names()), "th");
+  for (const auto& one : table.rows) out += row(escaped(table.texts(one)), "td");
+  return out + "</table>\n";
+}
+
 }  // namespace
 
 std::string reproduction_html(const std::vector<Reproduction>& all) {
@@ -97,6 +115,7 @@ std::string reproduction_html(const std::vector<Reproduction>& all) {
                        escape_html(one.title), escape_html(one.machine), escape_html(one.source));
     out += summary(one);
     for (const ReproducedTable& table : one.tables) out += section(table);
+    for (const OwnTable& table : one.own) out += section(table);
   }
   return out + "</body></html>\n";
 }

@@ -11,6 +11,23 @@ Json optional_number(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
+const char* to_string(published::Errors errors) {
+  return errors == published::Errors::points ? "points" : "percent";
+}
+
+/// Every row is an object with the names of the columns as keys.
+Json to_json(const OwnTable& table) {
+  Json rows = Json::array();
+  for (const auto& row : table.rows) {
+    Json object;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::visit([&](const auto& value) { object[table.columns[i].name] = value; }, row[i]);
+    }
+    rows.push_back(std::move(object));
+  }
+  return {{"name", table.name}, {"title", table.title}, {"rows", std::move(rows)}};
+}
+
 Json to_json(const Reproduction& reproduction) {
   Json document{{"name", reproduction.name},
                 {"title", reproduction.title},
@@ -18,18 +35,18 @@ Json to_json(const Reproduction& reproduction) {
                 {"machine", reproduction.machine},
                 {"reached", reproduction.reached()}};
   for (const ReproducedTable& table : reproduction.tables) {
-    document["tables"].push_back(
-        {{"name", table.published.name},
-         {"errors", table.published.errors == published::Errors::points ? "points" : "percent"},
-         {"mean_error", table.mean_error()},
-         {"worst_error", table.worst_error()},
-         {"goal_mean", optional_number(table.published.goal_mean)},
-         {"goal_worst", optional_number(table.published.goal_worst)},
-         {"reached", table.reached()}});
+    document["tables"].push_back({{"name", table.published.name},
+                                  {"errors", to_string(table.published.errors)},
+                                  {"mean_error", table.mean_error()},
+                                  {"worst_error", table.worst_error()},
+                                  {"goal_mean", optional_number(table.published.goal_mean)},
+                                  {"goal_worst", optional_number(table.published.goal_worst)},
+                                  {"reached", table.reached()}});
   }
   for (const ReproducedFigure& figure : reproduction.figures) {
     document["figures"].push_back({{"name", figure.published.name},
                                    {"title", figure.published.title},
+                                   {"errors", to_string(figure.published.errors)},
                                    {"goal_pct", optional_number(figure.published.goal)},
                                    {"reached", figure.reached()}});
   }
@@ -40,6 +57,7 @@ Json to_json(const Reproduction& reproduction) {
                                 {"error_pct", row.error},
                                 {"used_for", published::to_string(row.used_for)}});
   }
+  for (const OwnTable& table : reproduction.own) document["own"].push_back(to_json(table));
   return document;
 }
 

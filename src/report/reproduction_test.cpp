@@ -55,6 +55,48 @@ TEST(Reproduction, SharesAreComparedInPoints) {
   EXPECT_TRUE(table.reached());
 }
 
+TEST(Reproduction, NothingWithinAPublishedRangeIsAnError) {
+  ReproducedFigure figure = small_reproduction().figures[0];
+  figure.published.unit = "%";
+  figure.published.published = 0;
+  figure.published.published_to = 10;
+  figure.published.errors = published::Errors::points;
+  figure.published.goal = 0;
+  const auto error = [&](double ours) {
+    figure.ours = ours;
+    return figure.row().error;
+  };
+  EXPECT_EQ(error(0), 0);
+  EXPECT_EQ(error(10), 0);
+  EXPECT_EQ(error(4), 0);
+  EXPECT_TRUE(figure.reached());
+  EXPECT_EQ(error(12), 2);
+  EXPECT_EQ(error(-3), -3);
+  EXPECT_FALSE(figure.reached());
+  Reproduction one = small_reproduction();
+  one.figures = {figure};
+  EXPECT_THAT(reproduction_text({one}), HasSubstr("0 to 10"));
+  EXPECT_THAT(reproduction_text({one}), HasSubstr("-3.0 points"));
+  EXPECT_THAT(reproduction_html({one}), HasSubstr("0 to 10"));
+}
+
+TEST(Reproduction, TablesOfOursStandBehindWhatWasPublished) {
+  Reproduction one = small_reproduction();
+  one.own = {{"by-class", "By class", {{"class"}, {"bound"}, {"share", 1}}, {{"G-long", "compute", 12.345}}}};
+  const auto document = nlohmann::json::parse(reproduction_json({one}));
+  const auto row = document["reproductions"][0]["own"][0]["rows"][0];
+  EXPECT_EQ(row["class"], "G-long");
+  EXPECT_EQ(row["bound"], "compute");
+  EXPECT_EQ(row["share"], 12.345);
+  EXPECT_THAT(reproduction_text({one}), HasSubstr("G-long  compute   12.3\n"));
+  EXPECT_THAT(reproduction_markdown({one}), HasSubstr("| G-long | compute | 12.3 |\n"));
+  EXPECT_THAT(reproduction_html({one}), HasSubstr("<td>12.3</td>"));
+  ASSERT_NE(one.own_table("by-class"), nullptr);
+  EXPECT_EQ(one.own_table("by-size"), nullptr);
+  ASSERT_NE(one.figure("geomean"), nullptr);
+  EXPECT_EQ(one.figure("mean"), nullptr);
+}
+
 TEST(Reproduction, AGoalOfAFigureIsInPercent) {
   ReproducedFigure figure = small_reproduction().figures[0];
   EXPECT_NEAR(figure.row().error, -5, 1e-9);

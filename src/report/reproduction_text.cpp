@@ -15,7 +15,7 @@ const char* unit_of(Errors errors) {
 
 /// As many digits as the published number has.
 std::string number(double value, const std::string& unit) {
-  return unit.starts_with("%") ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
+  return unit.starts_with("%") || unit == "units" ? fmt::format("{:.0f}", value) : fmt::format("{:.2f}", value);
 }
 
 /// "mean error 4.2 % (goal 8), worst 20.1 % (goal 25): reached"
@@ -47,13 +47,20 @@ std::vector<std::string> header(const ReproducedTable& table) {
   return names;
 }
 
+/// "17", or "0 to 10" where a range was published.
+std::string published_text(const published::Figure& figure) {
+  const std::string from = number(figure.published, figure.unit);
+  return figure.published_to ? fmt::format("{} to {}", from, number(*figure.published_to, figure.unit)) : from;
+}
+
 std::vector<std::string> cells(const ReproducedFigure& figure) {
   const ReproducedRow row = figure.row();
+  const char* unit = unit_of(figure.published.errors);
   return {figure.published.title,
-          number(row.published, figure.published.unit),
+          published_text(figure.published),
           number(row.ours, figure.published.unit),
-          fmt::format("{:+.1f} %", row.error),
-          figure.published.goal ? fmt::format("{} %", *figure.published.goal) : "-",
+          fmt::format("{:+.1f}{}", row.error, unit),
+          figure.published.goal ? fmt::format("{}{}", *figure.published.goal, unit) : "-",
           !figure.published.goal ? "-"
           : figure.reached()     ? "yes"
                                  : "NO",
@@ -84,10 +91,17 @@ std::string text_of(const Reproduction& reproduction) {
     for (std::size_t i = 0; i < table.published.sizes.size(); ++i) columns.add_row(cells(table, i));
     text += columns.to_string("  ") + fmt::format("  {}\n", verdict(table));
   }
-  if (reproduction.figures.empty()) return text;
-  TextTable figures(kFigureHeader);
-  for (const ReproducedFigure& figure : reproduction.figures) figures.add_row(cells(figure));
-  return text + "\n" + figures.to_string();
+  if (!reproduction.figures.empty()) {
+    TextTable figures(kFigureHeader);
+    for (const ReproducedFigure& figure : reproduction.figures) figures.add_row(cells(figure));
+    text += "\n" + figures.to_string();
+  }
+  for (const OwnTable& table : reproduction.own) {
+    TextTable columns(table.column_names());
+    for (const auto& row : table.rows) columns.add_row(table.texts(row));
+    text += fmt::format("\n{}\n{}", table.title, columns.to_string("  "));
+  }
+  return text;
 }
 
 std::string markdown_of(const Reproduction& reproduction) {
@@ -103,6 +117,11 @@ std::string markdown_of(const Reproduction& reproduction) {
                         table.published.source.text, verdict(table));
     text += markdown_head(header(table));
     for (std::size_t i = 0; i < table.published.sizes.size(); ++i) text += markdown_row(cells(table, i));
+  }
+  for (const OwnTable& table : reproduction.own) {
+    text += fmt::format("\n### {}\n\nOurs; nothing is published to compare it with.\n\n{}", table.title,
+                        markdown_head(table.column_names()));
+    for (const auto& row : table.rows) text += markdown_row(table.texts(row));
   }
   return text;
 }

@@ -1,57 +1,61 @@
 // A product and an independent collective, by one policy or by all: predicted or measured, and which to use.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cortado/device/driver.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/failure.hpp"
+#include "cortado/pipeline/run.hpp"
 #include "cortado/plan/c3.hpp"
-#include "cortado/timeline/timeline.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/report/overlap.hpp"
 
 namespace cortado::pipeline {
 
-/// One policy.
-struct OverlapRow {
-  std::string policy;
-  OverlapWay way;
-  Nanoseconds time{};  ///< of both
-  double speedup = 0;  ///< serial over time
-  double share_of_ideal =
-      0;               ///< (speedup - 1) / (ideal speedup - 1): may exceed 1 where the collective itself is faster
-  Nanoseconds gemm{};  ///< begin to the end of the product
-  Nanoseconds comm{};  ///< begin to the end of the collective
-  double gemm_slowdown = 0;  ///< against the product alone
-  double comm_slowdown = 0;  ///< against the collective alone, done as in `serial`
-  std::uint32_t gemm_units = 0;
-  std::uint32_t comm_units = 0;  ///< 0: on DMA engines
-  double hbm_bytes = 0;          ///< read and written by all GPUs; 0 where it is measured
-};
+/// "G-long" where the product takes more than 1.15 times as long as the collective, "C-long" the other way round, else
+/// "GC-equal".
+std::string_view overlap_class(Nanoseconds gemm, Nanoseconds collective);
 
-struct OverlapReport {
+/// Times by simulation: of the collective alone and of both together; of the product alone by its model. What was
+/// simulated is kept for the lifetime of the cost. The machine must outlive it.
+std::unique_ptr<OverlapCost> simulated_overlap_cost(const Machine& machine);
+
+/// The product alone on so many compute units (0 = all), on every rank: the program against which overlap is measured.
+Result<Program> plan_product(const GemmShape& shape, std::uint32_t units, std::uint32_t ranks, const Machine& machine);
+
+struct OverlapReport : report::OverlapReport {
   OverlapRequest request;
-  std::string where;  ///< "simulated mi300x-8", or the device
-  Nanoseconds gemm_alone{};
-  Nanoseconds comm_alone{};  ///< on compute units, as a library does it
-  Nanoseconds serial{};
-  Nanoseconds ideal{};   ///< the longer of the two alone
-  std::string scenario;  ///< "G-long", "C-long" or "GC-equal", by the 15 % rule
-  bool memory_bound = false;
-  std::vector<OverlapRow> rows;
-  std::string choice;  ///< the fastest policy of the rows
-  std::string reason;  ///< one line
+  std::vector<OverlapWay> ways;  ///< of the rows
+
+  const OverlapWay& chosen() const;  ///< the way of the choice
 };
 
 struct OverlapOptions {
   std::vector<std::string> policies{};  ///< empty: all
-  std::uint32_t threads = 1;
+  /// In place of what policies decide: compute units of the product, and of collectives that run on them. `serial` is
+  /// the measure of the others and stays as it is.
+  std::optional<std::uint32_t> gemm_units{};
+  std::optional<std::uint32_t> comm_units{};
+  std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
+  /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
+  std::function<bool(std::size_t, std::size_t)> progress{};
 };
 
-/// Predicted on the machine.
+/// Predicted on the machine. Policies that cannot do it are listed as skipped; fails if none can, or if the request
+/// cannot be done at all.
 Outcome<OverlapReport> simulate_overlap(const OverlapRequest& request, const Machine& machine,
                                         const OverlapOptions& options = {});
+
+/// Measured on the device: the same programs, decided by the same simulated times; medians of the iterations, every
+/// output byte of the last one checked. Refuses what does not fit the memory of this computer (overlap.memory). The
+/// parts are timed in runs of their own, with timestamps around every command.
+Outcome<OverlapReport> run_overlap(const OverlapRequest& request, const Machine& machine, device::Driver& driver,
+                                   const RunSettings& settings, const OverlapOptions& options = {});
 
 }  // namespace cortado::pipeline

@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "cortado/published/published.hpp"
@@ -31,10 +33,27 @@ struct ReproducedTable {
 
 struct ReproducedFigure {
   published::Figure published;
-  double ours = 0;
+  double ours = 0;  ///< its error counts from the nearer end of a published range
 
   ReproducedRow row() const;
   bool reached() const;
+};
+
+/// Numbers of ours beside which nothing was published.
+struct OwnTable {
+  struct Column {
+    std::string name;
+    int digits = 0;  ///< of numbers, behind the point
+  };
+  using Cell = std::variant<std::string, double>;
+
+  std::string name;
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+
+  std::vector<std::string> column_names() const;
+  std::vector<std::string> texts(const std::vector<Cell>& row) const;
 };
 
 struct Reproduction {
@@ -44,9 +63,12 @@ struct Reproduction {
   std::string machine;  ///< on which ours was simulated
   std::vector<ReproducedTable> tables;
   std::vector<ReproducedFigure> figures;
+  std::vector<OwnTable> own{};
 
-  std::vector<ReproducedRow> rows() const;  ///< all of them
-  bool reached() const;                     ///< every goal
+  const ReproducedFigure* figure(std::string_view name) const;  ///< nullptr if there is none
+  const OwnTable* own_table(std::string_view name) const;       ///< nullptr if there is none
+  std::vector<ReproducedRow> rows() const;                      ///< all that was published
+  bool reached() const;                                         ///< every goal
 };
 
 std::string reproduction_text(const std::vector<Reproduction>& all);
@@ -56,7 +78,7 @@ std::string reproduction_markdown(const std::vector<Reproduction>& all);  ///< d
 std::string reproduction_html(const std::vector<Reproduction>& all);
 
 /// "schema": "cortado.reproduction"; "reproductions", whose rows carry item, published, ours, error_pct (of shares: in
-/// points), used_for.
+/// points), used_for; "own" has the tables of ours.
 std::string reproduction_json(const std::vector<Reproduction>& all);
 
 }  // namespace cortado::report

@@ -14,7 +14,7 @@ struct Reproducer {
   Outcome<report::Reproduction> (*reproduce)(const published::Publication&, const Machine&, const ReproduceOptions&);
 };
 
-constexpr std::array kReproducers{Reproducer{"dma-latte", reproduce_dma_latte},
+constexpr std::array kReproducers{Reproducer{"conccl", reproduce_conccl}, Reproducer{"dma-latte", reproduce_dma_latte},
                                   Reproducer{"rccl-mi300x", reproduce_rccl_mi300x}};
 
 }  // namespace

@@ -6,6 +6,8 @@
 namespace cortado::pipeline {
 
 /// Fills the tables and figures of the publication with ours.
+Outcome<report::Reproduction> reproduce_conccl(const published::Publication& publication, const Machine& machine,
+                                               const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_dma_latte(const published::Publication& publication, const Machine& machine,
                                                   const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_rccl_mi300x(const published::Publication& publication, const Machine& machine,

@@ -30,7 +30,9 @@ class UseList {
     uses_.clear();
     memory_ = 0;
   }
+  /// Nothing for a factor of 0: operands that the last-level cache holds take nothing of the memory.
   void add(ResourceId resource, double factor) {
+    if (factor == 0) return;
     for (ResourceUse& use : uses_) {
       if (use.resource != resource) continue;
       use.factor += factor;

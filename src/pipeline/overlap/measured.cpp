@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <map>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "pipeline/overlap/study.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+/// Of a run with timestamps; a trace keeps the last 16 iterations.
+constexpr std::uint32_t kTracedIterations = 5;
+
+/// Of the memory of this computer; the rest is for everything else.
+constexpr double kUsable = 0.75;
+
+Nanoseconds median(std::vector<Nanoseconds> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Ends of product and collective, from "begin" on; medians of the traced iterations.
+struct Parts {
+  Nanoseconds gemm{};
+  Nanoseconds comm{};
+};
+
+Parts parts_of(const Timeline& timeline, const Program& program) {
+  struct Iteration {
+    std::optional<Nanoseconds> begin;
+    Nanoseconds gemm{};
+    Nanoseconds comm{};
+  };
+  std::map<std::uint32_t, Iteration> iterations;
+  for (const Span& span : timeline.spans) {
+    Iteration& iteration = iterations[span.iteration];
+    const Queue& queue = program.queues[span.track];
+    if (queue.kind == QueueKind::host) {
+      if (queue.commands[span.command] != Command{Timestamp{"begin"}}) continue;
+      iteration.begin = std::min(iteration.begin.value_or(span.start), span.start);
+    } else {
+      Nanoseconds& end = is_product_queue(queue) ? iteration.gemm : iteration.comm;
+      end = std::max(end, span.end);
+    }
+  }
+  std::vector<Nanoseconds> gemm;
+  std::vector<Nanoseconds> comm;
+  for (const auto& [number, one] : iterations) {
+    const Nanoseconds begin = one.begin.value_or(Nanoseconds{});
+    gemm.push_back(std::max(one.gemm - begin, Nanoseconds{}));
+    comm.push_back(std::max(one.comm - begin, Nanoseconds{}));
+  }
+  return {median(std::move(gemm)), median(std::move(comm))};
+}
+
+/// Of all ranks: operands, and the buffers of the collective.
+Status check_memory(const OverlapRequest& request, std::uint32_t ranks) {
+  const Bytes collective = request.collective.bytes * (request.collective.in_place ? 1 : 2);
+  const double needed =
+      ranks * (static_cast<double>(operand_bytes(request.gemm).value) + static_cast<double>(collective.value));
+  const double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (present <= 0 || needed <= kUsable * present) return {};
+  return fail("overlap.memory",
+              fmt::format("operands and buffers of {} ranks take {:.1f} GiB, this computer has {:.1f} GiB", ranks,
+                          needed / (1 << 30), present / (1 << 30)),
+              "make the product or the collective smaller, use fewer ranks, or predict with --on sim");
+}
+
+class Measurement {
+ public:
+  Measurement(device::Driver& driver, const RunSettings& settings) : driver_(driver), settings_(settings) {}
+
+  Outcome<OverlapTimes> operator()(const VerifiedProgram& program) const {
+    if (!warm_) {  // threads, libraries and pages of the whole process
+      if (const auto first = run_verified(program, driver_, settings_); !first) return tl::unexpected(first.error());
+      warm_ = true;
+    }
+    const auto report = run_verified(program, driver_, settings_);
+    if (!report) return tl::unexpected(report.error());
+    RunSettings traced = settings_;
+    traced.prepare.trace = true;
+    traced.warmup = std::min(settings_.warmup, 1U);
+    traced.run.iterations = std::min(settings_.run.iterations, kTracedIterations);
+    traced.run.check = device::CheckOutputs::none;
+    const auto spans = run_verified(program, driver_, traced);
+    if (!spans) return tl::unexpected(spans.error());
+    const Parts parts = parts_of(spans->result.timeline, program.program());
+    return OverlapTimes{report->time, parts.gemm, parts.comm, {}, report->result.wrong_bytes};
+  }
+
+ private:
+  device::Driver& driver_;
+  const RunSettings& settings_;
+  mutable bool warm_ = false;
+};
+
+}  // namespace
+
+Outcome<OverlapReport> run_overlap(const OverlapRequest& request, const Machine& machine, device::Driver& driver,
+                                   const RunSettings& settings, const OverlapOptions& options) {
+  const std::uint32_t ranks = request.collective.ranks == 0 ? machine.gpus : request.collective.ranks;
+  const Status fits = check_gemm(request.gemm, machine).and_then([&] { return check_memory(request, ranks); });
+  if (!fits) return fail_at(Stage::plan, fits.error());
+  auto report = study_overlap(request, machine, options, Times::measured, Measurement(driver, settings));
+  if (!report) return report;
+  report->where = driver.topology().node;
+  report->iterations = settings.run.iterations;
+  report->note =
+      "the embedded node has no compute units to divide and runs kernels and engines on the threads of this computer: "
+      "CUs and priorities have no effect there";
+  return report;
+}
+
+}  // namespace cortado::pipeline

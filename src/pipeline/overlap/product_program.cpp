@@ -1,0 +1,44 @@
+// The product alone: every rank's host launches it and waits for it.
+#include <fmt/format.h>
+
+#include "cortado/ir/builder.hpp"
+#include "cortado/ir/contracts.hpp"
+#include "cortado/pipeline/overlap.hpp"
+
+namespace cortado::pipeline {
+
+Result<Program> plan_product(const GemmShape& shape, std::uint32_t units, std::uint32_t ranks, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
+  const Tiling tiling = choose_tiling(shape, machine, units == 0 ? machine.compute_units : units);
+  ProgramBuilder b(to_string(shape), machine.name, ranks);
+  Contract contract{"product", {}};
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const RankId rank{r};
+    const auto matrix = [&](const char* name, std::uint64_t rows, std::uint64_t columns, BufferRole role) {
+      const Bytes width = size_of(shape.dtype) * columns;
+      const BufferId buffer = b.buffer(fmt::format("gemm.{}{}", name, r), rank, width * rows, role);
+      return Region{buffer, {}, width, rows, rows == 1 ? Bytes{} : width};
+    };
+    const Gemm gemm{.a = matrix("a", shape.m, shape.k, BufferRole::input),
+                    .b = matrix("b", shape.k, shape.n, BufferRole::input),
+                    .c = matrix("c", shape.m, shape.n, BufferRole::output),
+                    .m = shape.m,
+                    .n = shape.n,
+                    .k = shape.k,
+                    .dtype = shape.dtype,
+                    .tile_m = tiling.tile_m,
+                    .tile_n = tiling.tile_n,
+                    .split_k = tiling.split_k};
+    contract.products.push_back(product_clause(gemm));
+    const SignalId done = b.signal(fmt::format("gemm{}.done", r));
+    const QueueId queue = b.compute_queue(fmt::format("gemm{}", r), rank, 0,
+                                          units == 0 ? std::nullopt : std::optional<std::uint32_t>(units));
+    b.add(queue, gemm).add(queue, Signal{done});
+    const QueueId host = b.host_queue(fmt::format("host{}", r), rank);
+    b.add(host, Timestamp{"begin"}).add(host, Submit{queue}).add(host, Wait{done}).add(host, Timestamp{"end"});
+  }
+  b.contract(std::move(contract));
+  return std::move(b).finish();
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "cortado/pipeline/simulate.hpp"
+
+#include "pipeline/overlap/study.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
+  const auto report = simulate_verified(program);
+  if (!report) return tl::unexpected(report.error());
+  const std::vector<Queue>& queues = program.program().queues;
+  const std::vector<Nanoseconds>& ends = report->simulated.queue_ends;
+  const auto last = [&](auto&& wanted) {
+    Nanoseconds end{};
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if (wanted(queues[i])) end = std::max(end, ends[i]);
+    }
+    return end;
+  };
+  // Host queues end with "end", the time of the iteration counts to there.
+  const Nanoseconds begin = last([](const Queue& q) { return q.kind == QueueKind::host; }) - report->time;
+  const auto since_begin = [&](Nanoseconds end) { return std::max(end - begin, Nanoseconds{}); };
+  OverlapTimes times;
+  times.time = report->time;
+  times.gemm = since_begin(last(is_product_queue));
+  times.comm = since_begin(last([](const Queue& q) { return q.kind != QueueKind::host && !is_product_queue(q); }));
+  times.hbm_bytes = report->simulated.memory_bytes;
+  return times;
+}
+
+}  // namespace
+
+Outcome<OverlapReport> simulate_overlap(const OverlapRequest& request, const Machine& machine,
+                                        const OverlapOptions& options) {
+  if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
+  auto report = study_overlap(request, machine, options, Times::simulated, simulated_times);
+  if (!report) return report;
+  report->where = "simulated " + machine.name;
+  return report;
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,219 @@
+#include "pipeline/overlap/study.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/plan/choose.hpp"
+
+#include "pipeline/parallel.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr double kEqualWithin = 1.15;
+
+double ratio(Nanoseconds over, Nanoseconds under) {
+  return under.value == 0 ? 0 : static_cast<double>(over.value) / static_cast<double>(under.value);
+}
+
+/// The names asked for, each known; in their order.
+Result<std::vector<std::string>> policies_of(const OverlapOptions& options) {
+  std::vector<std::string> known;
+  for (const PolicyInfo& info : list_policies()) known.push_back(info.name);
+  if (options.policies.empty()) return known;
+  for (const std::string& name : options.policies) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = nearest_name(name, known);
+    return fail("c3.policy", fmt::format("there is no policy '{}'", name),
+                nearest.empty() ? fmt::format("policies are {}", join(known))
+                                : fmt::format("did you mean {}? cortado list policies has them all", nearest));
+  }
+  return options.policies;
+}
+
+Status check_units(const std::optional<std::uint32_t>& units, const char* whose, const Machine& machine) {
+  if (!units || (*units > 0 && *units <= machine.compute_units)) return {};
+  return fail("c3.compute_units",
+              fmt::format("{} compute units for the {} on GPUs that have {}", *units, whose, machine.compute_units),
+              fmt::format("give 1 to {}, or leave them out", machine.compute_units));
+}
+
+/// Nothing was decided for a reason that does not lie in this one policy.
+bool concerns_policy(const Diagnostic& reason) {
+  return reason.code == "c3.variant" || reason.code == "c3.partition" || reason.code.starts_with("plan.");
+}
+
+class Study {
+ public:
+  Study(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
+        const TimeProgram& time)
+      : machine_(machine), options_(options), time_(time), cost_(simulated_overlap_cost(machine)) {
+    report_.request = request;
+    report_.simulated = times == Times::simulated;
+  }
+
+  Outcome<OverlapReport> run() {
+    if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
+    // Everything else compares with these three.
+    std::vector<std::function<Outcome<OverlapTimes>()>> jobs{
+        [this] { return time_planned(plan_product(report_.request.gemm, 0, baseline_.collective.ranks, machine_)); },
+        [this] {
+          CollectiveRequest alone = baseline_.collective;
+          alone.host = HostThreads::per_rank;
+          return time_planned(plan_collective(alone, machine_));
+        },
+        [this] { return time_planned(plan_overlap(report_.request, baseline_, machine_)); }};
+    const std::size_t alone = jobs.size();
+    ways_.resize(policies_.size());
+    for (std::size_t i = 0; i < policies_.size(); ++i) jobs.push_back([this, i] { return time_policy(i); });
+    std::vector<std::optional<Outcome<OverlapTimes>>> times(jobs.size());
+    const bool all = for_each_in_parallel(
+        jobs.size(), report_.simulated ? options_.threads : 1, [&](std::size_t i) { times[i] = jobs[i](); },
+        [&](std::size_t done) { return !options_.progress || options_.progress(done, jobs.size()); });
+    if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
+    for (std::size_t i = 0; i < alone; ++i) {
+      if (!*times[i]) return tl::unexpected(times[i]->error());
+    }
+    set_baseline(**times[0], **times[1], **times[2]);
+    for (std::size_t i = 0; i < policies_.size(); ++i) {
+      const Outcome<OverlapTimes>& result = *times[alone + i];
+      if (result) {
+        add_row(policies_[i], *ways_[i], ways_[i]->order == LaunchOrder::serial ? **times[2] : *result);
+        continue;
+      }
+      const Diagnostic& reason = result.error().errors.front();
+      if (!concerns_policy(reason)) return tl::unexpected(result.error());
+      report_.skipped.push_back({policies_[i], reason});
+    }
+    if (report_.rows.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
+    choose();
+    return std::move(report_);
+  }
+
+ private:
+  Status check() {
+    CORTADO_ASSIGN_OR_RETURN(policies_, policies_of(options_));
+    CORTADO_RETURN_IF_ERROR(check_units(options_.gemm_units, "product", machine_));
+    CORTADO_RETURN_IF_ERROR(check_units(options_.comm_units, "collective", machine_));
+    auto way = choose_way("serial", report_.request, machine_, *cost_);
+    if (!way && way.error().code == "c3.variant") {  // no library does it: plain copies, then
+      OverlapWay copies;
+      copies.collective = report_.request.collective;
+      copies.collective.variant = "pcpy";
+      copies.collective.ranks = copies.collective.ranks == 0 ? machine_.gpus : copies.collective.ranks;
+      way = copies;
+    }
+    CORTADO_ASSIGN_OR_RETURN(baseline_, std::move(way));
+    // A program that does not fit is not a matter of policies.
+    CORTADO_RETURN_IF_ERROR(plan_overlap(report_.request, baseline_, machine_));
+    return {};
+  }
+
+  Outcome<OverlapTimes> time_planned(Result<Program> program) const {
+    if (!program) return fail_at(Stage::plan, program.error());
+    const auto verified = verify(*std::move(program), machine_);
+    if (!verified) return fail_at(Stage::verify, verified.error());
+    return time_(*verified);
+  }
+
+  Outcome<OverlapTimes> time_policy(std::size_t i) {
+    auto way = choose_way(policies_[i], report_.request, machine_, *cost_);
+    if (!way) return fail_at(Stage::plan, way.error());
+    if (way->order != LaunchOrder::serial) {
+      if (options_.gemm_units) way->gemm_units = *options_.gemm_units;
+      if (options_.comm_units && way->on_cores()) way->collective.compute_units = *options_.comm_units;
+    }
+    ways_[i] = *std::move(way);                                         // every one by one thread
+    if (ways_[i]->order == LaunchOrder::serial) return OverlapTimes{};  // the baseline, which is timed once
+    return time_planned(plan_overlap(report_.request, *ways_[i], machine_));
+  }
+
+  void set_baseline(const OverlapTimes& gemm, const OverlapTimes& comm, const OverlapTimes& serial) {
+    gemm_alone_ = gemm.gemm;
+    comm_alone_ = comm.comm;
+    const OverlapRequest& request = report_.request;
+    report_.gemm = to_string(request.gemm);
+    report_.collective = request.collective.collective;
+    report_.bytes = request.collective.bytes;
+    report_.ranks = baseline_.collective.ranks;
+    report_.machine = machine_.name;
+    report_.gemm_alone = gemm.time;
+    report_.comm_alone = comm.time;
+    report_.serial = serial.time;
+    report_.ideal = std::max(gemm.time, comm.time);
+    report_.scenario = overlap_class(gemm.time, comm.time);
+    report_.memory_bound = is_memory_bound(request.gemm, machine_);
+  }
+
+  void add_row(const std::string& policy, const OverlapWay& way, const OverlapTimes& times) {
+    const auto units = [&](std::uint32_t given) { return given == 0 ? machine_.compute_units : given; };
+    report::OverlapRow row;
+    row.policy = policy;
+    row.variant = way_name(way.collective);
+    row.time = times.time;
+    row.speedup = ratio(report_.serial, times.time);
+    row.share_of_ideal = report::share_of_ideal(report_.serial, report_.ideal, times.time);
+    row.gemm = times.gemm;
+    row.comm = times.comm;
+    const bool serial = way.order == LaunchOrder::serial;
+    row.gemm_slowdown = ratio(times.gemm, gemm_alone_);
+    row.comm_slowdown = ratio(serial ? times.comm - times.gemm : times.comm, comm_alone_);
+    row.gemm_units = units(way.gemm_units);
+    row.comm_units = way.on_cores() ? units(way.collective.compute_units) : 0;
+    row.hbm_bytes = times.hbm_bytes;
+    row.wrong = times.wrong;
+    row.why = way.why;
+    report_.rows.push_back(std::move(row));
+    report_.ways.push_back(way);
+  }
+
+  void choose() {
+    const auto best =
+        std::min_element(report_.rows.begin(), report_.rows.end(),
+                         [](const report::OverlapRow& a, const report::OverlapRow& b) { return a.time < b.time; });
+    report_.choice = best->policy;
+    report_.reason = overlap_reason(report_);
+  }
+
+  const Machine& machine_;
+  const OverlapOptions& options_;
+  const TimeProgram& time_;
+  std::unique_ptr<OverlapCost> cost_;
+  std::vector<std::string> policies_;
+  OverlapWay baseline_;
+  Nanoseconds gemm_alone_{};  // begin to the end of the product, without what the host does then
+  Nanoseconds comm_alone_{};
+  std::vector<std::optional<OverlapWay>> ways_;  // of policies_
+  OverlapReport report_;
+};
+
+}  // namespace
+
+std::string_view overlap_class(Nanoseconds gemm, Nanoseconds collective) {
+  const auto longer = [](Nanoseconds a, Nanoseconds b) {
+    return static_cast<double>(a.value) > kEqualWithin * static_cast<double>(b.value);
+  };
+  if (longer(gemm, collective)) return "G-long";
+  return longer(collective, gemm) ? "C-long" : "GC-equal";
+}
+
+const OverlapWay& OverlapReport::chosen() const {
+  const report::OverlapRow* best = row(choice);
+  CORTADO_CHECK(best != nullptr, "the choice is one of the rows");
+  return ways[static_cast<std::size_t>(best - rows.data())];
+}
+
+bool is_product_queue(const Queue& queue) {
+  return queue.kind == QueueKind::compute && !queue.commands.empty() &&
+         std::holds_alternative<Gemm>(queue.commands.front());
+}
+
+Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
+                                     const OverlapOptions& options, Times times, const TimeProgram& time) {
+  return Study(request, machine, options, times, time).run();
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,316 @@
+// ConCCL (arXiv 2412.14335): shares of the ideal overlap by policy, over thirty scenarios of ours that stand for the
+// unpublished ones (published/scenarios/conccl.toml); and what products and collectives lose with fewer compute units.
+//
+// Collectives as in the measurements of DMA-Latte: all-gather in place, all-to-all without the block of a rank for
+// itself. Averages are arithmetic. Products alone are those of the scenarios, each once.
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/simulate.hpp"
+#include "cortado/published/scenarios.hpp"
+
+#include "pipeline/parallel.hpp"
+#include "pipeline/reproduce/reproducer.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr const char* kScenarios = "conccl";
+constexpr std::array kFewerUnits{0U, 8U, 32U, 64U};
+constexpr std::array kCollectiveUnits{8U, 16U, 32U, 64U, 128U};
+constexpr std::array kCollectives{"all-gather", "all-to-all"};
+constexpr double kSaturated = 1.05;  // of the time with the most units
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+std::string bound_by(bool memory) {
+  return memory ? "memory" : "compute";
+}
+
+Result<OverlapRequest> request_for(const published::OverlapScenario& scenario) {
+  OverlapRequest request;
+  CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
+  request.gemm = {scenario.m, scenario.n, scenario.k, dtype};
+  request.collective.collective = scenario.collective;
+  request.collective.bytes = scenario.bytes;
+  request.collective.in_place = default_in_place(scenario.collective, request.collective.variant);
+  request.collective.own_block = scenario.collective != "all-to-all";
+  return request;
+}
+
+/// A product alone on fewer and fewer compute units.
+struct Shrunk {
+  GemmShape shape;
+  std::vector<Nanoseconds> times;  ///< by kFewerUnits
+
+  double loss(std::uint32_t fewer) const {  ///< percent
+    const auto at = std::find(kFewerUnits.begin(), kFewerUnits.end(), fewer) - kFewerUnits.begin();
+    return 100 * (microseconds(times[static_cast<std::size_t>(at)]) / microseconds(times[0]) - 1);
+  }
+};
+
+/// A collective alone on so many compute units, by the faster of its kernels.
+struct Saturation {
+  CollectiveRequest request;
+  std::vector<Nanoseconds> times;  ///< by kCollectiveUnits
+
+  std::uint32_t units() const {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (microseconds(times[i]) <= kSaturated * microseconds(times.back())) return kCollectiveUnits[i];
+    }
+    return kCollectiveUnits.back();
+  }
+};
+
+class Conccl {
+ public:
+  Conccl(const published::Publication& publication, const Machine& machine)
+      : publication_(publication), machine_(machine) {}
+
+  Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
+    if (const Status collected = collect(); !collected) return fail_at(Stage::plan, collected.error());
+    if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
+    report::Reproduction ours{publication_.name, publication_.title, publication_.source, machine_.name, {}, {}, {}};
+    for (const published::Figure& figure : publication_.figures) {
+      ours.figures.push_back({figure, figure_value(figure.name)});
+    }
+    ours.own = {averages(), products(), collectives(), scenarios()};
+    return ours;
+  }
+
+ private:
+  using Chosen = std::function<bool(const OverlapReport&)>;
+
+  Status collect() {
+    CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kScenarios));
+    for (const published::OverlapScenario& scenario : scenarios_) {
+      CORTADO_ASSIGN_OR_RETURN(const OverlapRequest request, request_for(scenario));
+      CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine_));
+      requests_.push_back(request);
+      const auto known = [&](const Shrunk& one) { return one.shape == request.gemm; };
+      if (std::none_of(products_.begin(), products_.end(), known)) products_.push_back({request.gemm, {}});
+    }
+    for (const char* collective : kCollectives) {
+      Saturation one{};
+      for (const OverlapRequest& request : requests_) {
+        const CollectiveRequest& candidate = request.collective;
+        if (candidate.collective == collective && candidate.bytes > one.request.bytes) one.request = candidate;
+      }
+      saturations_.push_back(std::move(one));
+    }
+    return {};
+  }
+
+  Outcome<void> simulate_all(const ReproduceOptions& options) {
+    reports_.resize(requests_.size());
+    const std::size_t all = reports_.size() + products_.size() + saturations_.size();
+    std::vector<std::optional<Failure>> failures(all);
+    const auto one = [&](std::size_t i) {
+      if (i < reports_.size()) {
+        auto report = simulate_overlap(requests_[i], machine_);
+        if (report) {
+          reports_[i] = *std::move(report);
+        } else {
+          failures[i] = report.error();
+        }
+      } else if (i - reports_.size() < products_.size()) {
+        failures[i] = simulate_product(products_[i - reports_.size()]);
+      } else {
+        failures[i] = simulate_saturation(saturations_[i - reports_.size() - products_.size()]);
+      }
+    };
+    const bool done = for_each_in_parallel(all, options.threads, one, [&](std::size_t finished) {
+      return !options.progress || options.progress(finished, all);
+    });
+    for (const auto& failure : failures) {
+      if (failure) return tl::unexpected(*failure);
+    }
+    if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
+    return {};
+  }
+
+  std::optional<Failure> simulate_product(Shrunk& product) const {
+    for (const std::uint32_t fewer : kFewerUnits) {
+      auto program = plan_product(product.shape, machine_.compute_units - fewer, 1, machine_);
+      if (!program) return Failure{Stage::plan, {program.error()}};
+      const auto report = simulate_program(*std::move(program), machine_);
+      if (!report) return report.error();
+      product.times.push_back(report->time);
+    }
+    return {};
+  }
+
+  std::optional<Failure> simulate_saturation(Saturation& saturation) const {
+    for (const std::uint32_t units : kCollectiveUnits) {
+      std::optional<Nanoseconds> best;
+      for (const VariantInfo& info : list_variants(saturation.request.collective)) {
+        if (!info.on_cores) continue;
+        CollectiveRequest request = saturation.request;
+        request.variant = info.variant;
+        request.compute_units = units;
+        const auto report = simulate_collective(request, machine_);
+        if (!report) return report.error();
+        if (!best || report->time < *best) best = report->time;
+      }
+      saturation.times.push_back(best.value_or(Nanoseconds{}));
+    }
+    return {};
+  }
+
+  /// Of the scenarios that are chosen and have the policy.
+  std::vector<double> of_policy(const std::string& policy, const Chosen& chosen,
+                                const std::function<double(const report::OverlapRow&)>& value) const {
+    std::vector<double> values;
+    for (const OverlapReport& report : reports_) {
+      if (!chosen(report)) continue;
+      if (const report::OverlapRow* row = report.row(policy)) values.push_back(value(*row));
+    }
+    return values;
+  }
+
+  double share(const std::string& policy, const Chosen& chosen) const {
+    return 100 * mean(of_policy(policy, chosen, [](const report::OverlapRow& row) { return row.share_of_ideal; }));
+  }
+
+  static bool every(const OverlapReport&) { return true; }
+
+  double loss(bool memory_bound, std::uint32_t fewer) const {
+    std::vector<double> losses;
+    for (const Shrunk& product : products_) {
+      if (is_memory_bound(product.shape, machine_) == memory_bound) losses.push_back(product.loss(fewer));
+    }
+    return mean(losses);
+  }
+
+  double figure_value(const std::string& name) const {
+    const auto speedup = [](const report::OverlapRow& row) { return row.speedup; };
+    if (name.starts_with("share ")) return share(name.substr(6), every);
+    if (name == "speed-up c3") return mean(of_policy("c3", every, speedup));
+    if (name == "best conccl") {
+      std::vector<double> all = of_policy("conccl", every, speedup);
+      const std::vector<double> more = of_policy("conccl-rp", every, speedup);
+      all.insert(all.end(), more.begin(), more.end());
+      return *std::max_element(all.begin(), all.end());
+    }
+    if (name == "units compute-bound 32") return loss(false, 32);
+    if (name == "units compute-bound 64") return loss(false, 64);
+    if (name == "units memory-bound 8") return -loss(true, 8);
+    if (name == "units all-gather") return saturations_[0].units();
+    CORTADO_CHECK(name == "units all-to-all", "every figure of conccl.toml is computed here");
+    return saturations_[1].units();
+  }
+
+  static std::vector<std::string> overlapping_policies() {
+    std::vector<std::string> names;
+    for (const PolicyInfo& info : list_policies()) {
+      if (info.name != "serial") names.push_back(info.name);
+    }
+    return names;
+  }
+
+  report::OwnTable averages() const {
+    const auto of_class = [](const char* name) {
+      return [name](const OverlapReport& report) { return report.scenario == name; };
+    };
+    const std::vector<std::pair<std::string, Chosen>> groups{
+        {"all", every},
+        {"G-long", of_class("G-long")},
+        {"C-long", of_class("C-long")},
+        {"GC-equal", of_class("GC-equal")},
+        {"compute-bound", [](const OverlapReport& report) { return !report.memory_bound; }},
+        {"memory-bound", [](const OverlapReport& report) { return report.memory_bound; }},
+        {"all-gather", [](const OverlapReport& report) { return report.collective == "all-gather"; }},
+        {"all-to-all", [](const OverlapReport& report) { return report.collective == "all-to-all"; }}};
+    report::OwnTable table{"averages", "Average share of ideal by class, %", {{"scenarios"}, {"number"}}, {}};
+    const std::vector<std::string> policies = overlapping_policies();
+    for (const std::string& policy : policies) table.columns.push_back({policy, 1});
+    for (const auto& [name, chosen] : groups) {
+      auto& row = table.rows.emplace_back();
+      row = {name, static_cast<double>(std::count_if(reports_.begin(), reports_.end(), chosen))};
+      for (const std::string& policy : policies) row.emplace_back(share(policy, chosen));
+    }
+    return table;
+  }
+
+  report::OwnTable products() const {
+    report::OwnTable table{"products",
+                           "Products alone on fewer compute units: time in us, and longer by %",
+                           {{"product"}, {"bound by"}, {"us", 1}},
+                           {}};
+    for (const std::uint32_t fewer : kFewerUnits) {
+      if (fewer > 0) table.columns.push_back({fmt::format("{} fewer", fewer), 1});
+    }
+    for (const Shrunk& product : products_) {
+      auto& row = table.rows.emplace_back();
+      row = {to_string(product.shape), bound_by(is_memory_bound(product.shape, machine_)),
+             microseconds(product.times[0])};
+      for (const std::uint32_t fewer : kFewerUnits) {
+        if (fewer > 0) row.emplace_back(product.loss(fewer));
+      }
+    }
+    return table;
+  }
+
+  report::OwnTable collectives() const {
+    report::OwnTable table{"collectives", "Collectives alone on compute units, us", {{"collective"}, {"size"}}, {}};
+    for (const std::uint32_t units : kCollectiveUnits) table.columns.push_back({fmt::format("{} units", units)});
+    for (const Saturation& one : saturations_) {
+      auto& row = table.rows.emplace_back();
+      row = {one.request.collective, format_bytes(one.request.bytes)};
+      for (const Nanoseconds time : one.times) row.emplace_back(microseconds(time));
+    }
+    return table;
+  }
+
+  report::OwnTable scenarios() const {
+    report::OwnTable table{"scenarios",
+                           "Every scenario: times alone in us, ideal speed-up, shares of ideal in %",
+                           {{"scenario"}, {"class"}, {"bound by"}, {"product"}, {"collective"}, {"ideal x", 2}},
+                           {}};
+    const std::vector<std::string> policies = overlapping_policies();
+    for (const std::string& policy : policies) table.columns.push_back({policy});
+    for (std::size_t i = 0; i < reports_.size(); ++i) {
+      const OverlapReport& report = reports_[i];
+      auto& row = table.rows.emplace_back();
+      row = {scenarios_[i].name,
+             report.scenario,
+             bound_by(report.memory_bound),
+             microseconds(report.gemm_alone),
+             microseconds(report.comm_alone),
+             microseconds(report.serial) / microseconds(report.ideal)};
+      for (const std::string& policy : policies) {
+        const report::OverlapRow* found = report.row(policy);
+        row.emplace_back(found == nullptr ? 0 : 100 * found->share_of_ideal);
+      }
+    }
+    return table;
+  }
+
+  const published::Publication& publication_;
+  const Machine& machine_;
+  std::vector<published::OverlapScenario> scenarios_;
+  std::vector<OverlapRequest> requests_;  // of scenarios_
+  std::vector<OverlapReport> reports_;    // of scenarios_
+  std::vector<Shrunk> products_;          // without repetition
+  std::vector<Saturation> saturations_;   // of kCollectives
+};
+
+}  // namespace
+
+Outcome<report::Reproduction> reproduce_conccl(const published::Publication& publication, const Machine& machine,
+                                               const ReproduceOptions& options) {
+  return Conccl(publication, machine).compute(options);
+}
+
+}  // namespace cortado::pipeline
