@@ -11,6 +11,7 @@
 #include "cortado/report/trace.hpp"
 
 #include "output_file.hpp"
+#include "overlap_story.hpp"
 #include "packet_text.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
@@ -30,7 +31,7 @@ class Demo : public Subcommand {
  public:
   std::string_view name() const override { return "demo"; }
   std::string_view description() const override {
-    return "Plan, prove, predict, run and show 8-GPU collectives in all variants";
+    return "Plan, prove, predict, run and show 8-GPU collectives, and products beside them";
   }
   std::vector<Example> examples() const override {
     return {{"cortado demo", "start here; takes a few seconds"},
@@ -62,6 +63,11 @@ class Demo : public Subcommand {
     const auto closing = packets_and_trace(bytes, machine, *driver);
     if (!closing) return console.failure(closing.error());
     console.out(*closing);
+    const auto overlap = overlap_story(machine, *driver);
+    if (!overlap) return console.failure(overlap.error());
+    console.out(overlap->text);
+    if (overlap->wrong > 0) exit = Exit::failed;
+    console.out("Next: cortado --help, or cortado bench all-gather --on sim --sizes 1KiB:64MiB\n");
     return exit;
   }
 
@@ -190,9 +196,9 @@ class Demo : public Subcommand {
     if (const auto written = write_file(trace_, trace); !written) {
       return pipeline::fail_at(pipeline::Stage::prepare, written.error());
     }
-    text +=
-        fmt::format("\nTrace of that program in {}: open https://ui.perfetto.dev and drop the file there.\n", trace_);
-    return text + "Next: cortado --help, or cortado bench all-gather --on sim --sizes 1KiB:64MiB\n";
+    return text +
+           fmt::format("\nTrace of that program in {}: open https://ui.perfetto.dev and drop the file there.\n\n",
+                       trace_);
   }
 
   static std::string packets_text(const Program& program, const device::QueuePackets& packets) {

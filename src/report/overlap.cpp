@@ -37,7 +37,7 @@ std::vector<std::string> cells(const OverlapReport& report, const OverlapRow& ro
           fmt::format("{:.2f}", row.comm_slowdown),
           fmt::format("{}", row.gemm_units),
           row.comm_units == 0 ? "dma" : fmt::format("{}", row.comm_units),
-          report.simulated ? fmt::format("{:.2f}", row.hbm_bytes.value_or(0) / 1e9)
+          report.simulated ? fmt::format("{:.4g}", row.hbm_bytes.value_or(0) / 1e9)
                            : fmt::format("{}", row.wrong.value_or(0))};
 }
 

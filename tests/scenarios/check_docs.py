@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the commands of a document and compares what they print: check_docs.py CORTADO FILE.md.
+"""Runs the commands of a document and compares what they print: check_docs.py [--update] CORTADO FILE.md.
 
 A block that is fenced as ```console holds lines `$ cortado ...` and, under each, what it prints on both outputs. Decimal
 numbers (times, rates) may differ unless they are simulated; `...` stands for any number of lines. All blocks of a file run in one empty folder.
+--update rewrites what differs, where no `...` stands for a part of it.
 """
 
 import os
@@ -16,7 +17,7 @@ from run_scenario import ANY_LINES, Step, matches
 
 DECIMAL = re.compile(r" *\d+\.\d+")
 # What is simulated comes out the same everywhere; what is measured does not.
-SIMULATED = re.compile(r"cortado (simulate|reproduce|explain|breakdown) (?!.*--on soft)|--on sim")
+SIMULATED = re.compile(r"cortado (simulate|reproduce|explain|breakdown|overlap) (?!.*--on soft)|--on sim")
 
 
 def steps_of(text):
@@ -35,8 +36,10 @@ def without_decimals(lines):
 
 
 def main(arguments):
-    cortado, file = arguments
-    steps = steps_of(pathlib.Path(file).read_text())
+    update = arguments[0] == "--update"
+    cortado, file = arguments[1:] if update else arguments
+    text = pathlib.Path(file).read_text()
+    steps = steps_of(text)
     if not steps:
         print(f"{file}: no console block")
         return 1
@@ -50,8 +53,14 @@ def main(arguments):
             actual = [line.rstrip() for line in done.stdout.decode("utf-8", "replace").splitlines()]
             as_shown = (lambda lines: lines) if SIMULATED.search(step.command) else without_decimals
             if not matches(as_shown(step.out), as_shown(actual)):
+                shown = "\n".join([f"$ {step.command}", *step.out]) + "\n"
+                if update and ANY_LINES not in step.out and text.count(shown) == 1:
+                    text = text.replace(shown, "\n".join([f"$ {step.command}", *actual]) + "\n")
+                    continue
                 failures += 1
                 print(f"{file}: $ {step.command}\nexpected:\n" + "\n".join(step.out) + "\nactual:\n" + "\n".join(actual))
+    if update:
+        pathlib.Path(file).write_text(text)
     return 1 if failures else 0
 
 

@@ -115,6 +115,21 @@ TEST(Overlap, ReasonNamesWhatTheOtherKindLoses) {
             "+50 %, collective +0 %)");
 }
 
+TEST(Overlap, ReasonSaysWhereThereIsNothingToGain) {
+  report::OverlapReport report;
+  report.gemm_alone = {100'000};
+  report.comm_alone = {2'000};
+  report.serial = {100'000};
+  report.ideal = {100'000};
+  report.choice = "conccl";
+  report::OverlapRow row;
+  row.policy = "conccl";
+  row.time = {99'000};
+  report.rows = {row};
+  EXPECT_EQ(overlap_reason(report),
+            "there is nothing to gain: one after the other takes no longer than the product alone");
+}
+
 TEST(Overlap, NoResultDependsOnTheNumberOfThreads) {
   const Machine machine = machine_of("mi300x-8");
   std::vector<std::string> documents;

@@ -47,7 +47,10 @@ std::string overlap_reason(const report::OverlapReport& report) {
   const Kind kind = kind_of(best, report);
   const std::string_view bottleneck = report.gemm_alone < report.comm_alone ? "collective" : "product";
   std::vector<std::string> sentences;
-  if (kind == Kind::serial) {
+  if (report.serial <= report.ideal) {
+    sentences.push_back(
+        fmt::format("there is nothing to gain: one after the other takes no longer than the {} alone", bottleneck));
+  } else if (kind == Kind::serial) {
     sentences.push_back("nothing that overlaps is faster than one after the other");
   } else {
     sentences.push_back(fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached ({} over alone)",
