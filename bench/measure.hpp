@@ -47,5 +47,6 @@ std::vector<Row> submit_rows();
 std::vector<Row> collective_rows();
 std::vector<Row> plan_rows();
 std::vector<Row> compare_rows();
+std::vector<Row> overlap_rows();
 
 }  // namespace cortado::bench

@@ -27,6 +27,11 @@ std::string heading(const OverlapReport& report) {
   return text;
 }
 
+/// Small products and collectives have digits, too.
+std::string gigabytes(double bytes) {
+  return bytes < 1e8 ? fmt::format("{:.4f}", bytes / 1e9) : fmt::format("{:.2f}", bytes / 1e9);
+}
+
 std::vector<std::string> cells(const OverlapReport& report, const OverlapRow& row) {
   return {row.policy,
           row.variant,
@@ -37,8 +42,7 @@ std::vector<std::string> cells(const OverlapReport& report, const OverlapRow& ro
           fmt::format("{:.2f}", row.comm_slowdown),
           fmt::format("{}", row.gemm_units),
           row.comm_units == 0 ? "dma" : fmt::format("{}", row.comm_units),
-          report.simulated ? fmt::format("{:.4g}", row.hbm_bytes.value_or(0) / 1e9)
-                           : fmt::format("{}", row.wrong.value_or(0))};
+          report.simulated ? gigabytes(row.hbm_bytes.value_or(0)) : fmt::format("{}", row.wrong.value_or(0))};
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+// A product beside a collective on eight GPUs: all policies predicted, and the decision of `auto` alone.
+#include <string>
+
+#include "cortado/pipeline/overlap.hpp"
+
+#include "measure.hpp"
+
+namespace cortado::bench {
+namespace {
+
+OverlapRequest question(const std::string& collective, GemmShape shape) {
+  OverlapRequest request;
+  request.gemm = shape;
+  request.collective.collective = collective;
+  request.collective.bytes = 896_MiB;
+  request.collective.in_place = default_in_place(collective, request.collective.variant);
+  return request;
+}
+
+}  // namespace
+
+std::vector<Row> overlap_rows() {
+  const Machine machine = load_machine("mi300x-8").value();
+  std::vector<Row> rows;
+  for (const char* collective : {"all-gather", "all-to-all"}) {
+    for (const GemmShape& shape : {GemmShape{8192, 57344, 8192}, GemmShape{64, 57344, 8192}}) {
+      const OverlapRequest request = question(collective, shape);
+      const std::string what = to_string(shape) + " beside " + collective;
+      const double all = median_ns(5, [&] { pipeline::simulate_overlap(request, machine).value(); });
+      rows.push_back({"overlap, all policies: " + what, all / 1e6, "ms", 20, Better::lower});
+      const double decision = median_ns(5, [&] {
+        const auto cost = pipeline::simulated_overlap_cost(machine);  // knows nothing yet
+        choose_way("auto", request, machine, *cost).value();
+      });
+      rows.push_back({"overlap, auto decides: " + what, decision / 1e6, "ms", 1, Better::lower});
+    }
+  }
+  return rows;
+}
+
+}  // namespace cortado::bench
