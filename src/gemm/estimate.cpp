@@ -17,7 +17,7 @@ Wave wave_of(const GemmModel& model, const MemoryTiming& memory, std::uint64_t r
   Wave wave{demand.seconds, demand.memory_bytes * all};
   wave.seconds = std::max(wave.seconds, wave.memory_bytes / memory.rate.bytes_per_second());
   if (memory.cache_bytes.value > 0) {
-    wave.seconds = std::max(wave.seconds, demand.fabric_bytes * all / memory.cache_rate.bytes_per_second());
+    wave.seconds = std::max(wave.seconds, demand.cache_bytes * all / memory.cache_rate.bytes_per_second());
   }
   return wave;
 }

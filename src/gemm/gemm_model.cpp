@@ -90,12 +90,12 @@ WorkgroupDemand GemmModel::demand(std::uint64_t running, const GemmSurroundings&
   const double held = std::min(1.0, cache / real(operand_bytes(shape_).value));
 
   WorkgroupDemand demand;
-  demand.fabric_bytes = of_die + result;
+  demand.cache_bytes = of_die + result;
   demand.memory_bytes = (once + (of_wave - once) * (1 - held)) * again + result;
   const double products = 2 * tile * depth / flops_per_second_ * tile_cost(tiling_, compute.operand_cost);
   const double out_of_l2 =
       (real(tiling_.tile_m) + real(tiling_.tile_n)) * depth * element * per_die / compute.l2_rate.bytes_per_second();
-  const double from_beyond = demand.fabric_bytes / compute.unit_rate.bytes_per_second();
+  const double from_beyond = demand.cache_bytes / compute.unit_rate.bytes_per_second();
   demand.seconds =
       std::max({products, out_of_l2, from_beyond}) + static_cast<double>(compute.tile_overhead.value) * 1e-9;
   return demand;

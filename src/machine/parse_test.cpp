@@ -27,10 +27,16 @@ TEST(ParseMachine, TruncatedFilesAreRefused) {
   }
   const std::size_t timing = text.find("\nrate_GBps");
   const std::size_t affinity = text.find("\n[affinity]");
-  for (std::size_t at = text.find('\n'); at < affinity - 1; at = text.find('\n', at + 1)) {
-    if (at == timing) continue;
+  const std::size_t units = text.find("\ncollective_units");  // from here on what is left out may be
+  const std::size_t compute = text.find("\ndies");
+  const std::size_t types = text.find("\nf32_flops_per_clock");
+  for (std::size_t at = text.find('\n'); at < types; at = text.find('\n', at + 1)) {
+    if (at == timing || (at >= units && at < compute)) continue;
     EXPECT_THAT(refusal(text.substr(0, at)).code, testing::StartsWith("machine.")) << at;
   }
+  EXPECT_FALSE(parse_machine(text.substr(0, units), "cut.toml")->timing->compute.has_value());
+  EXPECT_EQ(parse_machine(text.substr(0, types), "cut.toml")->timing->compute->f32.flops_per_clock, 0U);
+  EXPECT_EQ(refusal(text.substr(0, text.find("\nf16_clock_GHz"))).code, "machine.missing");
   EXPECT_FALSE(parse_machine(text.substr(0, timing), "cut.toml")->timing.has_value());
   EXPECT_TRUE(parse_machine(text.substr(0, affinity), "cut.toml")->affinity.empty());
 }

@@ -121,6 +121,10 @@ void read_compute(MachineReader& in, const Machine& machine, Timing& timing) {
   compute.tile_overhead = in.time("compute.tile_overhead_ns");
   compute.stream_window = in.bytes("compute.stream_window_bytes", 1, compute.l2_bytes.value);
   compute.thrash_ramp = in.number("compute.thrash_ramp", 0.001, 1000);
+  compute.fabric_products = in.number("compute.fabric_products", 0, 1);
+  compute.fabric_links = in.number("compute.fabric_links", 0, 1);
+  compute.fabric_cores = in.number("compute.fabric_cores", 1, 1000);
+  compute.copy_cost = in.number("compute.copy_cost", 1, 1000);
   compute.f32 = read_matrix(in, "f32");
   compute.f16 = read_matrix(in, "f16");
   compute.bf16 = read_matrix(in, "bf16");

@@ -218,6 +218,10 @@ void write_compute(MachineWriter& out, const ComputeTiming& compute) {
   out.time("tile_overhead_ns", compute.tile_overhead);
   out.bytes("stream_window_bytes", compute.stream_window);
   out.entry("thrash_ramp", fmt::format("{}", compute.thrash_ramp));
+  out.entry("fabric_products", fmt::format("{}", compute.fabric_products));
+  out.entry("fabric_links", fmt::format("{}", compute.fabric_links));
+  out.entry("fabric_cores", fmt::format("{}", compute.fabric_cores));
+  out.entry("copy_cost", fmt::format("{}", compute.copy_cost));
   write_matrix(out, "f32", compute.f32);
   write_matrix(out, "f16", compute.f16);
   write_matrix(out, "bf16", compute.bf16);

@@ -68,7 +68,7 @@ struct GemmSurroundings {
 /// What one workgroup takes while so many of them run side by side.
 struct WorkgroupDemand {
   double seconds = 0;       ///< alone: products at the sustained clock, operands out of L2 and from beyond it, overhead
-  double fabric_bytes = 0;  ///< in and out of L2: what crosses to the last-level cache
+  double cache_bytes = 0;  ///< in and out of L2, to and from the last-level cache
   double memory_bytes = 0;  ///< in and out of the memory
 };
 

@@ -73,7 +73,8 @@ struct CoreTiming {
   GBps copy_rate;              ///< bytes per second that one compute unit moves to a peer
   GBps local_rate;             ///< bytes per second that one compute unit reads or writes in its own memory
   double wire_efficiency = 1;  ///< share of the link rate that stores from compute units reach
-  /// That a collective library occupies where nobody says how many; 0 = all of the GPU.
+  /// That a collective library occupies where nobody says how many, twice as many for sends and receives; 0 = all of
+  /// the GPU.
   std::uint32_t collective_units = 0;
 };
 
@@ -95,6 +96,11 @@ struct ComputeTiming {
   Nanoseconds tile_overhead;  ///< of a workgroup, beside its products: start, first loads, stores of the result
   Bytes stream_window;        ///< of L2, that a workgroup's stream of operands needs to be read only once
   double thrash_ramp = 0;     ///< excess over L2, as a share of it, at which everything is read twice
+  /// What products and links contend for besides caches and memory, as shares of the GPU's fabric.
+  double fabric_products = 0;  ///< products on all compute units at full speed
+  double fabric_links = 0;     ///< all links at full rate in both directions, driven by engines
+  double fabric_cores = 1;     ///< a byte that compute units send over a link against one that an engine sends
+  double copy_cost = 1;        ///< of the memory's time, for a byte copied among the operands of products
   MatrixTiming f32;
   MatrixTiming f16;
   MatrixTiming bf16;

@@ -44,6 +44,7 @@ struct OverlapWay {
   LaunchOrder order = LaunchOrder::serial;
   CollectiveRequest collective;  ///< with variant, prelaunch and, on compute units, how many of them
   std::uint32_t gemm_units = 0;  ///< that the product may occupy; 0 = all
+  bool tuned = false;            ///< its kernel was chosen for these units; else for all: a library sees no masks
   std::int32_t priority = 0;     ///< of the collective's kernels over the product's
   std::string why{};             ///< one line for the user
 

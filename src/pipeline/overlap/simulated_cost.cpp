@@ -16,7 +16,9 @@ class SimulatedOverlapCost : public OverlapCost {
 
   Result<Nanoseconds> gemm(const GemmShape& shape, std::uint32_t units) const override {
     CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine_));
-    const GemmEstimate alone = estimate_gemm(shape, choose_tiling(shape, machine_, units), machine_, units);
+    // Libraries see no masks: they choose their kernel for the whole GPU.
+    const Tiling tiling = choose_tiling(shape, machine_, machine_.compute_units);
+    const GemmEstimate alone = estimate_gemm(shape, tiling, machine_, units);
     const CoreTiming& cores = machine_.timing->cores;
     return cores.launch + cores.start + Nanoseconds{std::llround(alone.seconds * 1e9)};
   }

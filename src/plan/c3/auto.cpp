@@ -58,6 +58,7 @@ std::vector<OverlapWay> ways_of_partitions(const Question& question) {
       ways.push_back({.order = LaunchOrder::collective_first,
                       .collective = partition.collective.request,
                       .gemm_units = units,
+                      .tuned = true,
                       .priority = 1});
     }
   }

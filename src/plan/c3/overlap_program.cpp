@@ -32,7 +32,7 @@ class Composer {
   Composer(Program collective, const GemmShape& shape, const OverlapWay& way, const Machine& machine)
       : program_(std::move(collective)), shape_(shape), way_(way) {
     const std::uint32_t units = way.gemm_units == 0 ? machine.compute_units : way.gemm_units;
-    tiling_ = choose_tiling(shape, machine, units);
+    tiling_ = choose_tiling(shape, machine, way.tuned ? units : machine.compute_units);
     for (Queue& queue : program_.queues) {
       if (queue.kind == QueueKind::compute) queue.priority = way.priority;
     }

@@ -19,7 +19,8 @@ constexpr GemmShape kMemoryBound{8192, 64, 8192};
 class Policies : public testing::Test {
  protected:
   Policies() {
-    machine_ = machine_for_test("mi300x-8");  // 304 compute units on 8 dies; libraries take 64
+    machine_ = machine_for_test("mi300x-8");  // 304 compute units on 8 dies
+    machine_.timing->cores.collective_units = 64;
     cost_.gemm_times = {{304, 98}, {296, 100}, {288, 101}, {272, 105}, {240, 117}, {176, 150}};
     cost_.collective_times = {{"cores-ll 8", 900},      {"cores-simple 8", 400},  {"cores-ll 16", 500},
                               {"cores-simple 16", 200}, {"cores-ll 32", 104},     {"cores-simple 32", 110},
@@ -62,6 +63,12 @@ TEST_F(Policies, SerialAndPlainTakeTheFasterKernelOfTheLibrary) {
   EXPECT_EQ(plain.collective.variant, "cores-ll");
   EXPECT_EQ(plain.gemm_units, 0U);
   EXPECT_EQ(plain.priority, 0);
+}
+
+TEST_F(Policies, ALibraryTakesTwiceTheUnitsForSendsAndReceives) {
+  machine_.timing->cores.collective_units = 32;
+  EXPECT_EQ(decide("c3").collective.compute_units, 32U);
+  EXPECT_EQ(decide("c3", overlap_for_test("all-to-all")).collective.compute_units, 64U);
 }
 
 TEST_F(Policies, ALibraryThatNamesNoUnitsTakesAll) {

@@ -44,7 +44,13 @@ Result<TimedCollective> fastest_on_cores(const Question& question, std::uint32_t
 }
 
 Result<TimedCollective> library_collective(const Question& question) {
-  return fastest_on_cores(question, question.machine.timing->cores.collective_units);
+  std::uint32_t units = question.machine.timing->cores.collective_units;
+  for (const VariantInfo& variant : list_variants(question.request.collective.collective)) {
+    if (!variant.both_directions) continue;
+    units *= 2;
+    break;
+  }
+  return fastest_on_cores(question, std::min(units, question.units()));
 }
 
 Result<CollectiveRequest> flat_dma(const Question& question) {
@@ -65,6 +71,7 @@ OverlapWay beside_engines(CollectiveRequest collective, std::uint32_t gemm_units
   return {.order = collective.prelaunch || adds ? LaunchOrder::collective_first : LaunchOrder::gemm_first,
           .collective = std::move(collective),
           .gemm_units = gemm_units,
+          .tuned = true,
           .priority = adds ? 1 : 0,
           .why = std::move(why)};
 }

@@ -30,7 +30,8 @@ Variant all_to_all_cores_ll() {
                    .summary = "kernels on compute units, flags beside the data through staging memory; host per rank",
                    .in_place = false,
                    .out_of_place = true,
-                   .on_cores = true},
+                   .on_cores = true,
+                   .both_directions = true},
           .plan = plan_all_to_all<CoreProtocol::ll>};
 }
 
@@ -40,7 +41,8 @@ Variant all_to_all_cores_simple() {
                    .summary = "kernels on compute units, straight to the output after a handshake; host per rank",
                    .in_place = false,
                    .out_of_place = true,
-                   .on_cores = true},
+                   .on_cores = true,
+                   .both_directions = true},
           .plan = plan_all_to_all<CoreProtocol::simple>};
 }
 

@@ -108,6 +108,7 @@ void Run::part_ends(std::uint32_t index) {
 
 void Run::grant_units(ComputeUnits::Tenant on_gpu_of) {
   while (const auto grant = units_.next_grant(on_gpu_of, events_.now())) use_units(*grant);
+  if (!products_.empty()) settle_products(on_gpu_of);
 }
 
 void Run::use_units(const ComputeUnits::Grant& grant) {

@@ -30,6 +30,8 @@ class ComputeUnits {
   /// What it may hold at most: of a kernel what all its parts may, of a stream its limit.
   std::uint32_t most(Tenant tenant) const { return tenants_[tenant].most; }
   std::uint32_t held(Tenant tenant) const { return tenants_[tenant].held; }
+  /// All of the same GPU, itself included.
+  const std::vector<Tenant>& neighbours(Tenant tenant) const { return gpus_[tenants_[tenant].gpu].tenants; }
   /// Units of the same GPU that others hold.
   std::uint32_t held_by_others(Tenant tenant) const;
 

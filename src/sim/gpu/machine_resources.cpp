@@ -41,8 +41,26 @@ void MachineResources::add_memories() {
       memory.cache = unless_ample(timing_.memory.cache_rate, demands[rank]);
     }
     const bool products = std::isinf(demands[rank]);
+    if (products) add_fabric({rank});
     memory.memory = unless_ample(timing_.memory.rate, products ? demands[rank] : demands[rank] * memory.miss_share);
   }
+}
+
+void MachineResources::add_fabric(RankId rank) {
+  MemoryOfRank& memory = memories_[rank.value];
+  const double links = link_rate(rank);
+  memory.fabric = fluid_.add_resource(1);
+  memory.copy_cost = timing_.compute->copy_cost;
+  memory.fabric_per_byte = links > 0 ? timing_.compute->fabric_links / links : 0;
+}
+
+double MachineResources::link_rate(RankId rank) const {
+  std::uint32_t links = 0;
+  for (std::uint32_t peer = 0; peer < program_.ranks; ++peer) {
+    if (peer != rank.value) links += link_count(rank, {peer}) + link_count({peer}, rank);
+  }
+  if (timing_.link.shape == LinkShape::switched) links = std::min(links, 2U);
+  return links * timing_.link.rate.bytes_per_second();
 }
 
 /// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
@@ -137,6 +155,7 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
   add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
   add_memory(from, 1);
   add_memory(to, copy.op == CopyOp::add ? 2 : 1);
+  add_fabric_of_units(gpu, from, to);
   return uses_;
 }
 
@@ -158,10 +177,11 @@ UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   return uses_;
 }
 
-UseList& MachineResources::product_by_cores(RankId gpu, double fabric_bytes, double memory_bytes) {
+UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double fabric_share) {
   const MemoryOfRank& memory = memories_[gpu.value];
   uses_.clear();
-  if (memory.cache) uses_.add(*memory.cache, fabric_bytes);
+  if (memory.fabric) uses_.add(*memory.fabric, fabric_share);
+  if (memory.cache) uses_.add(*memory.cache, cache_bytes);
   if (memory.memory) uses_.add(*memory.memory, memory_bytes);
   uses_.count_memory(memory_bytes);
   return uses_;
@@ -176,12 +196,24 @@ ResourceId MachineResources::engine(RankId gpu, EngineId id) {
 
 void MachineResources::add_path(RankId from, RankId to, double factor) {
   if (from == to) return;
+  for (const RankId end : {from, to}) {
+    const MemoryOfRank& memory = memories_[end.value];
+    if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte);
+  }
   if (timing_.link.shape == LinkShape::switched) {
     uses_.add(egress_[from.value], factor);
     uses_.add(ingress_[to.value], factor);
   } else {
     uses_.add(link(from, to), factor);
   }
+}
+
+/// What a byte sent by compute units takes more than one sent by an engine.
+void MachineResources::add_fabric_of_units(RankId gpu, RankId from, RankId to) {
+  const MemoryOfRank& memory = memories_[gpu.value];
+  if (!memory.fabric || from == to) return;
+  const double more = timing_.compute->fabric_cores - 1;
+  uses_.add(*memory.fabric, more * memory.fabric_per_byte / timing_.cores.wire_efficiency);
 }
 
 ResourceId MachineResources::link(RankId from, RankId to) {
@@ -203,7 +235,7 @@ std::uint32_t MachineResources::link_count(RankId from, RankId to) const {
 void MachineResources::add_memory(RankId rank, double factor) {
   const MemoryOfRank& memory = memories_[rank.value];
   if (memory.cache) uses_.add(*memory.cache, factor);
-  if (memory.memory) uses_.add(*memory.memory, factor * memory.miss_share);
+  if (memory.memory) uses_.add(*memory.memory, factor * memory.miss_share * memory.copy_cost);
   uses_.count_memory(factor * memory.miss_share);
 }
 

@@ -7,7 +7,10 @@
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
 //            min(1, cache bytes / bytes of the rank's buffers) of them. Products say themselves what they take of both
-//            (gemm/gemm.hpp).
+//            (gemm/gemm.hpp). Beside products a byte that is copied
+//            costs the memory copy_cost.
+//   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
+//            driven by its compute units fabric_cores times as much; products on all units take fabric_products
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
 // do not name it.
 #pragma once
@@ -65,7 +68,7 @@ class MachineResources {
   /// Per byte of the destination.
   UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
   /// Of workgroups of a product, per unit of whatever their work is counted in.
-  UseList& product_by_cores(RankId gpu, double fabric_bytes, double memory_bytes);
+  UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double fabric_share);
 
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }
@@ -74,11 +77,14 @@ class MachineResources {
   RankId rank_of(const Region& region) const { return program_.buffer(region.buffer).rank; }
   ResourceId engine(RankId gpu, EngineId engine);
   void add_memories();
+  void add_fabric(RankId rank);
+  double link_rate(RankId rank) const;                          ///< of all its links, in both directions together
   std::vector<double> greatest_demands() const;                 ///< on the memory of each rank, bytes per second
   bool moves_within(RankId gpu, const Command& command) const;  ///< the memory of the GPU takes it without a link
   std::uint32_t link_count(RankId from, RankId to) const;
   void add_path(RankId from, RankId to, double factor);
   void add_memory(RankId rank, double factor);
+  void add_fabric_of_units(RankId gpu, RankId from, RankId to);
   ResourceId link(RankId from, RankId to);
 
   /// None: limits nobody.
@@ -86,6 +92,9 @@ class MachineResources {
     std::optional<ResourceId> cache;
     std::optional<ResourceId> memory;
     double miss_share = 1;
+    std::optional<ResourceId> fabric;  // where there are products
+    double fabric_per_byte = 0;        // over a link
+    double copy_cost = 1;              // of the memory's time, per byte copied
   };
 
   const Machine& machine_;

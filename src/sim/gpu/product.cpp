@@ -2,8 +2,9 @@
 //
 // Workgroups start as units are granted. Those that start together are one flow that ends when all of them are done, at
 // the same time: n workgroups that take t seconds each alone progress by at most one second a second, while they draw n
-// times what a workgroup takes from last-level cache and memory. What a workgroup takes is settled when it starts, from
-// how many run beside it then (gemm/gemm.hpp).
+// times what a workgroup takes from last-level cache and memory. What a workgroup takes depends on what runs beside it
+// (gemm/gemm.hpp): it is settled when it starts, and anew when other kernels get compute units of the GPU or give them
+// back.
 //
 // A full memory serves in the order of requests: everybody gets the same share of what it would take alone. So the
 // weight of such a flow is its full speed, where a copy, whose full speed is the rate of an engine, has the weight 1.
@@ -19,6 +20,10 @@ namespace {
 /// Work is counted in picoseconds, so that rounding to whole ones at its end is small.
 constexpr double kWorkPerSecond = 1e12;
 
+Transfers::Speed full_speed(const Timing& timing) {
+  return {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing.engine.rate.bytes_per_second()};
+}
+
 }  // namespace
 
 void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
@@ -32,26 +37,57 @@ void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
   grant_units(tenant);
 }
 
-void Run::begin_workgroups(std::uint32_t index, std::uint32_t count) {
+double Run::price_workgroups(std::uint32_t index, std::uint32_t count, UseList*& uses) {
   ProductRun& product = products_[index];
   const RankId gpu = *program_.queues[index].rank;
   const auto& gemm = std::get<Gemm>(program_.queues[index].commands[queues_[index].command]);
+  const GemmSurroundings beside{.streams = product.streams, .cache_held = cache_held_beside(gemm, gpu)};
+  const WorkgroupDemand demand = product.model->demand(product.running, beside);
+  const double work = demand.seconds * kWorkPerSecond;
+  const double fabric = timing_.compute->fabric_products * count / machine_.compute_units;
+  uses = &resources_.product_by_cores(gpu, count * demand.cache_bytes / work, count * demand.memory_bytes / work,
+                                      fabric / kWorkPerSecond);
+  return work;
+}
+
+void Run::begin_workgroups(std::uint32_t index, std::uint32_t count) {
+  ProductRun& product = products_[index];
   queues_[index].blocked = Blocked::transfers;
   product.waiting -= count;
   product.running += count;
-  const GemmSurroundings beside{.streams = units_.held_by_others(units_.tenant_of(index)),
-                                .cache_held = cache_held_beside(gemm, gpu)};
-  const WorkgroupDemand demand = product.model->demand(product.running, beside);
-  const double work = demand.seconds * kWorkPerSecond;
-  const UseList& uses =
-      resources_.product_by_cores(gpu, count * demand.fabric_bytes / work, count * demand.memory_bytes / work);
-  begin_transfer(work, uses, {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing_.engine.rate.bytes_per_second()},
-                 {.queue = index, .span = kNoSpan, .workgroups = count});
+  product.streams = units_.held_by_others(units_.tenant_of(index));
+  UseList* uses = nullptr;
+  const double work = price_workgroups(index, count, uses);
+  const FlowId flow =
+      begin_transfer(work, *uses, full_speed(timing_), {.queue = index, .span = kNoSpan, .workgroups = true});
+  product.batches.push_back({flow, count, work, uses->memory()});
 }
 
-void Run::end_workgroups(std::uint32_t index, std::uint32_t count) {
+void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
+  for (const ComputeUnits::Tenant tenant : units_.neighbours(on_gpu_of)) {
+    if (units_.is_kernel(tenant)) continue;
+    const std::uint32_t index = units_.queues(tenant).front();
+    ProductRun& product = products_[index];
+    const std::uint32_t streams = units_.held_by_others(tenant);
+    if (product.running == 0 || product.streams == streams) continue;
+    product.streams = streams;
+    for (Batch& batch : product.batches) {
+      UseList* uses = nullptr;
+      const double work = price_workgroups(index, batch.count, uses);
+      const double scale = work / batch.work;
+      memory_bytes_ += transfers_.remaining(batch.flow) * (scale * uses->memory() - batch.memory);
+      batch = {transfers_.replace(batch.flow, scale, uses->view(), full_speed(timing_)), batch.count, work,
+               uses->memory()};
+    }
+  }
+}
+
+void Run::end_workgroups(std::uint32_t index, FlowId flow) {
   ProductRun& product = products_[index];
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  const auto batch = std::ranges::find(product.batches, flow, &Batch::flow);
+  const std::uint32_t count = batch->count;
+  product.batches.erase(batch);
   product.running -= count;
   product.done += count;
   raise_tiles(index, std::get<Gemm>(program_.queues[index].commands[queues_[index].command]));

@@ -211,7 +211,7 @@ void Run::end_transfer(FlowId flow) {
   const Mover mover = movers_[owner];
   free_movers_.push_back(owner);
   if (mover.command != nullptr) count_streaming(*mover.command, -1);
-  if (mover.workgroups > 0) return end_workgroups(mover.queue, mover.workgroups);
+  if (mover.workgroups) return end_workgroups(mover.queue, flow);
   QueueRun& queue = queues_[mover.queue];
   if (program_.queues[mover.queue].kind == QueueKind::compute) return end_bytes(mover.queue);
   recorder_.end(mover.span, events_.now());

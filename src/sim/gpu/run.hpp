@@ -61,20 +61,30 @@ class Run {
     double cap_per_unit = 0;     // compute: of that flow
   };
 
+  /// Workgroups that started together.
+  struct Batch {
+    FlowId flow;
+    std::uint32_t count;
+    double work;    // of each, in all
+    double memory;  // bytes of the memory for one unit of work
+  };
+
   /// A product under way: workgroups that wait, run or are done.
   struct ProductRun {
     std::optional<GemmModel> model;
     std::uint64_t waiting = 0;
     std::uint64_t running = 0;
     std::uint64_t done = 0;
-    std::size_t raised = 0;  // of its tile signals
+    std::size_t raised = 0;      // of its tile signals
+    std::uint32_t streams = 0;   // of others, for which the demand of those that run was settled
+    std::vector<Batch> batches;  // that run
   };
 
   /// What a flow belongs to.
   struct Mover {
     std::uint32_t queue;
     std::uint32_t span;
-    std::uint32_t workgroups = 0;      // of a product; 0: a command that moves bytes
+    bool workgroups = false;           // of a product
     const Command* command = nullptr;  // that moves bytes
   };
 
@@ -125,7 +135,10 @@ class Run {
   // product.cpp
   void begin_product(std::uint32_t index, const Gemm& gemm);
   void begin_workgroups(std::uint32_t index, std::uint32_t count);
-  void end_workgroups(std::uint32_t index, std::uint32_t count);
+  void end_workgroups(std::uint32_t index, FlowId flow);
+  void settle_products(ComputeUnits::Tenant on_gpu_of);  ///< others hold more or fewer units than before
+  /// What `count` workgroups that start now take; returns the work of each.
+  double price_workgroups(std::uint32_t index, std::uint32_t count, UseList*& uses);
   void raise_tiles(std::uint32_t index, const Gemm& gemm);
   Bytes cache_held_beside(const Gemm& gemm, RankId gpu) const;
   void count_streaming(const Command& command, double sign);

@@ -22,6 +22,18 @@ void Transfers::set_cap(FlowId flow, double cap) {
   request_settle();
 }
 
+double Transfers::remaining(FlowId flow) const {
+  const Transfer& transfer = transfers_[flow.value];
+  return std::max(0.0, transfer.remaining - transfer.rate * to_seconds(events_.now() - transfer.since));
+}
+
+FlowId Transfers::replace(FlowId flow, double scale, std::span<const ResourceUse> uses, Speed speed) {
+  const double rest = remaining(flow);
+  events_.cancel(transfers_[flow.value].end);
+  fluid_.remove_flow(flow);
+  return begin(rest * scale, uses, speed, transfers_[flow.value].owner);
+}
+
 std::uint32_t Transfers::finish(FlowId flow) {
   fluid_.remove_flow(flow);
   request_settle();
@@ -32,8 +44,7 @@ void Transfers::settle() {
   settle_requested_ = false;
   for (const FlowId flow : fluid_.solve()) {
     Transfer& transfer = transfers_[flow.value];
-    const double elapsed = to_seconds(events_.now() - transfer.since);
-    transfer.remaining = std::max(0.0, transfer.remaining - transfer.rate * elapsed);
+    transfer.remaining = remaining(flow);
     transfer.since = events_.now();
     transfer.rate = fluid_.rate(flow);
     events_.reschedule(transfer.end, events_.now() + sim_time_from_seconds(transfer.remaining / transfer.rate));

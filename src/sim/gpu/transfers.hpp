@@ -29,6 +29,13 @@ class Transfers {
   FlowId begin(double amount, std::span<const ResourceUse> uses, Speed speed, std::uint32_t owner);
   void set_cap(FlowId flow, double cap);
 
+  /// What has not moved yet.
+  double remaining(FlowId flow) const;
+
+  /// What has not moved yet goes on as another transfer of the same owner, as much larger or smaller as `scale` says,
+  /// with other uses and speed.
+  FlowId replace(FlowId flow, double scale, std::span<const ResourceUse> uses, Speed speed);
+
   /// Takes the transfer out when its transfer_end event has come; returns the owner.
   std::uint32_t finish(FlowId flow);
 
