@@ -2,13 +2,23 @@
 #include <map>
 #include <mutex>
 
+#include <fmt/format.h>
+
+#include "cortado/ir/text.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
-#include "pipeline/choose/cost_cache.hpp"
+#include "pipeline/overlap/fast_model.hpp"
 
 namespace cortado::pipeline {
 namespace {
+
+/// All that the time of a collective depends on, on one machine.
+std::string key_of(const CollectiveRequest& r) {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", r.collective, r.variant, r.bytes.value, r.ranks,
+                     r.prelaunch, static_cast<int>(r.trigger_words), r.in_place, r.own_block, to_string(r.dtype),
+                     r.root.value, r.peer.value, r.ways, r.compute_units, static_cast<int>(r.host));
+}
 
 class SimulatedOverlapCost : public OverlapCost {
  public:
@@ -24,32 +34,38 @@ class SimulatedOverlapCost : public OverlapCost {
   }
 
   Result<Nanoseconds> collective(const CollectiveRequest& request) const override {
-    {
-      const std::scoped_lock guard(lock_);
-      if (const auto known = cache(request.collective).find(request)) return *known;
-    }
-    const auto report = simulate_collective(request, machine_);
-    if (!report) return fail(report.error().errors.front());
-    const std::scoped_lock guard(lock_);
-    cache(request.collective).add(request, report->time);
-    return report->time;
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveProfile known, profile(request));
+    return known.time;
   }
 
   Result<Nanoseconds> together(const OverlapRequest& request, const OverlapWay& way) const override {
-    CORTADO_ASSIGN_OR_RETURN(Program program, plan_overlap(request, way, machine_));
-    const auto report = simulate_program(std::move(program), machine_);
-    if (!report) return fail(report.error().errors.front());
-    return report->time;
+    CollectiveRequest alone = way.collective;
+    alone.host = HostThreads::per_rank;
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveProfile known, profile(alone));
+    if (way.order != LaunchOrder::serial) return estimate_overlap(request.gemm, way, known, machine_);
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds product, gemm(request.gemm, machine_.compute_units));
+    return product + known.time;
   }
 
  private:
-  CostCache& cache(const std::string& collective) const {
-    return caches_.try_emplace(collective, machine_, collective, std::nullopt).first->second;
+  Result<CollectiveProfile> profile(const CollectiveRequest& request) const {
+    const std::string key = key_of(request);
+    {
+      const std::scoped_lock guard(lock_);
+      if (const auto known = profiles_.find(key); known != profiles_.end()) return known->second;
+    }
+    CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine_));
+    const auto report = simulate_program(std::move(program), machine_);
+    if (!report) return fail(report.error().errors.front());
+    const CollectiveProfile made = profile_of(report->program.program(), report->time);
+    const std::scoped_lock guard(lock_);
+    profiles_.emplace(key, made);
+    return made;
   }
 
   const Machine& machine_;
   mutable std::mutex lock_;
-  mutable std::map<std::string, CostCache> caches_;  // by collective; guarded by lock_
+  mutable std::map<std::string, CollectiveProfile> profiles_;  // by key_of; guarded by lock_
 };
 
 }  // namespace

@@ -1,0 +1,276 @@
+#include "pipeline/overlap/fast_model.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+double seconds(Nanoseconds time) {
+  return static_cast<double>(time.value) * 1e-9;
+}
+
+/// What is shared, and what somebody takes of it in a second of full speed.
+enum Resource : std::size_t { kFabric, kMemory, kCache, kResources };
+using Demand = std::array<double, kResources>;
+
+struct Batch {
+  std::uint64_t count = 0;
+  double remaining = 0;  // seconds at full speed
+  Demand demand{};
+};
+
+class OneGpu {
+ public:
+  OneGpu(const GemmShape& shape, const OverlapWay& way, const CollectiveProfile& profile, const Machine& machine)
+      : timing_(*machine.timing),
+        way_(way),
+        units_(machine.compute_units),
+        gemm_units_(way.gemm_units == 0 ? units_ : way.gemm_units),
+        model_(shape, choose_tiling(shape, machine, way.tuned ? gemm_units_ : units_), machine),
+        waiting_(model_.workgroups()),
+        free_(units_) {
+    set_capacities();
+    set_collective(profile, operand_bytes(shape));
+    set_starts();
+  }
+
+  double run() {
+    double now = 0;
+    while (product_remains() || collective_remains()) {
+      begin(now);
+      const double level = shared_level();
+      const double step = time_to_next(now, level);
+      for (Batch& batch : batches_) batch.remaining -= step * level;
+      if (collective_runs_) collective_remaining_ -= step * collective_speed(level);
+      now += step;
+      end();
+    }
+    return now;
+  }
+
+ private:
+  bool product_remains() const { return waiting_ > 0 || !batches_.empty(); }
+  bool collective_remains() const { return !collective_done_; }
+
+  void set_capacities() {
+    capacity_[kFabric] = 1;
+    capacity_[kMemory] = timing_.memory.rate.bytes_per_second();
+    capacity_[kCache] = timing_.memory.cache_bytes.value > 0 ? timing_.memory.cache_rate.bytes_per_second() : kNever;
+  }
+
+  void set_collective(const CollectiveProfile& profile, Bytes operands) {
+    const bool cores = way_.on_cores();
+    const double time = std::max(seconds(profile.time), 1e-9);
+    const double wire = cores ? timing_.cores.wire_efficiency : 1;
+    const double link = timing_.link.rate.bytes_per_second();
+    const bool switched = timing_.link.shape == LinkShape::switched;
+    const double links = 2 * link * (switched ? 1 : std::max(1U, profile.peers));
+    const double crossing = profile.bytes_out * (cores ? timing_.compute->fabric_cores : 1) + profile.bytes_in;
+    const double bytes = profile.bytes_out + profile.bytes_in;
+    const auto cached = static_cast<double>(timing_.memory.cache_bytes.value);
+    const double footprint = profile.footprint + static_cast<double>(operands.value);
+    const double missed = 1 - std::min(1.0, cached / footprint);
+    collective_demand_[kFabric] = timing_.compute->fabric_links * crossing / wire / links / time;
+    collective_demand_[kMemory] = timing_.compute->copy_cost * missed * bytes / time;
+    collective_demand_[kCache] = bytes / time;
+    const double rate = profile.bytes_out / std::max(1U, profile.peers) / time;
+    slack_ = rate > 0 ? std::max(1.0, timing_.engine.rate.bytes_per_second() / rate) : kNever;
+    collective_units_ = !cores ? 0 : way_.collective.compute_units == 0 ? units_ : way_.collective.compute_units;
+    collective_remaining_ = time;
+    streaming_ = profile.footprint;
+    operands_ = static_cast<double>(operands.value);
+  }
+
+  /// When the host has launched both. The time of the collective alone has its own launch in it.
+  void set_starts() {
+    const double launch = seconds(timing_.cores.launch);
+    gemm_start_ = launch + seconds(timing_.cores.start);
+    if (way_.order == LaunchOrder::collective_first) gemm_start_ += way_.on_cores() ? launch : 0;
+    collective_start_ = way_.order == LaunchOrder::collective_first ? 0 : launch;
+    if (collective_units_ > 0) {  // until its first instruction it needs no units
+      const double before = gemm_launch();
+      collective_start_ += before;
+      collective_remaining_ = std::max(0.0, collective_remaining_ - before);
+    }
+  }
+  double gemm_launch() const { return seconds(timing_.cores.launch) + seconds(timing_.cores.start); }
+
+  /// Who is launched takes free units, the one that goes first before the other.
+  void begin(double now) {
+    const bool collective_first = way_.order == LaunchOrder::collective_first;
+    if (collective_first) begin_collective(now);
+    begin_workgroups(now);
+    begin_collective(now);
+  }
+
+  void begin_collective(double now) {
+    if (collective_done_ || now < collective_start_) return;
+    const std::uint32_t more = std::min(free_, collective_units_ - collective_held_);
+    if (collective_units_ > 0 && collective_held_ + more == 0) return;
+    free_ -= more;
+    collective_held_ += more;
+    if (collective_runs_ && more == 0) return;
+    collective_runs_ = true;
+    settle_batches();
+  }
+
+  void begin_workgroups(double now) {
+    if (now < gemm_start_) return;
+    const auto room = static_cast<std::uint64_t>(std::min(free_, gemm_units_ - gemm_held_));
+    const std::uint64_t count = std::min(room, waiting_);
+    if (count == 0) return;
+    waiting_ -= count;
+    free_ -= static_cast<std::uint32_t>(count);
+    gemm_held_ += static_cast<std::uint32_t>(count);
+    batches_.push_back({count, 0, {}});
+    price(batches_.back(), 0);
+  }
+
+  /// `done`: share of the work that is behind it.
+  void price(Batch& batch, double done) {
+    GemmSurroundings beside;
+    beside.streams = collective_runs_ ? collective_held_ : 0;
+    if (collective_runs_) {
+      const auto cache = static_cast<double>(timing_.memory.cache_bytes.value);
+      beside.cache_held = {static_cast<std::uint64_t>(cache * streaming_ / (streaming_ + operands_))};
+    }
+    const WorkgroupDemand demand = model_.demand(gemm_held_, beside);
+    const auto count = static_cast<double>(batch.count);
+    batch.remaining = demand.seconds * (1 - done);
+    batch.demand[kFabric] = timing_.compute->fabric_products * count / units_;
+    batch.demand[kMemory] = count * demand.memory_bytes / demand.seconds;
+    batch.demand[kCache] = count * demand.cache_bytes / demand.seconds;
+    full_time_ = demand.seconds;
+  }
+
+  void settle_batches() {
+    for (Batch& batch : batches_) price(batch, full_time_ > 0 ? 1 - batch.remaining / full_time_ : 0);
+  }
+
+  double collective_speed(double level) const {
+    const double held = collective_units_ == 0 ? 1 : static_cast<double>(collective_held_) / collective_units_;
+    return std::min(held, level * slack_);
+  }
+
+  /// The share of full speed that everybody gets.
+  double shared_level() const {
+    double level = 1;
+    for (std::size_t r = 0; r < kResources; ++r) {
+      double products = 0;
+      for (const Batch& batch : batches_) products += batch.demand[r];
+      const double collective = collective_runs_ ? collective_demand_[r] : 0;
+      if (products + collective <= capacity_[r] || products <= 0) continue;
+      const double beside = (capacity_[r] - collective) / products;  // the collective at full speed
+      level = std::min(level, beside * slack_ >= 1 ? beside : capacity_[r] / (products + slack_ * collective));
+    }
+    return level;
+  }
+
+  double time_to_next(double now, double level) const {
+    double step = kNever;
+    const auto consider = [&](double time) { step = std::min(step, std::max(time, 0.0)); };
+    if (waiting_ > 0 && now < gemm_start_) consider(gemm_start_ - now);
+    if (!collective_done_ && now < collective_start_) consider(collective_start_ - now);
+    for (const Batch& batch : batches_) consider(batch.remaining / level);
+    if (collective_runs_) consider(collective_remaining_ / collective_speed(level));
+    return step;
+  }
+
+  void end() {
+    constexpr double kOver = 1e-12;
+    std::erase_if(batches_, [&](const Batch& batch) {
+      if (batch.remaining > kOver) return false;
+      free_ += static_cast<std::uint32_t>(batch.count);
+      gemm_held_ -= static_cast<std::uint32_t>(batch.count);
+      return true;
+    });
+    if (!collective_runs_ || collective_remaining_ > kOver) return;
+    collective_runs_ = false;
+    collective_done_ = true;
+    free_ += collective_held_;
+    collective_held_ = 0;
+    settle_batches();
+  }
+
+  const Timing& timing_;
+  const OverlapWay& way_;
+  std::uint32_t units_;
+  std::uint32_t gemm_units_;
+  GemmModel model_;
+  std::uint64_t waiting_;  // workgroups
+  std::uint32_t free_;     // compute units
+  std::uint32_t gemm_held_ = 0;
+  std::vector<Batch> batches_;
+  double full_time_ = 0;  // of a workgroup, as priced last
+  double gemm_start_ = 0;
+  Demand capacity_{};
+  Demand collective_demand_{};
+  double slack_ = 1;  // how far everybody may slow down before the collective does
+  std::uint32_t collective_units_ = 0;
+  std::uint32_t collective_held_ = 0;
+  double collective_start_ = 0;
+  double collective_remaining_ = 0;
+  double streaming_ = 0;
+  double operands_ = 0;
+  bool collective_runs_ = false;
+  bool collective_done_ = false;
+};
+
+}  // namespace
+
+CollectiveProfile profile_of(const Program& program, Nanoseconds time) {
+  std::vector<double> out(program.ranks, 0);
+  std::vector<double> in(program.ranks, 0);
+  std::vector<std::set<std::uint32_t>> peers(program.ranks);
+  const auto rank_of = [&](const Region& region) { return program.buffer(region.buffer).rank.value; };
+  const auto move = [&](const Region& src, const Region& dst) {
+    const std::uint32_t from = rank_of(src);
+    const std::uint32_t to = rank_of(dst);
+    if (from == to) return;
+    out[from] += static_cast<double>(src.bytes().value);
+    in[to] += static_cast<double>(src.bytes().value);
+    peers[from].insert(to);
+  };
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      match(
+          command, [&](const Copy& c) { move(c.src, c.dst); },
+          [&](const Broadcast& b) {
+            move(b.src, b.dst1);
+            move(b.src, b.dst2);
+          },
+          [&](const Swap& s) {
+            move(s.a, s.b);
+            move(s.b, s.a);
+          },
+          [](const auto&) {});
+    }
+  }
+  CollectiveProfile profile{.time = time};
+  std::vector<double> footprint(program.ranks, 0);
+  for (const Buffer& buffer : program.buffers) {
+    footprint[buffer.rank.value] += static_cast<double>(buffer.size.value);
+  }
+  for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
+    profile.bytes_out = std::max(profile.bytes_out, out[rank]);
+    profile.bytes_in = std::max(profile.bytes_in, in[rank]);
+    profile.footprint = std::max(profile.footprint, footprint[rank]);
+    profile.peers = std::max(profile.peers, static_cast<std::uint32_t>(peers[rank].size()));
+  }
+  return profile;
+}
+
+Nanoseconds estimate_overlap(const GemmShape& shape, const OverlapWay& way, const CollectiveProfile& profile,
+                             const Machine& machine) {
+  return {std::llround(OneGpu(shape, way, profile, machine).run() * 1e9)};
+}
+
+}  // namespace cortado::pipeline

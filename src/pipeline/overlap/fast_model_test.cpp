@@ -1,0 +1,86 @@
+#include "pipeline/overlap/fast_model.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/simulate.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+OverlapRequest question(const std::string& collective, Bytes bytes, const GemmShape& shape) {
+  OverlapRequest request;
+  request.gemm = shape;
+  request.collective.collective = collective;
+  request.collective.bytes = bytes;
+  request.collective.in_place = collective == "all-gather";
+  request.collective.own_block = request.collective.in_place;
+  request.collective.ranks = 8;
+  return request;
+}
+
+class FastModel : public testing::Test {
+ protected:
+  Machine machine_ = load_machine("mi300x-8").value();
+  std::unique_ptr<OverlapCost> cost_ = simulated_overlap_cost(machine_);
+
+  double simulated(const OverlapRequest& request, const OverlapWay& way) const {
+    const auto report = simulate_program(plan_overlap(request, way, machine_).value(), machine_);
+    return static_cast<double>(report->time.value);
+  }
+  double estimated(const OverlapRequest& request, const OverlapWay& way) const {
+    return static_cast<double>(cost_->together(request, way)->value);
+  }
+};
+
+TEST_F(FastModel, IsNearTheSimulator) {
+  double sum = 0;
+  double count = 0;
+  for (const char* collective : {"all-gather", "all-to-all"}) {
+    for (const GemmShape& shape :
+         {GemmShape{8192, 8192, 8192}, GemmShape{8192, 28672, 8192}, GemmShape{64, 57344, 8192}}) {
+      for (const Bytes bytes : {32_MiB, 256_MiB, 1024_MiB}) {
+        const OverlapRequest request = question(collective, bytes, shape);
+        for (const PolicyInfo& policy : list_policies()) {
+          const OverlapWay way = choose_way(policy.name, request, machine_, *cost_).value();
+          const double error = std::abs(estimated(request, way) / simulated(request, way) - 1);
+          EXPECT_LE(error, 0.15) << policy.name << " " << collective << " " << bytes.value << " " << to_string(shape);
+          sum += error;
+          count += 1;
+        }
+      }
+    }
+  }
+  EXPECT_LE(sum / count, 0.02);
+}
+
+// 8192 x 8192 x 8192 takes 7 waves of 304 workgroups of 256 x 128; nothing is full while bytes are few, so that a
+// collective that ends long before changes nothing.
+TEST_F(FastModel, ASmallCollectiveIsHidden) {
+  const OverlapRequest request = question("all-gather", 1_MiB, {8192, 8192, 8192});
+  const OverlapWay way = choose_way("conccl", request, machine_, *cost_).value();
+  const auto alone = static_cast<double>(cost_->gemm(request.gemm, machine_.compute_units)->value);
+  EXPECT_NEAR(estimated(request, way), alone, 0.02 * alone);
+}
+
+TEST_F(FastModel, SerialIsTheSumOfBoth) {
+  const OverlapRequest request = question("all-gather", 256_MiB, {8192, 8192, 8192});
+  const OverlapWay way = choose_way("serial", request, machine_, *cost_).value();
+  EXPECT_NEAR(estimated(request, way), simulated(request, way), 0.005 * simulated(request, way));
+}
+
+TEST_F(FastModel, ProfilesCountWhatCrossesTheLinks) {
+  const CollectiveRequest request{
+      .collective = "all-gather", .variant = "pcpy", .bytes = 8_MiB, .in_place = true, .host = HostThreads::per_rank};
+  const CollectiveProfile profile = profile_of(plan_collective(request, machine_).value(), Nanoseconds{7});
+  EXPECT_EQ(profile.time, Nanoseconds{7});
+  EXPECT_EQ(profile.bytes_out, static_cast<double>((7_MiB).value));
+  EXPECT_EQ(profile.bytes_in, static_cast<double>((7_MiB).value));
+  EXPECT_EQ(profile.footprint, static_cast<double>((8_MiB).value));
+  EXPECT_EQ(profile.peers, 7U);
+}
+
+}  // namespace
+}  // namespace cortado::pipeline
