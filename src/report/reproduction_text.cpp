@@ -130,7 +130,7 @@ constexpr const char* kMarkdownHead = R"(# Accuracy
 
 Published numbers beside ours, simulated. Written by `cortado reproduce all --markdown docs/accuracy.md`; a test keeps it up to date.
 What was used for calibration had a part in fitting constants of the machine file ([models.md](models.md)), or follows from what had;
-what was used for validation had none. Goals are the errors that the tests in `tests/accuracy` demand.
+what was used for validation had none. Goals are the errors that the tests in `tests/accuracy` demand; one that is missed says NO or MISSED.
 
 )";
 
