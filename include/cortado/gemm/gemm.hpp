@@ -44,7 +44,7 @@ double operations_per_byte(const GemmShape& shape);  ///< flops over operand byt
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
 std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
 
-/// Whether the machine can do it: no dimension zero or beyond 2^31 (gemm.shape), an element type that the machine has
+/// Whether the machine can do it: no dimension zero or beyond 2^28 (gemm.shape), an element type that the machine has
 /// products of (gemm.dtype), operands that fit the memory of a GPU together with `beside` (gemm.memory), a machine file
 /// with [compute] (gemm.compute).
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
@@ -68,7 +68,7 @@ struct GemmSurroundings {
 /// What one workgroup takes while so many of them run side by side.
 struct WorkgroupDemand {
   double seconds = 0;       ///< alone: products at the sustained clock, operands out of L2 and from beyond it, overhead
-  double cache_bytes = 0;  ///< in and out of L2, to and from the last-level cache
+  double cache_bytes = 0;   ///< in and out of L2, to and from the last-level cache
   double memory_bytes = 0;  ///< in and out of the memory
 };
 

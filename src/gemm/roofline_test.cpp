@@ -1,0 +1,88 @@
+// The model against the roofline of mi300x-8, over random shapes: never above it, and not far below where shapes are
+// large. On paper 304 units at 2.1 GHz and 5.3 TB/s.
+#include <cmath>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "cortado/gemm/gemm.hpp"
+
+namespace cortado {
+namespace {
+
+constexpr std::uint32_t kUnits = 304;
+constexpr int kShapes = 200;
+
+const Machine& mi300x() {
+  static const Machine machine = load_machine("mi300x-8").value();
+  return machine;
+}
+
+double flops_per_clock(DType dtype) {
+  return dtype == DType::f32 ? 256 : dtype == DType::f8 ? 4096 : 2048;
+}
+
+double roofline_seconds(const GemmShape& shape) {
+  const double products = flops(shape) / (kUnits * flops_per_clock(shape.dtype) * 2.1e9);
+  return std::max(products, static_cast<double>(operand_bytes(shape).value) / 5.3e12);
+}
+
+GemmEstimate chosen(const GemmShape& shape) {
+  return estimate_gemm(shape, choose_tiling(shape, mi300x(), kUnits), mi300x(), kUnits);
+}
+
+class RandomShapes {
+ public:
+  /// Every size is as likely as its double.
+  std::uint64_t extent(double least) {
+    const double exponent = std::uniform_real_distribution<>(std::log2(least), 16)(random_);
+    return static_cast<std::uint64_t>(std::exp2(exponent));
+  }
+  DType dtype() {
+    constexpr std::array<DType, 4> kTypes{DType::f32, DType::f16, DType::bf16, DType::f8};
+    return kTypes.at(std::uniform_int_distribution<std::size_t>(0, 3)(random_));
+  }
+  GemmShape shape(double least) {
+    return {.m = extent(least), .n = extent(least), .k = extent(least), .dtype = dtype()};
+  }
+
+ private:
+  std::mt19937_64 random_{4};
+};
+
+TEST(GemmRoofline, NothingIsAboveThePeak) {
+  RandomShapes random;
+  for (int i = 0; i < kShapes; ++i) {
+    const GemmShape shape = random.shape(1);
+    EXPECT_GE(chosen(shape).seconds, roofline_seconds(shape)) << to_string(shape);
+  }
+}
+
+TEST(GemmRoofline, LargeShapesReachATenthOfIt) {
+  RandomShapes random;
+  for (int i = 0; i < kShapes; ++i) {
+    const GemmShape shape = random.shape(1024);
+    EXPECT_GE(chosen(shape).seconds, roofline_seconds(shape)) << to_string(shape);
+    EXPECT_LE(chosen(shape).seconds, 10 * roofline_seconds(shape)) << to_string(shape);
+  }
+}
+
+// More rows cost more, up to one wave: a larger product can fill its last wave better, or get a better tile.
+TEST(GemmRoofline, TimeGrowsWithTheRowsUpToOneWave) {
+  RandomShapes random;
+  for (int i = 0; i < kShapes; ++i) {
+    GemmShape shape = random.shape(1);
+    shape.m = 1;
+    GemmEstimate before = chosen(shape);
+    while (shape.m < 65536) {
+      shape.m += 1 + shape.m / 3;
+      const GemmEstimate estimate = chosen(shape);
+      const double wave = before.seconds / static_cast<double>(before.waves);
+      EXPECT_GE(estimate.seconds, before.seconds - wave) << to_string(shape);
+      before = estimate;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cortado
