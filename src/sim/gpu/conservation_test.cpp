@@ -1,11 +1,19 @@
-// Conservation in every planned variant: between any two events no resource is above its capacity; in the end every
-// resource has carried what the commands of the program take of it, no more and no less; and no run is shorter than the
-// resource that carries most needs for it.
+// Conservation in every planned variant and in products beside collectives by every policy: between any two events no
+// resource is above its capacity and no GPU gives more compute units than it has; in the end every resource has carried
+// what the commands of the program take of it, no more and no less; and no run is shorter than the resource that
+// carries most needs for it.
+//
+// What a product takes of its caches depends on what goes on beside it: of the memory and the fabric it is summed up
+// while it runs, batch by batch, and compared with what the run says and with what these carried.
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "cortado/ir/visit.hpp"
+#include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 
+#include "plan/c3/testing.hpp"
 #include "sim/gpu/run.hpp"
 
 namespace cortado::sim {
@@ -18,56 +26,123 @@ class WatchedRun {
 
   /// `above` of a capacity is allowed.
   Simulated go(double above) {
-    std::vector<double> carried;
     while (!run_.events_.empty()) {
       run_.handle(run_.events_.pop());
       const SimTime next = run_.events_.next_time();
       if (next == SimTime::never() || next == run_.events_.now()) continue;
-      carried.resize(run_.fluid_.resource_count(), 0);
-      for (std::uint32_t i = 0; i < carried.size(); ++i) {
-        const double load = run_.fluid_.load({i});
-        EXPECT_LE(load, run_.fluid_.capacity({i}) * (1 + above)) << "resource " << i;
-        carried[i] += load * to_seconds(next - run_.events_.now());
-      }
+      const double seconds = to_seconds(next - run_.events_.now());
+      watch_resources(seconds, above);
+      watch_units(seconds);
+      watch_products(seconds);
     }
-    const std::vector<double> taken = taken_of_resources();
+    const Taken taken = taken_of_resources();
     double longest = 0;
-    for (std::uint32_t i = 0; i < taken.size(); ++i) {
+    for (std::uint32_t i = 0; i < taken.of.size(); ++i) {
+      if (taken.caches_of_products.contains(i)) continue;
       // Ends are rounded up to a picosecond; rates that are told late move a little more or less.
-      EXPECT_NEAR(i < carried.size() ? carried[i] : 0, taken[i], taken[i] * (1e-5 + above)) << "resource " << i;
-      longest = std::max(longest, taken[i] / run_.fluid_.capacity({i}));
+      const double carried = i < carried_.size() ? carried_[i] : 0;
+      EXPECT_NEAR(carried, taken.of[i], taken.of[i] * (1e-5 + above)) << "resource " << i;
+      longest = std::max(longest, taken.of[i] / run_.fluid_.capacity({i}));
     }
     auto result = std::move(run_).go();
     EXPECT_TRUE(result);
     const auto ns = static_cast<double>(result->timeline.iteration_times.front().value);
     EXPECT_GE(ns, longest * 1e9 * (1 - above) - 1);
+    EXPECT_NEAR(result->unit_seconds, unit_seconds_, 1e-9 * unit_seconds_);
+    EXPECT_NEAR(result->memory_bytes, taken.memory_bytes, taken.memory_bytes * (1e-5 + above));
     return *std::move(result);
   }
 
  private:
-  std::vector<double> taken_of_resources() {
-    std::vector<double> taken;
-    const auto add = [&](const UseList& uses, Bytes bytes) {
-      taken.resize(run_.fluid_.resource_count(), 0);
-      for (const ResourceUse& use : uses.view())
-        taken[use.resource.value] += use.factor * static_cast<double>(bytes.value);
+  struct Taken {
+    std::vector<double> of;                      // by resource
+    std::set<std::uint32_t> caches_of_products;  // of which only the run knows what products take
+    double memory_bytes = 0;                     // read and written in all memories
+  };
+
+  /// What the batches of one rank's products have taken so far.
+  struct OfProducts {
+    double memory_bytes = 0;
+    double unit_seconds = 0;  // of workgroups at full speed
+  };
+
+  void watch_resources(double seconds, double above) {
+    carried_.resize(run_.fluid_.resource_count(), 0);
+    for (std::uint32_t i = 0; i < carried_.size(); ++i) {
+      const double load = run_.fluid_.load({i});
+      EXPECT_LE(load, run_.fluid_.capacity({i}) * (1 + above)) << "resource " << i;
+      carried_[i] += load * seconds;
+    }
+  }
+
+  /// A product holds a unit for each workgroup that runs, and nobody holds what another has.
+  void watch_units(double seconds) {
+    std::vector<std::uint32_t> held(program_.program().ranks, 0);
+    std::set<ComputeUnits::Tenant> seen;
+    for (std::uint32_t i = 0; i < program_.program().queues.size(); ++i) {
+      const ComputeUnits::Tenant tenant = run_.units_.tenant_of(i);
+      if (tenant == ComputeUnits::kNone || !seen.insert(tenant).second) continue;
+      EXPECT_LE(run_.units_.held(tenant), run_.units_.most(tenant));
+      const bool multiplies = !run_.products_.empty() && run_.products_[i].model;
+      if (multiplies) EXPECT_EQ(run_.units_.held(tenant), run_.products_[i].running);
+      held[program_.program().queues[i].rank->value] += run_.units_.held(tenant);
+    }
+    for (const std::uint32_t units : held) {
+      EXPECT_LE(units, program_.machine().compute_units);
+      unit_seconds_ += units * seconds;
+    }
+  }
+
+  void watch_products(double seconds) {
+    constexpr double kWorkPerSecond = 1e12;  // of a workgroup at full speed
+    of_products_.resize(program_.program().ranks);
+    for (std::uint32_t i = 0; i < run_.products_.size(); ++i) {
+      for (const Run::Batch& batch : run_.products_[i].batches) {
+        OfProducts& sum = of_products_[program_.program().queues[i].rank->value];
+        const double work = run_.fluid_.rate(batch.flow) * seconds;
+        sum.memory_bytes += work * batch.memory;
+        sum.unit_seconds += work * batch.count / kWorkPerSecond;
+      }
+    }
+  }
+
+  Taken taken_of_resources() {
+    Taken taken;
+    const auto add = [&](const UseList& uses, double amount) {
+      taken.of.resize(run_.fluid_.resource_count(), 0);
+      for (const ResourceUse& use : uses.view()) taken.of[use.resource.value] += use.factor * amount;
+      taken.memory_bytes += uses.memory() * amount;
     };
     const Program& program = program_.program();
     for (std::uint32_t i = 0; i < program.queues.size(); ++i) {
       const bool by_engine = program.queues[i].kind == QueueKind::dma;
       for (const Command& command : program.queues[i].commands) {
+        const auto bytes = [](const Region& region) { return static_cast<double>(region.bytes().value); };
         if (by_engine && moves_bytes(command)) {
-          add(run_.uses_of(i, command), accesses(command).front().region.bytes());
+          add(run_.uses_of(i, command), bytes(accesses(command).front().region));
         } else if (const auto* copy = std::get_if<Copy>(&command)) {
-          add(run_.resources_.copy_by_cores(*program.queues[i].rank, *copy), copy->dst.bytes());
+          add(run_.resources_.copy_by_cores(*program.queues[i].rank, *copy), bytes(copy->dst));
         } else if (const auto* kernel = std::get_if<Kernel>(&command)) {
-          add(run_.resources_.kernel_by_cores(*program.queues[i].rank, *kernel), kernel->dst.bytes());
+          add(run_.resources_.kernel_by_cores(*program.queues[i].rank, *kernel), bytes(kernel->dst));
         }
+      }
+    }
+    for (std::uint32_t rank = 0; rank < of_products_.size(); ++rank) {
+      const OfProducts& sum = of_products_[rank];
+      if (sum.unit_seconds == 0) continue;
+      const double share =
+          sum.unit_seconds * program_.machine().timing->compute->fabric_products / program_.machine().compute_units;
+      add(run_.resources_.product_by_cores({rank}, 0, sum.memory_bytes, share), 1);
+      for (const ResourceUse& cache : run_.resources_.product_by_cores({rank}, 1, 0, 0).view()) {
+        taken.caches_of_products.insert(cache.resource.value);
       }
     }
     return taken;
   }
 
+  std::vector<double> carried_;  // by resource
+  double unit_seconds_ = 0;
+  std::vector<OfProducts> of_products_;  // by rank
   VerifiedProgram program_;
   Run run_;
 };
@@ -112,6 +187,37 @@ TEST_P(ConservationOn, HoldsForEveryVariant) {
 
 INSTANTIATE_TEST_SUITE_P(Machines, ConservationOn,
                          testing::Values("mi300x-8", "switch-1024", "virtual-64", "virtual-64-nmc"));
+
+class ConservationOfProducts : public testing::TestWithParam<const char*> {};
+
+TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {
+  const Machine machine = load_machine(GetParam()).value();
+  const plan::FlatCost cost;
+  for (const char* collective : {"all-gather", "all-to-all"}) {
+    OverlapRequest request{.gemm = {.m = 4000, .n = 5000, .k = 2000, .dtype = DType::bf16},
+                           .collective = {.collective = collective, .bytes = 64_MiB, .ranks = 8}};
+    request.collective.in_place = request.collective.collective == "all-gather";
+    for (const PolicyInfo& policy : list_policies()) {
+      SCOPED_TRACE(policy.name + " " + collective);
+      const OverlapWay way = choose_way(policy.name, request, machine, cost).value();
+      const auto program = verify(plan_overlap(request, way, machine).value(), machine);
+      ASSERT_TRUE(program) << to_string(program.error().front());
+      const Simulated exact = WatchedRun(*program, {}).go(1e-9);
+      EXPECT_EQ(exact.timeline.bytes_moved, bytes_of_moves(program->program()));
+      // Every operand at least once, on every rank; and no more unit-seconds than there are.
+      EXPECT_GE(exact.memory_bytes * (1 + 1e-9), 8 * static_cast<double>(operand_bytes(request.gemm).value));
+      double last = 0;
+      for (const Nanoseconds end : exact.queue_ends) last = std::max(last, static_cast<double>(end.value));
+      EXPECT_LE(exact.unit_seconds, 8 * machine.compute_units * last * 1e-9);
+      constexpr double kTolerance = 0.01;
+      const FluidOptions local{.mode = SharingMode::local, .tolerance = kTolerance};
+      WatchedRun(*program, local).go((1 + kTolerance) / (1 - kTolerance) - 1);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, ConservationOfProducts,
+                         testing::Values("mi300x-8", "h200-8", "virtual-64", "mi325x-8"));
 
 // Memories that cannot be full are left out of the sharing; this one can. A rank reads its block of 1 MiB six times and
 // writes six blocks: 12 MiB at 20 GB/s, which is less than the 5 links out and the 5 in can carry.

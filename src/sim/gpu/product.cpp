@@ -37,11 +37,11 @@ void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
   grant_units(tenant);
 }
 
-double Run::price_workgroups(std::uint32_t index, std::uint32_t count, UseList*& uses) {
-  ProductRun& product = products_[index];
+double Run::price_workgroups(std::uint32_t index, std::uint32_t count, std::uint32_t streams, UseList*& uses) {
+  const ProductRun& product = products_[index];
   const RankId gpu = *program_.queues[index].rank;
   const auto& gemm = std::get<Gemm>(program_.queues[index].commands[queues_[index].command]);
-  const GemmSurroundings beside{.streams = product.streams, .cache_held = cache_held_beside(gemm, gpu)};
+  const GemmSurroundings beside{.streams = streams, .cache_held = cache_held_beside(gemm, gpu)};
   const WorkgroupDemand demand = product.model->demand(product.running, beside);
   const double work = demand.seconds * kWorkPerSecond;
   const double fabric = timing_.compute->fabric_products * count / machine_.compute_units;
@@ -55,12 +55,12 @@ void Run::begin_workgroups(std::uint32_t index, std::uint32_t count) {
   queues_[index].blocked = Blocked::transfers;
   product.waiting -= count;
   product.running += count;
-  product.streams = units_.held_by_others(units_.tenant_of(index));
+  const std::uint32_t streams = units_.held_by_others(units_.tenant_of(index));
   UseList* uses = nullptr;
-  const double work = price_workgroups(index, count, uses);
+  const double work = price_workgroups(index, count, streams, uses);
   const FlowId flow =
       begin_transfer(work, *uses, full_speed(timing_), {.queue = index, .span = kNoSpan, .workgroups = true});
-  product.batches.push_back({flow, count, work, uses->memory()});
+  product.batches.push_back({flow, count, streams, work, uses->memory()});
 }
 
 void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
@@ -69,14 +69,13 @@ void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
     const std::uint32_t index = units_.queues(tenant).front();
     ProductRun& product = products_[index];
     const std::uint32_t streams = units_.held_by_others(tenant);
-    if (product.running == 0 || product.streams == streams) continue;
-    product.streams = streams;
     for (Batch& batch : product.batches) {
+      if (batch.streams == streams) continue;
       UseList* uses = nullptr;
-      const double work = price_workgroups(index, batch.count, uses);
+      const double work = price_workgroups(index, batch.count, streams, uses);
       const double scale = work / batch.work;
       memory_bytes_ += transfers_.remaining(batch.flow) * (scale * uses->memory() - batch.memory);
-      batch = {transfers_.replace(batch.flow, scale, uses->view(), full_speed(timing_)), batch.count, work,
+      batch = {transfers_.replace(batch.flow, scale, uses->view(), full_speed(timing_)), batch.count, streams, work,
                uses->memory()};
     }
   }

@@ -65,8 +65,9 @@ class Run {
   struct Batch {
     FlowId flow;
     std::uint32_t count;
-    double work;    // of each, in all
-    double memory;  // bytes of the memory for one unit of work
+    std::uint32_t streams;  // of others, for which its demand was settled
+    double work;            // of each, in all
+    double memory;          // bytes of the memory for one unit of work
   };
 
   /// A product under way: workgroups that wait, run or are done.
@@ -76,7 +77,6 @@ class Run {
     std::uint64_t running = 0;
     std::uint64_t done = 0;
     std::size_t raised = 0;      // of its tile signals
-    std::uint32_t streams = 0;   // of others, for which the demand of those that run was settled
     std::vector<Batch> batches;  // that run
   };
 
@@ -137,8 +137,8 @@ class Run {
   void begin_workgroups(std::uint32_t index, std::uint32_t count);
   void end_workgroups(std::uint32_t index, FlowId flow);
   void settle_products(ComputeUnits::Tenant on_gpu_of);  ///< others hold more or fewer units than before
-  /// What `count` workgroups that start now take; returns the work of each.
-  double price_workgroups(std::uint32_t index, std::uint32_t count, UseList*& uses);
+  /// What `count` workgroups take beside so many streams of others; returns the work of each.
+  double price_workgroups(std::uint32_t index, std::uint32_t count, std::uint32_t streams, UseList*& uses);
   void raise_tiles(std::uint32_t index, const Gemm& gemm);
   Bytes cache_held_beside(const Gemm& gemm, RankId gpu) const;
   void count_streaming(const Command& command, double sign);

@@ -1,0 +1,65 @@
+// The machines that say what products cost: what is published of each is what the model gives.
+#include <gtest/gtest.h>
+
+#include "cortado/gemm/gemm.hpp"
+
+#include "gemm/matrix_timing.hpp"
+
+namespace cortado {
+namespace {
+
+struct Published {
+  const char* machine;
+  DType dtype;
+  double tflops;
+};
+
+class AchievableFlops : public testing::TestWithParam<Published> {};
+
+// All units together, within the rounding of clocks to four digits.
+TEST_P(AchievableFlops, AreThoseOfTheUnits) {
+  const Machine machine = load_machine(GetParam().machine).value();
+  const double units = machine.compute_units * unit_flops(*machine.timing->compute, GetParam().dtype);
+  EXPECT_NEAR(units / (GetParam().tflops * 1e12), 1, 0.002);
+}
+
+TEST_P(AchievableFlops, AreNearlyReachedByLargeProducts) {
+  const Machine machine = load_machine(GetParam().machine).value();
+  const std::uint32_t units = machine.compute_units;
+  const GemmShape shape{.m = 16384, .n = 16384, .k = 8192, .dtype = GetParam().dtype};
+  const double rate = flops(shape) / estimate_gemm(shape, choose_tiling(shape, machine, units), machine, units).seconds;
+  EXPECT_GE(rate, 0.9e12 * GetParam().tflops);
+  EXPECT_LE(rate, 1.002e12 * GetParam().tflops);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Published, AchievableFlops,
+    testing::Values(Published{"mi300x-8", DType::f16, 654}, Published{"mi300x-8", DType::bf16, 708},
+                    Published{"mi300x-8", DType::f8, 1273}, Published{"mi325x-8", DType::f16, 794},
+                    Published{"mi325x-8", DType::bf16, 843}, Published{"mi325x-8", DType::f8, 1519},
+                    Published{"mi355x-8", DType::bf16, 1610}, Published{"mi355x-8", DType::f8, 3250},
+                    Published{"h100-8", DType::bf16, 757}, Published{"h200-8", DType::bf16, 757},
+                    Published{"b200-8", DType::bf16, 1745}, Published{"b200-8", DType::f8, 3420},
+                    Published{"gb200-nvl72", DType::bf16, 1822}));
+
+// A few rows of a large matrix: no cache and no compute unit keeps the memory from its rate.
+TEST(MachinesWithProducts, ReachTheirMemory) {
+  std::size_t found = 0;
+  for (const std::string& name : machine_names()) {
+    const Machine machine = load_machine(name).value();
+    if (!machine.timing || !machine.timing->compute) continue;
+    ++found;
+    const std::uint32_t units = machine.compute_units;
+    const GemmShape shape{.m = 32, .n = 65536, .k = 16384, .dtype = DType::f16};
+    ASSERT_TRUE(check_gemm(shape, machine)) << name;
+    const double seconds = estimate_gemm(shape, choose_tiling(shape, machine, units), machine, units).seconds;
+    const double memory =
+        static_cast<double>(operand_bytes(shape).value) / machine.timing->memory.rate.bytes_per_second();
+    EXPECT_GE(seconds, memory) << name;
+    EXPECT_LE(seconds, 1.25 * memory) << name;  // waves, and windows of L2
+  }
+  EXPECT_GE(found, 10U);
+}
+
+}  // namespace
+}  // namespace cortado
