@@ -49,7 +49,8 @@ Result<OverlapRequest> request_for(const published::OverlapScenario& scenario) {
   return request;
 }
 
-/// A product alone on fewer and fewer compute units.
+/// A product alone on fewer and fewer compute units. Compute-bound ones keep the kernel chosen for all units, as under
+/// a mask of which the library knows nothing; memory-bound ones get that for the units they have, as in conccl-rp.
 struct Shrunk {
   GemmShape shape;
   std::vector<Nanoseconds> times;  ///< by kFewerUnits
@@ -141,9 +142,14 @@ class Conccl {
   }
 
   std::optional<Failure> simulate_product(Shrunk& product) const {
+    const bool tuned = is_memory_bound(product.shape, machine_);
     for (const std::uint32_t fewer : kFewerUnits) {
-      auto program = plan_product(product.shape, machine_.compute_units - fewer, 1, machine_);
+      const std::uint32_t units = machine_.compute_units - fewer;
+      auto program = plan_product(product.shape, tuned ? units : machine_.compute_units, 1, machine_);
       if (!program) return Failure{Stage::plan, {program.error()}};
+      for (Queue& queue : program->queues) {
+        if (queue.kind == QueueKind::compute) queue.compute_units = units;
+      }
       const auto report = simulate_program(*std::move(program), machine_);
       if (!report) return report.error();
       product.times.push_back(report->time);
