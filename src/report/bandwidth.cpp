@@ -13,6 +13,11 @@ namespace {
 std::uint64_t union_bytes(const std::vector<Region>& regions) {
   std::map<BufferId, std::vector<std::pair<std::uint64_t, std::uint64_t>>> ranges;
   for (const Region& region : regions) {
+    if (region.pitch == region.width) {  // rows without gaps are one run
+      const std::uint64_t first = region.offset.value;
+      ranges[region.buffer].emplace_back(first, first + region.bytes().value);
+      continue;
+    }
     for (std::uint64_t row = 0; row < region.rows; ++row) {
       const std::uint64_t first = region.row_offset(row).value;
       ranges[region.buffer].emplace_back(first, first + region.width.value);
@@ -46,10 +51,19 @@ double bandwidth_gbps(Bytes bytes, Nanoseconds time) {
 }
 
 Bytes whole_buffer(const Program& program) {
+  // Beside a collective, matrices are not what it moves.
+  const bool moves = !program.contract.clauses.empty();
+  std::vector<std::vector<Region>> inputs(program.ranks);
+  std::vector<std::vector<Region>> outputs(program.ranks);
+  const auto rank_of = [&](const Region& region) { return program.buffer(region.buffer).rank.value; };
+  for (const Clause& clause : program.contract.clauses) {
+    outputs[rank_of(clause.output)].push_back(clause.output);
+    for (const Region& term : clause.terms) inputs[rank_of(term)].push_back(term);
+  }
   std::uint64_t largest = 0;
   for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
-    largest = std::max({largest, union_bytes(caller_inputs(program, RankId{rank})),
-                        union_bytes(caller_outputs(program, RankId{rank}))});
+    largest = std::max({largest, union_bytes(moves ? inputs[rank] : caller_inputs(program, RankId{rank})),
+                        union_bytes(moves ? outputs[rank] : caller_outputs(program, RankId{rank}))});
   }
   return {largest};
 }

@@ -267,7 +267,7 @@ TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
   const auto cost = simulated_overlap_cost(machine);
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, GemmShape{64, 57344, 8192}}) {
     for (const std::uint32_t units : {304U, 240U}) {
-      auto program = plan_product(shape, units, 1, machine);
+      auto program = plan_product(shape, {.count = units}, 1, machine);
       ASSERT_TRUE(program) << to_string(program.error());
       const auto simulated = simulate_program(*std::move(program), machine);
       ASSERT_TRUE(simulated) << to_string(simulated.error().errors.front());

@@ -7,9 +7,11 @@
 
 namespace cortado::pipeline {
 
-Result<Program> plan_product(const GemmShape& shape, std::uint32_t units, std::uint32_t ranks, const Machine& machine) {
+Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, std::uint32_t ranks,
+                             const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
-  const Tiling tiling = choose_tiling(shape, machine, units == 0 ? machine.compute_units : units);
+  const bool all = units.count == 0 || !units.tuned;
+  const Tiling tiling = choose_tiling(shape, machine, all ? machine.compute_units : units.count);
   ProgramBuilder b(to_string(shape), machine.name, ranks);
   Contract contract{"product", {}};
   for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -32,7 +34,7 @@ Result<Program> plan_product(const GemmShape& shape, std::uint32_t units, std::u
     contract.products.push_back(product_clause(gemm));
     const SignalId done = b.signal(fmt::format("gemm{}.done", r));
     const QueueId queue = b.compute_queue(fmt::format("gemm{}", r), rank, 0,
-                                          units == 0 ? std::nullopt : std::optional<std::uint32_t>(units));
+                                          units.count == 0 ? std::nullopt : std::optional<std::uint32_t>(units.count));
     b.add(queue, gemm).add(queue, Signal{done});
     const QueueId host = b.host_queue(fmt::format("host{}", r), rank);
     b.add(host, Timestamp{"begin"}).add(host, Submit{queue}).add(host, Wait{done}).add(host, Timestamp{"end"});

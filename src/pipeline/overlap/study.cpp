@@ -59,7 +59,7 @@ class Study {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
     // Everything else compares with these three.
     std::vector<std::function<Outcome<OverlapTimes>()>> jobs{
-        [this] { return time_planned(plan_product(report_.request.gemm, 0, baseline_.collective.ranks, machine_)); },
+        [this] { return time_planned(plan_product(report_.request.gemm, {}, baseline_.collective.ranks, machine_)); },
         [this] {
           CollectiveRequest alone = baseline_.collective;
           alone.host = HostThreads::per_rank;

@@ -141,15 +141,14 @@ class Conccl {
     return {};
   }
 
+  /// As the policies that withhold units do: by a mask from compute-bound products (c3-rp), by the choice of their
+  /// kernel from memory-bound ones (conccl-rp).
   std::optional<Failure> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);
     for (const std::uint32_t fewer : kFewerUnits) {
-      const std::uint32_t units = machine_.compute_units - fewer;
-      auto program = plan_product(product.shape, tuned ? units : machine_.compute_units, 1, machine_);
+      const ProductUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
+      auto program = plan_product(product.shape, units, 1, machine_);
       if (!program) return Failure{Stage::plan, {program.error()}};
-      for (Queue& queue : program->queues) {
-        if (queue.kind == QueueKind::compute) queue.compute_units = units;
-      }
       const auto report = simulate_program(*std::move(program), machine_);
       if (!report) return report.error();
       product.times.push_back(report->time);
