@@ -21,7 +21,8 @@ const Machine& mi300x() {
 
 std::vector<GemmShape> memory_bound_products() {
   std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> extents;
-  for (const auto& scenario : published::load_scenarios("conccl").value()) {
+  const auto scenarios = published::load_scenarios("conccl").value();
+  for (const auto& scenario : scenarios) {
     extents.insert({scenario.m, scenario.n, scenario.k});
   }
   std::vector<GemmShape> shapes;

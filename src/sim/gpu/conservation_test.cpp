@@ -84,7 +84,9 @@ class WatchedRun {
       if (tenant == ComputeUnits::kNone || !seen.insert(tenant).second) continue;
       EXPECT_LE(run_.units_.held(tenant), run_.units_.most(tenant));
       const bool multiplies = !run_.products_.empty() && run_.products_[i].model;
-      if (multiplies) EXPECT_EQ(run_.units_.held(tenant), run_.products_[i].running);
+      if (multiplies) {
+        EXPECT_EQ(run_.units_.held(tenant), run_.products_[i].running);
+      }
       held[program_.program().queues[i].rank->value] += run_.units_.held(tenant);
     }
     for (const std::uint32_t units : held) {
