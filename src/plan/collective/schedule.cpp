@@ -33,6 +33,17 @@ void for_each_piece(Bytes total, Bytes limit, Bytes granule, Body&& body) {
 // Pieces of copies start at multiples of this, which keeps elements whole and the engines in their fast dword mode.
 constexpr Bytes kCopyGranule{4};
 
+bool is_strided(const Region& region) {
+  return region.rows > 1 && region.pitch != region.width;
+}
+
+/// What a strided copy counts in: the largest power of two up to 16 that divides all that its packet says.
+Bytes window_element(const Region& src, const Region& dst) {
+  const std::uint64_t all =
+      16 | src.width.value | src.pitch.value | dst.pitch.value | src.offset.value | dst.offset.value;
+  return Bytes{all & (~all + 1)};
+}
+
 }  // namespace
 
 // --- Lane ------------------------------------------------------------------------------------------------------------
@@ -42,9 +53,33 @@ void Lane::copy(const Region& src, const Region& dst) {
     if (src.bytes().value > 0) schedule_->append(index_, Copy{src, dst});
     return;
   }
+  if (is_strided(src) || is_strided(dst)) return copy_windows(src, dst);
   for_each_piece(src.bytes(), schedule_->machine_->dma.max_copy_bytes, kCopyGranule, [&](Bytes offset, Bytes bytes) {
     schedule_->append(index_, Copy{slice(src, offset, bytes), slice(dst, offset, bytes)});
   });
+}
+
+void Lane::copy_windows(const Region& src, const Region& dst) {
+  const DmaLimits& dma = schedule_->machine_->dma;
+  const Bytes element = window_element(src, dst);
+  const bool aligned = element >= dma.window_alignment;
+  if (!aligned || std::max(src.pitch, dst.pitch) > element * dma.max_pitch_elements) {
+    schedule_->refuse("plan.window",
+                      fmt::format("no strided copy has rows of {} bytes, {} and {} bytes apart", src.width.value,
+                                  src.pitch.value, dst.pitch.value),
+                      "make rows and their distances multiples of 16 bytes");
+    return;
+  }
+  const auto window = [](const Region& whole, std::uint64_t row, std::uint64_t rows, Bytes column, Bytes width) {
+    return Region{whole.buffer, whole.row_offset(row) + column, width, rows, rows == 1 ? Bytes{} : whole.pitch};
+  };
+  const Bytes widest = element * dma.max_window_elements;
+  for (std::uint64_t row = 0; row < src.rows; row += dma.max_window_elements) {
+    const std::uint64_t rows = std::min(dma.max_window_elements, src.rows - row);
+    for_each_piece(src.width, widest, element, [&](Bytes column, Bytes width) {
+      schedule_->append(index_, Copy{window(src, row, rows, column, width), window(dst, row, rows, column, width)});
+    });
+  }
 }
 
 void Lane::add(const Region& src, const Region& dst, DType dtype) {
@@ -71,7 +106,15 @@ void Lane::swap(const Region& a, const Region& b) {
 }
 
 void Lane::reduce(std::vector<Region> sources, const Region& dst, DType dtype) {
-  schedule_->append(index_, Kernel{KernelOp::reduce, std::move(sources), dst, dtype, {}});
+  kernel({KernelOp::reduce, std::move(sources), dst, dtype, {}});
+}
+
+void Lane::multiply(Gemm gemm) {
+  schedule_->append(index_, std::move(gemm));
+}
+
+void Lane::kernel(Kernel kernel) {
+  schedule_->append(index_, std::move(kernel));
 }
 
 void Lane::wait(SignalId signal) {

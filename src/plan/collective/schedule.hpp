@@ -35,11 +35,13 @@ class Schedule;
 /// A handle; copies name the same lane. Valid as long as its Schedule.
 class Lane {
  public:
-  void copy(const Region& src, const Region& dst);
+  void copy(const Region& src, const Region& dst);              ///< of the same shape; several rows: strided copies
   void add(const Region& src, const Region& dst, DType dtype);  ///< dst += src
   void broadcast(const Region& src, const Region& dst1, const Region& dst2);
   void swap(const Region& a, const Region& b);
   void reduce(std::vector<Region> sources, const Region& dst, DType dtype);  ///< compute lanes only
+  void multiply(Gemm gemm);                                                  ///< compute lanes only
+  void kernel(Kernel kernel);                                                ///< compute lanes only
   void wait(SignalId signal);
 
   /// A signal for everything the lane did so far, in the memory of the rank `home` (none: of the host).
@@ -48,6 +50,8 @@ class Lane {
  private:
   friend class Schedule;
   Lane(Schedule& schedule, std::size_t index) : schedule_(&schedule), index_(index) {}
+
+  void copy_windows(const Region& src, const Region& dst);
 
   Schedule* schedule_;
   std::size_t index_;

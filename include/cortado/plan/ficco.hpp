@@ -1,0 +1,119 @@
+// Finer-grain overlap of a matrix product with the collective that it depends on (FiCCO).
+//
+// The product needs what the collective brings, so both are cut into steps: while step t is multiplied, step t+1
+// travels. Cutting one level below the shard makes every step an exchange between all ranks, which keeps all links
+// busy. The ways to cut are data (FiccoSchedule); one composer makes the programs of all of them.
+//
+//   shape     1d: a chunk is a block of rows. 2d: a chunk is a panel of columns (of k); steps add up: C += A_t * B_t
+//   uniform   every step multiplies its rows of all ranks, the own ones included; else (hetero) the own rows are a
+//             product of their own, made while the first step travels, and steps have the rows of other ranks only
+//   fused     the pieces of a step stand one below another in staging memory and are one product, whose rows a kernel
+//             scatters if they do not stand together in C; else (unfused) every piece lands where it stands in A and is
+//             a product of its own
+//
+// Engines put every piece right at its place in the staging of its step; what a rank has itself is copied there by a
+// kernel. There are two stagings, used in turn: the engines hold step t back until the products of step t-2 have been
+// made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado {
+
+/// Who waits for whom.
+enum class Dependence {
+  collective_first,  ///< the product multiplies what the collective brings
+};
+
+/// A product of every rank, and the collective that it depends on.
+///
+///   all-gather -> product   A, m x k, is divided by rows among the ranks, as evenly as can be. Every rank gathers all
+///   of
+///                           it and multiplies it with its own B, k x n: C is m x n on every rank.
+///   all-to-all -> product   Every rank has rows of A for every rank (tokens for experts). Rank r multiplies the rows
+///                           that it receives with its own B, k x n, in the order of the senders.
+///
+/// `gemm.n` is what ONE rank computes: who divides the columns of a weight matrix among ranks divides them before.
+struct DependentRequest {
+  GemmShape gemm;                         ///< m: rows of all ranks together
+  std::string collective = "all-gather";  ///< or "all-to-all"
+  Dependence dependence = Dependence::collective_first;
+  std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
+  /// all-to-all: rows [from][to], m in all. Empty: m divided as evenly as can be, first among senders, then receivers.
+  std::vector<std::vector<std::uint64_t>> tokens{};
+};
+
+enum class CommShape {
+  rows_1d,    ///< blocks of whole rows
+  panels_2d,  ///< panels of columns: strided copies
+};
+
+/// Who moves the bytes.
+enum class CollectiveMeans {
+  dma,    ///< engines, one towards each peer
+  cores,  ///< a kernel on as many compute units as libraries take (cores.collective_units of the machine)
+};
+
+/// How far the work is cut.
+enum class Grain {
+  whole,   ///< serial: the collective, then one product
+  shards,  ///< shard-p2p: step t brings the whole shard of the peer t ranks away; the own one is multiplied first
+  chunks,  ///< FiCCO
+};
+
+struct FiccoSchedule {
+  Grain grain = Grain::chunks;
+  CommShape shape = CommShape::rows_1d;  ///< this and the next three: of chunks only
+  bool uniform = false;
+  bool fused = true;
+  std::uint32_t chunks = 0;  ///< steps; 0 = as many as ranks
+  CollectiveMeans means = CollectiveMeans::dma;
+  friend bool operator==(const FiccoSchedule&, const FiccoSchedule&) = default;
+};
+
+/// "serial", "shard-p2p", "hetero-fused-1d", ...
+std::string name_of(const FiccoSchedule& schedule);
+
+struct FiccoScheduleInfo {
+  FiccoSchedule schedule;
+  std::string name;
+  std::string summary;
+  bool published = false;  ///< one of the four that FiCCO chooses from
+};
+
+/// serial, shard-p2p, and the eight of FiCCO, published ones first.
+std::vector<FiccoScheduleInfo> list_schedules();
+
+/// The bound of perfect overlap, max(collective, product): a name in tables, not a schedule.
+inline constexpr const char* kIdealSchedule = "ideal";
+
+/// By name, with default chunks and means. Unknown names are refused with the nearest known one, and `ideal` because no
+/// program reaches it (ficco.schedule).
+Result<FiccoSchedule> find_schedule(std::string_view name);
+
+struct FiccoPlan {
+  Program program;
+  Bytes footprint;          ///< memory of the rank that needs most
+  Bytes staging;            ///< part of it (on that rank) that is neither operand, gathered operand nor product
+  std::uint32_t steps = 0;  ///< exchanges
+};
+
+/// The program. Per rank buffers "a<r>" (its rows, or with them all rows where others land beside them), "b<r>",
+/// "c<r>", where needed "gathered<r>", "stage.even<r>", "stage.odd<r>" and "out<r>", queues towards every peer and a
+/// compute queue; one host queue a rank submits them all and then only waits.
+///
+/// Refuses one rank or more than there are (ficco.ranks), collectives other than these (ficco.collective), products
+/// that the machine cannot do (check_gemm) or that add to their output (ficco.accumulate), rows per rank that do not
+/// fit the request (ficco.tokens), more chunks than there are rows or panels (ficco.chunks), panels that no strided
+/// copy can bring (ficco.panels), and what does not fit the memory of a GPU (ficco.memory).
+Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine);
+
+}  // namespace cortado

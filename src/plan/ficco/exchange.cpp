@@ -1,0 +1,30 @@
+#include "plan/ficco/exchange.hpp"
+
+namespace cortado::plan {
+
+Exchange::Exchange(const DependentRequest& request)
+    : gathers_(request.collective == "all-gather"),
+      held_(request.ranks, 0),
+      received_(request.ranks, 0),
+      given_(request.ranks, std::vector<Span>(request.ranks)),
+      placed_(request.ranks, std::vector<std::uint64_t>(request.ranks)) {
+  const Span all{0, request.gemm.m};
+  for (std::uint32_t from = 0; from < request.ranks; ++from) {
+    const std::uint64_t share = part_of(all, request.ranks, from).count;
+    for (std::uint32_t to = 0; to < request.ranks; ++to) {
+      Span& given = given_[from][to];
+      if (gathers_) {
+        given = {0, share};
+      } else if (request.tokens.empty()) {
+        given = part_of({0, share}, request.ranks, to);
+      } else {
+        given = {held_[from], request.tokens[from][to]};
+      }
+      placed_[from][to] = received_[to];
+      received_[to] += given.count;
+      held_[from] = given.end();
+    }
+  }
+}
+
+}  // namespace cortado::plan

@@ -1,0 +1,37 @@
+// Who gives which rows to whom: the collective before a product, whatever its name.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/plan/ficco.hpp"
+
+#include "plan/ficco/matrix.hpp"
+
+namespace cortado::plan {
+
+class Exchange {
+ public:
+  /// The request was checked and has its final number of ranks.
+  explicit Exchange(const DependentRequest& request);
+
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(given_.size()); }
+  /// Everyone receives the rows of all, so that A can be gathered where the own rows stand already.
+  bool gathers() const { return gathers_; }
+
+  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< that the rank has before
+  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< that it multiplies
+  /// What `from` gives to `to`, in the rows that `from` has.
+  const Span& given(std::uint32_t from, std::uint32_t to) const { return given_[from][to]; }
+  /// The same rows among those that `to` multiplies.
+  Span placed(std::uint32_t from, std::uint32_t to) const { return {placed_[from][to], given_[from][to].count}; }
+
+ private:
+  bool gathers_;
+  std::vector<std::uint64_t> held_;
+  std::vector<std::uint64_t> received_;
+  std::vector<std::vector<Span>> given_;            // [from][to]
+  std::vector<std::vector<std::uint64_t>> placed_;  // [from][to]
+};
+
+}  // namespace cortado::plan

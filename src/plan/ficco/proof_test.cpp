@@ -1,0 +1,73 @@
+// Every schedule is proved: for 2 to 8 ranks, sizes that divide and sizes that do not, even and uneven rows.
+#include <fmt/format.h>
+
+#include "cortado/verify/verify.hpp"
+
+#include "plan/ficco/testing.hpp"
+
+namespace cortado::plan {
+namespace {
+
+std::string text(const std::vector<Diagnostic>& errors) {
+  std::string all;
+  for (const Diagnostic& error : errors) all += to_string(error) + "\n";
+  return all;
+}
+
+void prove(const DependentRequest& request, std::uint32_t chunks, const Machine& machine) {
+  for (const FiccoScheduleInfo& info : list_schedules()) {
+    for (const CollectiveMeans means : {CollectiveMeans::dma, CollectiveMeans::cores}) {
+      FiccoSchedule schedule = info.schedule;
+      schedule.chunks = chunks;
+      schedule.means = means;
+      SCOPED_TRACE(fmt::format("{} {} {} ranks {} chunks {}", request.collective, to_string(request.gemm),
+                               request.ranks, chunks, info.name));
+      const auto verified = verify(ficco_for_test(request, schedule, machine).program, machine);
+      ASSERT_TRUE(verified) << text(verified.error());
+    }
+  }
+}
+
+/// Every rank gives rank `to` a number of rows that depends on both; some give none.
+std::vector<std::vector<std::uint64_t>> uneven_tokens(std::uint32_t ranks) {
+  std::vector<std::vector<std::uint64_t>> tokens(ranks, std::vector<std::uint64_t>(ranks));
+  for (std::uint32_t from = 0; from < ranks; ++from) {
+    for (std::uint32_t to = 0; to < ranks; ++to) tokens[from][to] = (from * 5 + to * 7) % 11;
+  }
+  return tokens;
+}
+
+std::uint64_t sum(const std::vector<std::vector<std::uint64_t>>& tokens) {
+  std::uint64_t all = 0;
+  for (const auto& row : tokens) {
+    for (const std::uint64_t one : row) all += one;
+  }
+  return all;
+}
+
+class FiccoProof : public testing::TestWithParam<std::uint32_t> {
+ protected:
+  const Machine machine_ = machine_for_test("mi300x-8");
+};
+
+TEST_P(FiccoProof, AllGather) {
+  for (const GemmShape& shape : {GemmShape{256, 64, 128}, GemmShape{131, 17, 72}, GemmShape{97, 5, 36, DType::f32}}) {
+    for (const std::uint32_t chunks : {0U, 1U, 3U}) {
+      prove({.gemm = shape, .collective = "all-gather", .ranks = GetParam()}, chunks, machine_);
+    }
+  }
+}
+
+TEST_P(FiccoProof, AllToAll) {
+  prove({.gemm = {640, 48, 128}, .collective = "all-to-all", .ranks = GetParam()}, 0, machine_);
+  const auto tokens = uneven_tokens(GetParam());
+  prove({.gemm = {sum(tokens), 24, 88}, .collective = "all-to-all", .ranks = GetParam(), .tokens = tokens}, 2,
+        machine_);
+  prove({.gemm = {sum(tokens), 24, 88}, .collective = "all-to-all", .ranks = GetParam(), .tokens = tokens}, 5,
+        machine_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, FiccoProof, testing::Values(2U, 3U, 4U, 5U, 7U, 8U));
+
+}  // namespace
+}  // namespace cortado::plan

@@ -1,0 +1,64 @@
+// The names of schedules.
+#include <fmt/format.h>
+
+#include "cortado/plan/ficco.hpp"
+
+#include "plan/names.hpp"
+
+namespace cortado {
+namespace {
+
+FiccoScheduleInfo info(const FiccoSchedule& schedule, std::string summary, bool published = false) {
+  return {schedule, name_of(schedule), std::move(summary), published};
+}
+
+FiccoSchedule chunked(bool uniform, bool fused, CommShape shape) {
+  return {.grain = Grain::chunks, .shape = shape, .uniform = uniform, .fused = fused};
+}
+
+}  // namespace
+
+std::string name_of(const FiccoSchedule& schedule) {
+  switch (schedule.grain) {
+    case Grain::whole:
+      return "serial";
+    case Grain::shards:
+      return "shard-p2p";
+    case Grain::chunks:
+      break;
+  }
+  return fmt::format("{}-{}-{}", schedule.uniform ? "uniform" : "hetero", schedule.fused ? "fused" : "unfused",
+                     schedule.shape == CommShape::rows_1d ? "1d" : "2d");
+}
+
+std::vector<FiccoScheduleInfo> list_schedules() {
+  using enum CommShape;
+  return {
+      info({.grain = Grain::whole}, "the whole collective, then one product"),
+      info({.grain = Grain::shards}, "own shard first, then the shard of one peer a step"),
+      info(chunked(true, true, rows_1d), "a step: some rows of every rank, one product", true),
+      info(chunked(false, true, rows_1d), "own rows first; a step: some rows of every other rank, one product", true),
+      info(chunked(false, false, rows_1d), "own rows first; a step: some rows of every other rank, a product each",
+           true),
+      info(chunked(true, true, panels_2d), "a step: some columns of all rows, one product that adds up", true),
+      info(chunked(true, false, rows_1d), "a step: some rows of every rank, a product each"),
+      info(chunked(true, false, panels_2d), "a step: some columns of all rows, a product each that adds up"),
+      info(chunked(false, true, panels_2d), "own rows first; a step: some columns of all others, one product"),
+      info(chunked(false, false, panels_2d), "own rows first; a step: some columns of all others, a product each"),
+  };
+}
+
+Result<FiccoSchedule> find_schedule(std::string_view name) {
+  std::vector<std::string> known;
+  for (const FiccoScheduleInfo& one : list_schedules()) {
+    if (one.name == name) return one.schedule;
+    known.push_back(one.name);
+  }
+  if (name == kIdealSchedule) {
+    return fail("ficco.schedule", "ideal is the bound of perfect overlap: no program reaches it",
+                plan::suggestion(name, known));
+  }
+  return fail("ficco.schedule", fmt::format("unknown schedule '{}'", name), plan::suggestion(name, known));
+}
+
+}  // namespace cortado

@@ -1,0 +1,100 @@
+#include "plan/ficco/request.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plan/ficco/exchange.hpp"
+#include "plan/ficco/steps.hpp"
+#include "plan/names.hpp"
+
+namespace cortado::plan {
+namespace {
+
+Status check_ranks(std::uint32_t ranks, const Machine& machine) {
+  if (ranks >= 2 && ranks <= machine.gpus) return {};
+  return fail("ficco.ranks",
+              fmt::format("{} ranks asked for on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
+              machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+}
+
+Status check_tokens(const DependentRequest& request) {
+  if (request.tokens.empty()) return {};
+  if (request.collective != "all-to-all") {
+    return fail("ficco.tokens", fmt::format("rows from rank to rank were given for {}", request.collective),
+                "leave them out: its rows are divided as evenly as can be");
+  }
+  std::uint64_t sum = 0;
+  bool square = request.tokens.size() == request.ranks;
+  for (const auto& row : request.tokens) {
+    square = square && row.size() == request.ranks;
+    for (const std::uint64_t tokens : row) sum += tokens;
+  }
+  if (!square) {
+    return fail("ficco.tokens", fmt::format("rows from rank to rank are not {0} x {0} numbers", request.ranks),
+                "give for every sender the rows for every receiver, its own included");
+  }
+  if (sum != request.gemm.m) {
+    return fail("ficco.tokens", fmt::format("ranks send {} rows in all, but m is {}", sum, request.gemm.m),
+                "m is the number of rows of all ranks together");
+  }
+  return {};
+}
+
+/// That there is something to cut so often.
+Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  if (schedule.grain != Grain::chunks) return {};
+  if (schedule.shape == CommShape::rows_1d) {
+    const Exchange exchange(request);
+    std::uint64_t most = 0;
+    for (std::uint32_t from = 0; from < request.ranks; ++from) {
+      for (std::uint32_t to = 0; to < request.ranks; ++to) most = std::max(most, exchange.given(from, to).count);
+    }
+    if (schedule.chunks <= most) return {};
+    return fail("ficco.chunks",
+                fmt::format("{} chunks, but no rank gives another one more than {} rows", schedule.chunks, most),
+                fmt::format("give 1 to {} chunks", most));
+  }
+  const std::uint64_t unit = panel_unit(request.gemm);
+  const std::uint64_t bytes = unit * size_of(request.gemm.dtype).value;
+  if (bytes < machine.dma.window_alignment.value && schedule.means == CollectiveMeans::dma) {
+    return fail("ficco.panels",
+                fmt::format("rows of {} bytes; the strided copies of {} need multiples of {}",
+                            request.gemm.k * size_of(request.gemm.dtype).value, machine.name,
+                            machine.dma.window_alignment.value),
+                "take a 1d schedule, or pad k");
+  }
+  if (schedule.chunks <= request.gemm.k / unit) return {};
+  return fail(
+      "ficco.chunks",
+      fmt::format("{} panels of k = {}, which is cut at multiples of {}", schedule.chunks, request.gemm.k, unit),
+      fmt::format("give 1 to {} chunks", request.gemm.k / unit));
+}
+
+}  // namespace
+
+Result<CheckedDependence> check_dependent(const DependentRequest& request, const FiccoSchedule& schedule,
+                                          const Machine& machine) {
+  CheckedDependence checked{request, schedule};
+  if (request.ranks == 0) checked.request.ranks = machine.gpus;
+  if (schedule.chunks == 0) checked.schedule.chunks = checked.request.ranks;
+  const std::vector<std::string> known{"all-gather", "all-to-all"};
+  if (std::find(known.begin(), known.end(), request.collective) == known.end()) {
+    return fail("ficco.collective", fmt::format("no product follows a collective '{}'", request.collective),
+                suggestion(request.collective, known));
+  }
+  CORTADO_RETURN_IF_ERROR(check_ranks(checked.request.ranks, machine));
+  if (request.gemm.accumulate) {
+    return fail("ficco.accumulate", "a product that adds to what is there has no contract: replays would add up",
+                "leave accumulate out");
+  }
+  // No rank needs all rows of A at once; what it needs is looked at when all buffers are known.
+  GemmShape share = request.gemm;
+  share.m = (share.m + checked.request.ranks - 1) / checked.request.ranks;
+  CORTADO_RETURN_IF_ERROR(check_gemm(share, machine));
+  CORTADO_RETURN_IF_ERROR(check_tokens(checked.request));
+  CORTADO_RETURN_IF_ERROR(check_chunks(checked.request, checked.schedule, machine));
+  return checked;
+}
+
+}  // namespace cortado::plan

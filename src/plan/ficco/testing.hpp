@@ -1,0 +1,25 @@
+// Helpers of the tests of finer-grain overlap.
+#pragma once
+
+#include "cortado/plan/ficco.hpp"
+
+#include "plan/collective/testing.hpp"
+
+namespace cortado::plan {
+
+inline FiccoSchedule schedule_for_test(std::string_view name, std::uint32_t chunks = 0) {
+  Result<FiccoSchedule> schedule = find_schedule(name);
+  EXPECT_TRUE(schedule) << to_string(schedule.error());
+  if (!schedule) return {};
+  schedule->chunks = chunks;
+  return *schedule;
+}
+
+inline FiccoPlan ficco_for_test(const DependentRequest& request, const FiccoSchedule& schedule,
+                                const Machine& machine) {
+  Result<FiccoPlan> plan = plan_ficco(request, schedule, machine);
+  EXPECT_TRUE(plan) << name_of(schedule) << ": " << to_string(plan.error());
+  return plan ? *std::move(plan) : FiccoPlan{};
+}
+
+}  // namespace cortado::plan
