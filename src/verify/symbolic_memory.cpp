@@ -9,12 +9,23 @@
 namespace cortado::verifier {
 namespace {
 
+Region row_of(const Region& region, std::uint64_t row) {
+  return make_region(region.buffer, region.row_offset(row), region.width);
+}
+
+/// Gather and scatter.
+bool moves_single_rows(const Command& command) {
+  const auto* kernel = std::get_if<Kernel>(&command);
+  return kernel != nullptr && kernel->op != KernelOp::reduce;
+}
+
 /// For every buffer the regions that commands and contract use.
 std::vector<std::vector<Region>> used_regions(const Program& program) {
   std::vector<std::vector<Region>> used(program.buffers.size());
   const auto use = [&](const Region& region) { used[region.buffer.value].push_back(region); };
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
+      if (moves_single_rows(command)) continue;  // single rows have no pitch to agree on
       for (const Access& access : accesses(command)) use(access.region);
     }
   }
@@ -78,9 +89,6 @@ void SymbolicMemory::execute(const Command& command) {
       [&](const Gemm& g) { multiply(g); },
       [&](const Kernel& k) {
         if (k.op == KernelOp::reduce) return reduce(k.sources, k.dst, k.dtype);
-        const auto row_of = [](const Region& region, std::uint64_t row) {
-          return make_region(region.buffer, region.row_offset(row), region.width);
-        };
         const Region& source = k.sources.front();
         for (std::uint64_t i = 0; i < k.rows.size(); ++i) {
           const bool gather = k.op == KernelOp::gather_rows;

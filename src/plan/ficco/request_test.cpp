@@ -1,0 +1,112 @@
+// Names of schedules, and what is refused.
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "plan/ficco/testing.hpp"
+
+namespace cortado::plan {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Diagnostic refused(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  const Result<FiccoPlan> plan = plan_ficco(request, schedule, machine);
+  EXPECT_FALSE(plan);
+  return plan ? Diagnostic{} : plan.error();
+}
+
+TEST(FiccoSchedules, AllCombinationsHaveNames) {
+  std::set<std::string> names;
+  std::vector<std::string> published;
+  for (const FiccoScheduleInfo& info : list_schedules()) {
+    names.insert(info.name);
+    if (info.published) published.push_back(info.name);
+    EXPECT_EQ(name_of(info.schedule), info.name);
+    EXPECT_EQ(*find_schedule(info.name), info.schedule);
+  }
+  EXPECT_EQ(names.size(), 10U);
+  EXPECT_THAT(published, ElementsAre("uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d", "uniform-fused-2d"));
+}
+
+TEST(FiccoSchedules, UnknownNames) {
+  const auto near = find_schedule("hetero-fused1d");
+  ASSERT_FALSE(near);
+  EXPECT_EQ(near.error().code, "ficco.schedule");
+  EXPECT_THAT(near.error().hint, HasSubstr("did you mean hetero-fused-1d?"));
+  const auto ideal = find_schedule("ideal");
+  ASSERT_FALSE(ideal);
+  EXPECT_THAT(ideal.error().message, HasSubstr("bound"));
+}
+
+class FiccoRefusals : public testing::Test {
+ protected:
+  std::string code(const DependentRequest& request, std::string_view schedule = "hetero-fused-1d",
+                   std::uint32_t chunks = 0) {
+    return refused(request, schedule_for_test(schedule, chunks), machine_).code;
+  }
+
+  const Machine machine_ = machine_for_test("mi300x-8");
+};
+
+TEST_F(FiccoRefusals, Requests) {
+  const GemmShape shape{256, 64, 128};
+  EXPECT_EQ(code({.gemm = shape, .ranks = 1}), "ficco.ranks");
+  EXPECT_EQ(code({.gemm = shape, .ranks = 9}), "ficco.ranks");
+  EXPECT_EQ(code({.gemm = shape, .collective = "all-reduce"}), "ficco.collective");
+  EXPECT_EQ(code({.gemm = {256, 64, 128, DType::bf16, true}}), "ficco.accumulate");
+  EXPECT_EQ(code({.gemm = {0, 64, 128}}), "gemm.shape");
+  EXPECT_EQ(code({.gemm = {256, 64, 128, DType::i32}}), "gemm.dtype");
+  EXPECT_EQ(code({.gemm = shape, .ranks = 2, .tokens = {{64, 64}, {64, 64}}}), "ficco.tokens");
+  EXPECT_EQ(code({.gemm = shape, .collective = "all-to-all", .ranks = 2, .tokens = {{64, 64}, {64, 63}}}),
+            "ficco.tokens");
+  EXPECT_EQ(code({.gemm = shape, .collective = "all-to-all", .ranks = 2, .tokens = {{64, 64}, {128}}}), "ficco.tokens");
+}
+
+TEST_F(FiccoRefusals, MoreChunksThanThereIsToCut) {
+  const DependentRequest request{.gemm = {40, 8, 24}, .ranks = 4};  // 10 rows of a rank; rows of 48 bytes
+  EXPECT_EQ(code(request, "hetero-fused-1d", 11), "ficco.chunks");
+  EXPECT_TRUE(plan_ficco(request, schedule_for_test("hetero-fused-1d", 10), machine_));
+  EXPECT_EQ(code(request, "uniform-fused-2d", 4), "ficco.chunks");
+  EXPECT_TRUE(plan_ficco(request, schedule_for_test("uniform-fused-2d", 3), machine_));
+}
+
+TEST_F(FiccoRefusals, PanelsThatNoStridedCopyCanBring) {
+  // Rows of 2 x 33 bytes; offsets and pitches of strided copies are multiples of 4.
+  const DependentRequest request{.gemm = {64, 8, 33}, .ranks = 2};
+  const Diagnostic refusal = refused(request, schedule_for_test("uniform-fused-2d"), machine_);
+  EXPECT_EQ(refusal.code, "ficco.panels");
+  EXPECT_THAT(refusal.message, HasSubstr("66 bytes"));
+  EXPECT_TRUE(plan_ficco(request, schedule_for_test("uniform-fused-1d"), machine_));
+}
+
+TEST_F(FiccoRefusals, RowsTooFarApartForAStridedCopy) {
+  // Rows of 4 x 2^19 + 4 bytes count in elements of 4 bytes, of which a pitch holds 2^19.
+  const DependentRequest request{.gemm = {8, 1, (1UL << 19) + 1, DType::f32}, .ranks = 2};
+  EXPECT_EQ(code(request, "uniform-fused-2d"), "plan.window");
+}
+
+TEST_F(FiccoRefusals, WhatDoesNotFitTheMemory) {
+  // A has 2^33 bytes and more than the GPU when it is gathered, but a shard and its stagings fit.
+  Machine small = machine_;
+  small.memory_bytes = 4_GiB;
+  const DependentRequest request{.gemm = {65536, 1024, 65536}};
+  const Diagnostic refusal = refused(request, schedule_for_test("serial"), small);
+  EXPECT_EQ(refusal.code, "ficco.memory");
+  // A 8 GiB, b and c 128 MiB each.
+  EXPECT_THAT(refusal.message, HasSubstr("8448MiB"));
+  EXPECT_TRUE(plan_ficco(request, schedule_for_test("hetero-fused-1d"), small));
+}
+
+TEST_F(FiccoRefusals, MachinesWithoutLinksOrProducts) {
+  Machine apart = machine_;
+  apart.linked[0][1] = false;
+  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial"), apart).code, "plan.link");
+  Machine untimed = machine_;
+  untimed.timing.reset();
+  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial"), untimed).code, "gemm.compute");
+}
+
+}  // namespace
+}  // namespace cortado::plan
