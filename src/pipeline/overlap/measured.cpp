@@ -9,8 +9,8 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Of a run with timestamps; a trace keeps the last 16 iterations.
-constexpr std::uint32_t kTracedIterations = 5;
+/// Of a run with timestamps, in every round.
+constexpr std::uint32_t kTracedIterations = 2;
 
 /// Of the memory of this computer; the rest is for everything else.
 constexpr double kUsable = 0.75;
@@ -104,7 +104,9 @@ Outcome<OverlapReport> run_overlap(const OverlapRequest& request, const Machine&
   const std::uint32_t ranks = request.collective.ranks == 0 ? machine.gpus : request.collective.ranks;
   const Status fits = check_gemm(request.gemm, machine).and_then([&] { return check_memory(request, ranks); });
   if (!fits) return fail_at(Stage::plan, fits.error());
-  auto report = study_overlap(request, machine, options, Times::measured, Measurement(driver, settings));
+  RunSettings round = settings;
+  round.run.iterations = static_cast<std::uint32_t>((settings.run.iterations + kMeasuredRounds - 1) / kMeasuredRounds);
+  auto report = study_overlap(request, machine, options, Times::measured, Measurement(driver, round));
   if (!report) return report;
   report->where = driver.topology().node;
   report->iterations = settings.run.iterations;

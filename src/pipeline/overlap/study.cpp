@@ -46,6 +46,24 @@ bool concerns_policy(const Diagnostic& reason) {
   return reason.code == "c3.variant" || reason.code == "c3.partition" || reason.code.starts_with("plan.");
 }
 
+/// The round with the median time of one program, or the first that failed; wrong bytes of all rounds.
+Outcome<OverlapTimes> median_round(const std::vector<std::optional<Outcome<OverlapTimes>>>& rounds, std::size_t first,
+                                   std::size_t step) {
+  std::vector<OverlapTimes> times;
+  std::optional<std::uint64_t> wrong;
+  for (std::size_t i = first; i < rounds.size(); i += step) {
+    if (!*rounds[i]) return *rounds[i];
+    times.push_back(**rounds[i]);
+    if (times.back().wrong) wrong = wrong.value_or(0) + *times.back().wrong;
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  const auto faster = [](const OverlapTimes& a, const OverlapTimes& b) { return a.time < b.time; };
+  std::nth_element(times.begin(), middle, times.end(), faster);
+  OverlapTimes median = *middle;
+  median.wrong = wrong;
+  return median;
+}
+
 class Study {
  public:
   Study(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
@@ -69,11 +87,15 @@ class Study {
     const std::size_t alone = jobs.size();
     ways_.resize(policies_.size());
     for (std::size_t i = 0; i < policies_.size(); ++i) jobs.push_back([this, i] { return time_policy(i); });
-    std::vector<std::optional<Outcome<OverlapTimes>>> times(jobs.size());
+    const std::size_t rounds = report_.simulated ? 1 : kMeasuredRounds;
+    std::vector<std::optional<Outcome<OverlapTimes>>> rounds_of(jobs.size() * rounds);
     const bool all = for_each_in_parallel(
-        jobs.size(), report_.simulated ? options_.threads : 1, [&](std::size_t i) { times[i] = jobs[i](); },
-        [&](std::size_t done) { return !options_.progress || options_.progress(done, jobs.size()); });
+        rounds_of.size(), report_.simulated ? options_.threads : 1,
+        [&](std::size_t i) { rounds_of[i] = jobs[i % jobs.size()](); },
+        [&](std::size_t done) { return !options_.progress || options_.progress(done, rounds_of.size()); });
     if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
+    std::vector<std::optional<Outcome<OverlapTimes>>> times;
+    for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds_of, i, jobs.size()));
     for (std::size_t i = 0; i < alone; ++i) {
       if (!*times[i]) return tl::unexpected(times[i]->error());
     }

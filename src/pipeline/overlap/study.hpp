@@ -23,6 +23,10 @@ using TimeProgram = std::function<Outcome<OverlapTimes>(const VerifiedProgram&)>
 
 enum class Times { simulated, measured };
 
+/// A computer that is busy with other things slows down what happens to run then. So all programs are measured in turn,
+/// round after round, and the median round of each counts.
+inline constexpr std::size_t kMeasuredRounds = 3;
+
 /// Plans, proves and times everything; on options.threads threads where that does not change the times.
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
                                      const OverlapOptions& options, Times times, const TimeProgram& time);
