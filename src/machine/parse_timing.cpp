@@ -180,7 +180,11 @@ void read_timing(MachineReader& in, Machine& machine, LinkShape shape) {
     if (first.empty()) first = part.key;
     part.read(in, machine, timing);
   }
-  if (given.empty()) return;
+  if (given.empty()) {
+    if (!in.has("compute")) return;
+    given.emplace_back("[compute]");
+    first = "compute";
+  }
   if (!missing.empty()) {
     in.refuse(first, "machine.missing",
               fmt::format("the file has timing in {}, but not {}", join(given), join(missing)),

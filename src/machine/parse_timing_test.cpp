@@ -50,6 +50,42 @@ TEST(ParseTiming, EveryKeyHasItsField) {
   EXPECT_EQ(timing.cores.wire_efficiency, 1);
 }
 
+// virtual-64 has the same clock for all element types; here each key has a number of its own.
+TEST(ParseTiming, EveryKeyOfProductsHasItsField) {
+  std::string text = text_of("virtual-64");
+  const std::pair<const char*, const char*> changes[] = {
+      {"operand_cost = { value = 0", "operand_cost = { value = 12.5"},
+      {"thrash_ramp = { value = 0.25", "thrash_ramp = { value = 0.2"},
+      {"fabric_products = { value = 0", "fabric_products = { value = 0.7"},
+      {"fabric_links = { value = 0", "fabric_links = { value = 0.6"},
+      {"fabric_cores = { value = 1", "fabric_cores = { value = 1.5"},
+      {"copy_cost = { value = 1", "copy_cost = { value = 2.9"},
+      {"bf16_clock_GHz = { value = 1", "bf16_clock_GHz = { value = 1.2"},
+      {"bf16_efficiency = { value = 1", "bf16_efficiency = { value = 0.9"}};
+  for (const auto& [from, to] : changes) text = replaced(text, from, to);
+  const Timing timing = parsed(text).timing.value();
+  EXPECT_EQ(timing.cores.collective_units, 64U);
+  const ComputeTiming compute = timing.compute.value();
+  EXPECT_EQ(compute.dies, 8U);
+  EXPECT_EQ(compute.l2_bytes, 4_MiB);
+  EXPECT_EQ(compute.l2_rate.value, 4000);
+  EXPECT_EQ(compute.unit_rate.value, 40);
+  EXPECT_EQ(compute.operand_cost, 12.5);
+  EXPECT_EQ(compute.tile_overhead.value, 1000);
+  EXPECT_EQ(compute.stream_window, 128_KiB);
+  EXPECT_EQ(compute.thrash_ramp, 0.2);
+  EXPECT_EQ(compute.fabric_products, 0.7);
+  EXPECT_EQ(compute.fabric_links, 0.6);
+  EXPECT_EQ(compute.fabric_cores, 1.5);
+  EXPECT_EQ(compute.copy_cost, 2.9);
+  EXPECT_EQ(compute.f32.flops_per_clock, 256U);
+  EXPECT_EQ(compute.f16.flops_per_clock, 2048U);
+  EXPECT_EQ(compute.bf16.flops_per_clock, 2048U);
+  EXPECT_EQ(compute.bf16.clock_ghz, 1.2);
+  EXPECT_EQ(compute.bf16.efficiency, 0.9);
+  EXPECT_EQ(compute.f8.flops_per_clock, 4096U);
+}
+
 /// virtual-64 as a node whose engines are software and whose GPUs share one memory.
 std::string node_text() {
   std::string text = replaced(text_of("virtual-64"), "copies_in_flight = { value = 2",
@@ -132,6 +168,10 @@ TEST(ParseTimingRefusal, SomePartsWithoutOthers) {
 
   const Diagnostic links = refusal(without(good, "rate_GBps", "[host]"));
   EXPECT_THAT(links.message, testing::EndsWith("but not the rates of [links]"));
+
+  const Diagnostic products = refusal(without(good, "rate_GBps", "[compute]"));
+  EXPECT_EQ(products.place.key, "compute");
+  EXPECT_THAT(products.message, HasSubstr("has timing in [compute], but not [host], [engine_timing]"));
 }
 
 TEST(ParseTimingRefusal, MissingKeys) {
@@ -149,6 +189,8 @@ TEST(ParseTimingRefusal, MissingKeys) {
   expect_missing("latency_ns", "[links]", "links.latency_ns");
   expect_missing("cache_rate_GBps", "[memory]", "memory.cache_rate_GBps");
   expect_missing("wire_efficiency", "[cores]", "cores.wire_efficiency");
+  expect_missing("thrash_ramp", "[compute]", "compute.thrash_ramp");
+  expect_missing("bf16_clock_GHz", "[compute]", "compute.bf16_clock_GHz");
 }
 
 TEST(ParseTimingRefusal, Values) {
@@ -181,11 +223,42 @@ TEST(ParseTimingRefusal, Values) {
         "machine.source", "host.packet_ns", "without a source"}});
 }
 
+TEST(ParseTimingRefusal, ValuesOfProducts) {
+  expect_refused(
+      "virtual-64",
+      {{"dies = { value = 8", "dies = { value = 0", "machine.range", "compute.dies", "from 1 to 256"},
+       {"dies = { value = 8", "dies = { value = 257", "machine.range", "compute.dies", "from 1 to 256"},
+       {"l2_bytes = { value = 4194304", "l2_bytes = { value = 0", "machine.range", "compute.l2_bytes", "from 1 to"},
+       {"stream_window_bytes = { value = 131072", "stream_window_bytes = { value = 4194305", "machine.range",
+        "compute.stream_window_bytes", "to 4194304"},
+       {"operand_cost = { value = 0", "operand_cost = { value = -1", "machine.range", "compute.operand_cost", "is -1"},
+       {"thrash_ramp = { value = 0.25", "thrash_ramp = { value = 0", "machine.range", "compute.thrash_ramp",
+        "from 0.001"},
+       {"fabric_products = { value = 0", "fabric_products = { value = 1.1", "machine.range", "compute.fabric_products",
+        "from 0 to 1"},
+       {"fabric_cores = { value = 1", "fabric_cores = { value = 0.9", "machine.range", "compute.fabric_cores",
+        "from 1 to"},
+       {"copy_cost = { value = 1", "copy_cost = { value = nan", "machine.range", "compute.copy_cost", "is nan"},
+       {"bf16_efficiency = { value = 1", "bf16_efficiency = { value = 1.1", "machine.range", "compute.bf16_efficiency",
+        "from 0.001 to 1"},
+       {"collective_units = { value = 64", "collective_units = { value = 257", "machine.range",
+        "cores.collective_units", "from 1 to 256"}});
+}
+
+TEST(ParseTiming, ElementTypesMayBeLeftOut) {
+  std::string text = text_of("virtual-64");
+  for (const char* key : {"f8_flops_per_clock", "f8_clock_GHz", "f8_efficiency"}) {
+    text = replaced(text, std::string("\n") + key, std::string("\n# ") + key);
+  }
+  EXPECT_EQ(parsed(text).timing->compute->f8.flops_per_clock, 0U);
+}
+
 TEST(ParseTimingRefusal, Keys) {
   expect_refused("virtual-64",
                  {{"packet_ns", "packet_us", "machine.key", "host.packet_us", "did you mean packet_ns?"},
                   {"latency_ns", "latency", "machine.key", "links.latency", "did you mean latency_ns?"},
                   {"[cores]", "[core]", "machine.key", "core", "did you mean cores?"},
+                  {"f8_clock_GHz", "f9_clock_GHz", "machine.key", "compute.f9_clock_GHz", "did you mean f8_clock_GHz?"},
                   {"[engine_timing]", "[engines_timing]", "machine.key", "engines_timing", "engine_timing?"}});
 }
 

@@ -18,6 +18,19 @@ void check_tables(const cortado::Machine& machine) {
   }
 }
 
+void check_products(const cortado::Machine& machine) {
+  using namespace cortado;
+  if (!machine.timing || !machine.timing->compute) return;
+  const ComputeTiming& compute = *machine.timing->compute;
+  CORTADO_CHECK(compute.dies >= 1 && compute.dies <= machine.compute_units, "a die has a compute unit");
+  CORTADO_CHECK(compute.stream_window.value >= 1 && compute.stream_window <= compute.l2_bytes, "a window fits L2");
+  for (const MatrixTiming& matrix : {compute.f32, compute.f16, compute.bf16, compute.f8}) {
+    const bool none = matrix.flops_per_clock == 0 && matrix.clock_ghz == 0 && matrix.efficiency == 0;
+    const bool all = matrix.flops_per_clock > 0 && matrix.clock_ghz > 0 && matrix.efficiency > 0;
+    CORTADO_CHECK(none || all, "an element type has all of its numbers or none");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -25,6 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<Machine> machine = parse_machine(std::string(reinterpret_cast<const char*>(data), size), "fuzz.toml");
   if (machine) {
     check_tables(*machine);
+    check_products(*machine);
     return 0;
   }
   CORTADO_CHECK(machine.error().code.starts_with("machine."), "a refusal has a code of this parser");
