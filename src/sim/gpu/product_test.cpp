@@ -28,7 +28,7 @@ class Node {
 
   /// tiles_m x tiles_n tiles of 256 x 256 on GPU 0, with k = 1024.
   std::uint32_t product(std::uint64_t tiles_m, std::uint64_t tiles_n, std::optional<std::uint32_t> units = {},
-                        std::vector<std::uint64_t> raised_at = {}) {
+                        std::vector<std::uint64_t> raised_at = {}, std::uint64_t split_k = 1) {
     const GemmShape shape{.m = 256 * tiles_m, .n = 256 * tiles_n, .k = 1024};
     Gemm gemm{.a = matrix("a", shape.m, shape.k, BufferRole::input),
               .b = matrix("b", shape.k, shape.n, BufferRole::input),
@@ -38,7 +38,9 @@ class Node {
               .k = shape.k,
               .dtype = DType::bf16,
               .tile_m = 256,
-              .tile_n = 256};
+              .tile_n = 256,
+              .raises = {},
+              .split_k = split_k};
     if (!raised_at.empty()) tiles_ = b_.signal("tiles");
     for (const std::uint64_t tiles : raised_at) gemm.raises.push_back({tiles, *tiles_});
     contract_.products.push_back(product_clause(gemm));
@@ -60,13 +62,17 @@ class Node {
     return launch(b_.dma_queue("dma" + std::to_string(from), RankId{from}, EngineId{2}), copy(from, to, bytes));
   }
 
-  Simulated run(const Machine& machine, bool trace = false) && {
+  VerifiedProgram verified(const Machine& machine) && {
     for (std::uint64_t value = 1; tiles_ && value <= 3; ++value) b_.add(host_, Wait{*tiles_, value});
     for (const SignalId done : done_) b_.add(host_, Wait{done});
     b_.contract(std::move(contract_));
     auto verified = verify(std::move(b_).finish(), machine);
     EXPECT_TRUE(verified) << to_string(verified.error().front());
-    auto result = simulate(*verified, {.iterations = 1, .trace = trace, .sharing = {}});
+    return *std::move(verified);
+  }
+
+  Simulated run(const Machine& machine, bool trace = false) && {
+    auto result = simulate(std::move(*this).verified(machine), {.iterations = 1, .trace = trace, .sharing = {}});
     EXPECT_TRUE(result) << to_string(result.error());
     return *std::move(result);
   }
@@ -134,20 +140,55 @@ TEST(Products, AloneTheyTakeTheTimeOfTheirMemory) {
   EXPECT_NEAR(result.memory_bytes, static_cast<double>((48_MiB).value), 1);
 }
 
-// On 128 units four waves: 128 tiles are there after the first, the 129th with the second, the last with the fourth.
-TEST(Products, TilesAreSignalledAfterTheirWave) {
-  Node node;
-  node.product(16, 32, 128, {128, 129, 512});
-  const Simulated result = std::move(node).run(round_machine(), true);
+/// When the host has passed the waits for tiles.
+std::vector<std::int64_t> passed_waits(const Simulated& result) {
   std::vector<std::int64_t> passed;
   for (const Span& span : result.timeline.spans) {
     if (span.kind == SpanKind::wait) passed.push_back(span.end.value);
   }
   std::sort(passed.begin(), passed.end());
-  ASSERT_GE(passed.size(), 3U);
-  EXPECT_EQ(passed[0], kBegin + kTile + 1000 + 20);
-  EXPECT_EQ(passed[1], kBegin + 2 * kTile + 1000 + 20);
-  EXPECT_EQ(passed[2], kBegin + 4 * kTile + 1000 + 20);
+  passed.resize(3);
+  return passed;
+}
+
+// On 128 units four waves: 128 tiles are there after the first, the 129th with the second, the last with the fourth.
+TEST(Products, TilesAreSignalledAfterTheirWave) {
+  Node node;
+  node.product(16, 32, 128, {128, 129, 512});
+  const std::int64_t seen = kBegin + 1000 + 20;
+  EXPECT_EQ(passed_waits(std::move(node).run(round_machine(), true)),
+            (std::vector<std::int64_t>{seen + kTile, seen + 2 * kTile, seen + 4 * kTile}));
+}
+
+// Two workgroups a tile, each with half of k: 512 workgroups on 128 units make 64 tiles a wave. A wave takes 512 x 64 +
+// 1000 ns.
+TEST(Products, ATileOfASplitProductIsThereWhenAllItsWorkgroupsAre) {
+  Node node;
+  node.product(16, 16, 128, {64, 65, 256}, 2);
+  const std::int64_t seen = kBegin + 1000 + 20;
+  const std::int64_t wave = 512 * 64 + 1000;
+  EXPECT_EQ(passed_waits(std::move(node).run(round_machine(), true)),
+            (std::vector<std::int64_t>{seen + wave, seen + 2 * wave, seen + 4 * wave}));
+}
+
+TEST(Products, EveryIterationIsAsLong) {
+  Node node;
+  node.product(16, 32);
+  const auto result =
+      simulate(std::move(node).verified(round_machine()), {.iterations = 3, .trace = false, .sharing = {}});
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->timeline.iteration_times.size(), 3U);
+  for (const Nanoseconds time : result->timeline.iteration_times) EXPECT_EQ(time.value, kBegin + 2 * kTile + 1000 + 20);
+}
+
+TEST(Products, AreRefusedWhereTheMachineDoesNotSayWhatTheyCost) {
+  Machine machine = round_machine();
+  machine.timing->compute.reset();
+  Node node;
+  node.product(16, 16);
+  const auto result = simulate(std::move(node).verified(machine));
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, "gemm.compute");
 }
 
 // --- Compute units ---------------------------------------------------------------------------------------------------
