@@ -1,7 +1,6 @@
 // What a workgroup takes. With e bytes an element, k' = k / split_k, w workgroups running on d dies, p = ceil(w / d):
 //
-//   products   2 tile_m tile_n k' / (flops of a unit), and operand_cost multiply-adds for every row of A and column of
-//   B
+//   products   2 tile_m tile_n k' / (flops of a unit), and operand_cost multiply-adds for every row of A, column of B
 //              and step of k; the flops of a unit are those that it reaches with a tile of 256 x 256, cost included
 //   L2         (tile_m + tile_n) k' e come out of it, 1/p of its rate for each
 //   fabric     workgroups of a die stand in a compact block of tiles and read its rows of A and columns of B together:
