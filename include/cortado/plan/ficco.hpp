@@ -4,7 +4,9 @@
 // travels. Cutting one level below the shard makes every step an exchange between all ranks, which keeps all links
 // busy. The ways to cut are data (FiccoSchedule); one composer makes the programs of all of them.
 //
-//   shape     1d: a chunk is a block of rows. 2d: a chunk is a panel of columns (of k); steps add up: C += A_t * B_t
+//   shape     1d: a chunk is a block of rows. 2d: a chunk is a panel of columns of what travels: of A, so that steps
+//   add
+//             up, C += A_t * B_t; or of C
 //   uniform   every step multiplies its rows of all ranks, the own ones included; else (hetero) the own rows are a
 //             product of their own, made while the first step travels, and steps have the rows of other ranks only
 //   fused     the pieces of a step stand one below another in staging memory and are one product, whose rows a kernel
@@ -31,9 +33,10 @@ namespace cortado {
 /// Who waits for whom.
 enum class Dependence {
   collective_first,  ///< the product multiplies what the collective brings
+  product_first,     ///< the collective takes away what the product makes
 };
 
-/// A product of every rank, and the collective that it depends on.
+/// A product of every rank, and the collective that it depends on or that depends on it.
 ///
 ///   all-gather -> product   A, m x k, is divided by rows among the ranks, as evenly as can be. Every rank gathers all
 ///   of
@@ -41,10 +44,16 @@ enum class Dependence {
 ///   all-to-all -> product   Every rank has rows of A for every rank (tokens for experts). Rank r multiplies the rows
 ///                           that it receives with its own B, k x n, in the order of the senders.
 ///
-/// `gemm.n` is what ONE rank computes: who divides the columns of a weight matrix among ranks divides them before.
+///   product -> reduce-scatter   Every rank multiplies its own A, m x k, with its own B, k x n. The sum of all products
+///                           is divided by rows among the ranks, as evenly as can be.
+///   product -> all-to-all   Every rank multiplies its rows of A, which are for all ranks, with its own B. Rank r gets
+///                           the rows of all products that are for it, in the order of the senders.
+///
+/// `gemm.n` and `gemm.k` are what ONE rank computes: who divides columns of a weight matrix (before a product that
+/// follows an all-gather) or k (before a reduce-scatter) among ranks divides them before.
 struct DependentRequest {
-  GemmShape gemm;                         ///< m: rows of all ranks together
-  std::string collective = "all-gather";  ///< or "all-to-all"
+  GemmShape gemm;                         ///< m: rows of all ranks together; before a reduce-scatter: of each
+  std::string collective = "all-gather";  ///< as above
   Dependence dependence = Dependence::collective_first;
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   /// all-to-all: rows [from][to], m in all. Empty: m divided as evenly as can be, first among senders, then receivers.

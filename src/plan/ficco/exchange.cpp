@@ -4,6 +4,7 @@ namespace cortado::plan {
 
 Exchange::Exchange(const DependentRequest& request)
     : gathers_(request.collective == "all-gather"),
+      reduces_(request.collective == "reduce-scatter"),
       held_(request.ranks, 0),
       received_(request.ranks, 0),
       given_(request.ranks, std::vector<Span>(request.ranks)),
@@ -15,13 +16,15 @@ Exchange::Exchange(const DependentRequest& request)
       Span& given = given_[from][to];
       if (gathers_) {
         given = {0, share};
+      } else if (reduces_) {
+        given = part_of(all, request.ranks, to);
       } else if (request.tokens.empty()) {
         given = part_of({0, share}, request.ranks, to);
       } else {
         given = {held_[from], request.tokens[from][to]};
       }
-      placed_[from][to] = received_[to];
-      received_[to] += given.count;
+      placed_[from][to] = reduces_ ? 0 : received_[to];
+      received_[to] = placed_[from][to] + given.count;
       held_[from] = given.end();
     }
   }

@@ -1,4 +1,4 @@
-// Who gives which rows to whom: the collective before a product, whatever its name.
+// Who gives which rows to whom: a collective before or after a product, whatever its name.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,19 @@ class Exchange {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(given_.size()); }
   /// Everyone receives the rows of all, so that A can be gathered where the own rows stand already.
   bool gathers() const { return gathers_; }
+  /// What all give to a rank is added up there.
+  bool reduces() const { return reduces_; }
 
-  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< that the rank has before
-  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< that it multiplies
+  std::uint64_t rows_of(std::uint32_t rank) const { return held_[rank]; }       ///< that the rank gives from
+  std::uint64_t rows_for(std::uint32_t rank) const { return received_[rank]; }  ///< that it gets
   /// What `from` gives to `to`, in the rows that `from` has.
   const Span& given(std::uint32_t from, std::uint32_t to) const { return given_[from][to]; }
-  /// The same rows among those that `to` multiplies.
+  /// The same rows among those that `to` gets.
   Span placed(std::uint32_t from, std::uint32_t to) const { return {placed_[from][to], given_[from][to].count}; }
 
  private:
   bool gathers_;
+  bool reduces_;
   std::vector<std::uint64_t> held_;
   std::vector<std::uint64_t> received_;
   std::vector<std::vector<Span>> given_;            // [from][to]

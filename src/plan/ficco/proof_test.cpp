@@ -67,6 +67,26 @@ TEST_P(FiccoProof, AllToAll) {
         machine_);
 }
 
+TEST_P(FiccoProof, ReduceScatter) {
+  for (const GemmShape& shape : {GemmShape{256, 64, 128}, GemmShape{131, 72, 17}, GemmShape{97, 36, 5, DType::f32}}) {
+    for (const std::uint32_t chunks : {0U, 1U, 3U}) {
+      prove(
+          {.gemm = shape, .collective = "reduce-scatter", .dependence = Dependence::product_first, .ranks = GetParam()},
+          chunks, machine_);
+    }
+  }
+}
+
+TEST_P(FiccoProof, AllToAllOfAProduct) {
+  DependentRequest request{
+      .gemm = {640, 128, 48}, .collective = "all-to-all", .dependence = Dependence::product_first, .ranks = GetParam()};
+  prove(request, 0, machine_);
+  request.tokens = uneven_tokens(GetParam());
+  request.gemm = {sum(request.tokens), 88, 24};
+  prove(request, 2, machine_);
+  prove(request, 5, machine_);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, FiccoProof, testing::Values(2U, 3U, 4U, 5U, 7U, 8U));
 
 }  // namespace

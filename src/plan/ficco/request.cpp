@@ -41,7 +41,7 @@ Status check_tokens(const DependentRequest& request) {
   return {};
 }
 
-/// That there is something to cut so often.
+/// That there is something to cut so often, in the matrix that travels.
 Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
   if (schedule.grain != Grain::chunks) return {};
   if (schedule.shape == CommShape::rows_1d) {
@@ -55,20 +55,26 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
                 fmt::format("{} chunks, but no rank gives another one more than {} rows", schedule.chunks, most),
                 fmt::format("give 1 to {} chunks", most));
   }
-  const std::uint64_t unit = panel_unit(request.gemm);
-  const std::uint64_t bytes = unit * size_of(request.gemm.dtype).value;
-  if (bytes < machine.dma.window_alignment.value && schedule.means == CollectiveMeans::dma) {
+  const bool product_travels = request.dependence == Dependence::product_first;
+  const std::uint64_t columns = product_travels ? request.gemm.n : request.gemm.k;
+  const Bytes element = size_of(request.gemm.dtype);
+  const std::uint64_t unit = panel_unit(columns, element);
+  if (element * unit < machine.dma.window_alignment && schedule.means == CollectiveMeans::dma) {
     return fail("ficco.panels",
                 fmt::format("rows of {} bytes; the strided copies of {} need multiples of {}",
-                            request.gemm.k * size_of(request.gemm.dtype).value, machine.name,
-                            machine.dma.window_alignment.value),
-                "take a 1d schedule, or pad k");
+                            (element * columns).value, machine.name, machine.dma.window_alignment.value),
+                fmt::format("take a 1d schedule, or pad {}", product_travels ? "n" : "k"));
   }
-  if (schedule.chunks <= request.gemm.k / unit) return {};
-  return fail(
-      "ficco.chunks",
-      fmt::format("{} panels of k = {}, which is cut at multiples of {}", schedule.chunks, request.gemm.k, unit),
-      fmt::format("give 1 to {} chunks", request.gemm.k / unit));
+  if (schedule.chunks <= columns / unit) return {};
+  return fail("ficco.chunks",
+              fmt::format("{} panels of {} columns, which are cut at multiples of {}", schedule.chunks, columns, unit),
+              fmt::format("give 1 to {} chunks", columns / unit));
+}
+
+/// The collectives that the product may depend on, or that may depend on it.
+std::vector<std::string> collectives(Dependence dependence) {
+  if (dependence == Dependence::product_first) return {"reduce-scatter", "all-to-all"};
+  return {"all-gather", "all-to-all"};
 }
 
 }  // namespace
@@ -78,9 +84,12 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   CheckedDependence checked{request, schedule};
   if (request.ranks == 0) checked.request.ranks = machine.gpus;
   if (schedule.chunks == 0) checked.schedule.chunks = checked.request.ranks;
-  const std::vector<std::string> known{"all-gather", "all-to-all"};
-  if (std::find(known.begin(), known.end(), request.collective) == known.end()) {
-    return fail("ficco.collective", fmt::format("no product follows a collective '{}'", request.collective),
+  if (const auto known = collectives(request.dependence);
+      std::find(known.begin(), known.end(), request.collective) == known.end()) {
+    const bool product_first = request.dependence == Dependence::product_first;
+    return fail("ficco.collective",
+                fmt::format("a product {} a collective '{}' is not planned", product_first ? "before" : "after",
+                            request.collective),
                 suggestion(request.collective, known));
   }
   CORTADO_RETURN_IF_ERROR(check_ranks(checked.request.ranks, machine));

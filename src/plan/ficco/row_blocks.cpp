@@ -19,39 +19,72 @@ Region as_rows(const Matrix& matrix, std::uint64_t first_row, std::uint64_t bloc
 std::uint64_t least_distance(const std::vector<RowBlock>& blocks, std::size_t begin) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (std::size_t i = begin + 1; i < blocks.size() && blocks[i].rows == blocks[begin].rows; ++i) {
-    least = std::min(least, blocks[i].to - blocks[i - 1].to);
+    least = std::min(least, blocks[i].placed - blocks[i - 1].placed);
   }
   return least;
+}
+
+/// The blocks in the stack and at their places, and the numbers of the places: what one kernel moves.
+struct EvenBlocks {
+  Region stack;
+  Region places;
+  std::vector<std::uint64_t> numbers;
+};
+
+std::vector<EvenBlocks> even_blocks(const std::vector<RowBlock>& blocks, const Matrix& stack, const Matrix& places) {
+  CORTADO_CHECK(stack.pitch == places.pitch, "whole rows move");
+  std::vector<EvenBlocks> all;
+  for (std::size_t i = 0; i < blocks.size();) {
+    const RowBlock& first = blocks[i];
+    const std::uint64_t distance = least_distance(blocks, i);
+    std::vector<std::uint64_t> numbers;
+    for (; i < blocks.size() && blocks[i].rows == first.rows && (blocks[i].placed - first.placed) % distance == 0;
+         ++i) {
+      numbers.push_back((blocks[i].placed - first.placed) / distance);
+    }
+    all.push_back({as_rows(stack, first.stacked, first.rows, numbers.size(), first.rows),
+                   as_rows(places, first.placed, first.rows, numbers.back() + 1, distance), std::move(numbers)});
+  }
+  return all;
 }
 
 }  // namespace
 
 std::uint64_t total_rows(const std::vector<Piece>& pieces) {
   std::uint64_t rows = 0;
-  for (const Piece& piece : pieces) rows += piece.given.count;
+  for (const Piece& piece : pieces) rows += piece.rows();
   return rows;
 }
 
-bool stand_together(const std::vector<Piece>& pieces) {
+bool stand_together(const std::vector<Piece>& pieces, Span Piece::*rows) {
   for (std::size_t i = 1; i < pieces.size(); ++i) {
-    if (pieces[i].placed.begin != pieces[i - 1].placed.end()) return false;
+    if ((pieces[i].*rows).begin != (pieces[i - 1].*rows).end()) return false;
   }
   return true;
 }
 
-std::vector<Kernel> scatter_kernels(const std::vector<RowBlock>& blocks, const Matrix& from, const Matrix& to) {
-  CORTADO_CHECK(from.pitch == to.pitch, "whole rows are scattered");
+std::vector<RowBlock> stacked(const std::vector<Piece>& pieces, Span Piece::*rows) {
+  std::vector<RowBlock> blocks;
+  std::uint64_t row = 0;
+  for (const Piece& piece : pieces) {
+    blocks.push_back({row, (piece.*rows).begin, piece.rows()});
+    row += piece.rows();
+  }
+  return blocks;
+}
+
+std::vector<Kernel> scatter_kernels(const std::vector<RowBlock>& blocks, const Matrix& stack, const Matrix& places) {
   std::vector<Kernel> kernels;
-  for (std::size_t i = 0; i < blocks.size();) {
-    const RowBlock& first = blocks[i];
-    const std::uint64_t distance = least_distance(blocks, i);
-    std::vector<std::uint64_t> numbers;
-    for (; i < blocks.size() && blocks[i].rows == first.rows && (blocks[i].to - first.to) % distance == 0; ++i) {
-      numbers.push_back((blocks[i].to - first.to) / distance);
-    }
-    const Region source = as_rows(from, first.from, first.rows, numbers.size(), first.rows);
-    const Region dst = as_rows(to, first.to, first.rows, numbers.back() + 1, distance);
-    kernels.push_back({KernelOp::scatter_rows, {source}, dst, DType::u8, std::move(numbers)});
+  for (EvenBlocks& even : even_blocks(blocks, stack, places)) {
+    kernels.push_back({KernelOp::scatter_rows, {even.stack}, even.places, DType::u8, std::move(even.numbers)});
+  }
+  return kernels;
+}
+
+std::vector<Kernel> gather_kernels(const std::vector<RowBlock>& blocks, const Matrix& places, const Matrix& stack) {
+  std::vector<Kernel> kernels;
+  for (EvenBlocks& even : even_blocks(blocks, stack, places)) {
+    kernels.push_back({KernelOp::gather_rows, {even.places}, even.stack, DType::u8, std::move(even.numbers)});
   }
   return kernels;
 }

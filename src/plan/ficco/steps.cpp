@@ -20,23 +20,22 @@ std::uint32_t count_of(const FiccoSchedule& schedule, std::uint32_t ranks) {
 
 }  // namespace
 
-std::uint64_t panel_unit(const GemmShape& gemm) {
-  const std::uint64_t element = size_of(gemm.dtype).value;
-  const std::uint64_t row = (gemm.k * element) | kLargestElement;
+std::uint64_t panel_unit(std::uint64_t columns, Bytes element) {
+  const std::uint64_t row = (columns * element.value) | kLargestElement;
   const std::uint64_t aligned = row & (~row + 1);  // the largest power of two that divides a row
-  return aligned / element;
+  return aligned / element.value;
 }
 
-Steps::Steps(const Exchange& exchange, const GemmShape& gemm, const FiccoSchedule& schedule)
+Steps::Steps(const Exchange& exchange, std::uint64_t columns, Bytes element, const FiccoSchedule& schedule)
     : exchange_(exchange),
       schedule_(schedule),
-      k_(gemm.k),
-      unit_(panel_unit(gemm)),
+      columns_(columns),
+      unit_(panel_unit(columns, element)),
       count_(count_of(schedule, exchange.ranks())),
       with_own_(schedule.grain == Grain::whole || (schedule.grain == Grain::chunks && schedule.uniform)) {}
 
 Piece Steps::piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) const {
-  Piece piece{from, exchange_.given(from, to), exchange_.placed(from, to), {0, k_}};
+  Piece piece{from, to, exchange_.given(from, to), exchange_.placed(from, to), {0, columns_}};
   if (schedule_.grain == Grain::shards && (from + step + 1) % exchange_.ranks() != to) {
     piece.given.count = piece.placed.count = 0;
   }
@@ -51,16 +50,23 @@ Piece Steps::piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) con
 }
 
 Piece Steps::own(std::uint32_t rank) const {
-  return {rank, exchange_.given(rank, rank), exchange_.placed(rank, rank), {0, k_}};
+  return {rank, rank, exchange_.given(rank, rank), exchange_.placed(rank, rank), {0, columns_}};
 }
 
-std::vector<Piece> Steps::pieces(std::uint32_t step, std::uint32_t to) const {
+std::vector<Piece> Steps::received(std::uint32_t step, std::uint32_t to) const {
   std::vector<Piece> all;
-  for (std::uint32_t from = 0; from < exchange_.ranks(); ++from) {
-    if (from == to && !with_own_) continue;
-    if (const Piece one = piece(step, from, to); !one.empty()) all.push_back(one);
-  }
+  for (std::uint32_t from = 0; from < exchange_.ranks(); ++from) add(piece(step, from, to), all);
   return all;
+}
+
+std::vector<Piece> Steps::given(std::uint32_t step, std::uint32_t from) const {
+  std::vector<Piece> all;
+  for (std::uint32_t to = 0; to < exchange_.ranks(); ++to) add(piece(step, from, to), all);
+  return all;
+}
+
+void Steps::add(const Piece& piece, std::vector<Piece>& all) const {
+  if (!piece.empty() && (with_own_ || piece.from != piece.to)) all.push_back(piece);
 }
 
 }  // namespace cortado::plan

@@ -13,34 +13,40 @@ namespace cortado::plan {
 /// What one rank gives to another in one step.
 struct Piece {
   std::uint32_t from = 0;
+  std::uint32_t to = 0;
   Span given;    ///< rows of `from`
-  Span placed;   ///< the same among the rows that the receiver multiplies
-  Span columns;  ///< of k
+  Span placed;   ///< the same among the rows that `to` gets
+  Span columns;  ///< of the matrix that travels
+  std::uint64_t rows() const { return given.count; }
   bool empty() const { return given.empty() || columns.empty(); }
 };
 
 /// Columns are cut at multiples of so many elements, so that strided copies can count in units of up to 16 bytes.
-std::uint64_t panel_unit(const GemmShape& gemm);
+std::uint64_t panel_unit(std::uint64_t columns, Bytes element);
 
 class Steps {
  public:
-  /// The schedule has its final number of chunks.
-  Steps(const Exchange& exchange, const GemmShape& gemm, const FiccoSchedule& schedule);
+  /// `columns` of the matrix that travels. The schedule has its final number of chunks; the exchange outlives the
+  /// steps.
+  Steps(const Exchange& exchange, std::uint64_t columns, Bytes element, const FiccoSchedule& schedule);
 
   std::uint32_t count() const { return count_; }
-  /// The own rows are part of every step; else they come before the first one.
+  /// The own rows are part of every step; else they come before the first one, or after the last.
   bool with_own() const { return with_own_; }
 
   Piece piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
   /// All rows that a rank has for itself.
   Piece own(std::uint32_t rank) const;
-  /// Those of a step that are multiplied by `to`, in the order of the senders; empty ones left out.
-  std::vector<Piece> pieces(std::uint32_t step, std::uint32_t to) const;
+  /// The pieces of a step that a rank gets or gives, in the order of the others; empty ones left out.
+  std::vector<Piece> received(std::uint32_t step, std::uint32_t to) const;
+  std::vector<Piece> given(std::uint32_t step, std::uint32_t from) const;
 
  private:
+  void add(const Piece& piece, std::vector<Piece>& all) const;
+
   const Exchange& exchange_;
   FiccoSchedule schedule_;
-  std::uint64_t k_;
+  std::uint64_t columns_;
   std::uint64_t unit_;
   std::uint32_t count_;
   bool with_own_;

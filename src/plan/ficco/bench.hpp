@@ -1,0 +1,66 @@
+// What programs of products and collectives are made with, whichever comes first: matrices, queues and products of
+// every rank, and what they need.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "cortado/plan/ficco.hpp"
+
+#include "plan/collective/schedule.hpp"
+#include "plan/ficco/matrix.hpp"
+
+namespace cortado::plan {
+
+/// Staging memory is used in turns: of even and of odd steps.
+inline constexpr std::uint32_t kTurns = 2;
+
+/// Adds to the output of a product, or not.
+enum class Output { written, added_to };
+
+class Bench {
+ public:
+  /// Request and schedule were checked; they and the machine outlive the bench.
+  Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine);
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+
+  const GemmShape& gemm() const { return request_.gemm; }
+  std::uint32_t ranks() const { return request_.ranks; }
+  Bytes bytes(std::uint64_t elements) const { return size_of(request_.gemm.dtype) * elements; }
+  /// Columns as a matrix counts them.
+  Span in_bytes(const Span& columns) const { return {bytes(columns.begin).value, bytes(columns.count).value}; }
+  /// rank+1, rank+2, ... modulo the number of ranks
+  std::vector<RankId> peers(std::uint32_t rank) const { return schedule_.peers_after(RankId{rank}); }
+
+  Matrix matrix(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns, BufferRole role);
+  /// Scratch memory that only cutting needs.
+  Matrix staging(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns);
+
+  Lane& lane(std::uint32_t from, std::uint32_t to) { return lanes_[from][to]; }
+  Lane& kernels(std::uint32_t rank) { return kernels_[rank]; }
+
+  /// A product on the kernels of a rank; its shape is that of the regions.
+  void multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output = Output::written);
+
+  /// `name` of the program.
+  Result<FiccoPlan> finish(std::string name, Contract contract, std::uint32_t steps);
+
+ private:
+  Lane open_lane(std::uint32_t from, std::uint32_t to);
+
+  const DependentRequest& request_;
+  const FiccoSchedule& way_;
+  const Machine& machine_;
+  Schedule schedule_;
+  std::vector<std::vector<Lane>> lanes_;  // [from][to]; of shard-p2p one and the same
+  std::vector<Lane> kernels_;
+  std::vector<Bytes> memory_;
+  std::vector<Bytes> staging_;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, bool>, Tiling> tilings_;  // by m, n, k, added to
+};
+
+}  // namespace cortado::plan

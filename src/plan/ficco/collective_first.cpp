@@ -1,0 +1,211 @@
+// The collective first: in every step engines bring pieces and kernels multiply what has come.
+//
+//   engine of a rank towards a peer   for every step: wait until the staging is free, copy the piece, raise "arrived"
+//   kernels of a rank                 hetero: own rows. For every step: copy own rows into the staging (uniform fused),
+//                                     wait for the pieces, multiply, raise "free", scatter the rows of the result
+//
+// All queues are submitted up front; only signals order them. "arrived" is raised by one queue and waited for by the
+// kernels of one rank; "free" is raised by these and waited for by all engines that fill the same staging again.
+//
+// The queues of a rank end only when all that it receives has been multiplied, and nobody else reads its rows, so the
+// barrier before an iteration is enough for replay: no engine fills a staging before the rank has used up the iteration
+// before.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "plan/ficco/bench.hpp"
+#include "plan/ficco/composers.hpp"
+#include "plan/ficco/row_blocks.hpp"
+#include "plan/ficco/steps.hpp"
+
+namespace cortado::plan {
+namespace {
+
+class CollectiveFirst {
+ public:
+  CollectiveFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine)
+      : bench_(request, way, machine),
+        exchange_(request),
+        steps_(exchange_, request.gemm.k, bench_.bytes(1), way),
+        staged_(is_staged(way)),
+        together_(staged_ || way.grain == Grain::whole) {
+    for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
+  }
+
+  void add_steps() {
+    for (std::uint32_t step = 0; step < steps_.count(); ++step) {
+      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) send(step, from);
+      for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
+        if (step == 0 && !steps_.with_own()) multiply_own(to, steps_.own(to));
+        together_ ? multiply_together(step, to) : multiply_each(step, to);
+      }
+    }
+  }
+
+  Result<FiccoPlan> finish(const std::string& collective, const std::string& schedule) {
+    return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
+                         contract(collective), steps_.count());
+  }
+
+ private:
+  struct Rank {
+    Matrix input;     // its rows
+    Matrix gathered;  // where pieces land beside each other: all rows that it multiplies
+    std::array<Matrix, kTurns> stagings;
+    Matrix b;
+    Matrix c;
+    Matrix out;                                          // a product whose rows do not stand together in C
+    std::vector<SignalId> arrived{};                     // by sender: its latest piece
+    std::array<std::optional<SignalId>, kTurns> free{};  // when the latest products of a staging had been made
+  };
+
+  // --- Memory --------------------------------------------------------------------------------------------------------
+
+  void add_rank(std::uint32_t r) {
+    Rank& rank = ranks_.emplace_back();
+    const GemmShape& gemm = bench_.gemm();
+    const std::uint64_t rows = exchange_.rows_for(r);
+    if (!staged_ && exchange_.gathers()) {
+      rank.gathered = bench_.matrix("a", r, rows, gemm.k, BufferRole::inout);
+      rank.input = rank.gathered;
+      rank.input.offset = rank.gathered.pitch * exchange_.placed(r, r).begin;
+    } else {
+      rank.input = bench_.matrix("a", r, exchange_.rows_of(r), gemm.k, BufferRole::input);
+      if (!staged_) rank.gathered = bench_.matrix("gathered", r, rows, gemm.k, BufferRole::scratch);
+    }
+    if (rows > 0) {
+      rank.b = bench_.matrix("b", r, gemm.k, gemm.n, BufferRole::input);
+      rank.c = bench_.matrix("c", r, rows, gemm.n, BufferRole::output);
+    }
+    if (staged_) add_stagings(r);
+    rank.arrived.resize(bench_.ranks());
+  }
+
+  void add_stagings(std::uint32_t r) {
+    std::array<std::uint64_t, kTurns> rows{};
+    std::uint64_t scattered = 0;
+    std::uint64_t columns = 0;
+    for (std::uint32_t step = 0; step < steps_.count(); ++step) {
+      const std::vector<Piece> pieces = steps_.received(step, r);
+      if (pieces.empty()) continue;
+      const std::uint64_t all = total_rows(pieces);
+      rows[step % kTurns] = std::max(rows[step % kTurns], all);
+      columns = std::max(columns, pieces.front().columns.count);
+      if (!stand_together(pieces, &Piece::placed)) scattered = std::max(scattered, all);
+    }
+    ranks_[r].stagings = {bench_.staging("stage.even", r, rows[0], columns),
+                          bench_.staging("stage.odd", r, rows[1], columns)};
+    ranks_[r].out = bench_.staging("out", r, scattered, bench_.gemm().n);
+  }
+
+  /// Where a piece of a step lies at the receiver.
+  Region landing(std::uint32_t step, const Piece& piece) const {
+    const Rank& rank = ranks_[piece.to];
+    if (!staged_) return rank.gathered.part(piece.placed, bench_.in_bytes(piece.columns));
+    std::uint64_t row = 0;
+    for (const Piece& above : steps_.received(step, piece.to)) {
+      if (above.from == piece.from) break;
+      row += above.rows();
+    }
+    return rank.stagings[step % kTurns].part({row, piece.rows()}, bench_.in_bytes({0, piece.columns.count}));
+  }
+
+  Region source(const Piece& piece) const {
+    return ranks_[piece.from].input.part(piece.given, bench_.in_bytes(piece.columns));
+  }
+
+  // --- Steps ---------------------------------------------------------------------------------------------------------
+
+  void send(std::uint32_t step, std::uint32_t from) {
+    for (const RankId to : bench_.peers(from)) {
+      const Piece piece = steps_.piece(step, from, to.value);
+      if (piece.empty()) continue;
+      Lane& lane = bench_.lane(from, to.value);
+      if (const auto& free = ranks_[to.value].free[step % kTurns]) lane.wait(*free);
+      lane.copy(source(piece), landing(step, piece));
+      ranks_[to.value].arrived[from] = lane.raise(to);
+    }
+  }
+
+  void multiply_together(std::uint32_t step, std::uint32_t to) {
+    Rank& rank = ranks_[to];
+    Lane& kernels = bench_.kernels(to);
+    const std::vector<Piece> pieces = steps_.received(step, to);
+    if (pieces.empty()) return;
+    for (const Piece& piece : pieces) {
+      if (piece.from != to) continue;
+      if (const Region place = landing(step, piece); place != source(piece)) kernels.copy(source(piece), place);
+    }
+    for (const Piece& piece : pieces) {
+      if (piece.from != to) kernels.wait(rank.arrived[piece.from]);
+    }
+    const Span& columns = pieces.front().columns;
+    const Span rows{0, total_rows(pieces)};
+    const bool in_place = stand_together(pieces, &Piece::placed);
+    const Matrix& a = staged_ ? rank.stagings[step % kTurns] : rank.gathered;
+    multiply(to, a.part(rows, bench_.in_bytes({0, columns.count})), columns,
+             in_place ? rank.c.rows({pieces.front().placed.begin, rows.count}) : rank.out.rows(rows));
+    if (staged_ && step + kTurns < steps_.count()) rank.free[step % kTurns] = kernels.raise();
+    if (!in_place && columns.end() == bench_.gemm().k) scatter(to, pieces);
+  }
+
+  void multiply_each(std::uint32_t step, std::uint32_t to) {
+    if (steps_.with_own()) multiply_own(to, steps_.piece(step, to, to));
+    for (const RankId from : bench_.peers(to)) {
+      const Piece piece = steps_.piece(step, from.value, to);
+      if (piece.empty()) continue;
+      bench_.kernels(to).wait(ranks_[to].arrived[from.value]);
+      multiply(to, landing(step, piece), piece.columns, ranks_[to].c.rows(piece.placed));
+    }
+  }
+
+  /// Rows of the rank itself, from where they stand.
+  void multiply_own(std::uint32_t rank, const Piece& own) {
+    if (!own.empty()) multiply(rank, source(own), own.columns, ranks_[rank].c.rows(own.placed));
+  }
+
+  void multiply(std::uint32_t rank, const Region& a, const Span& columns, const Region& c) {
+    bench_.multiply(rank, a, ranks_[rank].b.rows(columns), c, columns.begin > 0 ? Output::added_to : Output::written);
+  }
+
+  void scatter(std::uint32_t to, const std::vector<Piece>& pieces) {
+    const Rank& rank = ranks_[to];
+    for (Kernel& kernel : scatter_kernels(stacked(pieces, &Piece::placed), rank.out, rank.c)) {
+      bench_.kernels(to).kernel(std::move(kernel));
+    }
+  }
+
+  Contract contract(const std::string& collective) const {
+    Contract contract{fmt::format("{} -> product", collective), {}};
+    for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
+      const std::uint64_t rows = exchange_.rows_for(to);
+      if (rows == 0) continue;
+      Product product{{}, ranks_[to].b.rows({0, bench_.gemm().k})};
+      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
+        const Span& given = exchange_.given(from, to);
+        if (!given.empty()) product.a.push_back(ranks_[from].input.rows(given));
+      }
+      contract.products.push_back({ranks_[to].c.rows({0, rows}), {std::move(product)}, bench_.gemm().dtype});
+    }
+    return contract;
+  }
+
+  Bench bench_;
+  const Exchange exchange_;
+  const Steps steps_;
+  const bool staged_;
+  const bool together_;  // the pieces of a step are one product
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace
+
+Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
+                                        const Machine& machine) {
+  CollectiveFirst program(request, schedule, machine);
+  program.add_steps();
+  return program.finish(request.collective, name_of(schedule));
+}
+
+}  // namespace cortado::plan

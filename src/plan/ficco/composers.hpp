@@ -1,0 +1,18 @@
+// The two makers of programs. Request and schedule were checked.
+#pragma once
+
+#include "cortado/plan/ficco.hpp"
+
+namespace cortado::plan {
+
+Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
+                                        const Machine& machine);
+Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
+                                     const Machine& machine);
+
+/// Whether the pieces of a step stand one below another in memory of their own.
+constexpr bool is_staged(const FiccoSchedule& schedule) {
+  return schedule.grain == Grain::shards || (schedule.grain == Grain::chunks && schedule.fused);
+}
+
+}  // namespace cortado::plan

@@ -1,0 +1,309 @@
+// The product first: pieces of it are sent as they are made, and added up where they belong (reduce-scatter) or put
+// there (all-to-all).
+//
+//   kernels of a rank                 for every step: gather the rows (fused, where they do not stand together),
+//   multiply,
+//                                     raise "made". Reduce-scatter: add up the step before, raise "free".
+//                                     hetero: own rows last, while the last step travels, and then all sums
+//   engine of a rank towards a peer   for every step: wait for "made" and until the landing is free, copy the piece,
+//                                     raise "arrived"
+//
+// A fused product goes to one of two outputs in turn: the kernels wait for "arrived" of all pieces of step t before
+// they make step t+2. Uniform fused steps of a reduce-scatter land in turn, too. Kernels add up step t after they have
+// made step t+1, so that it may travel meanwhile.
+//
+// At the end the kernels of a rank wait for all that it receives, so its queues end only then, and the barrier before
+// an iteration is enough for replay.
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "plan/ficco/bench.hpp"
+#include "plan/ficco/composers.hpp"
+#include "plan/ficco/row_blocks.hpp"
+#include "plan/ficco/steps.hpp"
+
+namespace cortado::plan {
+namespace {
+
+class ProductFirst {
+ public:
+  ProductFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine)
+      : bench_(request, way, machine),
+        exchange_(request),
+        steps_(exchange_, request.gemm.n, bench_.bytes(1), way),
+        panels_(way.grain == Grain::chunks && way.shape == CommShape::panels_2d),
+        staged_(is_staged(way)),
+        together_(staged_ || way.grain == Grain::whole),
+        lands_in_turn_(exchange_.reduces() && staged_ && steps_.with_own()) {
+    for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
+  }
+
+  void add_steps() {
+    for (std::uint32_t step = 0; step < steps_.count(); ++step) {
+      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
+        together_ ? make_together(step, from) : make_each(step, from);
+      }
+      if (step > 0) take(step - 1);
+    }
+    take(steps_.count() - 1);
+    for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) complete(rank);
+  }
+
+  Result<FiccoPlan> finish(const std::string& collective, const std::string& schedule) {
+    return bench_.finish(fmt::format("{} -> {}, {}", to_string(bench_.gemm()), collective, schedule),
+                         contract(collective), steps_.count());
+  }
+
+ private:
+  struct Rank {
+    Matrix a;
+    Matrix b;
+    Matrix c;
+    Matrix rows;                                         // of A that are multiplied together
+    std::array<Matrix, kTurns> outs;                     // products of a step
+    Matrix whole;                                        // or of all steps, every piece where its rows of A stand
+    std::array<Matrix, kTurns> landings;                 // of pieces to add up, sender by sender; or the first only
+    std::array<std::uint64_t, kTurns> landing_rows{};    // of one sender
+    std::array<std::vector<SignalId>, kTurns> sent{};    // what has left an output
+    std::array<std::optional<SignalId>, kTurns> free{};  // when the latest pieces of a landing had been added up
+  };
+
+  // --- Memory --------------------------------------------------------------------------------------------------------
+
+  void add_rank(std::uint32_t r) {
+    Rank& rank = ranks_.emplace_back();
+    const GemmShape& gemm = bench_.gemm();
+    const std::uint64_t rows = exchange_.rows_of(r);
+    if (rows > 0) {
+      rank.a = bench_.matrix("a", r, rows, gemm.k, BufferRole::input);
+      rank.b = bench_.matrix("b", r, gemm.k, gemm.n, BufferRole::input);
+    }
+    rank.c = bench_.matrix("c", r, exchange_.rows_for(r), gemm.n, BufferRole::output);
+    if (staged_) {
+      add_outputs(r);
+    } else {
+      rank.whole = bench_.matrix("product", r, rows, gemm.n, BufferRole::scratch);
+    }
+    if (exchange_.reduces()) add_landings(r);
+  }
+
+  void add_outputs(std::uint32_t r) {
+    std::array<std::uint64_t, kTurns> rows{};
+    std::uint64_t gathered = 0;
+    std::uint64_t columns = 0;
+    for (std::uint32_t step = 0; step < steps_.count(); ++step) {
+      const std::vector<Piece> pieces = steps_.given(step, r);
+      if (pieces.empty()) continue;
+      rows[step % kTurns] = std::max(rows[step % kTurns], total_rows(pieces));
+      columns = std::max(columns, pieces.front().columns.count);
+      if (!stand_together(pieces, &Piece::given)) gathered = std::max(gathered, total_rows(pieces));
+    }
+    ranks_[r].rows = bench_.staging("rows", r, gathered, bench_.gemm().k);
+    ranks_[r].outs = {bench_.staging("out.even", r, rows[0], columns), bench_.staging("out.odd", r, rows[1], columns)};
+  }
+
+  void add_landings(std::uint32_t r) {
+    Rank& rank = ranks_[r];
+    const std::uint64_t senders = bench_.ranks() - 1;
+    if (!lands_in_turn_) {
+      rank.landing_rows[0] = exchange_.rows_for(r);
+      rank.landings[0] =
+          bench_.matrix("received", r, senders * rank.landing_rows[0], bench_.gemm().n, BufferRole::scratch);
+      return;
+    }
+    std::uint64_t columns = 0;
+    for (std::uint32_t step = 0; step < steps_.count(); ++step) {
+      const Piece piece = steps_.piece(step, r, r);
+      columns = std::max(columns, piece.columns.count);
+      rank.landing_rows[step % kTurns] = std::max(rank.landing_rows[step % kTurns], piece.rows());
+    }
+    rank.landings = {bench_.staging("land.even", r, senders * rank.landing_rows[0], columns),
+                     bench_.staging("land.odd", r, senders * rank.landing_rows[1], columns)};
+  }
+
+  /// Where a piece of a step goes.
+  Region landing(std::uint32_t step, const Piece& piece) const {
+    const Rank& rank = ranks_[piece.to];
+    const Span columns = bench_.in_bytes(piece.columns);
+    if (!exchange_.reduces()) return rank.c.part(piece.placed, columns);
+    const Matrix of_sender = landing_of(piece.from, piece.to, lands_in_turn_ ? step % kTurns : 0);
+    if (!lands_in_turn_) return of_sender.part(piece.placed, columns);
+    return of_sender.part({0, piece.rows()}, {0, columns.count});
+  }
+
+  Matrix landing_of(std::uint32_t from, std::uint32_t to, std::size_t turn = 0) const {
+    Matrix landing = ranks_[to].landings[turn];
+    landing.offset = landing.pitch * (ranks_[to].landing_rows[turn] * (from < to ? from : from - 1));
+    return landing;
+  }
+
+  /// Where the product of a piece is made.
+  Region made(std::uint32_t step, const Piece& piece) const {
+    const Rank& rank = ranks_[piece.from];
+    const Span columns = bench_.in_bytes(piece.columns);
+    if (!staged_) return rank.whole.part(piece.given, columns);
+    std::uint64_t row = 0;
+    for (const Piece& above : steps_.given(step, piece.from)) {
+      if (above.to == piece.to) break;
+      row += above.rows();
+    }
+    return rank.outs[step % kTurns].part({row, piece.rows()}, {0, columns.count});
+  }
+
+  // --- Steps ---------------------------------------------------------------------------------------------------------
+
+  void make_together(std::uint32_t step, std::uint32_t from) {
+    const std::vector<Piece> pieces = steps_.given(step, from);
+    if (pieces.empty()) return;
+    Rank& rank = ranks_[from];
+    Lane& kernels = bench_.kernels(from);
+    std::vector<SignalId>& sent = rank.sent[step % kTurns];
+    for (const SignalId signal : sent) kernels.wait(signal);
+    sent.clear();
+    const Span rows{0, total_rows(pieces)};
+    Region a = rank.a.rows({pieces.front().given.begin, rows.count});
+    if (!stand_together(pieces, &Piece::given)) {
+      a = rank.rows.rows(rows);
+      if (!panels_ || step == 0) gather(from, pieces);  // all panels have the same rows
+    }
+    const Span columns = bench_.in_bytes(pieces.front().columns);
+    const Region c = staged_ ? rank.outs[step % kTurns].part(rows, {0, columns.count})
+                             : rank.whole.part({pieces.front().given.begin, rows.count}, columns);
+    bench_.multiply(from, a, rank.b.part({0, bench_.gemm().k}, columns), c);
+    const SignalId ready = kernels.raise();
+    for (const RankId to : bench_.peers(from)) send(step, steps_.piece(step, from, to.value), ready);
+  }
+
+  void make_each(std::uint32_t step, std::uint32_t from) {
+    for (const RankId to : bench_.peers(from)) {
+      const Piece piece = steps_.piece(step, from, to.value);
+      if (piece.empty()) continue;
+      multiply_piece(piece, made(step, piece));
+      send(step, piece, bench_.kernels(from).raise());
+    }
+    if (steps_.with_own()) make_own(steps_.piece(step, from, from));
+  }
+
+  /// A product of its own goes where it stays.
+  void make_own(const Piece& own) {
+    if (!own.empty()) multiply_piece(own, ranks_[own.to].c.part(own.placed, bench_.in_bytes(own.columns)));
+  }
+
+  void multiply_piece(const Piece& piece, const Region& c) {
+    const Rank& rank = ranks_[piece.from];
+    bench_.multiply(piece.from, rank.a.rows(piece.given),
+                    rank.b.part({0, bench_.gemm().k}, bench_.in_bytes(piece.columns)), c);
+  }
+
+  void gather(std::uint32_t rank, const std::vector<Piece>& pieces) {
+    for (Kernel& kernel : gather_kernels(stacked(pieces, &Piece::given), ranks_[rank].a, ranks_[rank].rows)) {
+      bench_.kernels(rank).kernel(std::move(kernel));
+    }
+  }
+
+  void send(std::uint32_t step, const Piece& piece, SignalId ready) {
+    if (piece.empty()) return;
+    Lane& lane = bench_.lane(piece.from, piece.to);
+    const std::size_t turn = step % kTurns;
+    lane.wait(ready);
+    if (const auto& free = ranks_[piece.to].free[turn]) lane.wait(*free);
+    lane.copy(made(step, piece), landing(step, piece));
+    const SignalId arrived = lane.raise(RankId{piece.to});
+    arrived_[{step, piece.from, piece.to}] = arrived;
+    latest_.insert_or_assign({piece.from, piece.to}, arrived);
+    if (staged_) ranks_[piece.from].sent[turn].push_back(arrived);
+  }
+
+  // --- What comes ----------------------------------------------------------------------------------------------------
+
+  /// Own rows that were made with those for others go to their place, with what others made for it.
+  void take(std::uint32_t step) {
+    if (!steps_.with_own()) return;
+    for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
+      const Piece own = steps_.piece(step, to, to);
+      const Region place = ranks_[to].c.part(own.placed, bench_.in_bytes(own.columns));
+      if (exchange_.reduces()) {
+        if (!own.empty()) add_up(step, to, together_ ? made(step, own) : place, place);
+      } else if (together_ && !own.empty()) {
+        bench_.kernels(to).copy(made(step, own), place);
+      }
+    }
+  }
+
+  /// place = own + what all others made for it in the step.
+  void add_up(std::uint32_t step, std::uint32_t to, const Region& own, const Region& place) {
+    std::vector<Region> terms{own};
+    for (const Piece& piece : steps_.received(step, to)) {
+      if (piece.from == to) continue;
+      bench_.kernels(to).wait(arrived_.at({step, piece.from, to}));
+      terms.push_back(landing(step, piece));
+    }
+    bench_.kernels(to).reduce(std::move(terms), place, bench_.gemm().dtype);
+    const std::size_t turn = step % kTurns;
+    if (lands_in_turn_ && step + kTurns < steps_.count()) ranks_[to].free[turn] = bench_.kernels(to).raise();
+  }
+
+  /// Own rows, if they come last, and all that nobody has waited for.
+  void complete(std::uint32_t to) {
+    if (!steps_.with_own()) make_own(steps_.own(to));
+    if (exchange_.reduces() && steps_.with_own()) return;
+    const Rank& rank = ranks_[to];
+    const Span rows{0, exchange_.rows_for(to)};
+    if (rows.empty()) return;
+    std::vector<Region> terms{rank.c.rows(rows)};
+    for (const RankId from : bench_.peers(to)) {
+      // A signal of a queue comes after all that the queue did before.
+      const auto latest = latest_.find({from.value, to});
+      if (latest == latest_.end()) continue;
+      bench_.kernels(to).wait(latest->second);
+      if (exchange_.reduces()) terms.push_back(landing_of(from.value, to).rows(rows));
+    }
+    if (exchange_.reduces()) bench_.kernels(to).reduce(std::move(terms), rank.c.rows(rows), bench_.gemm().dtype);
+  }
+
+  Contract contract(const std::string& collective) const {
+    Contract contract{fmt::format("product -> {}", collective), {}};
+    const auto product = [&](std::uint32_t from, std::uint32_t to) {
+      return Product{{ranks_[from].a.rows(exchange_.given(from, to))}, ranks_[from].b.rows({0, bench_.gemm().k})};
+    };
+    for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
+      std::vector<Product> sum;
+      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
+        if (exchange_.given(from, to).empty()) continue;
+        sum.push_back(product(from, to));
+        if (exchange_.reduces()) continue;
+        contract.products.push_back(
+            {ranks_[to].c.rows(exchange_.placed(from, to)), std::move(sum), bench_.gemm().dtype});
+        sum.clear();
+      }
+      if (sum.empty()) continue;
+      contract.products.push_back(
+          {ranks_[to].c.rows({0, exchange_.rows_for(to)}), std::move(sum), bench_.gemm().dtype});
+    }
+    return contract;
+  }
+
+  Bench bench_;
+  const Exchange exchange_;
+  const Steps steps_;
+  const bool panels_;
+  const bool staged_;
+  const bool together_;
+  const bool lands_in_turn_;
+  std::vector<Rank> ranks_;
+  std::map<std::array<std::uint32_t, 3>, SignalId> arrived_;  // by step, sender and receiver
+  std::map<std::array<std::uint32_t, 2>, SignalId> latest_;   // by sender and receiver
+};
+
+}  // namespace
+
+Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
+                                     const Machine& machine) {
+  ProductFirst program(request, schedule, machine);
+  program.add_steps();
+  return program.finish(request.collective, name_of(schedule));
+}
+
+}  // namespace cortado::plan
