@@ -2,6 +2,8 @@
 // plain and adversarial.
 #include "cortado/plan/ficco.hpp"
 
+#include <numeric>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,23 +37,47 @@ class FiccoProduct : public testing::TestWithParam<std::uint32_t> {
   Node adversarial_{on_, GetParam(), 11};
 };
 
+/// Rank 0 gets most, the last rank nothing, and nobody keeps a row.
+std::vector<std::vector<std::uint64_t>> uneven_tokens(std::uint32_t ranks) {
+  std::vector<std::vector<std::uint64_t>> tokens(ranks, std::vector<std::uint64_t>(ranks));
+  for (std::uint32_t from = 0; from < ranks; ++from) {
+    for (std::uint32_t to = 0; to + 1 < ranks; ++to) {
+      if (from != to) tokens[from][to] = to == 0 ? 9 : 1 + from % 3;
+    }
+  }
+  return tokens;
+}
+
+std::uint64_t sum(const std::vector<std::vector<std::uint64_t>>& tokens) {
+  std::uint64_t all = 0;
+  for (const auto& row : tokens) all = std::accumulate(row.begin(), row.end(), all);
+  return all;
+}
+
 TEST_P(FiccoProduct, AllGather) {
   check({.gemm = {64, 24, 64, DType::f32}, .ranks = GetParam()}, 0);
   check({.gemm = {61, 19, 40, DType::bf16}, .ranks = GetParam()}, 3);
 }
 
+TEST_P(FiccoProduct, ReduceScatter) {
+  DependentRequest request{
+      .collective = "reduce-scatter", .dependence = Dependence::product_first, .ranks = GetParam()};
+  request.gemm = {64, 64, 24, DType::f32};
+  check(request, 0);
+  request.gemm = {61, 40, 19, DType::bf16};
+  check(request, 3);
+}
+
 TEST_P(FiccoProduct, AllToAll) {
-  check({.gemm = {129, 24, 32, DType::f32}, .collective = "all-to-all", .ranks = GetParam()}, 2);
-  // Rank 0 gets most, the last rank nothing, and nobody keeps a row.
-  std::vector<std::vector<std::uint64_t>> tokens(GetParam(), std::vector<std::uint64_t>(GetParam()));
-  std::uint64_t all = 0;
-  for (std::uint32_t from = 0; from < GetParam(); ++from) {
-    for (std::uint32_t to = 0; to < GetParam(); ++to) {
-      tokens[from][to] = from == to || to + 1 == GetParam() ? 0 : (to == 0 ? 9 : 1 + from % 3);
-      all += tokens[from][to];
-    }
+  const auto tokens = uneven_tokens(GetParam());
+  for (const Dependence dependence : {Dependence::collective_first, Dependence::product_first}) {
+    DependentRequest request{.collective = "all-to-all", .dependence = dependence, .ranks = GetParam()};
+    request.gemm = {129, 32, 32, DType::f32};
+    check(request, 2);
+    request.gemm = {sum(tokens), 24, 24, DType::bf16};
+    request.tokens = tokens;
+    check(request, 3);
   }
-  check({.gemm = {all, 16, 24, DType::bf16}, .collective = "all-to-all", .ranks = GetParam(), .tokens = tokens}, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, FiccoProduct, testing::Values(2U, 3U, 5U, 8U));

@@ -52,7 +52,7 @@ enum class Dependence {
 /// `gemm.n` and `gemm.k` are what ONE rank computes: who divides columns of a weight matrix (before a product that
 /// follows an all-gather) or k (before a reduce-scatter) among ranks divides them before.
 struct DependentRequest {
-  GemmShape gemm;                         ///< m: rows of all ranks together; before a reduce-scatter: of each
+  GemmShape gemm{};                       ///< m: rows of all ranks together; before a reduce-scatter: of each
   std::string collective = "all-gather";  ///< as above
   Dependence dependence = Dependence::collective_first;
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine

@@ -4,7 +4,7 @@
 //   kernels of a rank                 for every step: gather the rows (fused, where they do not stand together),
 //   multiply,
 //                                     raise "made". Reduce-scatter: add up the step before, raise "free".
-//                                     hetero: own rows last, while the last step travels, and then all sums
+//                                     hetero: own rows last, while the last steps travel, and then all sums
 //   engine of a rank towards a peer   for every step: wait for "made" and until the landing is free, copy the piece,
 //                                     raise "arrived"
 //
@@ -123,20 +123,19 @@ class ProductFirst {
                      bench_.staging("land.odd", r, senders * rank.landing_rows[1], columns)};
   }
 
-  /// Where a piece of a step goes.
-  Region landing(std::uint32_t step, const Piece& piece) const {
-    const Rank& rank = ranks_[piece.to];
-    const Span columns = bench_.in_bytes(piece.columns);
-    if (!exchange_.reduces()) return rank.c.part(piece.placed, columns);
-    const Matrix of_sender = landing_of(piece.from, piece.to, lands_in_turn_ ? step % kTurns : 0);
-    if (!lands_in_turn_) return of_sender.part(piece.placed, columns);
-    return of_sender.part({0, piece.rows()}, {0, columns.count});
+  Region place_of(const Piece& piece) const {
+    return ranks_[piece.to].c.part(piece.placed, bench_.in_bytes(piece.columns));
   }
 
-  Matrix landing_of(std::uint32_t from, std::uint32_t to, std::size_t turn = 0) const {
-    Matrix landing = ranks_[to].landings[turn];
-    landing.offset = landing.pitch * (ranks_[to].landing_rows[turn] * (from < to ? from : from - 1));
-    return landing;
+  /// Where a piece of a step goes.
+  Region landing(std::uint32_t step, const Piece& piece) const {
+    if (!exchange_.reduces()) return place_of(piece);
+    const std::size_t turn = lands_in_turn_ ? step % kTurns : 0;
+    Matrix landing = ranks_[piece.to].landings[turn];
+    const std::uint64_t sender = piece.from < piece.to ? piece.from : piece.from - 1;
+    landing.offset = landing.pitch * (ranks_[piece.to].landing_rows[turn] * sender);
+    const Span columns = bench_.in_bytes(piece.columns);
+    return lands_in_turn_ ? landing.part({0, piece.rows()}, {0, columns.count}) : landing.part(piece.placed, columns);
   }
 
   /// Where the product of a piece is made.
@@ -188,7 +187,7 @@ class ProductFirst {
 
   /// A product of its own goes where it stays.
   void make_own(const Piece& own) {
-    if (!own.empty()) multiply_piece(own, ranks_[own.to].c.part(own.placed, bench_.in_bytes(own.columns)));
+    if (!own.empty()) multiply_piece(own, place_of(own));
   }
 
   void multiply_piece(const Piece& piece, const Region& c) {
@@ -218,49 +217,49 @@ class ProductFirst {
 
   // --- What comes ----------------------------------------------------------------------------------------------------
 
-  /// Own rows that were made with those for others go to their place, with what others made for it.
+  /// Of steps with own rows: these go to their place, with what others made for it.
   void take(std::uint32_t step) {
     if (!steps_.with_own()) return;
     for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
       const Piece own = steps_.piece(step, to, to);
-      const Region place = ranks_[to].c.part(own.placed, bench_.in_bytes(own.columns));
       if (exchange_.reduces()) {
-        if (!own.empty()) add_up(step, to, together_ ? made(step, own) : place, place);
+        add_up(step, to);
       } else if (together_ && !own.empty()) {
-        bench_.kernels(to).copy(made(step, own), place);
+        bench_.kernels(to).copy(made(step, own), place_of(own));
       }
     }
   }
 
-  /// place = own + what all others made for it in the step.
-  void add_up(std::uint32_t step, std::uint32_t to, const Region& own, const Region& place) {
-    std::vector<Region> terms{own};
-    for (const Piece& piece : steps_.received(step, to)) {
-      if (piece.from == to) continue;
+  /// What others made in the step, and own rows from where they were made.
+  void add_up(std::uint32_t step, std::uint32_t to) {
+    const std::vector<Piece> pieces = steps_.received(step, to);
+    if (pieces.empty()) return;
+    const Region place = place_of(pieces.front());
+    std::vector<Region> terms{place};
+    for (const Piece& piece : pieces) {
+      if (piece.from == to) {
+        if (together_) terms.front() = made(step, piece);
+        continue;
+      }
       bench_.kernels(to).wait(arrived_.at({step, piece.from, to}));
       terms.push_back(landing(step, piece));
     }
     bench_.kernels(to).reduce(std::move(terms), place, bench_.gemm().dtype);
-    const std::size_t turn = step % kTurns;
-    if (lands_in_turn_ && step + kTurns < steps_.count()) ranks_[to].free[turn] = bench_.kernels(to).raise();
+    if (lands_in_turn_ && step + kTurns < steps_.count()) {
+      ranks_[to].free[step % kTurns] = bench_.kernels(to).raise();
+    }
   }
 
   /// Own rows, if they come last, and all that nobody has waited for.
   void complete(std::uint32_t to) {
     if (!steps_.with_own()) make_own(steps_.own(to));
-    if (exchange_.reduces() && steps_.with_own()) return;
-    const Rank& rank = ranks_[to];
-    const Span rows{0, exchange_.rows_for(to)};
-    if (rows.empty()) return;
-    std::vector<Region> terms{rank.c.rows(rows)};
     for (const RankId from : bench_.peers(to)) {
       // A signal of a queue comes after all that the queue did before.
       const auto latest = latest_.find({from.value, to});
-      if (latest == latest_.end()) continue;
-      bench_.kernels(to).wait(latest->second);
-      if (exchange_.reduces()) terms.push_back(landing_of(from.value, to).rows(rows));
+      if (!exchange_.reduces() && latest != latest_.end()) bench_.kernels(to).wait(latest->second);
     }
-    if (exchange_.reduces()) bench_.kernels(to).reduce(std::move(terms), rank.c.rows(rows), bench_.gemm().dtype);
+    if (!exchange_.reduces() || steps_.with_own()) return;
+    for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(step, to);
   }
 
   Contract contract(const std::string& collective) const {

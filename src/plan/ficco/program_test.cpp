@@ -24,7 +24,10 @@ std::string story(const Program& program, std::string_view queue_name) {
     words += match(
         command, [](const Copy&) { return "copy "; }, [](const Wait&) { return "wait "; },
         [](const Signal&) { return "signal "; }, [](const Gemm& gemm) { return gemm.accumulate ? "add " : "gemm "; },
-        [](const Kernel&) { return "scatter "; }, [](const auto&) { return "? "; });
+        [](const Kernel& kernel) {
+          return kernel.op == KernelOp::reduce ? "sum " : kernel.op == KernelOp::gather_rows ? "gather " : "scatter ";
+        },
+        [](const auto&) { return "? "; });
   }
   words.pop_back();
   return words;
@@ -47,6 +50,14 @@ std::string name_of_buffer(const Program& program, const Region& region) {
 /// First row and rows of a part of a matrix with rows of so many bytes.
 std::pair<std::uint64_t, std::uint64_t> rows_in(const Region& region, std::uint64_t row_bytes) {
   return {region.offset.value / row_bytes, region.bytes().value / row_bytes};
+}
+
+BufferRole program_role(const Program& program, const Region& region) {
+  return program.buffer(region.buffer).role;
+}
+
+DependentRequest product_first(const GemmShape& shape, std::uint32_t ranks, const std::string& collective) {
+  return {.gemm = shape, .collective = collective, .dependence = Dependence::product_first, .ranks = ranks};
 }
 
 class FiccoProgram : public testing::Test {
@@ -233,6 +244,56 @@ TEST_F(FiccoProgram, AllToAllMultipliesWhatArrives) {
   EXPECT_EQ(program.contract.products[1].products[0].a.size(), 2U);
 }
 
+TEST_F(FiccoProgram, PartsOfAProductAreSentAsTheyAreMade) {
+  // Rows of A have 64 bytes, of C 16. Rank 0 keeps rows 0 to 7 of both products; steps have 4 of them and 4 of the
+  // others.
+  const auto [program, footprint, staging, steps] =
+      ficco_for_test(product_first({16, 8, 32}, 2, "reduce-scatter"), schedule_for_test("uniform-fused-1d"), machine_);
+  EXPECT_EQ(steps, 2U);
+  EXPECT_EQ(story(program, "dma0.14"), "wait copy signal wait copy signal");
+  EXPECT_EQ(story(program, "compute0"), "gather gemm signal gather gemm signal wait sum wait sum signal");
+  const auto kernels = of_rank_0<Kernel>(program, QueueKind::compute);
+  EXPECT_THAT(kernels[0].rows, ElementsAre(0, 1));  // blocks of 4 rows, 8 rows apart
+  EXPECT_EQ(kernels[0].sources[0].width, Bytes{4 * 64});
+  EXPECT_EQ(kernels[0].sources[0].pitch, Bytes{8 * 64});
+  const Kernel& sum = kernels[2];
+  ASSERT_EQ(sum.sources.size(), 2U);
+  EXPECT_EQ(name_of_buffer(program, sum.sources[0]), "out.even0");
+  EXPECT_EQ(name_of_buffer(program, sum.sources[1]), "land.even0");
+  EXPECT_EQ(rows_in(sum.dst, 16), std::pair(0UL, 4UL));
+  // rows 8 x 64; two outputs of 8 x 16 and two landings of 4 x 16.
+  EXPECT_EQ(staging, Bytes{512 + 2 * 128 + 2 * 64});
+  EXPECT_EQ(footprint, Bytes{16 * 64 + 32 * 16 + 8 * 16} + staging);
+}
+
+TEST_F(FiccoProgram, OwnRowsOfAProductAreMadeWhileTheLastStepTravels) {
+  const Program sums =
+      ficco_for_test(product_first({16, 8, 32}, 2, "reduce-scatter"), schedule_for_test("hetero-unfused-1d"), machine_)
+          .program;
+  EXPECT_EQ(story(sums, "compute0"), "gemm signal gemm signal gemm wait sum wait sum signal");
+  const Program moves =
+      ficco_for_test(product_first({16, 8, 32}, 2, "all-to-all"), schedule_for_test("hetero-unfused-1d"), machine_)
+          .program;
+  EXPECT_EQ(story(moves, "compute0"), "gemm signal gemm signal gemm wait signal");
+  for (const auto& [queue, copy] : commands_on<Copy>(moves, QueueKind::dma)) {
+    EXPECT_EQ(program_role(moves, copy.dst), BufferRole::output);
+  }
+}
+
+TEST_F(FiccoProgram, PanelsOfAProductHaveAllRows) {
+  const Program program =
+      ficco_for_test(product_first({64, 64, 16}, 4, "reduce-scatter"), schedule_for_test("uniform-fused-2d"), machine_)
+          .program;
+  const auto gemms = of_rank_0<Gemm>(program, QueueKind::compute);
+  ASSERT_EQ(gemms.size(), 4U);
+  for (const Gemm& gemm : gemms) EXPECT_EQ(shape_of(gemm), (GemmShape{64, 16, 16}));
+  // An output is used again when all three pieces have left it, a landing when it has been added up.
+  EXPECT_EQ(story(program, "compute0"),
+            "gemm signal gemm signal wait wait wait sum signal wait wait wait gemm signal wait wait wait sum signal "
+            "wait wait wait gemm signal wait wait wait sum wait wait wait sum signal");
+  EXPECT_EQ(story(program, "dma0.14"), "wait copy signal wait copy signal wait wait copy signal wait wait copy signal");
+}
+
 TEST_F(FiccoProgram, HostsSubmitUpFrontAndThenOnlyWait) {
   const Program program = plan(kFourRanks, 4, "hetero-fused-1d").program;
   for (const Queue& queue : program.queues) {
@@ -246,19 +307,25 @@ TEST_F(FiccoProgram, HostsSubmitUpFrontAndThenOnlyWait) {
   }
 }
 
+void expect_every_wait_needed(const Program& whole, const Machine& machine) {
+  for (std::size_t q = 0; q < whole.queues.size(); ++q) {
+    if (whole.queues[q].kind == QueueKind::host || whole.queues[q].rank != RankId{1}) continue;
+    for (std::size_t c = 0; c < whole.queues[q].commands.size(); ++c) {
+      if (!std::holds_alternative<Wait>(whole.queues[q].commands[c])) continue;
+      Program broken = whole;
+      broken.queues[q].commands.erase(broken.queues[q].commands.begin() + static_cast<std::ptrdiff_t>(c));
+      EXPECT_FALSE(verify(std::move(broken), machine))
+          << whole.name << " without command " << c << " of " << whole.queues[q].name;
+    }
+  }
+}
+
 TEST_F(FiccoProgram, EveryWaitIsNeeded) {
   for (const char* name : {"uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d", "uniform-fused-2d"}) {
-    const Program whole = plan({24, 4, 32}, 3, name, 4).program;
-    for (std::size_t q = 0; q < whole.queues.size(); ++q) {
-      if (whole.queues[q].kind == QueueKind::host || whole.queues[q].rank != RankId{1}) continue;
-      for (std::size_t c = 0; c < whole.queues[q].commands.size(); ++c) {
-        if (!std::holds_alternative<Wait>(whole.queues[q].commands[c])) continue;
-        Program broken = whole;
-        broken.queues[q].commands.erase(broken.queues[q].commands.begin() + static_cast<std::ptrdiff_t>(c));
-        EXPECT_FALSE(verify(std::move(broken), machine_))
-            << name << " without command " << c << " of " << whole.queues[q].name;
-      }
-    }
+    expect_every_wait_needed(plan({24, 4, 32}, 3, name, 4).program, machine_);
+    expect_every_wait_needed(
+        ficco_for_test(product_first({24, 32, 4}, 3, "all-to-all"), schedule_for_test(name, 2), machine_).program,
+        machine_);
   }
 }
 

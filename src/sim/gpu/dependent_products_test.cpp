@@ -1,4 +1,4 @@
-// A product and the all-gather that it depends on, on 8 MI300X: what cutting both brings.
+// A product and a collective, one of which depends on the other: what cutting both brings.
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,13 @@ namespace {
 
 class DependentProducts : public testing::Test {
  protected:
-  double milliseconds(const std::string& schedule) {
-    // Llama-3 405B, weight gradient: 16384 x 16384 x 131072, columns of B divided among the GPUs.
-    const DependentRequest request{.gemm = {16384, 2048, 131072, DType::bf16}};
-    auto plan = plan_ficco(request, *find_schedule(schedule), machine_);
+  double milliseconds(const DependentRequest& request, const std::string& schedule) {
+    return milliseconds(request, schedule, machine_);
+  }
+  double milliseconds(const DependentRequest& request, const std::string& schedule, const Machine& machine) {
+    auto plan = plan_ficco(request, *find_schedule(schedule), machine);
     EXPECT_TRUE(plan) << to_string(plan.error());
-    const auto verified = verify(std::move(plan->program), machine_);
+    const auto verified = verify(std::move(plan->program), machine);
     EXPECT_TRUE(verified) << to_string(verified.error().front());
     const auto result = simulate(*verified);
     EXPECT_TRUE(result) << to_string(result.error());
@@ -28,17 +29,38 @@ class DependentProducts : public testing::Test {
 TEST_F(DependentProducts, ChunksAreFasterThanSerialAndShardsSlower) {
   // A rank brings its 2048 x 131072 x 2 bytes over each link at 46 GB/s at most: 11.67 ms. One link at a time: 7 times.
   constexpr double kLink = 2048. * 131072 * 2 / 46e6;
-  const double serial = milliseconds("serial");
-  const double shards = milliseconds("shard-p2p");
+  // Llama-3 405B, weight gradient: 16384 x 16384 x 131072, columns of B divided among the GPUs.
+  const DependentRequest request{.gemm = {16384, 2048, 131072, DType::bf16}};
+  const double serial = milliseconds(request, "serial");
+  const double shards = milliseconds(request, "shard-p2p");
   EXPECT_GT(serial, kLink);
   EXPECT_GT(shards, 7 * kLink);
   EXPECT_GT(shards, 2 * serial);
   for (const FiccoScheduleInfo& info : list_schedules()) {
     if (info.schedule.grain != Grain::chunks) continue;
-    const double time = milliseconds(info.name);
+    const double time = milliseconds(request, info.name);
     EXPECT_GT(time, kLink) << info.name;
     EXPECT_LT(time, serial) << info.name;
   }
+}
+
+TEST_F(DependentProducts, PiecesOfAProductTravelWhileOthersAreMade) {
+  // A link carries 32768 x 3584 x 2 bytes: 5.1 ms. The product takes 22 ms, and sums are small.
+  constexpr double kLink = 32768. * 3584 * 2 / 46e6;
+  const DependentRequest request{.gemm = {262144, 3584, 8192, DType::bf16},
+                                 .collective = "reduce-scatter",
+                                 .dependence = Dependence::product_first};
+  const double serial = milliseconds(request, "serial");
+  for (const FiccoScheduleInfo& info : list_schedules())
+    EXPECT_GT(milliseconds(request, info.name), kLink) << info.name;
+  EXPECT_LT(milliseconds(request, "hetero-unfused-1d"), serial);
+}
+
+TEST_F(DependentProducts, OneShardAtATimeIsEnoughBehindASwitch) {
+  // The whole rate of a GPU goes to any peer there, and one engine gets most of it.
+  const Machine switched = *load_machine("h100-8");
+  const DependentRequest request{.gemm = {16384, 2048, 131072, DType::bf16}};
+  EXPECT_LT(milliseconds(request, "shard-p2p", switched), milliseconds(request, "serial", switched));
 }
 
 }  // namespace
