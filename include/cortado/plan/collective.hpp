@@ -55,8 +55,8 @@ struct VariantInfo {
   /// Moves data with kernels on compute units, not with DMA engines: one host thread a rank, whatever the request says,
   /// and no prelaunch, since a kernel holds its compute units while it waits.
   bool on_cores = false;
-  /// On compute units: sends and receives have workgroups of their own, so that it needs twice the units of a collective
-  /// that only sends.
+  /// On compute units: sends and receives have workgroups of their own, so that it needs twice the units of a
+  /// collective that only sends.
   bool both_directions = false;
 };
 
