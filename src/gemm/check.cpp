@@ -1,4 +1,5 @@
-#include <array>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 

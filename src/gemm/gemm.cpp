@@ -38,16 +38,26 @@ Tiling tiling_of(const Gemm& gemm) {
   return {gemm.tile_m, gemm.tile_n, gemm.split_k};
 }
 
+Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c) {
+  return {.a = a,
+          .b = b,
+          .c = c,
+          .m = shape.m,
+          .n = shape.n,
+          .k = shape.k,
+          .dtype = shape.dtype,
+          .accumulate = shape.accumulate,
+          .tile_m = tiling.tile_m,
+          .tile_n = tiling.tile_n,
+          .split_k = tiling.split_k};
+}
+
 double flops(const GemmShape& shape) {
   return 2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
 }
 
 Bytes operand_bytes(const GemmShape& shape) {
   return size_of(shape.dtype) * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
-}
-
-double operations_per_byte(const GemmShape& shape) {
-  return flops(shape) / static_cast<double>(operand_bytes(shape).value);
 }
 
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling) {

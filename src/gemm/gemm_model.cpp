@@ -43,7 +43,7 @@ GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine
       tiling_(tiling),
       tiles_m_((shape.m + tiling.tile_m - 1) / tiling.tile_m),
       tiles_n_((shape.n + tiling.tile_n - 1) / tiling.tile_n),
-      workgroups_(tiles_m_ * tiles_n_ * tiling.split_k),
+      workgroups_(cortado::workgroups(shape, tiling)),
       flops_per_second_(unit_flops(*machine.timing->compute, shape.dtype)),
       windows_(windows) {}
 

@@ -4,16 +4,12 @@
 
 #include "cortado/gemm/gemm.hpp"
 
+#include "gemm/testing.hpp"
+
 namespace cortado {
 namespace {
 
-constexpr std::uint32_t kUnits = 304;
 constexpr double kKiB = 1024;
-
-const Machine& mi300x() {
-  static const Machine machine = load_machine("mi300x-8").value();
-  return machine;
-}
 
 GemmEstimate estimate(const GemmShape& shape, const Tiling& tiling, std::uint32_t units) {
   return estimate_gemm(shape, tiling, mi300x(), units);

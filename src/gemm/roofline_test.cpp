@@ -1,5 +1,7 @@
 // The model against the roofline of mi300x-8, over random shapes: never above it, and not far below where shapes are
 // large. On paper 304 units at 2.1 GHz and 5.3 TB/s.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -7,16 +9,12 @@
 
 #include "cortado/gemm/gemm.hpp"
 
+#include "gemm/testing.hpp"
+
 namespace cortado {
 namespace {
 
-constexpr std::uint32_t kUnits = 304;
 constexpr int kShapes = 200;
-
-const Machine& mi300x() {
-  static const Machine machine = load_machine("mi300x-8").value();
-  return machine;
-}
 
 double flops_per_clock(DType dtype) {
   return dtype == DType::f32 ? 256 : dtype == DType::f8 ? 4096 : 2048;

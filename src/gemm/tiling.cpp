@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <vector>
 
 #include "cortado/gemm/gemm.hpp"
 

@@ -2,15 +2,10 @@
 
 #include "cortado/gemm/gemm.hpp"
 
+#include "gemm/testing.hpp"
+
 namespace cortado {
 namespace {
-
-constexpr std::uint32_t kUnits = 304;
-
-const Machine& mi300x() {
-  static const Machine machine = load_machine("mi300x-8").value();
-  return machine;
-}
 
 Tiling chosen(const GemmShape& shape, std::uint32_t units = kUnits) {
   return choose_tiling(shape, mi300x(), units);

@@ -9,9 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/ir/program.hpp"
@@ -20,27 +18,29 @@
 namespace cortado {
 
 struct GemmShape {
-  std::uint64_t m = 0;
-  std::uint64_t n = 0;
-  std::uint64_t k = 0;
+  std::uint64_t m = 0;  ///< rows of A and C
+  std::uint64_t n = 0;  ///< columns of B and C
+  std::uint64_t k = 0;  ///< columns of A, rows of B
   DType dtype = DType::bf16;
-  bool accumulate = false;
+  bool accumulate = false;  ///< adds to what C holds
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 
 struct Tiling {
-  std::uint64_t tile_m = 0;
-  std::uint64_t tile_n = 0;
-  std::uint64_t split_k = 1;
+  std::uint64_t tile_m = 0;   ///< rows of C
+  std::uint64_t tile_n = 0;   ///< columns of C
+  std::uint64_t split_k = 1;  ///< workgroups that share a tile
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
 GemmShape shape_of(const Gemm& gemm);
 Tiling tiling_of(const Gemm& gemm);
 
-double flops(const GemmShape& shape);                ///< 2 m n k
-Bytes operand_bytes(const GemmShape& shape);         ///< A, B and C
-double operations_per_byte(const GemmShape& shape);  ///< flops over operand bytes
+/// The command of such a product; it raises no tile signals.
+Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c);
+
+double flops(const GemmShape& shape);         ///< 2 m n k
+Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
 std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
 
@@ -100,7 +100,7 @@ class GemmModel {
 struct GemmEstimate {
   double seconds = 0;       ///< without launch
   double memory_bytes = 0;  ///< of the whole product
-  std::uint64_t waves = 0;
+  std::uint64_t waves = 0;  ///< the last of which may be partial
 };
 
 /// Alone on a GPU with so many compute units.

@@ -12,35 +12,29 @@ Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, 
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
   const bool all = units.count == 0 || !units.tuned;
   const Tiling tiling = choose_tiling(shape, machine, all ? machine.compute_units : units.count);
-  ProgramBuilder b(to_string(shape), machine.name, ranks);
+  ProgramBuilder builder(to_string(shape), machine.name, ranks);
   Contract contract{"product", {}};
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const RankId rank{r};
     const auto matrix = [&](const char* name, std::uint64_t rows, std::uint64_t columns, BufferRole role) {
       const Bytes width = size_of(shape.dtype) * columns;
-      const BufferId buffer = b.buffer(fmt::format("gemm.{}{}", name, r), rank, width * rows, role);
+      const BufferId buffer = builder.buffer(fmt::format("gemm.{}{}", name, r), rank, width * rows, role);
       return Region{buffer, {}, width, rows, rows == 1 ? Bytes{} : width};
     };
-    const Gemm gemm{.a = matrix("a", shape.m, shape.k, BufferRole::input),
-                    .b = matrix("b", shape.k, shape.n, BufferRole::input),
-                    .c = matrix("c", shape.m, shape.n, BufferRole::output),
-                    .m = shape.m,
-                    .n = shape.n,
-                    .k = shape.k,
-                    .dtype = shape.dtype,
-                    .tile_m = tiling.tile_m,
-                    .tile_n = tiling.tile_n,
-                    .split_k = tiling.split_k};
+    const Region a = matrix("a", shape.m, shape.k, BufferRole::input);
+    const Region b = matrix("b", shape.k, shape.n, BufferRole::input);
+    const Region c = matrix("c", shape.m, shape.n, BufferRole::output);
+    const Gemm gemm = gemm_command(shape, tiling, a, b, c);
     contract.products.push_back(product_clause(gemm));
-    const SignalId done = b.signal(fmt::format("gemm{}.done", r));
-    const QueueId queue = b.compute_queue(fmt::format("gemm{}", r), rank, 0,
-                                          units.count == 0 ? std::nullopt : std::optional<std::uint32_t>(units.count));
-    b.add(queue, gemm).add(queue, Signal{done});
-    const QueueId host = b.host_queue(fmt::format("host{}", r), rank);
-    b.add(host, Timestamp{"begin"}).add(host, Submit{queue}).add(host, Wait{done}).add(host, Timestamp{"end"});
+    const SignalId done = builder.signal(fmt::format("gemm{}.done", r));
+    const QueueId queue = builder.compute_queue(
+        fmt::format("gemm{}", r), rank, 0, units.count == 0 ? std::nullopt : std::optional<std::uint32_t>(units.count));
+    builder.add(queue, gemm).add(queue, Signal{done});
+    const QueueId host = builder.host_queue(fmt::format("host{}", r), rank);
+    builder.add(host, Timestamp{"begin"}).add(host, Submit{queue}).add(host, Wait{done}).add(host, Timestamp{"end"});
   }
-  b.contract(std::move(contract));
-  return std::move(b).finish();
+  builder.contract(std::move(contract));
+  return std::move(builder).finish();
 }
 
 }  // namespace cortado::pipeline

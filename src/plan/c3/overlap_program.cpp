@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
+#include "cortado/ir/contracts.hpp"
 
 #include "plan/c3/request.hpp"
 
@@ -42,23 +43,14 @@ class Composer {
     const Region a = matrix("a", rank, shape_.m, shape_.k, BufferRole::input);
     const Region b = matrix("b", rank, shape_.k, shape_.n, BufferRole::input);
     const Region c = matrix("c", rank, shape_.m, shape_.n, BufferRole::output);
-    program_.contract.products.push_back({c, {{{a}, b}}, shape_.dtype});
+    const Gemm gemm = gemm_command(shape_, tiling_, a, b, c);
+    program_.contract.products.push_back(product_clause(gemm));
 
     const SignalId done{static_cast<std::uint32_t>(program_.signals.size())};
     program_.signals.push_back({fmt::format("gemm{}.done", rank.value)});
     Queue queue{.name = fmt::format("gemm{}", rank.value), .kind = QueueKind::compute, .rank = rank};
     if (way_.gemm_units != 0) queue.compute_units = way_.gemm_units;
-    queue.commands = {Gemm{.a = a,
-                           .b = b,
-                           .c = c,
-                           .m = shape_.m,
-                           .n = shape_.n,
-                           .k = shape_.k,
-                           .dtype = shape_.dtype,
-                           .tile_m = tiling_.tile_m,
-                           .tile_n = tiling_.tile_n,
-                           .split_k = tiling_.split_k},
-                      Signal{done}};
+    queue.commands = {gemm, Signal{done}};
     const QueueId id{static_cast<std::uint32_t>(program_.queues.size())};
     program_.queues.push_back(std::move(queue));
     drive(host_of(rank).commands, id, done);
