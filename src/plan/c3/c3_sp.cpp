@@ -16,7 +16,7 @@ namespace {
 Result<OverlapWay> decide(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const TimedCollective library, library_collective(question));
   const std::uint32_t given = library.request.compute_units;
-  const bool first = goes_first(question, given == 0 ? question.units() : given, question.units());
+  const bool first = goes_first(question, given == 0 ? question.units() : given);
   return OverlapWay{.order = first ? LaunchOrder::collective_first : LaunchOrder::gemm_first,
                     .collective = library.request,
                     .priority = first ? 1 : 0,

@@ -14,7 +14,7 @@ namespace {
 
 Result<OverlapWay> decide(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const Partition best, best_partition(question));
-  const bool first = goes_first(question, best.collective_units, best.gemm_units);
+  const bool first = goes_first(question, best.collective_units);
   return OverlapWay{
       .order = first ? LaunchOrder::collective_first : LaunchOrder::gemm_first,
       .collective = best.collective.request,

@@ -102,9 +102,9 @@ Result<Partition> best_partition(const Question& question) {
                            [](const Partition& a, const Partition& b) { return a.longer() < b.longer(); });
 }
 
-bool goes_first(const Question& question, std::uint32_t workgroups, std::uint32_t gemm_units) {
+bool goes_first(const Question& question, std::uint32_t workgroups) {
   const GemmShape& shape = question.request.gemm;
-  return workgroups <= cortado::workgroups(shape, choose_tiling(shape, question.machine, gemm_units));
+  return workgroups <= cortado::workgroups(shape, choose_tiling(shape, question.machine, question.units()));
 }
 
 }  // namespace plan

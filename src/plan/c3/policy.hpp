@@ -70,8 +70,9 @@ Result<std::vector<Partition>> list_partitions(const Question& question);
 /// The one whose longer part takes least: the published rule.
 Result<Partition> best_partition(const Question& question);
 
-/// Whether a kernel of so many workgroups should be launched before the product on so many compute units: it has fewer.
-bool goes_first(const Question& question, std::uint32_t workgroups, std::uint32_t gemm_units);
+/// Whether a kernel of so many workgroups should be launched before the product: it has no more than that. The product
+/// has those of the kernel for all compute units, whatever a mask leaves of them.
+bool goes_first(const Question& question, std::uint32_t workgroups);
 
 /// Whether the request can be planned, as far as that can be said without planning it.
 Status check_plannable(const CollectiveRequest& request, const Machine& machine);
