@@ -96,6 +96,7 @@ TEST_F(Policies, PartitionMakesTheLongerShortest) {
   EXPECT_EQ(way.gemm_units, 272U);
   EXPECT_EQ(way.order, LaunchOrder::gemm_first);
   EXPECT_EQ(way.priority, 0);
+  EXPECT_FALSE(way.tuned);
   EXPECT_THAT(way.why, HasSubstr("32 compute units for cores-ll, 272 for the product"));
 
   const OverlapWay both = decide("c3-sp-rp");
@@ -129,7 +130,9 @@ TEST_F(Policies, DmaEnginesLeaveTheUnitsToTheProduct) {
 
 TEST_F(Policies, OneUnitADieIsWithheldFromMemoryBoundProducts) {
   EXPECT_EQ(decide("conccl-rp").gemm_units, 0U);
-  EXPECT_EQ(decide("conccl-rp", overlap_for_test("all-gather", kMemoryBound)).gemm_units, 296U);
+  const OverlapWay withheld = decide("conccl-rp", overlap_for_test("all-gather", kMemoryBound));
+  EXPECT_EQ(withheld.gemm_units, 296U);
+  EXPECT_TRUE(withheld.tuned);
 }
 
 TEST_F(Policies, EnginesCannotAddAndNotEverythingHasKernels) {
