@@ -7,33 +7,32 @@
 namespace cortado::verifier {
 namespace {
 
-/// Makes blocks that stand one below another one block where their rows are a constant step apart.
+/// Makes `below` a part of the block right above it, if their rows are a constant step apart.
+bool join_below(Block& above, const Block& below) {
+  if (above.value.terms.size() != 1 || below.value.terms.size() != 1) return false;
+  const bool touch = above.at.column_begin == below.at.column_begin && above.at.column_end == below.at.column_end &&
+                     above.at.row_end == below.at.row_begin;
+  if (!touch) return false;
+  Term& first = above.value.terms.front();
+  const Term& next = below.value.terms.front();
+  // A single row has no step of its own.
+  const std::uint64_t step = above.rows() > 1 ? first.step : next.offset - first.offset;
+  const bool goes_on = first.source == next.source && first.iteration == next.iteration &&
+                       first.offset + above.rows() * step == next.offset && (below.rows() == 1 || next.step == step);
+  if (!goes_on) return false;
+  first.step = step;
+  above.at.row_end = below.at.row_end;
+  return true;
+}
+
+/// Makes blocks that stand one below another one block where that can be.
 std::vector<Block> stacked(std::vector<Block> blocks) {
   std::ranges::sort(blocks, {}, [](const Block& block) {
     return std::tuple(block.at.column_begin, block.at.column_end, block.at.row_begin);
   });
   std::vector<Block> result;
   for (Block& block : blocks) {
-    if (!result.empty() && block.value.terms.size() == 1) {
-      Block& above = result.back();
-      const bool touch = above.at.column_begin == block.at.column_begin && above.at.column_end == block.at.column_end &&
-                         above.at.row_end == block.at.row_begin;
-      if (touch && above.value.terms.size() == 1) {
-        Term& first = above.value.terms.front();
-        const Term& next = block.value.terms.front();
-        // A single row has no step of its own.
-        const std::uint64_t step = above.rows() > 1 ? first.step : next.offset - first.offset;
-        const bool goes_on = first.source == next.source && first.iteration == next.iteration &&
-                             first.offset + above.rows() * step == next.offset &&
-                             (block.rows() == 1 || next.step == step);
-        if (goes_on) {
-          first.step = step;
-          above.at.row_end = block.at.row_end;
-          continue;
-        }
-      }
-    }
-    result.push_back(std::move(block));
+    if (result.empty() || !join_below(result.back(), block)) result.push_back(std::move(block));
   }
   return result;
 }
@@ -132,8 +131,9 @@ class Multiplication {
         first_rows = std::min(first_rows, p.a_step >> Results::kHalf != 0 ? 1 : rows_below(p, next_a));
       }
       const std::uint64_t next_b = (high(p.b.offset) + 1) << Results::kHalf;
-      if (high(p.b.offset) != high(p.b.offset + width - 1))
+      if (high(p.b.offset) != high(p.b.offset + width - 1)) {
         first_columns = std::min(first_columns, next_b - p.b.offset);
+      }
     }
     if (first_rows < rows) {
       std::vector<ProductTerm> below = products;
