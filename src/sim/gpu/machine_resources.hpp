@@ -7,8 +7,7 @@
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
 //            min(1, cache bytes / bytes of the rank's buffers) of them. Products say themselves what they take of both
-//            (gemm/gemm.hpp). Beside products a byte that is copied
-//            costs the memory copy_cost.
+//            (gemm/gemm.hpp); on a GPU that has any, each byte of a copy takes copy_cost times that of the memory
 //   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
 //            driven by its compute units fabric_cores times as much; products on all units take fabric_products
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
