@@ -77,13 +77,16 @@ struct PolicyInfo {
 /// In the order of the list above.
 std::vector<PolicyInfo> list_policies();
 
+/// Refuses unknown ones with the nearest known one (c3.policy).
+Status check_policy(std::string_view name);
+
 /// Stands for all policies, in command lines.
 inline constexpr const char* kAllPolicies = "all";
 
-/// What the policy decides, without building a program. Refuses unknown policies with the nearest known one
-/// (c3.policy), products that the machine cannot do (check_gemm) or that add to their output (c3.accumulate),
-/// collectives that cannot be planned, one rank (c3.ranks), and policies for which the collective has no variant
-/// (c3.variant: no DMA engine reduces) or the machine too few compute units (c3.partition).
+/// What the policy decides, without building a program. Refuses unknown policies (check_policy), products that the
+/// machine cannot do (check_gemm) or that add to their output (c3.accumulate), collectives that cannot be planned, one
+/// rank (c3.ranks), and policies for which the collective has no variant (c3.variant: no DMA engine reduces) or the
+/// machine too few compute units (c3.partition).
 Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
                               const OverlapCost& cost);
 

@@ -1,6 +1,4 @@
 // The one list of overlap policies.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "plan/c3/policy.hpp"
@@ -55,6 +53,11 @@ std::vector<PolicyInfo> list_policies() {
   std::vector<PolicyInfo> infos;
   for (const plan::Policy& policy : plan::policies()) infos.push_back(policy.info);
   return infos;
+}
+
+Status check_policy(std::string_view name) {
+  CORTADO_RETURN_IF_ERROR(plan::find_policy(name));
+  return {};
 }
 
 Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
