@@ -86,9 +86,10 @@ class Overlap : public Subcommand {
                    "Compute units of a collective that runs on them, whatever the policy says")
         ->type_name("N");
     place_.add_to(app);
-    iterations_option_ = app.add_option("--iters,--iterations", iterations_, "Measured iterations of each policy")
-                             ->type_name("N")
-                             ->capture_default_str();
+    iterations_option_ =
+        app.add_option("--iters,--iterations", iterations_, "Measured iterations of each policy, in three rounds")
+            ->type_name("N")
+            ->capture_default_str();
     app.add_option("--trace", trace_, "Write a Perfetto trace of the policy to use")->type_name("FILE");
     app.add_option("-o,--output", output_, "Write the program of the policy to use")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");

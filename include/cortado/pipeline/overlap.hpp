@@ -59,9 +59,10 @@ struct OverlapOptions {
 Outcome<OverlapReport> simulate_overlap(const OverlapRequest& request, const Machine& machine,
                                         const OverlapOptions& options = {});
 
-/// Measured on the device: the same programs, decided by the same simulated times; medians of the iterations, every
-/// output byte of the last one checked. Refuses what does not fit the memory of this computer (overlap.memory). The
-/// parts are timed in runs of their own, with timestamps around every command.
+/// Measured on the device: the same programs, decided by the same simulated times. All are run in turn, three rounds of
+/// a third of the iterations each (rounded up), and checked as the settings say; a program's time is that of its median
+/// round, which is the median of its iterations. The parts are timed in runs of their own, with timestamps around every
+/// command. Refuses what does not fit the memory of this computer (overlap.memory).
 Outcome<OverlapReport> run_overlap(const OverlapRequest& request, const Machine& machine, device::Driver& driver,
                                    const RunSettings& settings, const OverlapOptions& options = {});
 

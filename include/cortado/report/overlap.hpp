@@ -23,19 +23,19 @@ namespace cortado::report {
 /// One policy.
 struct OverlapRow {
   std::string policy;
-  std::string variant;        ///< of the collective: "pcpy", "bcst prelaunch", "cores-simple"
-  Nanoseconds time{};         ///< of both
-  double speedup = 0;         ///< over one after the other
-  double share_of_ideal = 0;  ///< 0.5 = half of it
-  Nanoseconds gemm{};         ///< begin to the end of the product
-  Nanoseconds comm{};         ///< begin to the end of the collective
-  double gemm_slowdown = 0;   ///< against the product alone
-  double comm_slowdown = 0;   ///< against the collective alone, done as one after the other does it
-  std::uint32_t gemm_units = 0;
+  std::string variant;                   ///< of the collective: "pcpy", "bcst prelaunch", "cores-simple"
+  Nanoseconds time{};                    ///< of both
+  double speedup = 0;                    ///< over one after the other
+  double share_of_ideal = 0;             ///< 0.5 = half of it
+  Nanoseconds gemm{};                    ///< begin to the end of the product
+  Nanoseconds comm{};                    ///< begin to the end of the collective
+  double gemm_slowdown = 0;              ///< against the product alone
+  double comm_slowdown = 0;              ///< against the collective alone, done as one after the other does it
+  std::uint32_t gemm_units = 0;          ///< that the product may occupy
   std::uint32_t comm_units = 0;          ///< 0: on DMA engines
   std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
   std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
-  std::string why;
+  std::string why;                       ///< what the policy decided, in one line
 };
 
 /// A policy that cannot do it.
@@ -47,18 +47,18 @@ struct SkippedPolicy {
 struct OverlapReport {
   std::string gemm;        ///< "8192x57344x8192 bf16"
   std::string collective;  ///< "all-gather"
-  Bytes bytes{};
+  Bytes bytes{};           ///< of the collective's whole buffer
   std::uint32_t ranks = 0;
   std::string machine;
   std::string where;  ///< "simulated mi300x-8", or the device
   bool simulated = false;
-  std::uint32_t iterations = 1;  ///< measured
+  std::uint32_t iterations = 1;  ///< measured, of each program
   Nanoseconds gemm_alone{};
-  Nanoseconds comm_alone{};  ///< as `serial` does it
-  Nanoseconds serial{};      ///< one after the other
-  Nanoseconds ideal{};
-  std::string scenario;  ///< "G-long", "C-long" or "GC-equal"
-  bool memory_bound = false;
+  Nanoseconds comm_alone{};   ///< as `serial` does it
+  Nanoseconds serial{};       ///< one after the other
+  Nanoseconds ideal{};        ///< the longer of the two alone
+  std::string scenario;       ///< "G-long", "C-long" or "GC-equal"
+  bool memory_bound = false;  ///< the product
   std::vector<OverlapRow> rows;
   std::vector<SkippedPolicy> skipped;
   std::string choice;  ///< the fastest policy of the rows; of equally fast ones the first

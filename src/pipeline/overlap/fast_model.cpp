@@ -4,9 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <set>
-
-#include "cortado/ir/visit.hpp"
+#include <vector>
 
 namespace cortado::pipeline {
 namespace {
@@ -44,7 +42,7 @@ class OneGpu {
 
   double run() {
     double now = 0;
-    while (product_remains() || collective_remains()) {
+    while (product_remains() || !collective_done_) {
       begin(now);
       const double level = shared_level();
       const double step = time_to_next(now, level);
@@ -58,7 +56,6 @@ class OneGpu {
 
  private:
   bool product_remains() const { return waiting_ > 0 || !batches_.empty(); }
-  bool collective_remains() const { return !collective_done_; }
 
   void set_capacities() {
     capacity_[kFabric] = 1;
@@ -92,21 +89,19 @@ class OneGpu {
   /// When the host has launched both. The time of the collective alone has its own launch in it.
   void set_starts() {
     const double launch = seconds(timing_.cores.launch);
-    gemm_start_ = launch + seconds(timing_.cores.start);
-    if (way_.order == LaunchOrder::collective_first) gemm_start_ += way_.on_cores() ? launch : 0;
-    collective_start_ = way_.order == LaunchOrder::collective_first ? 0 : launch;
-    if (collective_units_ > 0) {  // until its first instruction it needs no units
-      const double before = gemm_launch();
-      collective_start_ += before;
-      collective_remaining_ = std::max(0.0, collective_remaining_ - before);
+    const double first_instruction = launch + seconds(timing_.cores.start);  // of a kernel
+    const bool collective_first = way_.order == LaunchOrder::collective_first;
+    gemm_start_ = first_instruction + (collective_first && collective_units_ > 0 ? launch : 0);
+    collective_start_ = collective_first ? 0 : launch;
+    if (collective_units_ > 0) {  // before that it needs no units
+      collective_start_ += first_instruction;
+      collective_remaining_ = std::max(0.0, collective_remaining_ - first_instruction);
     }
   }
-  double gemm_launch() const { return seconds(timing_.cores.launch) + seconds(timing_.cores.start); }
 
   /// Who is launched takes free units, the one that goes first before the other.
   void begin(double now) {
-    const bool collective_first = way_.order == LaunchOrder::collective_first;
-    if (collective_first) begin_collective(now);
+    if (way_.order == LaunchOrder::collective_first) begin_collective(now);
     begin_workgroups(now);
     begin_collective(now);
   }
@@ -218,55 +213,13 @@ class OneGpu {
   std::uint32_t collective_held_ = 0;
   double collective_start_ = 0;
   double collective_remaining_ = 0;
-  double streaming_ = 0;
-  double operands_ = 0;
+  double streaming_ = 0;  // bytes of the collective's buffers, which pass through the last-level cache
+  double operands_ = 0;   // bytes of A, B and C
   bool collective_runs_ = false;
   bool collective_done_ = false;
 };
 
 }  // namespace
-
-CollectiveProfile profile_of(const Program& program, Nanoseconds time) {
-  std::vector<double> out(program.ranks, 0);
-  std::vector<double> in(program.ranks, 0);
-  std::vector<std::set<std::uint32_t>> peers(program.ranks);
-  const auto rank_of = [&](const Region& region) { return program.buffer(region.buffer).rank.value; };
-  const auto move = [&](const Region& src, const Region& dst) {
-    const std::uint32_t from = rank_of(src);
-    const std::uint32_t to = rank_of(dst);
-    if (from == to) return;
-    out[from] += static_cast<double>(src.bytes().value);
-    in[to] += static_cast<double>(src.bytes().value);
-    peers[from].insert(to);
-  };
-  for (const Queue& queue : program.queues) {
-    for (const Command& command : queue.commands) {
-      match(
-          command, [&](const Copy& c) { move(c.src, c.dst); },
-          [&](const Broadcast& b) {
-            move(b.src, b.dst1);
-            move(b.src, b.dst2);
-          },
-          [&](const Swap& s) {
-            move(s.a, s.b);
-            move(s.b, s.a);
-          },
-          [](const auto&) {});
-    }
-  }
-  CollectiveProfile profile{.time = time};
-  std::vector<double> footprint(program.ranks, 0);
-  for (const Buffer& buffer : program.buffers) {
-    footprint[buffer.rank.value] += static_cast<double>(buffer.size.value);
-  }
-  for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
-    profile.bytes_out = std::max(profile.bytes_out, out[rank]);
-    profile.bytes_in = std::max(profile.bytes_in, in[rank]);
-    profile.footprint = std::max(profile.footprint, footprint[rank]);
-    profile.peers = std::max(profile.peers, static_cast<std::uint32_t>(peers[rank].size()));
-  }
-  return profile;
-}
 
 Nanoseconds estimate_overlap(const GemmShape& shape, const OverlapWay& way, const CollectiveProfile& profile,
                              const Machine& machine) {

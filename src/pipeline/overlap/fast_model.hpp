@@ -10,19 +10,9 @@
 
 #include "cortado/plan/c3.hpp"
 
+#include "pipeline/overlap/collective_profile.hpp"
+
 namespace cortado::pipeline {
-
-/// A collective alone, as the busiest GPU sees it.
-struct CollectiveProfile {
-  Nanoseconds time{};
-  double bytes_out = 0;  ///< over its links
-  double bytes_in = 0;
-  double footprint = 0;     ///< bytes of its buffers
-  std::uint32_t peers = 0;  ///< GPUs that it sends to
-};
-
-/// From the program of a collective and its time.
-CollectiveProfile profile_of(const Program& program, Nanoseconds time);
 
 /// Both, this way; the collective alone as profiled.
 Nanoseconds estimate_overlap(const GemmShape& shape, const OverlapWay& way, const CollectiveProfile& profile,

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -109,7 +111,7 @@ Outcome<OverlapReport> run_overlap(const OverlapRequest& request, const Machine&
   auto report = study_overlap(request, machine, options, Times::measured, Measurement(driver, round));
   if (!report) return report;
   report->where = driver.topology().node;
-  report->iterations = settings.run.iterations;
+  report->iterations = round.run.iterations * static_cast<std::uint32_t>(kMeasuredRounds);
   report->note =
       "the embedded node has no compute units to divide and runs kernels and engines on the threads of this computer: "
       "CUs and priorities have no effect there";

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
 #include "cortado/plan/choose.hpp"
 
 #include "pipeline/parallel.hpp"
@@ -21,17 +20,11 @@ double ratio(Nanoseconds over, Nanoseconds under) {
 
 /// The names asked for, each known; in their order.
 Result<std::vector<std::string>> policies_of(const OverlapOptions& options) {
-  std::vector<std::string> known;
-  for (const PolicyInfo& info : list_policies()) known.push_back(info.name);
-  if (options.policies.empty()) return known;
-  for (const std::string& name : options.policies) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string nearest = nearest_name(name, known);
-    return fail("c3.policy", fmt::format("there is no policy '{}'", name),
-                nearest.empty() ? fmt::format("policies are {}", join(known))
-                                : fmt::format("did you mean {}? cortado list policies has them all", nearest));
-  }
-  return options.policies;
+  std::vector<std::string> names = options.policies;
+  for (const std::string& name : names) CORTADO_RETURN_IF_ERROR(check_policy(name));
+  if (!names.empty()) return names;
+  for (const PolicyInfo& info : list_policies()) names.push_back(info.name);
+  return names;
 }
 
 Status check_units(const std::optional<std::uint32_t>& units, const char* whose, const Machine& machine) {
@@ -46,7 +39,10 @@ bool concerns_policy(const Diagnostic& reason) {
   return reason.code == "c3.variant" || reason.code == "c3.partition" || reason.code.starts_with("plan.");
 }
 
-/// The round with the median time of one program, or the first that failed; wrong bytes of all rounds.
+using Job = std::function<Outcome<OverlapTimes>()>;
+
+/// The round with the median time of one program, or the first that failed; wrong bytes of all rounds. Its rounds are
+/// every `step`th from `first` on.
 Outcome<OverlapTimes> median_round(const std::vector<std::optional<Outcome<OverlapTimes>>>& rounds, std::size_t first,
                                    std::size_t step) {
   std::vector<OverlapTimes> times;
@@ -75,35 +71,17 @@ class Study {
 
   Outcome<OverlapReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
-    // Everything else compares with these three.
-    std::vector<std::function<Outcome<OverlapTimes>()>> jobs{
-        [this] { return time_planned(plan_product(report_.request.gemm, {}, baseline_.collective.ranks, machine_)); },
-        [this] {
-          CollectiveRequest alone = baseline_.collective;
-          alone.host = HostThreads::per_rank;
-          return time_planned(plan_collective(alone, machine_));
-        },
-        [this] { return time_planned(plan_overlap(report_.request, baseline_, machine_)); }};
-    const std::size_t alone = jobs.size();
-    ways_.resize(policies_.size());
-    for (std::size_t i = 0; i < policies_.size(); ++i) jobs.push_back([this, i] { return time_policy(i); });
-    const std::size_t rounds = report_.simulated ? 1 : kMeasuredRounds;
-    std::vector<std::optional<Outcome<OverlapTimes>>> rounds_of(jobs.size() * rounds);
-    const bool all = for_each_in_parallel(
-        rounds_of.size(), report_.simulated ? options_.threads : 1,
-        [&](std::size_t i) { rounds_of[i] = jobs[i % jobs.size()](); },
-        [&](std::size_t done) { return !options_.progress || options_.progress(done, rounds_of.size()); });
-    if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
-    std::vector<std::optional<Outcome<OverlapTimes>>> times;
-    for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds_of, i, jobs.size()));
-    for (std::size_t i = 0; i < alone; ++i) {
-      if (!*times[i]) return tl::unexpected(times[i]->error());
+    const auto times = time_all(baselines_and_policies());
+    if (!times) return tl::unexpected(times.error());
+    for (std::size_t i = 0; i < kBaselines; ++i) {
+      if (!(*times)[i]) return tl::unexpected((*times)[i].error());
     }
-    set_baseline(**times[0], **times[1], **times[2]);
+    const OverlapTimes& serial = *(*times)[2];
+    set_baseline(*(*times)[0], *(*times)[1], serial);
     for (std::size_t i = 0; i < policies_.size(); ++i) {
-      const Outcome<OverlapTimes>& result = *times[alone + i];
+      const Outcome<OverlapTimes>& result = (*times)[kBaselines + i];
       if (result) {
-        add_row(policies_[i], *ways_[i], ways_[i]->order == LaunchOrder::serial ? **times[2] : *result);
+        add_row(policies_[i], *ways_[i], ways_[i]->order == LaunchOrder::serial ? serial : *result);
         continue;
       }
       const Diagnostic& reason = result.error().errors.front();
@@ -116,6 +94,37 @@ class Study {
   }
 
  private:
+  static constexpr std::size_t kBaselines = 3;
+
+  /// The product alone, the collective alone, one after the other: what all compare with. Then each policy.
+  std::vector<Job> baselines_and_policies() {
+    std::vector<Job> jobs{
+        [this] { return time_planned(plan_product(report_.request.gemm, {}, baseline_.collective.ranks, machine_)); },
+        [this] {
+          CollectiveRequest alone = baseline_.collective;
+          alone.host = HostThreads::per_rank;
+          return time_planned(plan_collective(alone, machine_));
+        },
+        [this] { return time_planned(plan_overlap(report_.request, baseline_, machine_)); }};
+    CORTADO_CHECK(jobs.size() == kBaselines, "policies come behind the baselines");
+    ways_.resize(policies_.size());
+    for (std::size_t i = 0; i < policies_.size(); ++i) jobs.push_back([this, i] { return time_policy(i); });
+    return jobs;
+  }
+
+  /// Of each job, or that the caller stopped it.
+  Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<Job>& jobs) const {
+    std::vector<std::optional<Outcome<OverlapTimes>>> rounds(jobs.size() * (report_.simulated ? 1 : kMeasuredRounds));
+    const bool all = for_each_in_parallel(
+        rounds.size(), report_.simulated ? options_.threads : 1,
+        [&](std::size_t i) { rounds[i] = jobs[i % jobs.size()](); },
+        [&](std::size_t done) { return !options_.progress || options_.progress(done, rounds.size()); });
+    if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
+    std::vector<Outcome<OverlapTimes>> times;
+    for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds, i, jobs.size()));
+    return times;
+  }
+
   Status check() {
     CORTADO_ASSIGN_OR_RETURN(policies_, policies_of(options_));
     CORTADO_RETURN_IF_ERROR(check_units(options_.gemm_units, "product", machine_));

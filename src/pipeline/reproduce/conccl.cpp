@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -49,8 +51,7 @@ Result<OverlapRequest> request_for(const published::OverlapScenario& scenario) {
   return request;
 }
 
-/// A product alone on fewer and fewer compute units. Compute-bound ones keep the kernel chosen for all units, as under
-/// a mask of which the library knows nothing; memory-bound ones get that for the units they have, as in conccl-rp.
+/// A product alone on fewer and fewer compute units.
 struct Shrunk {
   GemmShape shape;
   std::vector<Nanoseconds> times;  ///< by kFewerUnits
@@ -141,8 +142,8 @@ class Conccl {
     return {};
   }
 
-  /// As the policies that withhold units do: by a mask from compute-bound products (c3-rp), by the choice of their
-  /// kernel from memory-bound ones (conccl-rp).
+  /// Units are withheld as policies do it: from compute-bound products by a mask, of which the library knows nothing
+  /// when it chooses the kernel (c3-rp); from memory-bound ones by the choice of a kernel for the others (conccl-rp).
   std::optional<Failure> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);
     for (const std::uint32_t fewer : kFewerUnits) {
