@@ -14,9 +14,9 @@
 // (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
 //   - The N terms of a sum are 0 .. bound with bound = min(256, E) / N: sums stay below E.
 //   - The factors of a product with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too
-//   much
-//     they are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the product are E / 4 on
-//     average, and few are beyond E (product_check.hpp tells what is demanded of these).
+//     much, all are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the product are then
+//     E / 4 on the average, and few are beyond E: these have a tolerance, which
+//     product_check.hpp tells together with how it is checked.
 // They change with the iteration, too. Sums of u8 and i32 wrap and are the same in every order for any bytes.
 #pragma once
 
