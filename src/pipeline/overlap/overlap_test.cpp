@@ -236,6 +236,7 @@ TEST(Overlap, ProgramsOfAllPoliciesReallyRun) {
       ASSERT_TRUE(report) << to_string(report.error().errors.front());
       EXPECT_EQ(report->rows.size(), 8U);
       EXPECT_FALSE(report->simulated);
+      EXPECT_EQ(report->iterations, 3U);  // three rounds of 2 / 3, rounded up
       EXPECT_THAT(report->where, HasSubstr("embedded node"));
       EXPECT_THAT(report->note, HasSubstr("no effect"));
       for (const report::OverlapRow& row : report->rows) {
