@@ -26,16 +26,6 @@ std::string_view overlap_class(Nanoseconds gemm, Nanoseconds collective);
 /// simulated is kept for the lifetime of the cost. The machine must outlive it.
 std::unique_ptr<OverlapCost> simulated_overlap_cost(const Machine& machine);
 
-/// The compute units of a product.
-struct ProductUnits {
-  std::uint32_t count = 0;  ///< 0 = all
-  bool tuned = false;       ///< its kernel was chosen for so many; else for all: a library sees no masks
-};
-
-/// The product alone, on every rank: the program against which overlap is measured.
-Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, std::uint32_t ranks,
-                             const Machine& machine);
-
 struct OverlapReport : report::OverlapReport {
   OverlapRequest request;
   std::vector<OverlapWay> ways;  ///< of the rows

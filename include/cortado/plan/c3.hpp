@@ -33,6 +33,15 @@ struct OverlapRequest {
   CollectiveRequest collective;
 };
 
+/// The compute units of a product.
+struct ProductUnits {
+  std::uint32_t count = 0;  ///< that it may occupy; 0 = all
+  bool tuned = false;       ///< its kernel was chosen for so many; else for all: a library sees no masks
+};
+
+/// Of the kernel that a product runs with on such units.
+Tiling tiling_on(const ProductUnits& units, const GemmShape& shape, const Machine& machine);
+
 enum class LaunchOrder {
   serial,            ///< the collective when the product is done
   gemm_first,        ///< both at once; the product is launched first
@@ -44,11 +53,12 @@ struct OverlapWay {
   LaunchOrder order = LaunchOrder::serial;
   CollectiveRequest collective;  ///< with variant, prelaunch and, on compute units, how many of them
   std::uint32_t gemm_units = 0;  ///< that the product may occupy; 0 = all
-  bool tuned = false;            ///< its kernel was chosen for these units; else for all: a library sees no masks
+  bool tuned = false;            ///< its kernel was chosen for these units; else for all
   std::int32_t priority = 0;     ///< of the collective's kernels over the product's
   std::string why{};             ///< one line for the user
 
   bool on_cores() const;  ///< the collective runs on compute units
+  ProductUnits product_units() const { return {gemm_units, tuned}; }
 };
 
 /// Times by which policies decide. Calls from several threads at a time are allowed.
@@ -94,5 +104,9 @@ Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& req
 /// the collective; one contract for both. Refuses what choose_way refuses, more compute units for the product than
 /// there are (c3.compute_units), and what does not fit the memory of a GPU together (gemm.memory).
 Result<Program> plan_overlap(const OverlapRequest& request, const OverlapWay& way, const Machine& machine);
+
+/// The product alone, on every rank: the program against which overlap is measured. Refuses what check_gemm refuses.
+Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, std::uint32_t ranks,
+                             const Machine& machine);
 
 }  // namespace cortado

@@ -32,7 +32,7 @@ class OneGpu {
         way_(way),
         units_(machine.compute_units),
         gemm_units_(way.gemm_units == 0 ? units_ : way.gemm_units),
-        model_(shape, choose_tiling(shape, machine, way.tuned ? gemm_units_ : units_), machine),
+        model_(shape, tiling_on(way.product_units(), shape, machine), machine),
         waiting_(model_.workgroups()),
         free_(units_) {
     set_capacities();

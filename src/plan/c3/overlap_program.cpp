@@ -31,9 +31,10 @@ Bytes memory_of_a_rank(const Program& program) {
 class Composer {
  public:
   Composer(Program collective, const GemmShape& shape, const OverlapWay& way, const Machine& machine)
-      : program_(std::move(collective)), shape_(shape), way_(way) {
-    const std::uint32_t units = way.gemm_units == 0 ? machine.compute_units : way.gemm_units;
-    tiling_ = choose_tiling(shape, machine, way.tuned ? units : machine.compute_units);
+      : program_(std::move(collective)),
+        shape_(shape),
+        way_(way),
+        tiling_(tiling_on(way.product_units(), shape, machine)) {
     for (Queue& queue : program_.queues) {
       if (queue.kind == QueueKind::compute) queue.priority = way.priority;
     }

@@ -3,15 +3,19 @@
 
 #include "cortado/ir/builder.hpp"
 #include "cortado/ir/contracts.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/plan/c3.hpp"
 
-namespace cortado::pipeline {
+namespace cortado {
+
+Tiling tiling_on(const ProductUnits& units, const GemmShape& shape, const Machine& machine) {
+  const bool chosen_for_these = units.tuned && units.count != 0;
+  return choose_tiling(shape, machine, chosen_for_these ? units.count : machine.compute_units);
+}
 
 Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, std::uint32_t ranks,
                              const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
-  const bool all = units.count == 0 || !units.tuned;
-  const Tiling tiling = choose_tiling(shape, machine, all ? machine.compute_units : units.count);
+  const Tiling tiling = tiling_on(units, shape, machine);
   ProgramBuilder builder(to_string(shape), machine.name, ranks);
   Contract contract{"product", {}};
   for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -37,4 +41,4 @@ Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, 
   return std::move(builder).finish();
 }
 
-}  // namespace cortado::pipeline
+}  // namespace cortado
