@@ -6,6 +6,7 @@
 #include "cortado/pipeline/devices.hpp"
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
+#include "cortado/plan/ficco.hpp"
 #include "cortado/published/published.hpp"
 #include "cortado/verify/verify.hpp"
 
@@ -62,6 +63,14 @@ Result<Listing> policies() {
   return listing;
 }
 
+Result<Listing> schedules() {
+  Listing listing{{"name", "published", "summary"}, {}};
+  for (const FiccoScheduleInfo& info : list_schedules()) {
+    listing.rows.push_back({info.name, info.published, info.summary});
+  }
+  return listing;
+}
+
 Result<Listing> devices() {
   Listing listing{{"name", "times", "summary"}, {}};
   for (const pipeline::DeviceInfo& info : pipeline::list_devices()) {
@@ -91,19 +100,16 @@ struct Topic {
   Result<Listing> (*make)();
 };
 
-constexpr std::array kTopics{Topic{"machines", list_machines},
-                             Topic{"collectives", collectives},
-                             Topic{"variants", variants},
-                             Topic{"policies", policies},
-                             Topic{"devices", devices},
-                             Topic{"publications", publications},
-                             Topic{"rules", rules}};
+constexpr std::array kTopics{Topic{"machines", list_machines},    Topic{"collectives", collectives},
+                             Topic{"variants", variants},         Topic{"policies", policies},
+                             Topic{"schedules", schedules},       Topic{"devices", devices},
+                             Topic{"publications", publications}, Topic{"rules", rules}};
 
 class List : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view description() const override {
-    return "List machines, collectives, variants, policies, devices, publications or rules";
+    return "List machines, collectives, variants, policies, schedules, devices, publications or rules";
   }
   std::vector<Example> examples() const override {
     return {{"cortado list variants", "what --variant may be for each collective"},
@@ -111,7 +117,8 @@ class List : public Subcommand {
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("what", topic_, "machines, collectives, variants, policies, devices, publications or rules")
+    app.add_option("what", topic_,
+                   "machines, collectives, variants, policies, schedules, devices, publications or rules")
         ->required()
         ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");

@@ -1,4 +1,5 @@
-// cortado overlap: a product and an independent collective at the same time, by every policy.
+// cortado overlap: a product and a collective at the same time: independent of each other, by every policy, or the
+// product of what the collective brings, by schedules that cut both.
 #include <charconv>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
+#include "cortado/pipeline/dependent.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/simulate.hpp"
 #include "cortado/report/trace.hpp"
@@ -20,6 +22,8 @@
 
 namespace cortado::cli {
 namespace {
+
+constexpr const char* kAllSchedules = "all";
 
 /// "MxNxK". Whether a machine can do it is not asked here.
 Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
@@ -44,7 +48,7 @@ class Overlap : public Subcommand {
  public:
   std::string_view name() const override { return "overlap"; }
   std::string_view description() const override {
-    return "Compare ways to run a product and an independent collective at the same time";
+    return "Compare ways to run a product and a collective at the same time";
   }
   std::vector<Example> examples() const override {
     return {
@@ -58,103 +62,189 @@ class Overlap : public Subcommand {
          "really run, with every byte and every product checked"},
         {"cortado overlap --gemm 4096x4096x4096 --collective all-gather --bytes 64MiB --independent --policy conccl "
          "-o conccl.json --trace t.json",
-         "the program, for cortado verify and run, and its predicted trace"}};
+         "the program, for cortado verify and run, and its predicted trace"},
+        {"cortado overlap --gemm 131072x2048x16384 --collective all-gather --dependent",
+         "the product of what an all-gather brings: both cut into steps, by every published schedule"}};
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("--gemm", gemm_, "The product of every GPU, C = A B: rows of A x columns of B x columns of A")
+    app.add_option("--gemm", gemm_,
+                   "The product of every GPU, C = A B: rows of A x columns of B x columns of A. N is what one GPU "
+                   "computes; with --dependent M are the rows of all GPUs together")
         ->required()
         ->type_name("MxNxK");
     app.add_option("--dtype", dtype_, "Its element type: fp32, fp16, bf16, fp8")
         ->type_name("TYPE")
         ->capture_default_str();
     app.add_option("--collective", collective_, "Which one (cortado list collectives)")->required()->type_name("NAME");
-    app.add_option("--bytes", bytes_, "Size of its whole buffer, as nccl-tests count it: 64KiB, 896MiB")
-        ->required()
-        ->type_name("SIZE");
-    app.add_flag("--independent", independent_,
-                 "Neither needs what the other makes; required, as nothing else is known yet");
+    app.add_flag("--independent", independent_, "Neither needs what the other makes");
+    app.add_flag("--dependent", dependent_,
+                 "The product multiplies what the collective brings, all-gather or all-to-all");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
-    app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is");
-    app.add_option("--policy", policies_, "Policies separated by commas (cortado list policies), or all")
-        ->type_name("NAMES")
-        ->capture_default_str();
-    app.add_option("--cus-gemm", options_.gemm_units, "Compute units of the product, whatever the policy says")
-        ->type_name("N");
-    app.add_option("--cus-comm", options_.comm_units,
-                   "Compute units of a collective that runs on them, whatever the policy says")
-        ->type_name("N");
+    of_independent_ = {
+        app.add_option("--bytes", bytes_,
+                       "--independent: size of the collective's whole buffer, as nccl-tests count it: 64KiB, 896MiB")
+            ->type_name("SIZE"),
+        app.add_flag("--leave-own-block", leave_own_block_,
+                     "--independent all-to-all: a rank's block for itself stays where it is"),
+        app.add_option("--policy", policies_,
+                       "--independent: policies separated by commas (cortado list policies), or all")
+            ->type_name("NAMES")
+            ->capture_default_str(),
+        app.add_option("--cus-gemm", gemm_units_,
+                       "--independent: compute units of the product, whatever the policy says")
+            ->type_name("N"),
+        app.add_option("--cus-comm", comm_units_,
+                       "--independent: compute units of a collective that runs on them, whatever the policy says")
+            ->type_name("N")};
+    of_dependent_ = {
+        app.add_option("--schedule", schedules_,
+                       "--dependent: schedules separated by commas (cortado list schedules), or all (default: serial, "
+                       "shard-p2p and the published ones)")
+            ->type_name("NAMES"),
+        app.add_option("--chunks", chunks_, "--dependent: steps of a schedule (default: as many as GPUs)")
+            ->type_name("N")};
     place_.add_to(app);
     iterations_option_ =
-        app.add_option("--iters,--iterations", iterations_, "Measured iterations of each policy, in three rounds")
+        app.add_option("--iters,--iterations", iterations_, "Measured iterations of each way, in three rounds")
             ->type_name("N")
             ->capture_default_str();
-    app.add_option("--trace", trace_, "Write a Perfetto trace of the policy to use")->type_name("FILE");
-    app.add_option("-o,--output", output_, "Write the program of the policy to use")->type_name("FILE");
+    app.add_option("--trace", trace_, "Write a Perfetto trace of the way to use")->type_name("FILE");
+    app.add_option("-o,--output", output_, "Write the program of the way to use")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
 
   Result<Exit> run(Console& console) override {
-    CORTADO_ASSIGN_OR_RETURN(const OverlapRequest request, this->request());
+    CORTADO_RETURN_IF_ERROR(check_kind());
+    if (ranks_ && *ranks_ == 0) {
+      return fail("usage.ranks", "0 ranks asked for", "give --ranks 2 or more, or leave it out");
+    }
+    CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(dtype_));
+    CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(gemm_, dtype));
+    return independent_ ? run_independent(console, gemm) : run_dependent(console, gemm);
+  }
+
+ private:
+  static constexpr std::uint32_t kWarmup = 2;
+
+  /// Exactly one of the two, with no option of the other.
+  Status check_kind() const {
+    if (independent_ == dependent_) {
+      return fail("usage.dependence",
+                  independent_ ? "--independent and --dependent exclude each other"
+                               : "it is not said whether the product needs what the collective brings",
+                  "give --independent if neither needs what the other makes, --dependent if the product does");
+    }
+    for (const CLI::Option* option : independent_ ? of_dependent_ : of_independent_) {
+      if (option->count() == 0) continue;
+      return fail("usage.option",
+                  fmt::format("{} is for --{}", option->get_name(), independent_ ? "dependent" : "independent"),
+                  "leave it out");
+    }
+    if (independent_ && bytes_.empty()) {
+      return fail("usage.size", "--bytes is missing: how much the independent collective moves",
+                  "give the size of its whole buffer: --bytes 64MiB");
+    }
+    if (chunks_ && *chunks_ == 0) return fail("usage.chunks", "--chunks 0 cuts nothing", "give 1 or more");
+    return {};
+  }
+
+  Result<Exit> run_independent(Console& console, const GemmShape& gemm) {
+    OverlapRequest request;
+    request.gemm = gemm;
+    request.collective.collective = collective_;
+    CORTADO_ASSIGN_OR_RETURN(request.collective.bytes, parse_bytes(bytes_));
+    request.collective.ranks = ranks_.value_or(0);
+    request.collective.in_place = default_in_place(collective_, request.collective.variant);
+    request.collective.own_block = !leave_own_block_;
+    CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
+    pipeline::OverlapOptions options;
+    if (policies_ != kAllPolicies) options.policies = split_names(policies_);
+    options.gemm_units = gemm_units_;
+    options.comm_units = comm_units_;
+    watch(console, options);
+    const auto report = place.driver ? pipeline::run_overlap(request, place.machine, *place.driver, settings(), options)
+                                     : pipeline::simulate_overlap(request, place.machine, options);
+    return finish(
+        console, place, report, json_ ? report::overlap_json : report::overlap_text,
+        [&](const pipeline::OverlapReport& done) { return plan_overlap(done.request, done.chosen(), place.machine); });
+  }
+
+  Result<Exit> run_dependent(Console& console, const GemmShape& gemm) {
+    DependentRequest request;
+    request.gemm = gemm;
+    request.collective = collective_;
+    request.ranks = ranks_.value_or(0);
+    CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
+    pipeline::DependentOptions options;
+    if (schedules_ == kAllSchedules) {
+      for (const FiccoScheduleInfo& info : list_schedules()) options.schedules.push_back(info.name);
+    } else if (schedules_) {
+      options.schedules = split_names(*schedules_);
+    }
+    options.chunks = chunks_.value_or(0);
+    watch(console, options);
+    const auto report = place.driver
+                            ? pipeline::run_dependent(request, place.machine, *place.driver, settings(), options)
+                            : pipeline::simulate_dependent(request, place.machine, options);
+    return finish(console, place, report, json_ ? report::dependent_json : report::dependent_text,
+                  [&](const pipeline::DependentReport& done) -> Result<Program> {
+                    CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan_ficco(done.request, done.chosen(), place.machine));
+                    return std::move(plan.program);
+                  });
+  }
+
+  /// Where it is run.
+  struct Place {
+    Machine machine;
+    std::unique_ptr<device::Driver> driver;  ///< none: simulated
+  };
+
+  Result<Place> place() const {
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {machine_, output_.value_or("")}));
     if (output_) CORTADO_RETURN_IF_ERROR(check_output_path(*output_, {machine_}));
     if (iterations_ == 0) return fail("usage.iters", "--iters 0 measures nothing", "give 1 or more");
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    if (policies_ != kAllPolicies) options_.policies = split_names(policies_);
-    options_.threads = available_cores();
-    options_.progress = [&console](std::size_t done, std::size_t of) {
-      console.progress(fmt::format("{} of {}", done, of));
-      return !interrupted();
-    };
-    std::unique_ptr<device::Driver> driver;
+    Place place;
+    CORTADO_ASSIGN_OR_RETURN(place.machine, load_machine(machine_));
     if (place_.simulated()) {
       CORTADO_RETURN_IF_ERROR(place_.check_for_simulator());
       if (iterations_option_->count() > 0) {
         return fail("usage.option", "--iters is for devices: a simulated run is the same every time", "leave it out");
       }
     } else {
-      const std::uint32_t gpus = request.collective.ranks == 0 ? machine.gpus : request.collective.ranks;
-      CORTADO_ASSIGN_OR_RETURN(const auto device, place_.request(gpus, machine));
-      CORTADO_ASSIGN_OR_RETURN(driver, pipeline::open_device(device, machine));
+      CORTADO_ASSIGN_OR_RETURN(const auto device, place_.request(ranks_.value_or(place.machine.gpus), place.machine));
+      CORTADO_ASSIGN_OR_RETURN(place.driver, pipeline::open_device(device, place.machine));
     }
+    return place;
+  }
+
+  template <class Options>
+  static void watch(Console& console, Options& options) {
+    options.threads = available_cores();
+    options.progress = [&console](std::size_t done, std::size_t of) {
+      console.progress(fmt::format("{} of {}", done, of));
+      return !interrupted();
+    };
     watch_for_interrupt();
-    const auto report = driver ? pipeline::run_overlap(request, machine, *driver, settings(), options_)
-                               : pipeline::simulate_overlap(request, machine, options_);
+  }
+
+  /// Prints the report and writes the program of its choice.
+  template <class Report, class Plan>
+  Result<Exit> finish(Console& console, const Place& place, const pipeline::Outcome<Report>& report, auto&& text,
+                      Plan&& plan) const {
     console.clear_progress();
     if (!report && interrupted()) return Exit::interrupted;
     if (!report) return console.failure(report.error());
-    console.out(json_ ? report::overlap_json(*report) : report::overlap_text(*report));
+    console.out(text(*report));
     if (trace_ || output_) {
-      const auto written = write_program(*report, machine, driver.get());
+      const auto written = write_program(plan(*report), place.machine, place.driver.get());
       if (!written) return console.failure(written.error());
     }
-    for (const report::OverlapRow& row : report->rows) {
+    for (const auto& row : report->rows) {
       if (row.wrong.value_or(0) > 0) return Exit::failed;
     }
     return Exit::ok;
-  }
-
- private:
-  static constexpr std::uint32_t kWarmup = 2;
-
-  Result<OverlapRequest> request() const {
-    CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(dtype_));
-    OverlapRequest request;
-    CORTADO_ASSIGN_OR_RETURN(request.gemm, parse_shape(gemm_, dtype));
-    request.collective.collective = collective_;
-    CORTADO_ASSIGN_OR_RETURN(request.collective.bytes, parse_bytes(bytes_));
-    if (ranks_ && *ranks_ == 0) {
-      return fail("usage.ranks", "0 ranks asked for", "give --ranks 2 or more, or leave it out");
-    }
-    request.collective.ranks = ranks_.value_or(0);
-    request.collective.in_place = default_in_place(collective_, request.collective.variant);
-    request.collective.own_block = !leave_own_block_;
-    if (!independent_) {
-      return fail("usage.independent", "a collective that waits for the product, or feeds it, cannot be planned yet",
-                  "give --independent if neither needs what the other makes");
-    }
-    return request;
   }
 
   pipeline::RunSettings settings() const {
@@ -167,11 +257,9 @@ class Overlap : public Subcommand {
   }
 
   /// The program of the choice, and its trace, predicted or measured.
-  pipeline::Outcome<void> write_program(const pipeline::OverlapReport& report, const Machine& machine,
-                                        device::Driver* driver) const {
+  pipeline::Outcome<void> write_program(Result<Program> program, const Machine& machine, device::Driver* driver) const {
     using pipeline::fail_at;
     using pipeline::Stage;
-    auto program = plan_overlap(report.request, report.chosen(), machine);
     if (!program) return fail_at(Stage::plan, program.error());
     if (output_) {
       if (const Status written = write_file(*output_, to_json(*program)); !written) {
@@ -207,17 +295,23 @@ class Overlap : public Subcommand {
   std::string collective_;
   std::string bytes_;
   bool independent_ = false;
+  bool dependent_ = false;
   bool leave_own_block_ = false;
   std::string machine_ = kDefaultMachine;
   std::optional<std::uint32_t> ranks_;
   std::string policies_ = kAllPolicies;
+  std::optional<std::uint32_t> gemm_units_;
+  std::optional<std::uint32_t> comm_units_;
+  std::optional<std::string> schedules_;
+  std::optional<std::uint32_t> chunks_;
+  std::vector<const CLI::Option*> of_independent_;
+  std::vector<const CLI::Option*> of_dependent_;
   DeviceOptions place_{Places::devices_and_simulator, pipeline::kSimulator.name};
   const CLI::Option* iterations_option_ = nullptr;
   std::uint32_t iterations_ = 10;
   std::optional<std::string> trace_;
   std::optional<std::string> output_;
   bool json_ = false;
-  pipeline::OverlapOptions options_;
 };
 
 }  // namespace

@@ -3,34 +3,15 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cortado/base/text.hpp"
+
+#include "report/overlap_parts.hpp"
 
 namespace cortado::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string heading(const OverlapReport& report) {
-  std::string text = fmt::format("# {} beside {} of {}, independent of each other, on {} ranks of {}\n", report.gemm,
-                                 report.collective, format_bytes(report.bytes), report.ranks, report.machine);
-  text += report.simulated
-              ? fmt::format("# {}\n", report.where)
-              : fmt::format("# measured on {}; medians of {} iterations\n", report.where, report.iterations);
-  text +=
-      fmt::format("# alone: product {:.1f} us ({}-bound), collective {:.1f} us: {}\n", microseconds(report.gemm_alone),
-                  report.memory_bound ? "memory" : "compute", microseconds(report.comm_alone), report.scenario);
-  text += fmt::format("# one after the other {:.1f} us, ideal {:.1f} us: {:.2f} times as fast\n",
-                      microseconds(report.serial), microseconds(report.ideal),
-                      report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal));
-  return text;
-}
-
-/// Small products and collectives have digits, too.
-std::string gigabytes(double bytes) {
-  return bytes < 1e8 ? fmt::format("{:.4f}", bytes / 1e9) : fmt::format("{:.2f}", bytes / 1e9);
-}
 
 std::vector<std::string> cells(const OverlapReport& report, const OverlapRow& row) {
   return {row.policy,
@@ -52,46 +33,18 @@ const OverlapRow* OverlapReport::row(std::string_view policy) const {
   return found == rows.end() ? nullptr : &*found;
 }
 
-double share_of_ideal(Nanoseconds serial, Nanoseconds ideal, Nanoseconds time) {
-  if (serial <= ideal || ideal.value == 0 || time.value == 0) return 0;
-  const auto over = [&](Nanoseconds t) { return microseconds(serial) / microseconds(t) - 1; };
-  return over(time) / over(ideal);
-}
-
 std::string overlap_text(const OverlapReport& report) {
   TextTable table({"policy", "collective", "time us", "speed-up", "% of ideal", "product x", "collective x",
                    "product CUs", "collective CUs", report.simulated ? "HBM GB" : "wrong bytes"});
   for (const OverlapRow& row : report.rows) table.add_row(cells(report, row));
-  std::string text = heading(report) + table.to_string();
-  for (const SkippedPolicy& skipped : report.skipped) {
-    text += fmt::format("# {} left out: {}\n", skipped.policy, to_string(skipped.reason));
-  }
-  if (!report.note.empty()) text += fmt::format("# {}\n", report.note);
-  return text + fmt::format("use {}: {}\n", report.choice, report.reason);
+  const std::string asked =
+      fmt::format("# {} beside {} of {}, independent of each other, on {} ranks of {}\n", report.gemm,
+                  report.collective, format_bytes(report.bytes), report.ranks, report.machine);
+  return asked + overlap_heading(report) + table.to_string() + overlap_ending(report);
 }
 
 std::string overlap_json(const OverlapReport& report) {
-  Json document{{"schema", "cortado.overlap"},
-                {"version", 1},
-                {"gemm", report.gemm},
-                {"collective", report.collective},
-                {"bytes", report.bytes.value},
-                {"ranks", report.ranks},
-                {"machine", report.machine},
-                {"where", report.where},
-                {"simulated", report.simulated},
-                {"serial_us", microseconds(report.serial)},
-                {"ideal_us", microseconds(report.ideal)},
-                {"gemm_alone_us", microseconds(report.gemm_alone)},
-                {"comm_alone_us", microseconds(report.comm_alone)},
-                {"class", report.scenario},
-                {"memory_bound", report.memory_bound},
-                {"choice", report.choice},
-                {"reason", report.reason},
-                {"note", report.note},
-                {"rows", Json::array()},
-                {"skipped", Json::array()}};
-  if (!report.simulated) document["iterations"] = report.iterations;
+  Json document = overlap_document(report, "cortado.overlap", "policy");
   for (const OverlapRow& row : report.rows) {
     document["rows"].push_back({{"policy", row.policy},
                                 {"time_us", microseconds(row.time)},
@@ -108,13 +61,7 @@ std::string overlap_json(const OverlapReport& report) {
                                 {"why", row.why},
                                 {"wrong", row.wrong ? Json(*row.wrong) : Json()}});
   }
-  for (const SkippedPolicy& skipped : report.skipped) {
-    document["skipped"].push_back({{"policy", skipped.policy},
-                                   {"code", skipped.reason.code},
-                                   {"message", skipped.reason.message},
-                                   {"hint", skipped.reason.hint}});
-  }
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_text(document);
 }
 
 }  // namespace cortado::report

@@ -58,22 +58,15 @@ Parts parts_of(const Timeline& timeline, const Program& program) {
   return {median(std::move(gemm)), median(std::move(comm))};
 }
 
-/// Of all ranks: operands, and the buffers of the collective.
-Status check_memory(const OverlapRequest& request, std::uint32_t ranks) {
+/// Of one rank: operands, and the buffers of the collective.
+double rank_bytes(const OverlapRequest& request) {
   const Bytes collective = request.collective.bytes * (request.collective.in_place ? 1 : 2);
-  const double needed =
-      ranks * (static_cast<double>(operand_bytes(request.gemm).value) + static_cast<double>(collective.value));
-  const double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  if (present <= 0 || needed <= kUsable * present) return {};
-  return fail("overlap.memory",
-              fmt::format("operands and buffers of {} ranks take {:.1f} GiB, this computer has {:.1f} GiB", ranks,
-                          needed / (1 << 30), present / (1 << 30)),
-              "make the product or the collective smaller, use fewer ranks, or predict with --on sim");
+  return static_cast<double>(operand_bytes(request.gemm).value) + static_cast<double>(collective.value);
 }
 
 class Measurement {
  public:
-  Measurement(device::Driver& driver, const RunSettings& settings) : driver_(driver), settings_(settings) {}
+  Measurement(device::Driver& driver, const RunSettings& settings) : driver_(driver), settings_(one_round(settings)) {}
 
   Outcome<OverlapTimes> operator()(const VerifiedProgram& program) const {
     if (!warm_) {  // threads, libraries and pages of the whole process
@@ -95,26 +88,41 @@ class Measurement {
 
  private:
   device::Driver& driver_;
-  const RunSettings& settings_;
+  RunSettings settings_;
   mutable bool warm_ = false;
 };
 
 }  // namespace
 
+TimeProgram measured_times(device::Driver& driver, const RunSettings& settings) {
+  return Measurement(driver, settings);
+}
+
+Status check_host_memory(double bytes, std::uint32_t ranks) {
+  const double present = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (present <= 0 || bytes <= kUsable * present) return {};
+  return fail("overlap.memory",
+              fmt::format("operands and buffers of {} ranks take {:.1f} GiB, this computer has {:.1f} GiB", ranks,
+                          bytes / (1 << 30), present / (1 << 30)),
+              "make the product or the collective smaller, use fewer ranks, or predict with --on sim");
+}
+
+void describe_run(report::OverlapBasis& basis, device::Driver& driver, const RunSettings& settings) {
+  basis.where = driver.topology().node;
+  basis.iterations = measured_iterations(settings);
+  basis.note =
+      "the embedded node has no compute units to divide and runs kernels and engines on the threads of this computer: "
+      "CUs and priorities have no effect there";
+}
+
 Outcome<OverlapReport> run_overlap(const OverlapRequest& request, const Machine& machine, device::Driver& driver,
                                    const RunSettings& settings, const OverlapOptions& options) {
   const std::uint32_t ranks = request.collective.ranks == 0 ? machine.gpus : request.collective.ranks;
-  const Status fits = check_gemm(request.gemm, machine).and_then([&] { return check_memory(request, ranks); });
+  const Status fits =
+      check_gemm(request.gemm, machine).and_then([&] { return check_host_memory(ranks * rank_bytes(request), ranks); });
   if (!fits) return fail_at(Stage::plan, fits.error());
-  RunSettings round = settings;
-  round.run.iterations = static_cast<std::uint32_t>((settings.run.iterations + kMeasuredRounds - 1) / kMeasuredRounds);
-  auto report = study_overlap(request, machine, options, Times::measured, Measurement(driver, round));
-  if (!report) return report;
-  report->where = driver.topology().node;
-  report->iterations = round.run.iterations * static_cast<std::uint32_t>(kMeasuredRounds);
-  report->note =
-      "the embedded node has no compute units to divide and runs kernels and engines on the threads of this computer: "
-      "CUs and priorities have no effect there";
+  auto report = study_overlap(request, machine, options, Times::measured, measured_times(driver, settings));
+  if (report) describe_run(*report, driver, settings);
   return report;
 }
 

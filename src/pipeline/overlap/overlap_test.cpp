@@ -159,7 +159,7 @@ TEST(Overlap, WhatCannotBeDoneIsListedWithTheReason) {
   ASSERT_TRUE(adds) << to_string(adds.error().errors.front());
   EXPECT_THAT(policies_of(*adds), ElementsAre("serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "auto"));
   ASSERT_EQ(adds->skipped.size(), 2U);
-  EXPECT_EQ(adds->skipped[0].policy, "conccl");
+  EXPECT_EQ(adds->skipped[0].name, "conccl");
   EXPECT_EQ(adds->skipped[0].reason.code, "c3.variant");
 
   OverlapOptions options;

@@ -5,7 +5,6 @@
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
-namespace {
 
 Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
   const auto report = simulate_verified(program);
@@ -29,8 +28,6 @@ Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
   times.hbm_bytes = report->simulated.memory_bytes;
   return times;
 }
-
-}  // namespace
 
 Outcome<OverlapReport> simulate_overlap(const OverlapRequest& request, const Machine& machine,
                                         const OverlapOptions& options) {

@@ -7,16 +7,10 @@
 #include "cortado/base/check.hpp"
 #include "cortado/plan/choose.hpp"
 
-#include "pipeline/parallel.hpp"
-
 namespace cortado::pipeline {
 namespace {
 
 constexpr double kEqualWithin = 1.15;
-
-double ratio(Nanoseconds over, Nanoseconds under) {
-  return under.value == 0 ? 0 : static_cast<double>(over.value) / static_cast<double>(under.value);
-}
 
 /// The names asked for, each known; in their order.
 Result<std::vector<std::string>> policies_of(const OverlapOptions& options) {
@@ -39,27 +33,6 @@ bool concerns_policy(const Diagnostic& reason) {
   return reason.code == "c3.variant" || reason.code == "c3.partition" || reason.code.starts_with("plan.");
 }
 
-using Job = std::function<Outcome<OverlapTimes>()>;
-
-/// The round with the median time of one program, or the first that failed; wrong bytes of all rounds. Its rounds are
-/// every `step`th from `first` on.
-Outcome<OverlapTimes> median_round(const std::vector<std::optional<Outcome<OverlapTimes>>>& rounds, std::size_t first,
-                                   std::size_t step) {
-  std::vector<OverlapTimes> times;
-  std::optional<std::uint64_t> wrong;
-  for (std::size_t i = first; i < rounds.size(); i += step) {
-    if (!*rounds[i]) return *rounds[i];
-    times.push_back(**rounds[i]);
-    if (times.back().wrong) wrong = wrong.value_or(0) + *times.back().wrong;
-  }
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  const auto faster = [](const OverlapTimes& a, const OverlapTimes& b) { return a.time < b.time; };
-  std::nth_element(times.begin(), middle, times.end(), faster);
-  OverlapTimes median = *middle;
-  median.wrong = wrong;
-  return median;
-}
-
 class Study {
  public:
   Study(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
@@ -71,7 +44,8 @@ class Study {
 
   Outcome<OverlapReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
-    const auto times = time_all(baselines_and_policies());
+    const Times kind = report_.simulated ? Times::simulated : Times::measured;
+    const auto times = time_all(baselines_and_policies(), kind, options_.threads, options_.progress);
     if (!times) return tl::unexpected(times.error());
     for (std::size_t i = 0; i < kBaselines; ++i) {
       if (!(*times)[i]) return tl::unexpected((*times)[i].error());
@@ -97,8 +71,8 @@ class Study {
   static constexpr std::size_t kBaselines = 3;
 
   /// The product alone, the collective alone, one after the other: what all compare with. Then each policy.
-  std::vector<Job> baselines_and_policies() {
-    std::vector<Job> jobs{
+  std::vector<TimeOne> baselines_and_policies() {
+    std::vector<TimeOne> jobs{
         [this] { return time_planned(plan_product(report_.request.gemm, {}, baseline_.collective.ranks, machine_)); },
         [this] {
           CollectiveRequest alone = baseline_.collective;
@@ -110,19 +84,6 @@ class Study {
     ways_.resize(policies_.size());
     for (std::size_t i = 0; i < policies_.size(); ++i) jobs.push_back([this, i] { return time_policy(i); });
     return jobs;
-  }
-
-  /// Of each job, or that the caller stopped it.
-  Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<Job>& jobs) const {
-    std::vector<std::optional<Outcome<OverlapTimes>>> rounds(jobs.size() * (report_.simulated ? 1 : kMeasuredRounds));
-    const bool all = for_each_in_parallel(
-        rounds.size(), report_.simulated ? options_.threads : 1,
-        [&](std::size_t i) { rounds[i] = jobs[i % jobs.size()](); },
-        [&](std::size_t done) { return !options_.progress || options_.progress(done, rounds.size()); });
-    if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
-    std::vector<Outcome<OverlapTimes>> times;
-    for (std::size_t i = 0; i < jobs.size(); ++i) times.push_back(median_round(rounds, i, jobs.size()));
-    return times;
   }
 
   Status check() {
@@ -144,10 +105,7 @@ class Study {
   }
 
   Outcome<OverlapTimes> time_planned(Result<Program> program) const {
-    if (!program) return fail_at(Stage::plan, program.error());
-    const auto verified = verify(*std::move(program), machine_);
-    if (!verified) return fail_at(Stage::verify, verified.error());
-    return time_(*verified);
+    return pipeline::time_planned(std::move(program), machine_, time_);
   }
 
   Outcome<OverlapTimes> time_policy(std::size_t i) {
@@ -237,9 +195,13 @@ const OverlapWay& OverlapReport::chosen() const {
   return ways[static_cast<std::size_t>(best - rows.data())];
 }
 
+double ratio(Nanoseconds over, Nanoseconds under) {
+  return under.value == 0 ? 0 : static_cast<double>(over.value) / static_cast<double>(under.value);
+}
+
 bool is_product_queue(const Queue& queue) {
-  return queue.kind == QueueKind::compute && !queue.commands.empty() &&
-         std::holds_alternative<Gemm>(queue.commands.front());
+  const auto multiplies = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
+  return queue.kind == QueueKind::compute && std::any_of(queue.commands.begin(), queue.commands.end(), multiplies);
 }
 
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,

@@ -23,15 +23,40 @@ using TimeProgram = std::function<Outcome<OverlapTimes>(const VerifiedProgram&)>
 
 enum class Times { simulated, measured };
 
-/// A computer that is busy with other things slows down what happens to run then. So all programs are measured in turn,
-/// round after round, and the median round of each counts.
-inline constexpr std::size_t kMeasuredRounds = 3;
+using TimeOne = std::function<Outcome<OverlapTimes>()>;
+using Progress = std::function<bool(std::size_t, std::size_t)>;
+
+/// Times of every job, in their order: simulated on several threads, measured in rounds. Fails if it was stopped.
+Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>& jobs, Times kind,
+                                                     std::uint32_t threads, const Progress& progress);
+
+/// Proves the program and times it.
+Outcome<OverlapTimes> time_planned(Result<Program> program, const Machine& machine, const TimeProgram& time);
+
+/// Predicted.
+Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program);
+
+/// Measured: one round of the settings each. The driver must outlive it.
+TimeProgram measured_times(device::Driver& driver, const RunSettings& settings);
+
+/// The settings of one of the rounds that together have the iterations asked for.
+RunSettings one_round(const RunSettings& settings);
+std::uint32_t measured_iterations(const RunSettings& settings);  ///< of all rounds
+
+/// Whether the memory of this computer can hold the buffers of all ranks (overlap.memory).
+Status check_host_memory(double bytes, std::uint32_t ranks);
+
+/// Says where it was measured, how often, and what the embedded node cannot tell.
+void describe_run(report::OverlapBasis& basis, device::Driver& driver, const RunSettings& settings);
+
+/// `over` / `under`; 0 if `under` is.
+double ratio(Nanoseconds over, Nanoseconds under);
 
 /// Plans, proves and times everything; on options.threads threads where that does not change the times.
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
                                      const OverlapOptions& options, Times times, const TimeProgram& time);
 
-/// The queues of products in programs of plan_overlap and plan_product.
+/// The queues of kernels that multiply, in programs of plan_overlap, plan_product and plan_ficco.
 bool is_product_queue(const Queue& queue);
 
 /// One line: what bounds the time, and what the other kinds of policies lose. The report has its choice and rows.

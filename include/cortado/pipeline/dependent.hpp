@@ -1,0 +1,45 @@
+// A product and the collective that it depends on, by several schedules: predicted or measured, and which to use.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cortado/device/driver.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/failure.hpp"
+#include "cortado/pipeline/run.hpp"
+#include "cortado/plan/ficco.hpp"
+#include "cortado/report/dependent.hpp"
+
+namespace cortado::pipeline {
+
+struct DependentReport : report::DependentReport {
+  DependentRequest request;
+  std::vector<FiccoSchedule> schedules;  ///< of the rows
+
+  const FiccoSchedule& chosen() const;  ///< the schedule of the choice
+};
+
+struct DependentOptions {
+  std::vector<std::string> schedules{};  ///< empty: serial, shard-p2p and the published ones
+  std::uint32_t chunks = 0;              ///< of schedules that have any; 0 = as many as ranks
+  std::uint32_t threads = 1;             ///< simulations at the same time; no result depends on it
+  /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
+  std::function<bool(std::size_t, std::size_t)> progress{};
+};
+
+/// Predicted on the machine. One after the other is the collective by plain copies of DMA engines, then the product;
+/// the collective alone is its first part. Schedules that cannot be planned are listed as skipped; fails if none can,
+/// or if the request cannot be done one after the other.
+Outcome<DependentReport> simulate_dependent(const DependentRequest& request, const Machine& machine,
+                                            const DependentOptions& options = {});
+
+/// Measured on the device: the same programs; medians of the iterations, every output byte of the last one checked.
+/// Refuses what does not fit the memory of this computer (overlap.memory). The parts are timed in runs of their own,
+/// with timestamps around every command.
+Outcome<DependentReport> run_dependent(const DependentRequest& request, const Machine& machine, device::Driver& driver,
+                                       const RunSettings& settings, const DependentOptions& options = {});
+
+}  // namespace cortado::pipeline

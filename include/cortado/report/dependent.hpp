@@ -1,0 +1,48 @@
+// A product and the collective that it depends on by several schedules: as a table for people and as JSON for scripts.
+// overlap_basis.hpp defines speed-up, ideal and share of ideal.
+//
+//   exposed   = time - product alone, not below 0: what of the communication and of its costs is not hidden
+//   DIL       = the pieces of the product one after the other, each alone, over the whole product alone; by the model,
+//               without launches. Of the rank whose pieces take longest.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/report/overlap_basis.hpp"
+
+namespace cortado::report {
+
+/// One schedule.
+struct DependentRow {
+  std::string schedule;
+  std::uint32_t chunks = 0;   ///< exchanges one after another
+  Nanoseconds time{};         ///< of both
+  double speedup = 0;         ///< over one after the other
+  double share_of_ideal = 0;  ///< 0.5 = half of it
+  Nanoseconds gemm{};         ///< begin to the end of the last product, and of what kernels do with its rows
+  Nanoseconds comm{};         ///< begin to the arrival of the last piece
+  Nanoseconds exposed{};
+  double dil = 0;
+  Bytes footprint{};                     ///< memory of the rank that needs most
+  Bytes staging{};                       ///< part of it that is neither operand nor product
+  std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
+  std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
+};
+
+struct DependentReport : OverlapBasis {
+  std::vector<DependentRow> rows;
+
+  const DependentRow* row(std::string_view schedule) const;  ///< nullptr if there is none
+};
+
+std::string dependent_text(const DependentReport& report);
+
+/// "schema": "cortado.dependent"; rows carry schedule, chunks, time_us, speedup, share_of_ideal, gemm_us, comm_us,
+/// exposed_comm_us, dil, footprint_bytes, staging_bytes, hbm_bytes (null if measured), wrong (null if simulated).
+std::string dependent_json(const DependentReport& report);
+
+}  // namespace cortado::report

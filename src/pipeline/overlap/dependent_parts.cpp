@@ -1,0 +1,86 @@
+#include "pipeline/overlap/dependent_parts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using Row = report::DependentRow;
+
+/// Percent that `row` takes longer than `best`.
+double longer(const Row& row, const Row& best) {
+  return std::round(100 * (microseconds(row.time) / microseconds(best.time) - 1)) + 0.0;  // no "-0"
+}
+
+/// The fastest row that cuts, or nullptr.
+const Row* best_of_steps(const report::DependentReport& report) {
+  const Row* best = nullptr;
+  for (const Row& row : report.rows) {
+    if (row.schedule != "serial" && (best == nullptr || row.time < best->time)) best = &row;
+  }
+  return best;
+}
+
+std::string pieces(const Row& row) {
+  return fmt::format("its pieces take {:.0f} % longer than the product in one", std::round(100 * (row.dil - 1)) + 0.0);
+}
+
+}  // namespace
+
+GemmShape largest_product(const Program& program) {
+  GemmShape largest;
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      const auto* gemm = std::get_if<Gemm>(&command);
+      if (gemm != nullptr && gemm->m > largest.m) largest = shape_of(*gemm);
+    }
+  }
+  CORTADO_CHECK(largest.m > 0, "the program multiplies");
+  return largest;
+}
+
+double seconds_of_products(const Program& program, const Machine& machine) {
+  std::vector<double> seconds(program.ranks);
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      const auto* gemm = std::get_if<Gemm>(&command);
+      if (gemm == nullptr) continue;
+      seconds[queue.rank->value] +=
+          estimate_gemm(shape_of(*gemm), tiling_of(*gemm), machine, machine.compute_units).seconds;
+    }
+  }
+  return *std::max_element(seconds.begin(), seconds.end());
+}
+
+std::string dependent_reason(const report::DependentReport& report) {
+  const Row& best = *report.row(report.choice);
+  std::vector<std::string> sentences;
+  if (best.schedule == "serial") {
+    sentences.push_back("nothing that overlaps is faster than one after the other");
+    if (const Row* next = best_of_steps(report)) {
+      sentences.push_back(
+          fmt::format("{} takes {:.0f} % longer, and {}", next->schedule, longer(*next, best), pieces(*next)));
+    }
+    return join(sentences, "; ");
+  }
+  sentences.push_back(fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached",
+                                  report.gemm_alone < report.comm_alone ? "collective" : "product",
+                                  100 * best.share_of_ideal));
+  sentences.push_back(pieces(best));
+  for (const char* other : {"serial", "shard-p2p"}) {
+    const Row* row = report.row(other);
+    if (row != nullptr && row != &best) {
+      sentences.push_back(fmt::format("{} takes {:.0f} % longer", other, longer(*row, best)));
+    }
+  }
+  return join(sentences, "; ");
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,23 @@
+// What follows from the program and from the rows of a dependent overlap.
+#pragma once
+
+#include <string>
+
+#include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/report/dependent.hpp"
+
+namespace cortado::pipeline {
+
+/// Of the products in a program that multiplies: that with most rows.
+GemmShape largest_product(const Program& program);
+
+/// All products of a rank one after the other, each alone on all compute units, without launches: of the rank for which
+/// that takes longest.
+double seconds_of_products(const Program& program, const Machine& machine);
+
+/// One line: what bounds the time, what is not hidden, and what others lose. The report has its choice and rows.
+std::string dependent_reason(const report::DependentReport& report);
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,67 @@
+#include "cortado/report/dependent.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+#include "report/overlap_parts.hpp"
+
+namespace cortado::report {
+namespace {
+
+std::vector<std::string> cells(const DependentReport& report, const DependentRow& row) {
+  return {row.schedule,
+          fmt::format("{}", row.chunks),
+          fmt::format("{:.1f}", microseconds(row.time)),
+          fmt::format("{:.2f}", row.speedup),
+          fmt::format("{:.0f}", 100 * row.share_of_ideal),
+          fmt::format("{:.1f}", microseconds(row.gemm)),
+          fmt::format("{:.1f}", microseconds(row.comm)),
+          fmt::format("{:.1f}", microseconds(row.exposed)),
+          fmt::format("{:.2f}", row.dil),
+          gigabytes(static_cast<double>(row.footprint.value)),
+          gigabytes(static_cast<double>(row.staging.value)),
+          report.simulated ? gigabytes(row.hbm_bytes.value_or(0)) : fmt::format("{}", row.wrong.value_or(0))};
+}
+
+}  // namespace
+
+const DependentRow* DependentReport::row(std::string_view schedule) const {
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [&](const DependentRow& r) { return r.schedule == schedule; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string dependent_text(const DependentReport& report) {
+  std::string text = fmt::format("# {} of {}, then {} of what it brings, on {} ranks of {}\n", report.collective,
+                                 format_bytes(report.bytes), report.gemm, report.ranks, report.machine);
+  TextTable table({"schedule", "chunks", "time us", "speed-up", "% of ideal", "product until", "collective until",
+                   "exposed us", "DIL", "memory GB", "staging GB", report.simulated ? "HBM GB" : "wrong bytes"});
+  for (const DependentRow& row : report.rows) table.add_row(cells(report, row));
+  return text + overlap_heading(report) + table.to_string() + overlap_ending(report);
+}
+
+std::string dependent_json(const DependentReport& report) {
+  nlohmann::ordered_json document = overlap_document(report, "cortado.dependent", "schedule");
+  using Json = nlohmann::ordered_json;
+  for (const DependentRow& row : report.rows) {
+    document["rows"].push_back({{"schedule", row.schedule},
+                                {"chunks", row.chunks},
+                                {"time_us", microseconds(row.time)},
+                                {"speedup", row.speedup},
+                                {"share_of_ideal", row.share_of_ideal},
+                                {"gemm_us", microseconds(row.gemm)},
+                                {"comm_us", microseconds(row.comm)},
+                                {"exposed_comm_us", microseconds(row.exposed)},
+                                {"dil", row.dil},
+                                {"footprint_bytes", row.footprint.value},
+                                {"staging_bytes", row.staging.value},
+                                {"hbm_bytes", row.hbm_bytes ? Json(*row.hbm_bytes) : Json()},
+                                {"wrong", row.wrong ? Json(*row.wrong) : Json()}});
+  }
+  return to_text(document);
+}
+
+}  // namespace cortado::report

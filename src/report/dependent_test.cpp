@@ -1,0 +1,89 @@
+#include "cortado/report/dependent.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace cortado::report {
+namespace {
+
+using testing::HasSubstr;
+
+DependentReport small_report() {
+  DependentReport report;
+  report.gemm = "64x64x64 bf16";
+  report.collective = "all-gather";
+  report.bytes = 8_KiB;
+  report.ranks = 8;
+  report.machine = "mi300x-8";
+  report.where = "simulated mi300x-8";
+  report.simulated = true;
+  report.gemm_alone = {60'000};
+  report.comm_alone = {40'000};
+  report.serial = {100'000};
+  report.ideal = {60'000};
+  report.scenario = "G-long";
+  DependentRow row;
+  row.schedule = "hetero-fused-1d";
+  row.chunks = 8;
+  row.time = {75'000};
+  row.speedup = 4.0 / 3;
+  row.share_of_ideal = 0.5;
+  row.gemm = {74'000};
+  row.comm = {50'000};
+  row.exposed = {15'000};
+  row.dil = 1.125;
+  row.footprint = {3'000'000'000};
+  row.staging = {500'000'000};
+  row.hbm_bytes = 2e9;
+  report.rows = {row};
+  report.skipped = {{"uniform-fused-2d", {"ficco.panels", "odd rows", "pad k"}}};
+  report.choice = "hetero-fused-1d";
+  report.reason = "because";
+  return report;
+}
+
+TEST(Dependent, TextHasATableWhatWasLeftOutAndOneLineToUse) {
+  const std::string text = dependent_text(small_report());
+  EXPECT_THAT(text, HasSubstr("# all-gather of 8KiB, then 64x64x64 bf16 of what it brings, on 8 ranks of mi300x-8\n"));
+  EXPECT_THAT(text, HasSubstr("one after the other 100.0 us, ideal 60.0 us: 1.67 times as fast"));
+  EXPECT_THAT(text, testing::ContainsRegex(
+                        "hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +3.00 +0.50 +2.00\n"));
+  EXPECT_THAT(text, HasSubstr("# uniform-fused-2d left out: ficco.panels: odd rows (hint: pad k)\n"));
+  EXPECT_THAT(text, testing::EndsWith("use hetero-fused-1d: because\n"));
+}
+
+TEST(Dependent, JsonHasEveryField) {
+  const auto document = nlohmann::json::parse(dependent_json(small_report()));
+  EXPECT_EQ(document["schema"], "cortado.dependent");
+  EXPECT_EQ(document["serial_us"], 100.0);
+  EXPECT_EQ(document["ideal_us"], 60.0);
+  const auto row = document["rows"][0];
+  EXPECT_EQ(row["schedule"], "hetero-fused-1d");
+  EXPECT_EQ(row["chunks"], 8);
+  EXPECT_EQ(row["time_us"], 75.0);
+  EXPECT_EQ(row["gemm_us"], 74.0);
+  EXPECT_EQ(row["comm_us"], 50.0);
+  EXPECT_EQ(row["exposed_comm_us"], 15.0);
+  EXPECT_EQ(row["dil"], 1.125);
+  EXPECT_EQ(row["footprint_bytes"], 3'000'000'000);
+  EXPECT_EQ(row["staging_bytes"], 500'000'000);
+  EXPECT_EQ(row["hbm_bytes"], 2e9);
+  EXPECT_TRUE(row["wrong"].is_null());
+  EXPECT_EQ(document["skipped"][0]["schedule"], "uniform-fused-2d");
+  EXPECT_EQ(document["skipped"][0]["code"], "ficco.panels");
+}
+
+TEST(Dependent, MeasuredRowsSayWhatWasWrong) {
+  DependentReport report = small_report();
+  report.simulated = false;
+  report.rows[0].hbm_bytes = {};
+  report.rows[0].wrong = 3;
+  EXPECT_THAT(dependent_text(report), HasSubstr("wrong bytes"));
+  const auto row = nlohmann::json::parse(dependent_json(report))["rows"][0];
+  EXPECT_TRUE(row["hbm_bytes"].is_null());
+  EXPECT_EQ(row["wrong"], 3);
+}
+
+}  // namespace
+}  // namespace cortado::report

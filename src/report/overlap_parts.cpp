@@ -1,0 +1,76 @@
+#include "report/overlap_parts.hpp"
+
+#include <fmt/format.h>
+
+namespace cortado::report {
+
+using Json = nlohmann::ordered_json;
+
+std::string overlap_heading(const OverlapBasis& basis) {
+  std::string text = basis.simulated
+                         ? fmt::format("# {}\n", basis.where)
+                         : fmt::format("# measured on {}; medians of {} iterations\n", basis.where, basis.iterations);
+  text +=
+      fmt::format("# alone: product {:.1f} us ({}-bound), collective {:.1f} us: {}\n", microseconds(basis.gemm_alone),
+                  basis.memory_bound ? "memory" : "compute", microseconds(basis.comm_alone), basis.scenario);
+  text += fmt::format("# one after the other {:.1f} us, ideal {:.1f} us: {:.2f} times as fast\n",
+                      microseconds(basis.serial), microseconds(basis.ideal),
+                      basis.ideal.value == 0 ? 1 : microseconds(basis.serial) / microseconds(basis.ideal));
+  return text;
+}
+
+std::string overlap_ending(const OverlapBasis& basis) {
+  std::string text;
+  for (const SkippedWay& skipped : basis.skipped) {
+    text += fmt::format("# {} left out: {}\n", skipped.name, to_string(skipped.reason));
+  }
+  if (!basis.note.empty()) text += fmt::format("# {}\n", basis.note);
+  return text + fmt::format("use {}: {}\n", basis.choice, basis.reason);
+}
+
+Json overlap_document(const OverlapBasis& basis, std::string_view schema, std::string_view kind) {
+  Json document{{"schema", schema},
+                {"version", 1},
+                {"gemm", basis.gemm},
+                {"collective", basis.collective},
+                {"bytes", basis.bytes.value},
+                {"ranks", basis.ranks},
+                {"machine", basis.machine},
+                {"where", basis.where},
+                {"simulated", basis.simulated},
+                {"serial_us", microseconds(basis.serial)},
+                {"ideal_us", microseconds(basis.ideal)},
+                {"gemm_alone_us", microseconds(basis.gemm_alone)},
+                {"comm_alone_us", microseconds(basis.comm_alone)},
+                {"class", basis.scenario},
+                {"memory_bound", basis.memory_bound},
+                {"choice", basis.choice},
+                {"reason", basis.reason},
+                {"note", basis.note},
+                {"rows", Json::array()},
+                {"skipped", Json::array()}};
+  if (!basis.simulated) document["iterations"] = basis.iterations;
+  for (const SkippedWay& skipped : basis.skipped) {
+    document["skipped"].push_back({{std::string(kind), skipped.name},
+                                   {"code", skipped.reason.code},
+                                   {"message", skipped.reason.message},
+                                   {"hint", skipped.reason.hint}});
+  }
+  return document;
+}
+
+std::string to_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string gigabytes(double bytes) {
+  return bytes < 1e8 ? fmt::format("{:.4f}", bytes / 1e9) : fmt::format("{:.2f}", bytes / 1e9);
+}
+
+double share_of_ideal(Nanoseconds serial, Nanoseconds ideal, Nanoseconds time) {
+  if (serial <= ideal || ideal.value == 0 || time.value == 0) return 0;
+  const auto over = [&](Nanoseconds t) { return microseconds(serial) / microseconds(t) - 1; };
+  return over(time) / over(ideal);
+}
+
+}  // namespace cortado::report

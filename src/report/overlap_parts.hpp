@@ -1,0 +1,27 @@
+// The parts of a report that all studies of overlap write alike.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "cortado/report/overlap_basis.hpp"
+
+namespace cortado::report {
+
+/// Lines behind the first, which says what was asked: where, and the times that the ways are compared with.
+std::string overlap_heading(const OverlapBasis& basis);
+
+/// Lines behind the table: what was left out, the note, and what to use.
+std::string overlap_ending(const OverlapBasis& basis);
+
+/// Everything but the rows; "skipped" names its ways by `kind`, "policy" or "schedule".
+nlohmann::ordered_json overlap_document(const OverlapBasis& basis, std::string_view schema, std::string_view kind);
+
+std::string to_text(const nlohmann::ordered_json& document);
+
+/// Digits for small products and collectives, too.
+std::string gigabytes(double bytes);
+
+}  // namespace cortado::report
