@@ -91,21 +91,29 @@ class Study {
   };
 
   Status check() {
+    if (report_.request.dependence != Dependence::collective_first) {
+      return fail("overlap.dependence",
+                  "collectives that take away what a product makes are planned, but not compared yet",
+                  "ask for a product of what the collective brings");
+    }
     CORTADO_ASSIGN_OR_RETURN(schedules_, schedules_of(options_));
     CORTADO_ASSIGN_OR_RETURN(const FiccoPlan serial, plan_ficco(report_.request, kSerial, machine_));
     whole_ = largest_product(serial.program);
-    return {};
+    return check_memory(serial);
+  }
+
+  /// Of this computer, where it is really run.
+  Status check_memory(const FiccoPlan& plan) const {
+    if (kind_ == Times::simulated) return {};
+    const std::uint32_t ranks = report_.request.ranks;
+    return check_host_memory(static_cast<double>(plan.footprint.value) * ranks, ranks);
   }
 
   Outcome<OverlapTimes> time_schedule(const FiccoSchedule& schedule, Planned& planned) const {
     auto plan = plan_ficco(report_.request, schedule, machine_);
     if (!plan) return fail_at(Stage::plan, plan.error());
     planned = {plan->footprint, plan->staging, plan->steps, seconds_of_products(plan->program, machine_)};
-    if (kind_ == Times::measured) {
-      const std::uint32_t ranks = report_.request.ranks;
-      const Status fits = check_host_memory(static_cast<double>(plan->footprint.value) * ranks, ranks);
-      if (!fits) return fail_at(Stage::plan, fits.error());
-    }
+    if (const Status fits = check_memory(*plan); !fits) return fail_at(Stage::plan, fits.error());
     return time_planned(std::move(plan->program), machine_, time_);
   }
 

@@ -168,6 +168,9 @@ TEST(Dependent, RefusesWhatCannotBe) {
   EXPECT_EQ(code(request), "gemm.shape");
   request.gemm = {1 << 20, 1 << 17, 1 << 10, DType::bf16};  // C alone is 256 GiB
   EXPECT_EQ(code(request), "ficco.memory");
+  request = small_request("reduce-scatter");
+  request.dependence = Dependence::product_first;
+  EXPECT_EQ(code(request), "overlap.dependence");
   DependentOptions options;
   options.schedules = {"serial", "hetero-fused-3d"};
   EXPECT_EQ(code(small_request(), options), "ficco.schedule");
