@@ -1,7 +1,5 @@
 // cortado overlap: a product and a collective at the same time: independent of each other, by every policy, or the
 // product of what the collective brings, by schedules that cut both.
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "cortado/base/cores.hpp"
@@ -15,6 +13,7 @@
 
 #include "auto_options.hpp"
 #include "device_options.hpp"
+#include "ficco_options.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
@@ -24,25 +23,6 @@ namespace cortado::cli {
 namespace {
 
 constexpr const char* kAllSchedules = "all";
-
-/// "MxNxK". Whether a machine can do it is not asked here.
-Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
-  GemmShape shape;
-  shape.dtype = dtype;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (std::uint64_t* extent : {&shape.m, &shape.n, &shape.k}) {
-    const auto [next, error] = std::from_chars(at, end, *extent);
-    const bool last = extent == &shape.k;
-    if (error == std::errc() && (last ? next == end : next != end && (*next == 'x' || *next == 'X'))) {
-      at = next + 1;
-      continue;
-    }
-    return fail("usage.gemm", fmt::format("--gemm {} is not a product", text),
-                "give MxNxK: A is M x K, B is K x N, for example --gemm 8192x57344x8192");
-  }
-  return shape;
-}
 
 class Overlap : public Subcommand {
  public:

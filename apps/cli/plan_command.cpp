@@ -1,10 +1,12 @@
-// cortado plan: a collective as a program file.
+// cortado plan: a collective, or a product in steps with the collective that it depends on, as a program file.
 #include <fmt/format.h>
 
 #include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/machine/machine.hpp"
 
+#include "ficco_options.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
@@ -23,25 +25,62 @@ class Plan : public Subcommand {
             {"cortado plan all-gather --variant auto --bytes 64KiB --prelaunch -o small.json",
              "the variant that the simulator finds fastest at this size"},
             {"cortado plan reduce-scatter --bytes 1MiB --ranks 4 --dtype bf16 -o rs.json",
-             "DMA moves and reduction kernels"}};
+             "DMA moves and reduction kernels"},
+            {"cortado plan ficco --gemm 16384x2048x131072 --dtype bf16 --schedule hetero-fused-1d -o g1.json",
+             "an all-gather and the product that needs it, cut into steps"}};
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("collective", collective_, "Which one (cortado list collectives)")->required()->type_name("");
+    app.add_option("collective", collective_,
+                   "Which one (cortado list collectives), or ficco: with a product, in steps")
+        ->required()
+        ->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     options_.add_to(app);
+    ficco_.add_to(app);
     app.add_option("-o,--output", output_, "File to write; - is standard output")
         ->type_name("FILE")
         ->capture_default_str();
   }
 
   Result<Exit> run(Console& console) override {
+    if (collective_ == kFicco) return run_ficco(console);
+    if (const std::string flag = ficco_.first_given(); !flag.empty()) {
+      return fail("usage.option", fmt::format("{} is for cortado plan ficco", flag), "leave it out");
+    }
     CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, options_.request(collective_));
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    if (output_ != "-") CORTADO_RETURN_IF_ERROR(check_output_path(output_, {machine_}));
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
     CORTADO_ASSIGN_OR_RETURN(request, options_.settled(request, machine, console));
     CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine));
-    const std::string summary = describe(request, program) + ": " + describe_counts(program);
+    return write(program, describe(request, program), console);
+  }
+
+ private:
+  static constexpr const char* kFicco = "ficco";
+
+  Result<Exit> run_ficco(Console& console) {
+    if (const std::string flag = options_.first_given({"--ranks", "--dtype"}); !flag.empty()) {
+      return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
+    }
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request(collective_));
+    CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, ficco_.request(common.dtype, common.ranks));
+    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, ficco_.schedule());
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
+    CORTADO_ASSIGN_OR_RETURN(const FiccoPlan plan, plan_ficco(request, schedule, machine));
+    return write(plan.program,
+                 fmt::format("{} on {} ranks of {}, {} of memory", plan.program.name, plan.program.ranks, machine.name,
+                             format_bytes(plan.footprint)),
+                 console);
+  }
+
+  Result<Machine> open_machine() const {
+    CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(machine_));
+    if (output_ != "-") CORTADO_RETURN_IF_ERROR(check_output_path(output_, {machine_}));
+    return machine;
+  }
+
+  Result<Exit> write(const Program& program, const std::string& description, Console& console) const {
+    const std::string summary = description + ": " + describe_counts(program);
     if (output_ == "-") {
       console.out(to_json(program));
       console.talk(summary);
@@ -52,10 +91,10 @@ class Plan : public Subcommand {
     return Exit::ok;
   }
 
- private:
   std::string collective_;
   std::string machine_ = kDefaultMachine;
   PlanOptions options_;
+  FiccoOptions ficco_;
   std::string output_ = "-";
 };
 

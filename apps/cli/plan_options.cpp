@@ -1,5 +1,7 @@
 #include "plan_options.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
@@ -44,9 +46,10 @@ std::optional<bool> CollectiveOptions::in_place() const {
   return {};
 }
 
-std::string CollectiveOptions::first_given() const {
+std::string CollectiveOptions::first_given(const std::vector<std::string>& but) const {
   for (const CLI::Option* option : options_) {
-    if (option->count() > 0) return option->get_name();
+    const bool named = std::find(but.begin(), but.end(), option->get_name()) != but.end();
+    if (option->count() > 0 && !named) return option->get_name();
   }
   return {};
 }

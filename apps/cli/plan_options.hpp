@@ -29,8 +29,8 @@ class CollectiveOptions {
   std::optional<bool> in_place() const;  ///< none = nobody said
   const AutoOptions& automatic() const { return auto_; }
 
-  /// The first of these flags on the command line, or empty.
-  std::string first_given() const;
+  /// The first of these flags on the command line but for the ones named, or empty.
+  std::string first_given(const std::vector<std::string>& but = {}) const;
 
  protected:
   std::vector<const CLI::Option*> options_;
