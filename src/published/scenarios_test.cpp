@@ -19,6 +19,15 @@ TEST(Scenarios, ThirtyStandForThoseOfConccl) {
   EXPECT_EQ(first.bytes.value, 2ULL * 8192 * (10240 + 8192 + 57344 + 28672));
 }
 
+TEST(Scenarios, SixteenOfFicco) {
+  const auto scenarios = load_scenarios("ficco");
+  ASSERT_TRUE(scenarios) << to_string(scenarios.error());
+  ASSERT_EQ(scenarios->size(), 16U);
+  EXPECT_EQ(scenarios->front().k, 131072U);
+  EXPECT_EQ(scenarios->back().collective, "all-to-all");
+  for (const OverlapScenario& one : *scenarios) EXPECT_EQ(one.bytes.value, 2 * one.m * one.k) << one.name;
+}
+
 TEST(Scenarios, UnknownListsAreRefused) {
   const auto scenarios = load_scenarios("concl");
   ASSERT_FALSE(scenarios);

@@ -11,7 +11,7 @@
 
 namespace cortado::published {
 
-/// A matrix product and an independent collective on every GPU.
+/// A matrix product and a collective on every GPU, independent of each other or not, as the list says.
 struct OverlapScenario {
   std::string name;
   std::uint64_t m = 0;

@@ -10,6 +10,8 @@ Outcome<report::Reproduction> reproduce_conccl(const published::Publication& pub
                                                const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_dma_latte(const published::Publication& publication, const Machine& machine,
                                                   const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_ficco(const published::Publication& publication, const Machine& machine,
+                                              const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_rccl_mi300x(const published::Publication& publication, const Machine& machine,
                                                     const ReproduceOptions& options);
 
