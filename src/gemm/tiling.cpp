@@ -38,8 +38,8 @@ Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32
         const Tiling tiling{tile_m, tile_n, split};
         const bool splits = split > 1;
         if (splits && shape.k < split * kLeastDepth) break;
-        // Where tiles fill the GPU already, partial sums would only cost.
-        if (splits && workgroups(shape, {tile_m, tile_n, 1}) >= units) break;
+        // Where tiles fill the GPU already, or the split before this one did, partial sums would only cost.
+        if (splits && workgroups(shape, {tile_m, tile_n, split / 2}) >= units) break;
         const GemmEstimate estimate = estimate_gemm(shape, tiling, machine, units, L2Windows::ample);
         const auto places = static_cast<double>(estimate.waves) * units;
         const double idle = 1 - static_cast<double>(workgroups(shape, tiling)) / places;

@@ -67,8 +67,13 @@ std::string gigabytes(double bytes) {
   return bytes < 1e8 ? fmt::format("{:.4f}", bytes / 1e9) : fmt::format("{:.2f}", bytes / 1e9);
 }
 
+bool has_gain(Nanoseconds serial, Nanoseconds ideal) {
+  constexpr double kLeastGain = 1.01;
+  return microseconds(serial) >= kLeastGain * microseconds(ideal);
+}
+
 double share_of_ideal(Nanoseconds serial, Nanoseconds ideal, Nanoseconds time) {
-  if (serial <= ideal || ideal.value == 0 || time.value == 0) return 0;
+  if (!has_gain(serial, ideal) || ideal.value == 0 || time.value == 0) return 0;
   const auto over = [&](Nanoseconds t) { return microseconds(serial) / microseconds(t) - 1; };
   return over(time) / over(ideal);
 }

@@ -45,6 +45,9 @@ struct OverlapBasis {
   std::string note;    ///< one line on how to read it; may be empty
 };
 
+/// Whether perfect overlap would gain anything worth a share: one percent.
+bool has_gain(Nanoseconds serial, Nanoseconds ideal);
+
 /// (speed-up - 1) / (ideal speed-up - 1); 0 where there is nothing to gain.
 double share_of_ideal(Nanoseconds serial, Nanoseconds ideal, Nanoseconds time);
 

@@ -86,7 +86,7 @@ TEST(Overlap, RowsFollowFromTheTimes) {
   EXPECT_EQ(report->choice, "conccl");
   EXPECT_EQ(report->chosen().collective.variant, "pcpy");
   EXPECT_EQ(report->reason,
-            "the product is the bottleneck, and 50 % of ideal is reached (product +25 %, collective +25 % over alone)");
+            "the product ends last, and 50 % of ideal is reached (product +25 %, collective +25 % over alone)");
 }
 
 TEST(Overlap, ReasonNamesWhatTheOtherKindLoses) {
@@ -106,11 +106,13 @@ TEST(Overlap, ReasonNamesWhatTheOtherKindLoses) {
   engines.policy = "conccl";
   engines.time = {60'000};
   engines.share_of_ideal = 1;
+  engines.gemm = {45'000};
+  engines.comm = {60'000};
   engines.gemm_slowdown = 1.001;
   engines.comm_slowdown = 0.8;
   report.rows = {kernels, engines};
   EXPECT_EQ(overlap_reason(report),
-            "the collective is the bottleneck, and 100 % of ideal is reached (product +0 %, collective -20 % over "
+            "the collective ends last, and 100 % of ideal is reached (product +0 %, collective -20 % over "
             "alone); c3-sp takes 50 % longer, as its kernels share compute units and caches with the product (product "
             "+50 %, collective +0 %)");
 }
@@ -150,6 +152,35 @@ TEST(Overlap, AutoIsNeverWorseThanAnyOther) {
     const auto report = simulate_overlap(small_request(collective), machine);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
     for (const report::OverlapRow& row : report->rows) EXPECT_LE(report->row("auto")->time, row.time) << row.policy;
+  }
+}
+
+// Where the fast model alone would take the wrong way.
+TEST(Overlap, AutoIsConfirmedByTheSimulator) {
+  struct Case {
+    const char* machine;
+    const char* collective;
+    Bytes bytes;
+    GemmShape shape;
+  };
+  for (const auto& [name, collective, bytes, shape] : {Case{"mi300x-8", "all-to-all", 896_MiB, {8192, 57344, 8192}},
+                                                       Case{"mi300x-8", "all-gather", 4_MiB, {2048, 2048, 2048}},
+                                                       Case{"mi355x-8", "all-reduce", 64_KiB, {512, 16384, 2048}},
+                                                       Case{"h100-8", "all-gather", 504_MiB, {8192, 8192, 8192}}}) {
+    const Machine machine = machine_of(name);
+    OverlapRequest request = small_request(collective);
+    request.gemm = shape;
+    request.collective.bytes = bytes;
+    const auto all = simulate_overlap(request, machine);
+    ASSERT_TRUE(all) << to_string(all.error().errors.front());
+    for (const report::OverlapRow& row : all->rows) EXPECT_LE(all->row("auto")->time, row.time) << row.policy;
+    OverlapOptions options;
+    options.policies = {"auto"};
+    const auto alone = simulate_overlap(request, machine, options);
+    ASSERT_TRUE(alone) << to_string(alone.error().errors.front());
+    ASSERT_THAT(policies_of(*alone), ElementsAre("auto"));
+    EXPECT_EQ(alone->rows[0].time, all->row("auto")->time);
+    EXPECT_EQ(alone->ways.size(), 1U);
   }
 }
 

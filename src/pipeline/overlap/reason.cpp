@@ -45,23 +45,25 @@ std::string_view loss_of(Kind kind) {
 std::string overlap_reason(const report::OverlapReport& report) {
   const Row& best = *report.row(report.choice);
   const Kind kind = kind_of(best, report);
-  const std::string_view bottleneck = report.gemm_alone < report.comm_alone ? "collective" : "product";
+  const std::string_view bottleneck = best.gemm < best.comm ? "collective" : "product";
   std::vector<std::string> sentences;
-  if (report.serial <= report.ideal) {
-    sentences.push_back(
-        fmt::format("there is nothing to gain: one after the other takes no longer than the {} alone", bottleneck));
+  if (!report::has_gain(report.serial, report.ideal)) {
+    sentences.push_back(fmt::format("there is nothing to gain: one after the other takes no longer than the {} alone",
+                                    report.gemm_alone < report.comm_alone ? "collective" : "product"));
   } else if (kind == Kind::serial) {
     sentences.push_back("nothing that overlaps is faster than one after the other");
   } else {
-    sentences.push_back(fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached ({} over alone)",
-                                    bottleneck, 100 * best.share_of_ideal, parts(best)));
+    sentences.push_back(fmt::format("the {} ends last, and {:.0f} % of ideal is reached ({} over alone)", bottleneck,
+                                    100 * best.share_of_ideal, parts(best)));
   }
   for (const Kind other : {Kind::cores, Kind::engines}) {
     const Row* row = best_of(other, report);
     if (other == kind || row == nullptr) continue;
     const double percent = 100 * (microseconds(row->time) / microseconds(best.time) - 1);
-    sentences.push_back(fmt::format("{} takes {:.0f} % longer{} ({})", row->policy, percent,
-                                    report.simulated ? fmt::format(", as {}", loss_of(other)) : "", parts(*row)));
+    const bool explained = report.simulated && percent >= 1;
+    sentences.push_back(fmt::format("{} {}{} ({})", row->policy,
+                                    percent < 1 ? "is level" : fmt::format("takes {:.0f} % longer", percent),
+                                    explained ? fmt::format(", as {}", loss_of(other)) : "", parts(*row)));
   }
   return join(sentences, "; ");
 }

@@ -11,6 +11,8 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr double kEqualWithin = 1.15;
+constexpr double kLevelWithin = 1.001;
+constexpr const char* kAutoPolicy = "auto";
 
 /// The names asked for, each known; in their order.
 Result<std::vector<std::string>> policies_of(const OverlapOptions& options) {
@@ -62,6 +64,8 @@ class Study {
       if (!concerns_policy(reason)) return tl::unexpected(result.error());
       report_.skipped.push_back({policies_[i], reason});
     }
+    if (report_.simulated) confirm_auto();
+    drop_what_nobody_asked_for();
     if (report_.rows.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
     choose();
     return std::move(report_);
@@ -88,6 +92,12 @@ class Study {
 
   Status check() {
     CORTADO_ASSIGN_OR_RETURN(policies_, policies_of(options_));
+    asked_for_ = policies_.size();
+    if (report_.simulated && std::ranges::count(policies_, kAutoPolicy) > 0) {  // it is compared with all others
+      for (const PolicyInfo& info : list_policies()) {
+        if (std::ranges::count(policies_, info.name) == 0) policies_.push_back(info.name);
+      }
+    }
     CORTADO_RETURN_IF_ERROR(check_units(options_.gemm_units, "product", machine_));
     CORTADO_RETURN_IF_ERROR(check_units(options_.comm_units, "collective", machine_));
     auto way = choose_way("serial", report_.request, machine_, *cost_);
@@ -108,9 +118,50 @@ class Study {
     return pipeline::time_planned(std::move(program), machine_, time_);
   }
 
-  Outcome<OverlapTimes> time_policy(std::size_t i) {
-    auto way = choose_way(policies_[i], report_.request, machine_, *cost_);
+  /// `auto` chose by a model that is fast and not exact; where the simulator finds another policy faster, it does as
+  /// that.
+  void confirm_auto() {
+    const auto first = report_.rows.begin();
+    const auto itself = std::ranges::find(report_.rows, kAutoPolicy, &report::OverlapRow::policy);
+    if (itself == report_.rows.end()) return;
+    const auto best = std::ranges::min_element(report_.rows, {}, &report::OverlapRow::time);
+    if (itself->time <= best->time) return;
+    OverlapWay& way = report_.ways[static_cast<std::size_t>(itself - first)];
+    way = report_.ways[static_cast<std::size_t>(best - first)];
+    way.why = fmt::format("as {}: {}", best->policy, way.why);
+    *itself = *best;
+    itself->policy = kAutoPolicy;
+    itself->why = way.why;
+  }
+
+  void drop_what_nobody_asked_for() {
+    const auto asked = [this](const std::string& policy) {
+      const auto end = policies_.begin() + static_cast<std::ptrdiff_t>(asked_for_);
+      return std::find(policies_.begin(), end, policy) != end;
+    };
+    for (std::size_t i = report_.rows.size(); i-- > 0;) {
+      if (asked(report_.rows[i].policy)) continue;
+      report_.rows.erase(report_.rows.begin() + static_cast<std::ptrdiff_t>(i));
+      report_.ways.erase(report_.ways.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    std::erase_if(report_.skipped, [&](const report::SkippedWay& skipped) { return !asked(skipped.name); });
+  }
+
+  /// What a policy decides. Measured times are noise to `auto`: it decides by simulated ones.
+  Outcome<OverlapWay> way_of(const std::string& policy) const {
+    if (policy == kAutoPolicy && !report_.simulated) {
+      auto predicted = simulate_overlap(report_.request, machine_, {.policies = {policy}});
+      if (!predicted) return tl::unexpected(predicted.error());
+      return predicted->ways.front();
+    }
+    auto way = choose_way(policy, report_.request, machine_, *cost_);
     if (!way) return fail_at(Stage::plan, way.error());
+    return *std::move(way);
+  }
+
+  Outcome<OverlapTimes> time_policy(std::size_t i) {
+    auto way = way_of(policies_[i]);
+    if (!way) return tl::unexpected(way.error());
     if (way->order != LaunchOrder::serial) {
       if (options_.gemm_units) way->gemm_units = *options_.gemm_units;
       if (options_.comm_units && way->on_cores()) way->collective.compute_units = *options_.comm_units;
@@ -160,9 +211,10 @@ class Study {
   }
 
   void choose() {
-    const auto best =
-        std::min_element(report_.rows.begin(), report_.rows.end(),
-                         [](const report::OverlapRow& a, const report::OverlapRow& b) { return a.time < b.time; });
+    // Of those that are level the first: it is the simplest.
+    const auto least = std::ranges::min_element(report_.rows, {}, &report::OverlapRow::time)->time;
+    const auto best = std::ranges::find_if(
+        report_.rows, [&](const report::OverlapRow& row) { return ratio(row.time, least) <= kLevelWithin; });
     report_.choice = best->policy;
     report_.reason = overlap_reason(report_);
   }
@@ -172,6 +224,7 @@ class Study {
   const TimeProgram& time_;
   std::unique_ptr<OverlapCost> cost_;
   std::vector<std::string> policies_;
+  std::size_t asked_for_ = 0;  // the first of policies_
   OverlapWay baseline_;
   Nanoseconds gemm_alone_{};  // begin to the end of the product, without what the host does then
   Nanoseconds comm_alone_{};

@@ -86,21 +86,13 @@ std::string describe(const OverlapWay& way, const Question& question) {
   return fmt::format("{} on {}, the product on {} compute units", collective, where, units(way.gemm_units));
 }
 
-/// Of the two, which is the longer one alone; empty if the model does not say.
-std::string bound(const OverlapWay& way, const Question& question) {
-  const auto gemm = question.cost.gemm(question.request.gemm, way.gemm_units == 0 ? question.units() : way.gemm_units);
-  const auto collective = question.cost.collective(way.collective);
-  if (!gemm || !collective || way.order == LaunchOrder::serial) return {};
-  return *gemm < *collective ? "; the collective sets the time" : "; the product sets the time";
-}
-
 std::string reason(const Candidate& best, const Candidate* other, const Question& question) {
   std::string why = describe(best.way, question);
   if (other != nullptr && best.time.value > 0) {
     const double ratio = static_cast<double>(other->time.value) / static_cast<double>(best.time.value);
     why += fmt::format(": {:.1f} % faster than {}", 100 * (ratio - 1), describe(other->way, question));
   }
-  return why + bound(best.way, question);
+  return why;
 }
 
 Result<OverlapWay> decide(const Question& question) {
@@ -136,7 +128,7 @@ Policy auto_policy() {
   return {.info = {.name = "auto",
                    .summary = "what the cost model says is fastest, over all policies and variants",
                    .wins = "always, as far as the model is right",
-                   .loses = "by what the model does not know"},
+                   .loses = "by what the model does not know; may want a caller who submits ahead (prelaunch)"},
           .decide = decide};
 }
 

@@ -168,7 +168,7 @@ TEST_F(Policies, AutoTakesTheFastestWayAndSaysWhy) {
   // 100 / 80 = 1.25 against the best on compute units, c3; the product alone takes 100, the collective 60.
   EXPECT_EQ(way.why,
             "bcst prelaunch on DMA engines, the product on 296 compute units: 25.0 % faster than cores-simple on 64 "
-            "compute units, the product on 304 compute units; the product sets the time");
+            "compute units, the product on 304 compute units");
 }
 
 TEST_F(Policies, AutoAlsoTriesKernelsThatGiveTheirUnitsBack) {
@@ -179,7 +179,6 @@ TEST_F(Policies, AutoAlsoTriesKernelsThatGiveTheirUnitsBack) {
   EXPECT_EQ(way.collective.variant, "cores-simple");
   EXPECT_EQ(way.order, LaunchOrder::collective_first);
   EXPECT_EQ(way.priority, 1);
-  EXPECT_THAT(way.why, HasSubstr("the collective sets the time"));  // 200 on 16 units, the product 98
 }
 
 TEST_F(Policies, AutoPrefersTheFirstOfEquallyFastWays) {
