@@ -73,10 +73,11 @@ class Overlap : public Subcommand {
             ->type_name("NAMES")
             ->capture_default_str(),
         app.add_option("--cus-gemm", gemm_units_,
-                       "--independent: compute units of the product, whatever the policy says")
+                       "--independent: compute units of the product in every policy but serial, against which all are "
+                       "measured")
             ->type_name("N"),
         app.add_option("--cus-comm", comm_units_,
-                       "--independent: compute units of a collective that runs on them, whatever the policy says")
+                       "--independent: compute units of a collective that runs on them, in every policy but serial")
             ->type_name("N")};
     of_dependent_ = {
         app.add_option("--schedule", schedules_,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::uint64_t, 4> kTileSides{256, 128, 64, 32};
 constexpr std::array<std::uint64_t, 5> kSplits{1, 2, 4, 8, 16};
-constexpr std::uint64_t kLeastDepth = 512;  // of k, that is worth a workgroup of its own
+constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
 constexpr double kNearlyAsFast = 1.01;
 
 /// Half of the tile or more would be padding, and there is a smaller one.
@@ -38,8 +38,8 @@ Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32
         const Tiling tiling{tile_m, tile_n, split};
         const bool splits = split > 1;
         if (splits && shape.k < split * kLeastDepth) break;
-        // Where tiles fill the GPU already, or the split before this one did, partial sums would only cost.
-        if (splits && workgroups(shape, {tile_m, tile_n, split / 2}) >= units) break;
+        // Where tiles fill the GPU already, partial sums would only cost.
+        if (splits && workgroups(shape, {tile_m, tile_n, 1}) >= units) break;
         const GemmEstimate estimate = estimate_gemm(shape, tiling, machine, units, L2Windows::ample);
         const auto places = static_cast<double>(estimate.waves) * units;
         const double idle = 1 - static_cast<double>(workgroups(shape, tiling)) / places;
