@@ -9,6 +9,8 @@
 #include "cortado/pipeline/run.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
+#include "pipeline/median.hpp"
+
 namespace cortado::pipeline {
 namespace {
 
@@ -58,11 +60,6 @@ struct IterationSpans {
     (*extent)->end = std::max((*extent)->end, span.end);
   }
 };
-
-Nanoseconds median(std::vector<Nanoseconds> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 }  // namespace
 

@@ -38,9 +38,8 @@ enum class Dependence {
 
 /// A product of every rank, and the collective that it depends on or that depends on it.
 ///
-///   all-gather -> product   A, m x k, is divided by rows among the ranks, as evenly as can be. Every rank gathers all
-///   of
-///                           it and multiplies it with its own B, k x n: C is m x n on every rank.
+///   all-gather -> product   A, m x k, is divided by rows among the ranks, as evenly as can be. Every rank gathers
+///                           all of it and multiplies it with its own B, k x n: C is m x n on every rank.
 ///   all-to-all -> product   Every rank has rows of A for every rank (tokens for experts). Rank r multiplies the rows
 ///                           that it receives with its own B, k x n, in the order of the senders.
 ///

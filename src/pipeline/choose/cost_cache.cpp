@@ -59,13 +59,13 @@ void CostCache::load() {
 }
 
 std::optional<Nanoseconds> CostCache::find(const CollectiveRequest& request) const {
-  const auto found = times_.find(entry(request));
+  const auto found = times_.find(request_key(request, gpus_));
   if (found == times_.end()) return {};
   return Nanoseconds{found->second};
 }
 
 void CostCache::add(const CollectiveRequest& request, Nanoseconds time) {
-  changed_ |= times_.insert_or_assign(entry(request), time.value).second;
+  changed_ |= times_.insert_or_assign(request_key(request, gpus_), time.value).second;
 }
 
 Status CostCache::save() {
@@ -85,12 +85,12 @@ Status CostCache::save() {
   return {};
 }
 
-std::string CostCache::entry(const CollectiveRequest& request) const {
+std::string request_key(const CollectiveRequest& request, std::uint32_t gpus) {
   // All fields by name, so that this does not compile when there is one more.
   const auto& [collective, variant, bytes, ranks, prelaunch, trigger_words, in_place, own_block, dtype, root, peer,
                ways, compute_units, host] = request;
   return fmt::format("{} {} B, {} ranks{}{}{}{}, {}, root {}, peer {}, ways {}, cus {}{}", variant, bytes.value,
-                     ranks == 0 ? gpus_ : ranks, prelaunch ? ", prelaunch" : "",
+                     ranks == 0 ? gpus : ranks, prelaunch ? ", prelaunch" : "",
                      prelaunch && trigger_words == TriggerWords::per_queue ? ", words per queue" : "",
                      in_place ? ", in place" : "", own_block ? "" : ", own block left", to_string(dtype), root.value,
                      peer.value, ways, compute_units, host == HostThreads::per_rank ? ", hosts per rank" : "");

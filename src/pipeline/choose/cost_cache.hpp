@@ -10,6 +10,10 @@
 
 namespace cortado::pipeline {
 
+/// All that the time of a collective depends on beside machine and collective, in words. `gpus`: of the machine, which
+/// a request for 0 ranks means.
+std::string request_key(const CollectiveRequest& request, std::uint32_t gpus);
+
 class CostCache {
  public:
   /// Reads the file if there is one that is right; anything else counts as empty. Without a folder nothing is read or
@@ -26,7 +30,6 @@ class CostCache {
 
  private:
   void load();
-  std::string entry(const CollectiveRequest& request) const;
 
   std::string machine_;
   std::uint32_t gpus_;

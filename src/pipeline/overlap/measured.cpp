@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "pipeline/median.hpp"
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
@@ -16,13 +17,6 @@ constexpr std::uint32_t kTracedIterations = 2;
 
 /// Of the memory of this computer; the rest is for everything else.
 constexpr double kUsable = 0.75;
-
-Nanoseconds median(std::vector<Nanoseconds> values) {
-  if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 /// Ends of product and collective, from "begin" on; medians of the traced iterations.
 struct Parts {

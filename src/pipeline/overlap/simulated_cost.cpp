@@ -2,23 +2,14 @@
 #include <map>
 #include <mutex>
 
-#include <fmt/format.h>
-
-#include "cortado/ir/text.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
+#include "pipeline/choose/cost_cache.hpp"
 #include "pipeline/overlap/fast_model.hpp"
 
 namespace cortado::pipeline {
 namespace {
-
-/// All that the time of a collective depends on, on one machine.
-std::string key_of(const CollectiveRequest& r) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", r.collective, r.variant, r.bytes.value, r.ranks,
-                     r.prelaunch, static_cast<int>(r.trigger_words), r.in_place, r.own_block, to_string(r.dtype),
-                     r.root.value, r.peer.value, r.ways, r.compute_units, static_cast<int>(r.host));
-}
 
 class SimulatedOverlapCost : public OverlapCost {
  public:
@@ -49,7 +40,7 @@ class SimulatedOverlapCost : public OverlapCost {
 
  private:
   Result<CollectiveProfile> profile(const CollectiveRequest& request) const {
-    const std::string key = key_of(request);
+    const std::string key = request.collective + " " + request_key(request, machine_.gpus);
     {
       const std::scoped_lock guard(lock_);
       if (const auto known = profiles_.find(key); known != profiles_.end()) return known->second;
@@ -65,7 +56,7 @@ class SimulatedOverlapCost : public OverlapCost {
 
   const Machine& machine_;
   mutable std::mutex lock_;
-  mutable std::map<std::string, CollectiveProfile> profiles_;  // by key_of; guarded by lock_
+  mutable std::map<std::string, CollectiveProfile> profiles_;  // by collective and request_key; guarded by lock_
 };
 
 }  // namespace

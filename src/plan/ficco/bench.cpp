@@ -54,17 +54,7 @@ void Bench::multiply(std::uint32_t rank, const Region& a, const Region& b, const
   const auto [found, added] = tilings_.try_emplace({shape.m, shape.n, shape.k, shape.accumulate});
   Tiling& tiling = found->second;
   if (added) tiling = choose_tiling(shape, machine_, machine_.compute_units);
-  kernels_[rank].multiply({.a = a,
-                           .b = b,
-                           .c = c,
-                           .m = shape.m,
-                           .n = shape.n,
-                           .k = shape.k,
-                           .dtype = shape.dtype,
-                           .accumulate = shape.accumulate,
-                           .tile_m = tiling.tile_m,
-                           .tile_n = tiling.tile_n,
-                           .split_k = tiling.split_k});
+  kernels_[rank].multiply(gemm_command(shape, tiling, a, b, c));
 }
 
 Result<FiccoPlan> Bench::finish(std::string name, Contract contract, std::uint32_t steps) {

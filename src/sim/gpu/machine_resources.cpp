@@ -9,6 +9,11 @@
 
 namespace cortado::sim {
 
+bool multiplies(const Queue& queue) {
+  const auto is_product = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
+  return std::any_of(queue.commands.begin(), queue.commands.end(), is_product);
+}
+
 MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid)
     : machine_(machine), timing_(*machine.timing), program_(program), fluid_(fluid) {
   if (timing_.link.shape == LinkShape::mesh) {
@@ -83,8 +88,7 @@ std::vector<double> MachineResources::greatest_demands() const {
   const double engine_rate = std::max({engine.rate, engine.local_rate, engine.broadcast_rate}).bytes_per_second();
   for (const Queue& queue : program_.queues) {
     if (queue.kind == QueueKind::host) continue;
-    const auto is_product = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
-    if (std::any_of(queue.commands.begin(), queue.commands.end(), is_product)) {
+    if (multiplies(queue)) {
       demands[queue.rank->value] = std::numeric_limits<double>::infinity();
     }
     const double units = queue.compute_units.value_or(machine_.compute_units);

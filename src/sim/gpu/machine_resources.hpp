@@ -53,6 +53,9 @@ class UseList {
   double memory_ = 0;
 };
 
+/// The queue has a product among its commands.
+bool multiplies(const Queue& queue);
+
 class MachineResources {
  public:
   /// The machine has timing. Both it and the program must outlive this.

@@ -1,5 +1,7 @@
 #include "sim/gpu/run.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
@@ -14,15 +16,6 @@ namespace {
 FluidOptions one_class(FluidOptions sharing) {
   sharing.priority_classes = 1;
   return sharing;
-}
-
-bool has_products(const Program& program) {
-  for (const Queue& queue : program.queues) {
-    for (const Command& command : queue.commands) {
-      if (std::holds_alternative<Gemm>(command)) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -43,7 +36,7 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       queues_(program_.queues.size()),
       submit_costs_(submit_costs(program_, timing_)),
       parts_at_work_(program_.queues.size(), 0) {
-  if (has_products(program_)) {
+  if (std::any_of(program_.queues.begin(), program_.queues.end(), multiplies)) {
     products_.resize(program_.queues.size());
     streaming_.resize(program_.ranks, 0);
   }
