@@ -6,9 +6,11 @@
 //   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
 //   Wait     passes as soon as the counter is there
 //
-// The parts of one kernel hold their units from its launch until the last part is through, waits included. A queue of
-// its own holds units only while a copy or a kernel of it is under way. Who gets fewer units than it may use goes on
-// with them, as much slower; more are added when they become free.
+// Every kernel takes `start` from where it could begin to its first instruction: the first one of a queue from its
+// launch, the others from the end of the one before, or of the wait before it. The parts of one kernel start together.
+// They hold their units from its launch until the last part is through, waits included; a queue of its own holds units
+// only while a copy or a kernel of it is under way. Who gets fewer units than it may use goes on with them, as much
+// slower; more are added when they become free.
 #include <algorithm>
 
 #include "cortado/ir/visit.hpp"
@@ -29,10 +31,16 @@ void Run::step_compute(std::uint32_t index) {
     const bool noted = queue.begun;
     begin_command(index);
     if (const auto* wait = std::get_if<Wait>(&command)) {
+      queue.behind = true;
       if (!noted && !pass_wait(index, *wait)) return;
     } else if (const auto* signal = std::get_if<Signal>(&command)) {
       raise_at(flag_time(index, signal->signal), index, signal->signal, signal->value, signal->op);
     } else if (!std::holds_alternative<Timestamp>(command)) {
+      if (!noted && queue.behind && !units_.is_kernel(tenant)) {
+        step_at(index, events_.now() + to_sim_time(timing_.cores.start));
+        return;
+      }
+      queue.behind = true;
       begin_kernel(index, command);  // its last byte or workgroup ends the command and steps the queue
       return;
     }

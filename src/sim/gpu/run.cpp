@@ -127,6 +127,7 @@ bool Run::at_command(std::uint32_t index) {
   const auto size = static_cast<std::uint32_t>(program_.queues[index].commands.size());
   while (queue.iteration < queue.submitted && queue.command == size) {
     queue.command = 0;
+    queue.behind = false;
     ++queue.iteration;
     part_ends(index);
   }

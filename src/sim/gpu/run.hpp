@@ -59,6 +59,7 @@ class Run {
     std::size_t first_pending = 0;
     std::optional<FlowId> flow;  // compute: of the copy or kernel under way
     double cap_per_unit = 0;     // compute: of that flow
+    bool behind = false;         // compute: a kernel or a wait of this iteration came before
   };
 
   /// Workgroups that started together.
