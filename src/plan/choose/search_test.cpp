@@ -1,0 +1,138 @@
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "cortado/plan/choose_schedule.hpp"
+
+namespace cortado {
+namespace {
+
+/// "serial", "hetero-fused-1d 8", ...
+std::string key_of(const FiccoSchedule& schedule) {
+  return schedule.grain == Grain::chunks ? name_of(schedule) + " " + std::to_string(schedule.chunks)
+                                         : name_of(schedule);
+}
+
+struct Line {
+  std::int64_t least;
+  std::int64_t likely;
+  std::int64_t time;
+};
+
+/// Times by key_of; what is not there is refused, roughly or not.
+class TableCost : public ScheduleCost {
+ public:
+  explicit TableCost(std::map<std::string, Line> lines) : lines_(std::move(lines)) {}
+
+  Result<RoughTime> rough(const DependentRequest&, const FiccoSchedule& schedule) const override {
+    const auto found = lines_.find(key_of(schedule));
+    if (found == lines_.end()) return fail("ficco.chunks", "no " + key_of(schedule), "take another");
+    return RoughTime{{found->second.least}, {found->second.likely}};
+  }
+  Result<Nanoseconds> time(const DependentRequest&, const FiccoSchedule& schedule) const override {
+    ++simulated[key_of(schedule)];
+    const std::int64_t time = lines_.at(key_of(schedule)).time;
+    if (time < 0) return fail("ficco.memory", key_of(schedule) + " is too large", "take another");
+    return Nanoseconds{time};
+  }
+
+  mutable std::map<std::string, int> simulated;
+
+ private:
+  std::map<std::string, Line> lines_;
+};
+
+const Machine& machine() {
+  static const Machine machine = load_machine("mi300x-8").value();
+  return machine;
+}
+
+DependentRequest request(std::uint32_t ranks = 0) {
+  DependentRequest request;
+  request.gemm = {.m = 8192, .n = 1024, .k = 4096};
+  request.ranks = ranks;
+  return request;
+}
+
+std::vector<std::uint32_t> chunk_counts(std::uint32_t ranks) {
+  std::vector<std::uint32_t> counts;
+  for (const FiccoSchedule& candidate : schedule_candidates(request(ranks), machine())) {
+    if (name_of(candidate) == "hetero-fused-1d") counts.push_back(candidate.chunks);
+  }
+  return counts;
+}
+
+// serial, shard-p2p and eight schedules with 2, 4, 8, 16 and 32 chunks
+TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
+  const auto candidates = schedule_candidates(request(), machine());
+  EXPECT_EQ(candidates.size(), 2U + 8 * 5);
+  EXPECT_EQ(name_of(candidates[0]), "serial");
+  EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
+  for (const FiccoSchedule& candidate : candidates) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
+}
+
+TEST(ScheduleCandidates, HaveNoNumberOfChunksTwiceAndAtLeastTwo) {
+  EXPECT_EQ(chunk_counts(8), (std::vector<std::uint32_t>{2, 4, 8, 16, 32}));
+  EXPECT_EQ(chunk_counts(2), (std::vector<std::uint32_t>{2, 4, 8}));       // 0, 1, 2, 4, 8
+  EXPECT_EQ(chunk_counts(3), (std::vector<std::uint32_t>{3, 6, 12}));      // 0, 1, 3, 6, 12
+  EXPECT_EQ(chunk_counts(5), (std::vector<std::uint32_t>{2, 5, 10, 20}));  // 1, 2, 5, 10, 20
+  EXPECT_EQ(chunk_counts(7), (std::vector<std::uint32_t>{3, 7, 14, 28}));  // 1, 3, 7, 14, 28
+}
+
+TEST(SearchSchedules, TakesTheFastestSimulatedOneNotTheLikeliest) {
+  const TableCost cost(
+      {{"serial", {500, 1000, 1000}}, {"hetero-fused-1d 4", {600, 700, 720}}, {"uniform-fused-1d 8", {600, 710, 690}}});
+  const auto choice = search_schedules(request(), machine(), cost);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
+  EXPECT_EQ(choice->by, ChosenBy::search);
+  EXPECT_EQ(choice->time, Nanoseconds{690});
+  ASSERT_TRUE(choice->runner_up);
+  EXPECT_EQ(key_of(choice->runner_up->schedule), "hetero-fused-1d 4");
+  EXPECT_DOUBLE_EQ(*choice->margin(), 720.0 / 690 - 1);
+}
+
+// 710 is within 5 % of 700, 735 just, 736 not. Of 710 the least, 721, is above what 700 took.
+TEST(SearchSchedules, SimulatesOnlyWhatIsLikelyAndCanStillWin) {
+  const TableCost cost({{"serial", {500, 736, 1000}},
+                        {"hetero-fused-1d 2", {600, 735, 740}},
+                        {"hetero-fused-1d 4", {600, 700, 720}},
+                        {"uniform-fused-1d 8", {721, 710, 730}}});
+  const auto choice = search_schedules(request(), machine(), cost);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(cost.simulated, (std::map<std::string, int>{{"hetero-fused-1d 2", 1}, {"hetero-fused-1d 4", 1}}));
+  EXPECT_EQ(choice->work.candidates, 42U);
+  EXPECT_EQ(choice->work.simulated, 2U);
+  EXPECT_EQ(choice->work.pruned, 1U);
+  EXPECT_EQ(choice->work.unlikely, 1U);
+  EXPECT_EQ(choice->refused.size(), 38U);
+}
+
+TEST(SearchSchedules, WhatCannotBePlannedIsPassedOver) {
+  const TableCost cost({{"serial", {500, 1000, 1000}}, {"hetero-fused-1d 4", {600, 700, -1}}});
+  const auto choice = search_schedules(request(), machine(), cost);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(key_of(choice->schedule), "serial");
+  EXPECT_FALSE(choice->runner_up);
+  EXPECT_FALSE(choice->margin());
+  EXPECT_EQ(choice->refused.back().reason.code, "ficco.memory");
+}
+
+TEST(SearchSchedules, FailsWithTheReasonOfSerialIfNothingCanBePlanned) {
+  const TableCost cost({{"serial", {500, 1000, -1}}, {"hetero-fused-1d 4", {600, 700, -1}}});
+  const auto choice = search_schedules(request(), machine(), cost);
+  ASSERT_FALSE(choice);
+  EXPECT_EQ(choice.error().message, "serial is too large");
+}
+
+TEST(SearchSchedules, OfEquallyFastOnesTakesTheFirstCandidate) {
+  const TableCost cost({{"uniform-unfused-1d 2", {600, 701, 700}},
+                        {"uniform-unfused-2d 2", {600, 700, 700}},
+                        {"serial", {500, 1000, 1000}}});
+  const auto choice = search_schedules(request(), machine(), cost);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(key_of(choice->schedule), "uniform-unfused-1d 2");
+}
+
+}  // namespace
+}  // namespace cortado
