@@ -1,5 +1,9 @@
-// Findings of FiCCO that do not hang on a number: whole shards are slow where every pair of GPUs has a link of its own,
-// and not where a switch gives all of a GPU's bandwidth to one peer.
+// What FiCCO found over its sixteen products. Nothing of ours was fitted to it.
+#include "cortado/plan/ficco.hpp"
+
+#include <algorithm>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "cortado/pipeline/reproduce.hpp"
@@ -21,16 +25,45 @@ double figure(const report::Reproduction& ours, const std::string& name) {
   return found == nullptr ? 0 : found->ours;
 }
 
-TEST(Ficco, ShardsAreSlowOnAMeshAndNotBehindASwitch) {
-  EXPECT_GT(figure(ficco("mi300x-8"), "shard-p2p"), 3);
+TEST(Ficco, GreatestValuesAreThoseOfThePaper) {
+  const report::Reproduction ours = ficco("mi300x-8");
+  EXPECT_GT(figure(ours, "ideal"), 1.6);
+  EXPECT_LT(figure(ours, "ideal"), 1.85);
+  EXPECT_GT(figure(ours, "best ficco"), 1.5);
+  EXPECT_LT(figure(ours, "best ficco"), 1.7);
+  EXPECT_GT(figure(ours, "shard-p2p"), 3.3);
+  EXPECT_LT(figure(ours, "shard-p2p"), 4.5);
+}
+
+TEST(Ficco, WholeShardsAreNotSlowBehindASwitch) {
   EXPECT_LT(figure(ficco("h100-8"), "shard-p2p"), 1.05);
 }
 
-TEST(Ficco, OverlapGainsButNeverMoreThanIdeal) {
+TEST(Ficco, EveryPublishedScheduleIsTheBestOfTheFourSomewhere) {
   const report::Reproduction ours = ficco("mi300x-8");
-  EXPECT_GT(figure(ours, "best ficco"), 1.2);
-  EXPECT_LT(figure(ours, "best ficco"), figure(ours, "ideal"));
-  EXPECT_LE(figure(ours, "ideal"), 2);  // two that overlap entirely
+  ASSERT_EQ(ours.own.size(), 1U);
+  const report::OwnTable& table = ours.own.front();
+  const auto column = [&](const std::string& name) {
+    const auto found = std::find_if(table.columns.begin(), table.columns.end(),
+                                    [&](const auto& column) { return column.name == name; });
+    EXPECT_NE(found, table.columns.end()) << name;
+    return static_cast<std::size_t>(found - table.columns.begin());
+  };
+  std::set<std::string> winners;
+  for (const auto& row : table.rows) {
+    std::string best;
+    double most = 0;
+    for (const FiccoScheduleInfo& info : list_schedules()) {
+      if (!info.published) continue;
+      const double speedup = std::get<double>(row[column(info.name)]);
+      if (speedup > most) {
+        most = speedup;
+        best = info.name;
+      }
+    }
+    winners.insert(best);
+  }
+  EXPECT_EQ(winners.size(), 4U);
 }
 
 }  // namespace

@@ -29,22 +29,17 @@ class Node {
   /// tiles_m x tiles_n tiles of 256 x 256 on GPU 0, with k = 1024.
   std::uint32_t product(std::uint64_t tiles_m, std::uint64_t tiles_n, std::optional<std::uint32_t> units = {},
                         std::vector<std::uint64_t> raised_at = {}, std::uint64_t split_k = 1) {
-    const GemmShape shape{.m = 256 * tiles_m, .n = 256 * tiles_n, .k = 1024};
-    Gemm gemm{.a = matrix("a", shape.m, shape.k, BufferRole::input),
-              .b = matrix("b", shape.k, shape.n, BufferRole::input),
-              .c = matrix("c", shape.m, shape.n, BufferRole::output),
-              .m = shape.m,
-              .n = shape.n,
-              .k = shape.k,
-              .dtype = DType::bf16,
-              .tile_m = 256,
-              .tile_n = 256,
-              .raises = {},
-              .split_k = split_k};
+    Gemm gemm = gemm_of(tiles_m, tiles_n, split_k);
     if (!raised_at.empty()) tiles_ = b_.signal("tiles");
     for (const std::uint64_t tiles : raised_at) gemm.raises.push_back({tiles, *tiles_});
-    contract_.products.push_back(product_clause(gemm));
     return launch(b_.compute_queue("gemm", RankId{0}, 0, units), gemm);
+  }
+
+  /// Products of one tile one after another in one queue.
+  std::uint32_t products_in_a_row(std::uint32_t count) {
+    const QueueId queue = b_.compute_queue("gemm", RankId{0});
+    for (std::uint32_t i = 1; i < count; ++i) b_.add(queue, gemm_of(1, 1));
+    return launch(queue, gemm_of(1, 1));
   }
 
   /// Within GPU 0, by compute units.
@@ -78,6 +73,23 @@ class Node {
   }
 
  private:
+  Gemm gemm_of(std::uint64_t tiles_m, std::uint64_t tiles_n, std::uint64_t split_k = 1) {
+    const GemmShape shape{.m = 256 * tiles_m, .n = 256 * tiles_n, .k = 1024};
+    Gemm gemm{.a = matrix("a", shape.m, shape.k, BufferRole::input),
+              .b = matrix("b", shape.k, shape.n, BufferRole::input),
+              .c = matrix("c", shape.m, shape.n, BufferRole::output),
+              .m = shape.m,
+              .n = shape.n,
+              .k = shape.k,
+              .dtype = DType::bf16,
+              .tile_m = 256,
+              .tile_n = 256,
+              .raises = {},
+              .split_k = split_k};
+    contract_.products.push_back(product_clause(gemm));
+    return gemm;
+  }
+
   Region matrix(const std::string& name, std::uint64_t rows, std::uint64_t columns, BufferRole role) {
     const Bytes width{2 * columns};
     return {b_.buffer(name, RankId{0}, width * rows, role), {}, width, rows, width};
@@ -126,6 +138,12 @@ TEST(Products, AloneTakeLaunchStartAndTheirWaves) {
     EXPECT_NEAR(result.memory_bytes, estimate.memory_bytes, 1);
     EXPECT_NEAR(result.unit_seconds, 512 * static_cast<double>(kTile) * 1e-9, 1e-9);
   }
+}
+
+TEST(Products, EveryOneOfAQueueTakesItsStart) {
+  Node node;
+  const std::uint32_t queue = node.products_in_a_row(3);
+  EXPECT_EQ(end_of(std::move(node).run(round_machine()), queue), kBegin + kTile + 2 * (2000 + kTile));
 }
 
 TEST(Products, AloneTheyTakeTheTimeOfTheirMemory) {
