@@ -165,6 +165,7 @@ class Overlap : public Subcommand {
       options.schedules = split_names(*schedules_);
     }
     options.chunks = chunks_.value_or(0);
+    options.contention = true;
     watch(console, options);
     const auto report = place.driver
                             ? pipeline::run_dependent(request, place.machine, *place.driver, settings(), options)

@@ -29,13 +29,12 @@ double real(std::uint64_t count) {
   return static_cast<double>(count);
 }
 
-/// Time of a multiply-add within a tile over that within the reference tile.
+}  // namespace
+
 double tile_cost(const Tiling& tiling, double operand_cost) {
   const double cost = 1 + operand_cost * (1 / real(tiling.tile_m) + 1 / real(tiling.tile_n));
   return cost / (1 + operand_cost * 2 / kReferenceSide);
 }
-
-}  // namespace
 
 GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine, L2Windows windows)
     : machine_(&machine),

@@ -10,4 +10,7 @@ MatrixTiming matrix_timing(const ComputeTiming& compute, DType dtype);
 /// Multiplications and additions per second of one compute unit within a long tile.
 double unit_flops(const ComputeTiming& compute, DType dtype);
 
+/// Time of a multiply-add within a tile over that within a tile of 256 x 256, for which machine files give efficiency.
+double tile_cost(const Tiling& tiling, double operand_cost);
+
 }  // namespace cortado

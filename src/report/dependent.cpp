@@ -11,6 +11,10 @@
 namespace cortado::report {
 namespace {
 
+std::string loss(const std::optional<double>& cil) {
+  return cil ? fmt::format("{:.2f}", *cil) : "-";
+}
+
 std::vector<std::string> cells(const DependentReport& report, const DependentRow& row) {
   return {row.schedule,
           fmt::format("{}", row.chunks),
@@ -21,6 +25,8 @@ std::vector<std::string> cells(const DependentReport& report, const DependentRow
           fmt::format("{:.1f}", microseconds(row.comm)),
           fmt::format("{:.1f}", microseconds(row.exposed)),
           fmt::format("{:.2f}", row.dil),
+          loss(row.cil_gemm),
+          loss(row.cil_comm),
           gigabytes(static_cast<double>(row.footprint.value)),
           gigabytes(static_cast<double>(row.staging.value)),
           report.simulated ? gigabytes(row.hbm_bytes.value_or(0)) : fmt::format("{}", row.wrong.value_or(0))};
@@ -38,7 +44,8 @@ std::string dependent_text(const DependentReport& report) {
   std::string text = fmt::format("# {} of {}, then {} of what it brings, on {} ranks of {}\n", report.collective,
                                  format_bytes(report.bytes), report.gemm, report.ranks, report.machine);
   TextTable table({"schedule", "chunks", "time us", "speed-up", "% of ideal", "product until", "collective until",
-                   "exposed us", "DIL", "memory GB", "staging GB", report.simulated ? "HBM GB" : "wrong bytes"});
+                   "exposed us", "DIL", "CIL product", "CIL copies", "memory GB", "staging GB",
+                   report.simulated ? "HBM GB" : "wrong bytes"});
   for (const DependentRow& row : report.rows) table.add_row(cells(report, row));
   return text + overlap_heading(report) + table.to_string() + overlap_ending(report);
 }
@@ -56,6 +63,8 @@ std::string dependent_json(const DependentReport& report) {
                                 {"comm_us", microseconds(row.comm)},
                                 {"exposed_comm_us", microseconds(row.exposed)},
                                 {"dil", row.dil},
+                                {"cil_gemm", row.cil_gemm ? Json(*row.cil_gemm) : Json()},
+                                {"cil_comm", row.cil_comm ? Json(*row.cil_comm) : Json()},
                                 {"footprint_bytes", row.footprint.value},
                                 {"staging_bytes", row.staging.value},
                                 {"hbm_bytes", row.hbm_bytes ? Json(*row.hbm_bytes) : Json()},

@@ -33,6 +33,8 @@ DependentReport small_report() {
   row.comm = {50'000};
   row.exposed = {15'000};
   row.dil = 1.125;
+  row.cil_gemm = 1.25;
+  row.cil_comm = 1.5;
   row.footprint = {3'000'000'000};
   row.staging = {500'000'000};
   row.hbm_bytes = 2e9;
@@ -47,8 +49,9 @@ TEST(Dependent, TextHasATableWhatWasLeftOutAndOneLineToUse) {
   const std::string text = dependent_text(small_report());
   EXPECT_THAT(text, HasSubstr("# all-gather of 8KiB, then 64x64x64 bf16 of what it brings, on 8 ranks of mi300x-8\n"));
   EXPECT_THAT(text, HasSubstr("one after the other 100.0 us, ideal 60.0 us: 1.67 times as fast"));
-  EXPECT_THAT(text, testing::ContainsRegex(
-                        "hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +3.00 +0.50 +2.00\n"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex(
+                  "hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +1.25 +1.50 +3.00 +0.50 +2.00\n"));
   EXPECT_THAT(text, HasSubstr("# uniform-fused-2d left out: ficco.panels: odd rows (hint: pad k)\n"));
   EXPECT_THAT(text, testing::EndsWith("use hetero-fused-1d: because\n"));
 }
@@ -66,6 +69,8 @@ TEST(Dependent, JsonHasEveryField) {
   EXPECT_EQ(row["comm_us"], 50.0);
   EXPECT_EQ(row["exposed_comm_us"], 15.0);
   EXPECT_EQ(row["dil"], 1.125);
+  EXPECT_EQ(row["cil_gemm"], 1.25);
+  EXPECT_EQ(row["cil_comm"], 1.5);
   EXPECT_EQ(row["footprint_bytes"], 3'000'000'000);
   EXPECT_EQ(row["staging_bytes"], 500'000'000);
   EXPECT_EQ(row["hbm_bytes"], 2e9);
@@ -78,10 +83,15 @@ TEST(Dependent, MeasuredRowsSayWhatWasWrong) {
   DependentReport report = small_report();
   report.simulated = false;
   report.rows[0].hbm_bytes = {};
+  report.rows[0].cil_gemm = {};
+  report.rows[0].cil_comm = {};
   report.rows[0].wrong = 3;
   EXPECT_THAT(dependent_text(report), HasSubstr("wrong bytes"));
+  EXPECT_THAT(dependent_text(report), testing::ContainsRegex(" +1.1[23] +- +- +3.00"));
   const auto row = nlohmann::json::parse(dependent_json(report))["rows"][0];
   EXPECT_TRUE(row["hbm_bytes"].is_null());
+  EXPECT_TRUE(row["cil_gemm"].is_null());
+  EXPECT_TRUE(row["cil_comm"].is_null());
   EXPECT_EQ(row["wrong"], 3);
 }
 

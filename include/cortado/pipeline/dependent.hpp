@@ -25,6 +25,7 @@ struct DependentReport : report::DependentReport {
 struct DependentOptions {
   std::vector<std::string> schedules{};  ///< empty: serial, shard-p2p and the published ones
   std::uint32_t chunks = 0;              ///< of schedules that have any; 0 = as many as ranks
+  bool contention = false;               ///< with cil_gemm and cil_comm, where predicted: three simulations, not one
   std::uint32_t threads = 1;             ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};

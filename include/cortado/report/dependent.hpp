@@ -4,6 +4,9 @@
 //   exposed   = time - product alone, not below 0: what of the communication and of its costs is not hidden
 //   DIL       = the pieces of the product one after the other, each alone, over the whole product alone; by the model,
 //               without launches. Of the rank whose pieces take longest.
+//   CIL       = how much longer products (and copies) take beside copies (and products) than alone; waiting does not
+//               count. Products: of the rank where they take longest; copies: of all ranks. Simulated only: alone means
+//               a simulation of the same program without the other kind.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +30,8 @@ struct DependentRow {
   Nanoseconds comm{};         ///< begin to the arrival of the last piece
   Nanoseconds exposed{};
   double dil = 0;
+  std::optional<double> cil_gemm{};      ///< 1 = products are not slowed down; none: measured, or not asked for
+  std::optional<double> cil_comm{};      ///< of copies
   Bytes footprint{};                     ///< memory of the rank that needs most
   Bytes staging{};                       ///< part of it that is neither operand nor product
   std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
@@ -42,7 +47,8 @@ struct DependentReport : OverlapBasis {
 std::string dependent_text(const DependentReport& report);
 
 /// "schema": "cortado.dependent"; rows carry schedule, chunks, time_us, speedup, share_of_ideal, gemm_us, comm_us,
-/// exposed_comm_us, dil, footprint_bytes, staging_bytes, hbm_bytes (null if measured), wrong (null if simulated).
+/// exposed_comm_us, dil, cil_gemm and cil_comm (null if measured), footprint_bytes, staging_bytes, hbm_bytes (null if
+/// measured), wrong (null if simulated).
 std::string dependent_json(const DependentReport& report);
 
 }  // namespace cortado::report

@@ -147,6 +147,10 @@ class Study {
     row.staging = planned.staging;
     row.hbm_bytes = times.hbm_bytes;
     row.wrong = times.wrong;
+    if (times.contention) {
+      row.cil_gemm = times.contention->gemm();
+      row.cil_comm = times.contention->comm();
+    }
     report_.rows.push_back(std::move(row));
     report_.schedules.push_back(schedule);
   }
@@ -181,7 +185,8 @@ const FiccoSchedule& DependentReport::chosen() const {
 Outcome<DependentReport> simulate_dependent(const DependentRequest& request, const Machine& machine,
                                             const DependentOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
-  auto report = Study(request, machine, options, Times::simulated, simulated_times).run();
+  const auto& times = options.contention ? simulated_times_and_contention : simulated_times;
+  auto report = Study(request, machine, options, Times::simulated, times).run();
   if (report) report->where = "simulated " + machine.name;
   return report;
 }

@@ -5,12 +5,11 @@
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
+namespace {
 
-Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
-  const auto report = simulate_verified(program);
-  if (!report) return tl::unexpected(report.error());
-  const std::vector<Queue>& queues = program.program().queues;
-  const std::vector<Nanoseconds>& ends = report->simulated.queue_ends;
+OverlapTimes times_of(const SimulationReport& report) {
+  const std::vector<Queue>& queues = report.program.program().queues;
+  const std::vector<Nanoseconds>& ends = report.simulated.queue_ends;
   const auto last = [&](auto&& wanted) {
     Nanoseconds end{};
     for (std::size_t i = 0; i < queues.size(); ++i) {
@@ -19,13 +18,31 @@ Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
     return end;
   };
   // Host queues end with "end", the time of the iteration counts to there.
-  const Nanoseconds begin = last([](const Queue& q) { return q.kind == QueueKind::host; }) - report->time;
+  const Nanoseconds begin = last([](const Queue& q) { return q.kind == QueueKind::host; }) - report.time;
   const auto since_begin = [&](Nanoseconds end) { return std::max(end - begin, Nanoseconds{}); };
   OverlapTimes times;
-  times.time = report->time;
+  times.time = report.time;
   times.gemm = since_begin(last(is_product_queue));
   times.comm = since_begin(last([](const Queue& q) { return q.kind != QueueKind::host && !is_product_queue(q); }));
-  times.hbm_bytes = report->simulated.memory_bytes;
+  times.hbm_bytes = report.simulated.memory_bytes;
+  return times;
+}
+
+}  // namespace
+
+Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
+  const auto report = simulate_verified(program);
+  if (!report) return tl::unexpected(report.error());
+  return times_of(*report);
+}
+
+Outcome<OverlapTimes> simulated_times_and_contention(const VerifiedProgram& program) {
+  const auto report = simulate_verified(program, {.trace = true});
+  if (!report) return tl::unexpected(report.error());
+  const auto contention = contention_of(program, report->simulated.timeline);
+  if (!contention) return tl::unexpected(contention.error());
+  OverlapTimes times = times_of(*report);
+  times.contention = *contention;
   return times;
 }
 

@@ -8,6 +8,8 @@
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/verify/verify.hpp"
 
+#include "pipeline/overlap/contention.hpp"
+
 namespace cortado::pipeline {
 
 /// Times of one program.
@@ -17,6 +19,7 @@ struct OverlapTimes {
   Nanoseconds comm{};  ///< begin to the end of the collective, if there is one
   std::optional<double> hbm_bytes{};
   std::optional<std::uint64_t> wrong{};
+  std::optional<Contention> contention{};  ///< if it was asked for; predicted only
 };
 
 using TimeProgram = std::function<Outcome<OverlapTimes>(const VerifiedProgram&)>;
@@ -35,6 +38,8 @@ Outcome<OverlapTimes> time_planned(Result<Program> program, const Machine& machi
 
 /// Predicted.
 Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program);
+/// With what both kinds of work lose to each other, which takes two simulations more; programs of plan_ficco.
+Outcome<OverlapTimes> simulated_times_and_contention(const VerifiedProgram& program);
 
 /// Measured: one round of the settings each. The driver must outlive it.
 TimeProgram measured_times(device::Driver& driver, const RunSettings& settings);
