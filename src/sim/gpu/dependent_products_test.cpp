@@ -56,6 +56,38 @@ TEST_F(DependentProducts, PiecesOfAProductTravelWhileOthersAreMade) {
   EXPECT_LT(milliseconds(request, "hetero-unfused-1d"), serial);
 }
 
+TEST_F(DependentProducts, NothingIsFasterThanItsLinksAndItsProduct) {
+  for (std::uint32_t ranks = 2; ranks <= 8; ++ranks) {
+    // Between a pair of ranks travel the rows of a rank (gathered, or added up where they belong), or a part of them.
+    const auto pair_ms = [&](const DependentRequest& request, std::uint64_t columns) {
+      const std::uint64_t rows = request.gemm.m / ranks / (request.collective == "all-to-all" ? ranks : 1);
+      return static_cast<double>(rows * columns * 2) / 46e6;
+    };
+    const GemmShape shape{5003, 1009 * 8, 2048, DType::bf16};
+    for (const DependentRequest& request :
+         {DependentRequest{.gemm = shape, .collective = "all-gather", .ranks = ranks},
+          DependentRequest{.gemm = shape, .collective = "all-to-all", .ranks = ranks},
+          DependentRequest{
+              .gemm = shape, .collective = "reduce-scatter", .dependence = Dependence::product_first, .ranks = ranks},
+          DependentRequest{
+              .gemm = shape, .collective = "all-to-all", .dependence = Dependence::product_first, .ranks = ranks}}) {
+      const bool product_first = request.dependence == Dependence::product_first;
+      GemmShape of_a_rank = shape;
+      if (request.collective == "all-to-all") of_a_rank.m /= ranks;
+      // Products of so much work at the sustained rate of all units, without any loss.
+      const double product = flops(of_a_rank) / 708e9;
+      const double links = pair_ms(request, product_first ? shape.n : shape.k);
+      for (const FiccoScheduleInfo& info : list_schedules()) {
+        const double time = milliseconds(request, info.name);
+        EXPECT_GT(time, std::max(product, links)) << info.name << ' ' << request.collective << ' ' << ranks;
+        if (info.schedule.grain == Grain::whole) {
+          EXPECT_GT(time, product + links) << request.collective << ' ' << ranks;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(DependentProducts, OneShardAtATimeIsEnoughBehindASwitch) {
   // The whole rate of a GPU goes to any peer there, and one engine gets most of it.
   const Machine switched = *load_machine("h100-8");
