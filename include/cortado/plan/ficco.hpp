@@ -27,6 +27,7 @@
 #include "cortado/gemm/gemm.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/plan/tokens.hpp"
 
 namespace cortado {
 
@@ -56,7 +57,7 @@ struct DependentRequest {
   Dependence dependence = Dependence::collective_first;
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   /// all-to-all: rows [from][to], m in all. Empty: m divided as evenly as can be, first among senders, then receivers.
-  std::vector<std::vector<std::uint64_t>> tokens{};
+  TokenTable tokens{};
 };
 
 enum class CommShape {
@@ -103,8 +104,9 @@ std::vector<FiccoScheduleInfo> list_schedules();
 /// The bound of perfect overlap, max(collective, product): a name in tables, not a schedule.
 inline constexpr const char* kIdealSchedule = "ideal";
 
-/// By name, with default chunks and means. Unknown names are refused with the nearest known one, and `ideal` because no
-/// program reaches it (ficco.schedule).
+/// By name, with default means and chunks, or with as many chunks as are given: "hetero-fused-1d/16". Unknown names are
+/// refused with the nearest known one, `ideal` because no program reaches it, and chunks of what is not cut into them
+/// (ficco.schedule).
 Result<FiccoSchedule> find_schedule(std::string_view name);
 
 struct FiccoPlan {

@@ -1,4 +1,6 @@
 // The names of schedules.
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "cortado/plan/ficco.hpp"
@@ -14,6 +16,20 @@ FiccoScheduleInfo info(const FiccoSchedule& schedule, std::string summary, bool 
 
 FiccoSchedule chunked(bool uniform, bool fused, CommShape shape) {
   return {.grain = Grain::chunks, .shape = shape, .uniform = uniform, .fused = fused};
+}
+
+Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunks) {
+  const char* const end = chunks.data() + chunks.size();
+  const auto [read_to, error] = std::from_chars(chunks.data(), end, schedule.chunks);
+  if (error != std::errc() || read_to != end || schedule.chunks == 0) {
+    return fail("ficco.schedule", fmt::format("'{}' is no number of chunks", chunks),
+                "give 1 or more behind the name: hetero-fused-1d/16");
+  }
+  if (schedule.grain != Grain::chunks) {
+    return fail("ficco.schedule", fmt::format("{} is not cut into chunks", name_of(schedule)),
+                fmt::format("leave /{} out", chunks));
+  }
+  return schedule;
 }
 
 }  // namespace
@@ -49,6 +65,10 @@ std::vector<FiccoScheduleInfo> list_schedules() {
 }
 
 Result<FiccoSchedule> find_schedule(std::string_view name) {
+  if (const std::size_t slash = name.find('/'); slash != std::string_view::npos) {
+    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(name.substr(0, slash)));
+    return with_chunks(schedule, name.substr(slash + 1));
+  }
   std::vector<std::string> known;
   for (const FiccoScheduleInfo& one : list_schedules()) {
     if (one.name == name) return one.schedule;

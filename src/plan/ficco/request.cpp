@@ -36,7 +36,7 @@ Status check_tokens(const DependentRequest& request) {
   }
   if (sum != request.gemm.m) {
     return fail("ficco.tokens", fmt::format("ranks send {} rows in all, but m is {}", sum, request.gemm.m),
-                "m is the number of rows of all ranks together");
+                fmt::format("m is the number of rows of all ranks together: give {}", sum));
   }
   return {};
 }
@@ -90,7 +90,9 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
     return fail("ficco.collective",
                 fmt::format("a product {} a collective '{}' is not planned", product_first ? "before" : "after",
                             request.collective),
-                suggestion(request.collective, known));
+                request.collective == "all-gather" && product_first
+                    ? "reduce-scatter and all-to-all follow a product; an all-gather comes before one"
+                    : suggestion(request.collective, known));
   }
   CORTADO_RETURN_IF_ERROR(check_ranks(checked.request.ranks, machine));
   if (request.gemm.accumulate) {

@@ -40,6 +40,18 @@ TEST(FiccoSchedules, UnknownNames) {
   EXPECT_THAT(ideal.error().message, HasSubstr("bound"));
 }
 
+TEST(FiccoSchedules, NamesWithChunks) {
+  FiccoSchedule expected = *find_schedule("uniform-fused-2d");
+  expected.chunks = 12;
+  EXPECT_EQ(*find_schedule("uniform-fused-2d/12"), expected);
+  for (const char* wrong : {"hetero-fused-1d/", "hetero-fused-1d/0", "hetero-fused-1d/4x", "hetero-fused-1d/-4",
+                            "hetero-fused-1d/99999999999", "serial/2", "shard-p2p/2", "hetero-fused/4"}) {
+    const auto refused = find_schedule(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, "ficco.schedule") << wrong;
+  }
+}
+
 class FiccoRefusals : public testing::Test {
  protected:
   std::string code(const DependentRequest& request, std::string_view schedule = "hetero-fused-1d",
