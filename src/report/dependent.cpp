@@ -41,8 +41,11 @@ const DependentRow* DependentReport::row(std::string_view schedule) const {
 }
 
 std::string dependent_text(const DependentReport& report) {
-  std::string text = fmt::format("# {} of {}, then {} of what it brings, on {} ranks of {}\n", report.collective,
-                                 format_bytes(report.bytes), report.gemm, report.ranks, report.machine);
+  const std::string collective = fmt::format("{} of {}", report.collective, format_bytes(report.bytes));
+  std::string text = report.product_first ? fmt::format("# {}, then {}", report.gemm, collective)
+                                          : fmt::format("# {}, then {} of what it brings", collective, report.gemm);
+  text += fmt::format(", on {} ranks of {}{}\n", report.ranks, report.machine,
+                      report.on_cores ? "; compute units move the bytes" : "");
   TextTable table({"schedule", "chunks", "time us", "speed-up", "% of ideal", "product until", "collective until",
                    "exposed us", "DIL", "CIL product", "CIL copies", "memory GB", "staging GB",
                    report.simulated ? "HBM GB" : "wrong bytes"});
@@ -52,6 +55,8 @@ std::string dependent_text(const DependentReport& report) {
 
 std::string dependent_json(const DependentReport& report) {
   nlohmann::ordered_json document = overlap_document(report, "cortado.dependent", "schedule");
+  document["dependence"] = report.product_first ? "product-first" : "collective-first";
+  document["moved_by"] = report.on_cores ? "cores" : "dma";
   using Json = nlohmann::ordered_json;
   for (const DependentRow& row : report.rows) {
     document["rows"].push_back({{"schedule", row.schedule},

@@ -56,9 +56,24 @@ TEST(Dependent, TextHasATableWhatWasLeftOutAndOneLineToUse) {
   EXPECT_THAT(text, testing::EndsWith("use hetero-fused-1d: because\n"));
 }
 
+TEST(Dependent, TextSaysWhoIsFirstAndWhoMovesTheBytes) {
+  DependentReport report = small_report();
+  report.product_first = true;
+  report.collective = "reduce-scatter";
+  report.on_cores = true;
+  EXPECT_THAT(dependent_text(report),
+              testing::StartsWith("# 64x64x64 bf16, then reduce-scatter of 8KiB, on 8 ranks of mi300x-8; compute units "
+                                  "move the bytes\n"));
+  const auto document = nlohmann::json::parse(dependent_json(report));
+  EXPECT_EQ(document["dependence"], "product-first");
+  EXPECT_EQ(document["moved_by"], "cores");
+}
+
 TEST(Dependent, JsonHasEveryField) {
   const auto document = nlohmann::json::parse(dependent_json(small_report()));
   EXPECT_EQ(document["schema"], "cortado.dependent");
+  EXPECT_EQ(document["dependence"], "collective-first");
+  EXPECT_EQ(document["moved_by"], "dma");
   EXPECT_EQ(document["serial_us"], 100.0);
   EXPECT_EQ(document["ideal_us"], 60.0);
   const auto row = document["rows"][0];

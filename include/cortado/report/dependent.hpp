@@ -1,6 +1,8 @@
 // A product and the collective that it depends on by several schedules: as a table for people and as JSON for scripts.
 // overlap_basis.hpp defines speed-up, ideal and share of ideal.
 //
+//   product   = begin to the end of the last product, and of what kernels do with its rows
+//   collective = begin to the arrival of the last piece; behind a product also until it has been added up
 //   exposed   = time - product alone, not below 0: what of the communication and of its costs is not hidden
 //   DIL       = the pieces of the product one after the other, each alone, over the whole product alone; by the model,
 //               without launches. Of the rank whose pieces take longest.
@@ -21,13 +23,13 @@ namespace cortado::report {
 
 /// One schedule.
 struct DependentRow {
-  std::string schedule;
+  std::string schedule;       ///< as it was asked for: "hetero-fused-1d", "hetero-fused-1d/16"
   std::uint32_t chunks = 0;   ///< exchanges one after another
   Nanoseconds time{};         ///< of both
   double speedup = 0;         ///< over one after the other
   double share_of_ideal = 0;  ///< 0.5 = half of it
-  Nanoseconds gemm{};         ///< begin to the end of the last product, and of what kernels do with its rows
-  Nanoseconds comm{};         ///< begin to the arrival of the last piece
+  Nanoseconds gemm{};         ///< until the product was made, see above
+  Nanoseconds comm{};         ///< until the collective was done
   Nanoseconds exposed{};
   double dil = 0;
   std::optional<double> cil_gemm{};      ///< 1 = products are not slowed down; none: measured, or not asked for
@@ -39,6 +41,8 @@ struct DependentRow {
 };
 
 struct DependentReport : OverlapBasis {
+  bool product_first = false;  ///< the collective takes away what the product makes; else it brings what is multiplied
+  bool on_cores = false;       ///< compute units move the bytes; else DMA engines
   std::vector<DependentRow> rows;
 
   const DependentRow* row(std::string_view schedule) const;  ///< nullptr if there is none
@@ -46,9 +50,7 @@ struct DependentReport : OverlapBasis {
 
 std::string dependent_text(const DependentReport& report);
 
-/// "schema": "cortado.dependent"; rows carry schedule, chunks, time_us, speedup, share_of_ideal, gemm_us, comm_us,
-/// exposed_comm_us, dil, cil_gemm and cil_comm (null if measured), footprint_bytes, staging_bytes, hbm_bytes (null if
-/// measured), wrong (null if simulated).
+/// "schema": "cortado.dependent"; docs/json.md lists the fields.
 std::string dependent_json(const DependentReport& report);
 
 }  // namespace cortado::report

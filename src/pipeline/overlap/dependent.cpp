@@ -1,6 +1,9 @@
 #include "cortado/pipeline/dependent.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/overlap.hpp"
@@ -14,17 +17,25 @@ namespace {
 
 constexpr FiccoSchedule kSerial{.grain = Grain::whole};
 
-Result<std::vector<FiccoSchedule>> schedules_of(const DependentOptions& options) {
-  std::vector<FiccoSchedule> schedules;
+/// A schedule by the name that it was asked for.
+struct NamedSchedule {
+  std::string name;
+  FiccoSchedule schedule;
+};
+
+Result<std::vector<NamedSchedule>> schedules_of(const DependentOptions& options) {
+  std::vector<NamedSchedule> schedules;
   for (const FiccoScheduleInfo& info : list_schedules()) {
     const bool usual = info.published || info.schedule.grain != Grain::chunks;
-    if (options.schedules.empty() && usual) schedules.push_back(info.schedule);
+    if (options.schedules.empty() && usual) schedules.push_back({info.name, info.schedule});
   }
   for (const std::string& name : options.schedules) {
-    CORTADO_ASSIGN_OR_RETURN(schedules.emplace_back(), find_schedule(name));
+    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(name));
+    schedules.push_back({name, schedule});
   }
-  for (FiccoSchedule& schedule : schedules) {
-    if (schedule.grain == Grain::chunks) schedule.chunks = options.chunks;
+  for (auto& [name, schedule] : schedules) {
+    if (schedule.grain == Grain::chunks && schedule.chunks == 0) schedule.chunks = options.chunks;
+    schedule.means = options.means;
   }
   return schedules;
 }
@@ -38,7 +49,7 @@ class Study {
  public:
   Study(const DependentRequest& request, const Machine& machine, const DependentOptions& options, Times kind,
         TimeProgram time)
-      : machine_(machine), options_(options), kind_(kind), time_(std::move(time)) {
+      : machine_(machine), options_(options), kind_(kind), time_(std::move(time)), roomy_(machine) {
     report_.request = request;
     if (request.ranks == 0) report_.request.ranks = machine.gpus;
     report_.simulated = kind == Times::simulated;
@@ -47,15 +58,18 @@ class Study {
   Outcome<DependentReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
     std::vector<TimeOne> jobs{
-        [this] { return time_planned(plan_product(whole_, {}, report_.request.ranks, machine_), machine_, time_); },
-        [this] { return time_schedule(kSerial, serial_); }};
+        [this] { return time_planned(plan_product(whole_, {}, report_.request.ranks, roomy_), roomy_, time_); },
+        [this] { return time_schedule(serial_schedule(), roomy_, serial_); }};
     const std::size_t alone = jobs.size();
     plans_.resize(schedules_.size());
     for (std::size_t i = 0; i < schedules_.size(); ++i) {
-      if (schedules_[i].grain == Grain::whole) {  // timed already
-        jobs.push_back([] { return OverlapTimes{}; });
+      if (is_serial(i)) {  // timed already
+        jobs.push_back([this]() -> Outcome<OverlapTimes> {
+          if (serial_refused_) return fail_at(Stage::plan, *serial_refused_);
+          return OverlapTimes{};
+        });
       } else {
-        jobs.push_back([this, i] { return time_schedule(schedules_[i], plans_[i]); });
+        jobs.push_back([this, i] { return time_schedule(schedules_[i].schedule, machine_, plans_[i]); });
       }
     }
     const auto times = time_all(jobs, kind_, options_.threads, options_.progress);
@@ -67,14 +81,13 @@ class Study {
     set_basis(*(*times)[0], serial);
     for (std::size_t i = 0; i < schedules_.size(); ++i) {
       const Outcome<OverlapTimes>& result = (*times)[alone + i];
-      const bool whole = schedules_[i].grain == Grain::whole;
       if (result) {
-        add_row(schedules_[i], whole ? serial_ : plans_[i], whole ? serial : *result);
+        add_row(schedules_[i], is_serial(i) ? serial_ : plans_[i], is_serial(i) ? serial : *result);
         continue;
       }
       const Diagnostic& reason = result.error().errors.front();
       if (!concerns_schedule(reason)) return tl::unexpected(result.error());
-      report_.skipped.push_back({name_of(schedules_[i]), reason});
+      report_.skipped.push_back({schedules_[i].name, reason});
     }
     if (report_.rows.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
     choose();
@@ -90,16 +103,26 @@ class Study {
     double pieces_seconds = 0;
   };
 
+  bool is_serial(std::size_t i) const { return schedules_[i].schedule.grain == Grain::whole; }
+  bool product_first() const { return report_.request.dependence == Dependence::product_first; }
+
+  FiccoSchedule serial_schedule() const {
+    FiccoSchedule serial = kSerial;
+    serial.means = options_.means;
+    return serial;
+  }
+
   Status check() {
-    if (report_.request.dependence != Dependence::collective_first) {
-      return fail("overlap.dependence",
-                  "collectives that take away what a product makes are planned, but not compared yet",
-                  "ask for a product of what the collective brings");
-    }
     CORTADO_ASSIGN_OR_RETURN(schedules_, schedules_of(options_));
-    CORTADO_ASSIGN_OR_RETURN(const FiccoPlan serial, plan_ficco(report_.request, kSerial, machine_));
-    whole_ = largest_product(serial.program);
-    return check_memory(serial);
+    auto serial = plan_ficco(report_.request, serial_schedule(), roomy_);
+    if (!serial && serial.error().code == "ficco.memory" && kind_ == Times::simulated) {
+      serial_refused_ = serial.error();
+      roomy_.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
+      serial = plan_ficco(report_.request, serial_schedule(), roomy_);
+    }
+    if (!serial) return tl::unexpected(serial.error());
+    whole_ = largest_product(serial->program);
+    return check_memory(*serial);
   }
 
   /// Of this computer, where it is really run.
@@ -109,32 +132,40 @@ class Study {
     return check_host_memory(static_cast<double>(plan.footprint.value) * ranks, ranks);
   }
 
-  Outcome<OverlapTimes> time_schedule(const FiccoSchedule& schedule, Planned& planned) const {
-    auto plan = plan_ficco(report_.request, schedule, machine_);
+  Outcome<OverlapTimes> time_schedule(const FiccoSchedule& schedule, const Machine& machine, Planned& planned) const {
+    auto plan = plan_ficco(report_.request, schedule, machine);
     if (!plan) return fail_at(Stage::plan, plan.error());
-    planned = {plan->footprint, plan->staging, plan->steps, seconds_of_products(plan->program, machine_)};
+    planned = {plan->footprint, plan->staging, plan->steps, seconds_of_products(plan->program, machine)};
     if (const Status fits = check_memory(*plan); !fits) return fail_at(Stage::plan, fits.error());
-    return time_planned(std::move(plan->program), machine_, time_);
+    return time_planned(std::move(plan->program), machine, time_);
   }
 
   void set_basis(const OverlapTimes& gemm, const OverlapTimes& serial) {
     const GemmShape& asked = report_.request.gemm;
     report_.gemm = to_string(whole_);
     report_.collective = report_.request.collective;
-    report_.bytes = size_of(asked.dtype) * asked.m * asked.k;
+    report_.product_first = product_first();
+    report_.on_cores = options_.means == CollectiveMeans::cores;
+    report_.bytes = size_of(asked.dtype) * asked.m * (product_first() ? asked.n : asked.k);
     report_.ranks = report_.request.ranks;
     report_.machine = machine_.name;
     report_.gemm_alone = gemm.time;
-    report_.comm_alone = serial.comm;
+    report_.comm_alone = product_first() ? std::max(serial.comm - serial.gemm, Nanoseconds{}) : serial.comm;
     report_.serial = serial.time;
-    report_.ideal = std::max(gemm.time, serial.comm);
-    report_.scenario = overlap_class(gemm.time, serial.comm);
+    report_.ideal = std::max(report_.gemm_alone, report_.comm_alone);
+    report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
     report_.memory_bound = is_memory_bound(whole_, machine_);
+    if (serial_refused_) {
+      report_.note = fmt::format(
+          "serial needs more memory than a GPU of {} has: what the others are compared with is its time on such GPUs "
+          "with enough memory",
+          machine_.name);
+    }
   }
 
-  void add_row(const FiccoSchedule& schedule, const Planned& planned, const OverlapTimes& times) {
+  void add_row(const NamedSchedule& named, const Planned& planned, const OverlapTimes& times) {
     report::DependentRow row;
-    row.schedule = name_of(schedule);
+    row.schedule = named.name;
     row.chunks = planned.steps;
     row.time = times.time;
     row.speedup = ratio(report_.serial, times.time);
@@ -152,7 +183,7 @@ class Study {
       row.cil_comm = times.contention->comm();
     }
     report_.rows.push_back(std::move(row));
-    report_.schedules.push_back(schedule);
+    report_.schedules.push_back(named.schedule);
   }
 
   void choose() {
@@ -167,8 +198,10 @@ class Study {
   const DependentOptions& options_;
   const Times kind_;
   const TimeProgram time_;
+  Machine roomy_;                             // with memory for one after the other
+  std::optional<Diagnostic> serial_refused_;  // on the machine itself
   GemmShape whole_;
-  std::vector<FiccoSchedule> schedules_;
+  std::vector<NamedSchedule> schedules_;
   std::vector<Planned> plans_;  // of schedules_; every one is written by one thread
   Planned serial_;
   DependentReport report_;
@@ -185,8 +218,9 @@ const FiccoSchedule& DependentReport::chosen() const {
 Outcome<DependentReport> simulate_dependent(const DependentRequest& request, const Machine& machine,
                                             const DependentOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
-  const auto& times = options.contention ? simulated_times_and_contention : simulated_times;
-  auto report = Study(request, machine, options, Times::simulated, times).run();
+  auto report = Study(request, machine, options, Times::simulated,
+                      options.contention ? traced_times_and_contention : traced_times)
+                    .run();
   if (report) report->where = "simulated " + machine.name;
   return report;
 }

@@ -6,6 +6,7 @@
 #include "cortado/pipeline/devices.hpp"
 
 #include "pipeline/overlap/dependent_parts.hpp"
+#include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -24,6 +25,15 @@ DependentRequest small_request(std::string collective = "all-gather", DType dtyp
   request.gemm = {1024, 256, 512, dtype};
   request.collective = std::move(collective);
   return request;
+}
+
+/// Everything that a collective and a product can be to each other.
+std::vector<DependentRequest> all_directions(const GemmShape& gemm, std::uint32_t ranks) {
+  using enum Dependence;
+  return {{.gemm = gemm, .collective = "all-gather", .dependence = collective_first, .ranks = ranks},
+          {.gemm = gemm, .collective = "all-to-all", .dependence = collective_first, .ranks = ranks},
+          {.gemm = gemm, .collective = "reduce-scatter", .dependence = product_first, .ranks = ranks},
+          {.gemm = gemm, .collective = "all-to-all", .dependence = product_first, .ranks = ranks}};
 }
 
 std::vector<std::string> schedules_of(const DependentReport& report) {
@@ -107,19 +117,106 @@ TEST(Dependent, AllToAllMultipliesWhatARankReceives) {
   EXPECT_EQ(report->rows.size(), 6U);
 }
 
-TEST(Dependent, UnevenSizesOnOddNumbersOfRanks) {
+// One after the other the product is made first, then the collective: together they are all of it but for what the host
+// does at the end.
+TEST(Dependent, BehindAProductTheCollectiveIsTheRestOfOneAfterTheOther) {
+  DependentRequest request = small_request("reduce-scatter");
+  request.dependence = Dependence::product_first;
+  const auto report = simulate_dependent(request, mi300x());
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_TRUE(report->product_first);
+  EXPECT_EQ(report->gemm, "1024x256x512 bf16");
+  EXPECT_EQ(report->bytes, 512_KiB);  // 1024 x 256 elements of two bytes
+  const report::DependentRow& serial = *report->row("serial");
+  EXPECT_LT(serial.gemm, serial.comm);
+  EXPECT_EQ(report->comm_alone, serial.comm - serial.gemm);
+  EXPECT_GT(report->comm_alone.value, 0);
+  EXPECT_EQ(report->ideal, std::max(report->gemm_alone, report->comm_alone));
+  for (const report::DependentRow& row : report->rows) {
+    EXPECT_GE(row.gemm, serial.gemm) << row.schedule;  // cutting makes no product faster
+    EXPECT_LE(std::max(row.gemm, row.comm), row.time) << row.schedule;
+  }
+  request = small_request("all-to-all");
+  request.dependence = Dependence::product_first;
+  const auto tokens = simulate_dependent(request, mi300x());
+  ASSERT_TRUE(tokens) << to_string(tokens.error().errors.front());
+  EXPECT_EQ(tokens->gemm, "128x256x512 bf16");
+  EXPECT_EQ(tokens->bytes, 512_KiB);
+}
+
+TEST(Dependent, EveryDirectionByEveryScheduleOnOddNumbersOfRanks) {
   const Machine machine = mi300x();
   DependentOptions options;
   options.schedules = all_schedules();
   for (const std::uint32_t ranks : {3U, 5U, 7U}) {
-    DependentRequest request = small_request();
-    request.gemm = {1021, 99, 232, DType::f16};
-    request.ranks = ranks;
+    for (const DependentRequest& request : all_directions({1021, 232, 232, DType::f16}, ranks)) {
+      const auto report = simulate_dependent(request, machine, options);
+      ASSERT_TRUE(report) << to_string(report.error().errors.front());
+      EXPECT_EQ(report->rows.size(), 10U) << ranks << " " << request.collective;
+      EXPECT_EQ(report->ranks, ranks);
+      for (const report::DependentRow& row : report->rows) EXPECT_GE(row.time, report->ideal) << row.schedule;
+    }
+  }
+}
+
+TEST(Dependent, RanksWithoutRows) {
+  const Machine machine = mi300x();
+  DependentOptions options;
+  options.schedules = all_schedules();
+  options.chunks = 2;
+  DependentRequest request = small_request("all-to-all");
+  request.gemm.m = 100;
+  request.ranks = 3;
+  request.tokens = {{0, 40, 0}, {0, 0, 0}, {0, 60, 0}};  // all for rank 1, which has none; nobody multiplies but it
+  for (const Dependence dependence : {Dependence::collective_first, Dependence::product_first}) {
+    request.dependence = dependence;
     const auto report = simulate_dependent(request, machine, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
-    EXPECT_EQ(report->rows.size(), 10U) << ranks;
-    EXPECT_EQ(report->ranks, ranks);
+    EXPECT_EQ(report->rows.size(), 10U);
+    // Rank 1 multiplies what it gets, or rank 2 the most of those who give.
+    EXPECT_EQ(report->gemm, dependence == Dependence::collective_first ? "100x256x512 bf16" : "60x256x512 bf16");
   }
+}
+
+TEST(Dependent, ComputeUnitsMayMoveTheBytes) {
+  DependentOptions options;
+  options.schedules = {"serial", "hetero-fused-1d"};
+  options.means = CollectiveMeans::cores;
+  const auto report = simulate_dependent(small_request(), mi300x(), options);
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_TRUE(report->on_cores);
+  for (const FiccoSchedule& schedule : report->schedules) EXPECT_EQ(schedule.means, CollectiveMeans::cores);
+}
+
+TEST(Dependent, NamesMaySayTheNumberOfChunks) {
+  DependentOptions options;
+  options.schedules = {"hetero-fused-1d/2", "hetero-fused-1d", "hetero-fused-1d/16"};
+  options.chunks = 4;
+  const auto report = simulate_dependent(small_request(), mi300x(), options);
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_THAT(schedules_of(*report), ElementsAre("hetero-fused-1d/2", "hetero-fused-1d", "hetero-fused-1d/16"));
+  EXPECT_EQ(report->rows[0].chunks, 2U);
+  EXPECT_EQ(report->rows[1].chunks, 4U);
+  EXPECT_EQ(report->rows[2].chunks, 16U);
+}
+
+// serial needs 1792 KiB, shard-p2p 1152 KiB (MemoryOfASchedule).
+TEST(Dependent, OneAfterTheOtherNeedNotFit) {
+  Machine machine = mi300x();
+  const auto all = simulate_dependent(small_request(), machine);
+  ASSERT_TRUE(all) << to_string(all.error().errors.front());
+  machine.memory_bytes = 1500_KiB;
+  const auto report = simulate_dependent(small_request(), machine);
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_EQ(report->row("serial"), nullptr);
+  ASSERT_FALSE(report->skipped.empty());
+  EXPECT_EQ(report->skipped.front().name, "serial");
+  EXPECT_EQ(report->skipped.front().reason.code, "ficco.memory");
+  EXPECT_EQ(report->serial, all->serial);
+  EXPECT_EQ(report->row("shard-p2p")->speedup, all->row("shard-p2p")->speedup);
+  EXPECT_THAT(report->note, HasSubstr("serial needs more memory"));
+  machine.memory_bytes = 900_KiB;
+  EXPECT_EQ(code_of(simulate_dependent(small_request(), machine)), "ficco.memory");
 }
 
 TEST(Dependent, NoResultDependsOnTheNumberOfThreads) {
@@ -168,9 +265,9 @@ TEST(Dependent, RefusesWhatCannotBe) {
   EXPECT_EQ(code(request), "gemm.shape");
   request.gemm = {1 << 20, 1 << 17, 1 << 10, DType::bf16};  // C alone is 256 GiB
   EXPECT_EQ(code(request), "ficco.memory");
-  request = small_request("reduce-scatter");
+  request = small_request("all-gather");
   request.dependence = Dependence::product_first;
-  EXPECT_EQ(code(request), "overlap.dependence");
+  EXPECT_EQ(code(request), "ficco.collective");
   DependentOptions options;
   options.schedules = {"serial", "hetero-fused-3d"};
   EXPECT_EQ(code(small_request(), options), "ficco.schedule");
@@ -190,10 +287,7 @@ TEST(Dependent, AllSchedulesReallyRun) {
   ASSERT_TRUE(driver) << to_string(driver.error());
   DependentOptions options;
   options.schedules = all_schedules();
-  for (const char* collective : {"all-gather", "all-to-all"}) {
-    DependentRequest request = small_request(collective, DType::f32);
-    request.gemm = {65, 24, 40, DType::f32};
-    request.ranks = 3;
+  for (const DependentRequest& request : all_directions({65, 24, 40, DType::f32}, 3)) {
     const auto report = run_dependent(request, machine, **driver, settings, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
     EXPECT_EQ(report->rows.size(), 10U);
@@ -205,6 +299,26 @@ TEST(Dependent, AllSchedulesReallyRun) {
       EXPECT_GT(row.time.value, 0) << row.schedule;
     }
   }
+}
+
+TEST(DependentParts, EndWithTheirCommands) {
+  Program program;
+  program.queues = {{.name = "host", .kind = QueueKind::host, .commands = {Timestamp{"begin"}}},
+                    {.name = "dma", .kind = QueueKind::dma, .commands = {Copy{}}},
+                    {.name = "kernels",
+                     .kind = QueueKind::compute,
+                     .commands = {Gemm{}, Kernel{.op = KernelOp::scatter_rows}, Wait{}, Kernel{}, Wait{}}}};
+  const auto span = [](std::uint32_t track, std::uint32_t command, SpanKind kind, std::int64_t end) {
+    return Span{.track = track, .kind = kind, .start = {end}, .end = {end}, .command = command};
+  };
+  Timeline timeline;
+  timeline.spans = {span(0, 0, SpanKind::mark, 1000),   span(1, 0, SpanKind::copy, 5000),
+                    span(2, 0, SpanKind::kernel, 3000), span(2, 1, SpanKind::kernel, 4000),
+                    span(2, 2, SpanKind::wait, 5500),   span(2, 3, SpanKind::kernel, 7000),
+                    span(2, 4, SpanKind::wait, 9000)};
+  const Parts parts = parts_of(timeline, program);
+  EXPECT_EQ(parts.gemm, Nanoseconds{3000});  // the rows of the product are scattered until 4000
+  EXPECT_EQ(parts.comm, Nanoseconds{6000});  // what has come is added up until 7000
 }
 
 // Serial 100 us, of which the product takes 60: 75 us is half of the gain.

@@ -1,12 +1,8 @@
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <unistd.h>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "pipeline/median.hpp"
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
@@ -17,40 +13,6 @@ constexpr std::uint32_t kTracedIterations = 2;
 
 /// Of the memory of this computer; the rest is for everything else.
 constexpr double kUsable = 0.75;
-
-/// Ends of product and collective, from "begin" on; medians of the traced iterations.
-struct Parts {
-  Nanoseconds gemm{};
-  Nanoseconds comm{};
-};
-
-Parts parts_of(const Timeline& timeline, const Program& program) {
-  struct Iteration {
-    std::optional<Nanoseconds> begin;
-    Nanoseconds gemm{};
-    Nanoseconds comm{};
-  };
-  std::map<std::uint32_t, Iteration> iterations;
-  for (const Span& span : timeline.spans) {
-    Iteration& iteration = iterations[span.iteration];
-    const Queue& queue = program.queues[span.track];
-    if (queue.kind == QueueKind::host) {
-      if (queue.commands[span.command] != Command{Timestamp{"begin"}}) continue;
-      iteration.begin = std::min(iteration.begin.value_or(span.start), span.start);
-    } else {
-      Nanoseconds& end = is_product_queue(queue) ? iteration.gemm : iteration.comm;
-      end = std::max(end, span.end);
-    }
-  }
-  std::vector<Nanoseconds> gemm;
-  std::vector<Nanoseconds> comm;
-  for (const auto& [number, one] : iterations) {
-    const Nanoseconds begin = one.begin.value_or(Nanoseconds{});
-    gemm.push_back(std::max(one.gemm - begin, Nanoseconds{}));
-    comm.push_back(std::max(one.comm - begin, Nanoseconds{}));
-  }
-  return {median(std::move(gemm)), median(std::move(comm))};
-}
 
 /// Of one rank: operands, and the buffers of the collective.
 double rank_bytes(const OverlapRequest& request) {
@@ -104,7 +66,8 @@ Status check_host_memory(double bytes, std::uint32_t ranks) {
 void describe_run(report::OverlapBasis& basis, device::Driver& driver, const RunSettings& settings) {
   basis.where = driver.topology().node;
   basis.iterations = measured_iterations(settings);
-  basis.note =
+  if (!basis.note.empty()) basis.note += "; ";
+  basis.note +=
       "the embedded node has no compute units to divide and runs kernels and engines on the threads of this computer: "
       "CUs and priorities have no effect there";
 }

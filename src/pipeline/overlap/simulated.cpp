@@ -28,6 +28,16 @@ OverlapTimes times_of(const SimulationReport& report) {
   return times;
 }
 
+OverlapTimes traced_times_of(const SimulationReport& report) {
+  const Parts parts = parts_of(report.simulated.timeline, report.program.program());
+  OverlapTimes times;
+  times.time = report.time;
+  times.gemm = parts.gemm;
+  times.comm = parts.comm;
+  times.hbm_bytes = report.simulated.memory_bytes;
+  return times;
+}
+
 }  // namespace
 
 Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
@@ -36,12 +46,18 @@ Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program) {
   return times_of(*report);
 }
 
-Outcome<OverlapTimes> simulated_times_and_contention(const VerifiedProgram& program) {
+Outcome<OverlapTimes> traced_times(const VerifiedProgram& program) {
+  const auto report = simulate_verified(program, {.trace = true});
+  if (!report) return tl::unexpected(report.error());
+  return traced_times_of(*report);
+}
+
+Outcome<OverlapTimes> traced_times_and_contention(const VerifiedProgram& program) {
   const auto report = simulate_verified(program, {.trace = true});
   if (!report) return tl::unexpected(report.error());
   const auto contention = contention_of(program, report->simulated.timeline);
   if (!contention) return tl::unexpected(contention.error());
-  OverlapTimes times = times_of(*report);
+  OverlapTimes times = traced_times_of(*report);
   times.contention = *contention;
   return times;
 }

@@ -36,10 +36,24 @@ Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>&
 /// Proves the program and times it.
 Outcome<OverlapTimes> time_planned(Result<Program> program, const Machine& machine, const TimeProgram& time);
 
-/// Predicted.
+/// Predicted; the parts end with their queues.
 Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program);
+
+/// Predicted; the parts end with their commands, as measured ones do, for queues that multiply and then do other
+/// things.
+Outcome<OverlapTimes> traced_times(const VerifiedProgram& program);
 /// With what both kinds of work lose to each other, which takes two simulations more; programs of plan_ficco.
-Outcome<OverlapTimes> simulated_times_and_contention(const VerifiedProgram& program);
+Outcome<OverlapTimes> traced_times_and_contention(const VerifiedProgram& program);
+
+/// Ends of product and collective, from "begin" on.
+struct Parts {
+  Nanoseconds gemm{};
+  Nanoseconds comm{};
+};
+
+/// Medians of the traced iterations. In a queue that multiplies, sums belong to the collective and waits to nobody; all
+/// else is the product's.
+Parts parts_of(const Timeline& timeline, const Program& program);
 
 /// Measured: one round of the settings each. The driver must outlive it.
 TimeProgram measured_times(device::Driver& driver, const RunSettings& settings);
