@@ -40,7 +40,9 @@ std::vector<std::string> split_names(const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
-    names.push_back(text.substr(start, end - start));
+    const std::string name = text.substr(start, end - start);
+    const std::size_t first = std::min(name.find_first_not_of(' '), name.size());
+    names.push_back(name.substr(first, name.find_last_not_of(' ') + 1 - first));
     start = end + 1;
   }
   return names;

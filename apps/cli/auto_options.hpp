@@ -32,7 +32,7 @@ class AutoOptions {
   bool no_cache_ = false;
 };
 
-/// "a,b" -> a, b; at least one name, which may be empty.
+/// "a, b" -> a, b; at least one name, which may be empty.
 std::vector<std::string> split_names(const std::string& text);
 
 /// Keeps what the chooser has simulated; a cache that cannot be written is mentioned and nothing else.

@@ -1,4 +1,4 @@
-// Flags that describe a product and the collective that it depends on.
+// Flags of one schedule of a product and the collective that it depends on.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,9 @@
 #include "cortado/base/result.hpp"
 #include "cortado/plan/ficco.hpp"
 
-namespace cortado::cli {
+#include "dependence_options.hpp"
 
-/// "MxNxK". Whether a machine can do it is not asked here.
-Result<GemmShape> parse_shape(const std::string& text, DType dtype);
+namespace cortado::cli {
 
 class FiccoOptions {
  public:
@@ -30,10 +29,8 @@ class FiccoOptions {
   std::vector<const CLI::Option*> options_;
   std::optional<std::string> gemm_;
   std::string collective_ = "all-gather";
-  bool product_first_ = false;
   std::string schedule_ = "hetero-fused-1d";
-  std::optional<std::uint32_t> chunks_;
-  bool on_cores_ = false;
+  DependenceOptions dependence_;
 };
 
 }  // namespace cortado::cli

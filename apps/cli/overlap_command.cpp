@@ -1,5 +1,5 @@
-// cortado overlap: a product and a collective at the same time: independent of each other, by every policy, or the
-// product of what the collective brings, by schedules that cut both.
+// cortado overlap: a product and a collective at the same time: independent of each other, by every policy, or one of
+// what the other brings or makes, by schedules that cut both.
 #include <fmt/format.h>
 
 #include "cortado/base/cores.hpp"
@@ -12,8 +12,8 @@
 #include "cortado/report/trace.hpp"
 
 #include "auto_options.hpp"
+#include "dependence_options.hpp"
 #include "device_options.hpp"
-#include "ficco_options.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
@@ -44,13 +44,18 @@ class Overlap : public Subcommand {
          "-o conccl.json --trace t.json",
          "the program, for cortado verify and run, and its predicted trace"},
         {"cortado overlap --gemm 131072x2048x16384 --collective all-gather --dependent",
-         "the product of what an all-gather brings: both cut into steps, by every published schedule"}};
+         "the product of what an all-gather brings: both cut into steps, by every published schedule"},
+        {"cortado overlap --gemm 16384x8192x2048 --collective reduce-scatter --dependent",
+         "a product whose pieces are added up as they are made"},
+        {"cortado overlap --gemm 16384x2048x4096 --collective all-to-all --tokens 4:1:1:1:1:1:1:1 --dependent "
+         "--schedule serial,hetero-fused-1d/4,hetero-fused-1d/16",
+         "tokens for experts, one of which is popular, in 4 and in 16 steps"}};
   }
 
   void add_options(CLI::App& app) override {
     app.add_option("--gemm", gemm_,
                    "The product of every GPU, C = A B: rows of A x columns of B x columns of A. N is what one GPU "
-                   "computes; with --dependent M are the rows of all GPUs together")
+                   "computes; with --dependent M are the rows of all GPUs together, before a reduce-scatter of each")
         ->required()
         ->type_name("MxNxK");
     app.add_option("--dtype", dtype_, "Its element type: fp32, fp16, bf16, fp8")
@@ -59,7 +64,8 @@ class Overlap : public Subcommand {
     app.add_option("--collective", collective_, "Which one (cortado list collectives)")->required()->type_name("NAME");
     app.add_flag("--independent", independent_, "Neither needs what the other makes");
     app.add_flag("--dependent", dependent_,
-                 "The product multiplies what the collective brings, all-gather or all-to-all");
+                 "The product multiplies what the collective brings, all-gather or all-to-all, or the collective takes "
+                 "away what the product makes, reduce-scatter or all-to-all (--product-first)");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
     of_independent_ = {
@@ -81,11 +87,11 @@ class Overlap : public Subcommand {
             ->type_name("N")};
     of_dependent_ = {
         app.add_option("--schedule", schedules_,
-                       "--dependent: schedules separated by commas (cortado list schedules), or all (default: serial, "
-                       "shard-p2p and the published ones)")
-            ->type_name("NAMES"),
-        app.add_option("--chunks", chunks_, "--dependent: steps of a schedule (default: as many as GPUs)")
-            ->type_name("N")};
+                       "--dependent: schedules separated by commas (cortado list schedules), NAME/8 in 8 steps, or all "
+                       "(default: serial, shard-p2p and the published ones)")
+            ->type_name("NAMES")};
+    dependence_.add_to(app, "--dependent");
+    of_dependent_.insert(of_dependent_.end(), dependence_.options().begin(), dependence_.options().end());
     place_.add_to(app);
     iterations_option_ =
         app.add_option("--iters,--iterations", iterations_, "Measured iterations of each way, in three rounds")
@@ -114,8 +120,8 @@ class Overlap : public Subcommand {
     if (independent_ == dependent_) {
       return fail("usage.dependence",
                   independent_ ? "--independent and --dependent exclude each other"
-                               : "it is not said whether the product needs what the collective brings",
-                  "give --independent if neither needs what the other makes, --dependent if the product does");
+                               : "it is not said whether one needs what the other makes",
+                  "give --independent if neither needs what the other makes, --dependent if one does");
     }
     for (const CLI::Option* option : independent_ ? of_dependent_ : of_independent_) {
       if (option->count() == 0) continue;
@@ -127,7 +133,6 @@ class Overlap : public Subcommand {
       return fail("usage.size", "--bytes is missing: how much the independent collective moves",
                   "give the size of its whole buffer: --bytes 64MiB");
     }
-    if (chunks_ && *chunks_ == 0) return fail("usage.chunks", "--chunks 0 cuts nothing", "give 1 or more");
     return {};
   }
 
@@ -153,18 +158,17 @@ class Overlap : public Subcommand {
   }
 
   Result<Exit> run_dependent(Console& console, const GemmShape& gemm) {
-    DependentRequest request;
-    request.gemm = gemm;
-    request.collective = collective_;
-    request.ranks = ranks_.value_or(0);
-    CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
     pipeline::DependentOptions options;
+    CORTADO_ASSIGN_OR_RETURN(options.chunks, dependence_.chunks());
+    options.means = dependence_.means();
+    CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
+    CORTADO_ASSIGN_OR_RETURN(const DependentRequest request,
+                             dependence_.request(collective_, gemm, ranks_.value_or(place.machine.gpus)));
     if (schedules_ == kAllSchedules) {
       for (const FiccoScheduleInfo& info : list_schedules()) options.schedules.push_back(info.name);
     } else if (schedules_) {
       options.schedules = split_names(*schedules_);
     }
-    options.chunks = chunks_.value_or(0);
     options.contention = true;
     watch(console, options);
     const auto report = place.driver
@@ -285,7 +289,7 @@ class Overlap : public Subcommand {
   std::optional<std::uint32_t> gemm_units_;
   std::optional<std::uint32_t> comm_units_;
   std::optional<std::string> schedules_;
-  std::optional<std::uint32_t> chunks_;
+  DependenceOptions dependence_;
   std::vector<const CLI::Option*> of_independent_;
   std::vector<const CLI::Option*> of_dependent_;
   DeviceOptions place_{Places::devices_and_simulator, pipeline::kSimulator.name};

@@ -26,8 +26,10 @@ class Plan : public Subcommand {
              "the variant that the simulator finds fastest at this size"},
             {"cortado plan reduce-scatter --bytes 1MiB --ranks 4 --dtype bf16 -o rs.json",
              "DMA moves and reduction kernels"},
-            {"cortado plan ficco --gemm 16384x2048x131072 --dtype bf16 --schedule hetero-fused-1d -o g1.json",
-             "an all-gather and the product that needs it, cut into steps"}};
+            {"cortado plan ficco --gemm 16384x2048x131072 --schedule hetero-fused-1d -o g1.json",
+             "an all-gather and the product that needs it, cut into steps"},
+            {"cortado plan ficco --gemm 4096x1024x2048 --collective all-to-all --tokens 3:1:1:1 --ranks 4 -o moe.json",
+             "tokens for experts, one of which is three times as popular as the others"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -63,9 +65,11 @@ class Plan : public Subcommand {
       return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
     }
     CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request(collective_));
-    CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, ficco_.request(common.dtype, common.ranks));
     CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, ficco_.schedule());
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
+    CORTADO_ASSIGN_OR_RETURN(const DependentRequest request,
+                             ficco_.request(options_.has_dtype() ? common.dtype : DType::bf16,
+                                            common.ranks == 0 ? machine.gpus : common.ranks));
     CORTADO_ASSIGN_OR_RETURN(const FiccoPlan plan, plan_ficco(request, schedule, machine));
     return write(plan.program,
                  fmt::format("{} on {} ranks of {}, {} of memory", plan.program.name, plan.program.ranks, machine.name,

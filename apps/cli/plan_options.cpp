@@ -15,13 +15,14 @@ void CollectiveOptions::add_to(CLI::App& app) {
   CLI::Option* in_place =
       app.add_flag("--in-place", in_place_, "Output replaces the input (default: what suits the variant)");
   CLI::Option* out_of_place = app.add_flag("--out-of-place", out_of_place_, "Output in buffers of its own");
+  CLI::Option* ranks =
+      app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
+  dtype_option_ = app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32, f8")
+                      ->type_name("TYPE")
+                      ->capture_default_str();
   options_.insert(
       options_.end(),
-      {app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N"), in_place,
-       out_of_place,
-       app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32, f8")
-           ->type_name("TYPE")
-           ->capture_default_str(),
+      {ranks, in_place, out_of_place, dtype_option_,
        app.add_option("--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")
            ->type_name("RANK")
            ->capture_default_str(),

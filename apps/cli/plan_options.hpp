@@ -28,6 +28,7 @@ class CollectiveOptions {
   Result<CollectiveRequest> request(const std::string& collective) const;
   std::optional<bool> in_place() const;  ///< none = nobody said
   const AutoOptions& automatic() const { return auto_; }
+  bool has_dtype() const { return dtype_option_->count() > 0; }  ///< somebody said which
 
   /// The first of these flags on the command line but for the ones named, or empty.
   std::string first_given(const std::vector<std::string>& but = {}) const;
@@ -40,6 +41,7 @@ class CollectiveOptions {
   bool in_place_ = false;
   bool out_of_place_ = false;
   std::string dtype_ = "f32";
+  const CLI::Option* dtype_option_ = nullptr;
   std::uint32_t root_ = 0;
   std::uint32_t peer_ = 1;
   std::uint32_t ways_ = 0;

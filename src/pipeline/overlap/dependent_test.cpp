@@ -307,9 +307,9 @@ TEST(DependentParts, EndWithTheirCommands) {
                     {.name = "dma", .kind = QueueKind::dma, .commands = {Copy{}}},
                     {.name = "kernels",
                      .kind = QueueKind::compute,
-                     .commands = {Gemm{}, Kernel{.op = KernelOp::scatter_rows}, Wait{}, Kernel{}, Wait{}}}};
+                     .commands = {Gemm{}, Kernel{KernelOp::scatter_rows, {}, {}}, Wait{}, Kernel{}, Wait{}}}};
   const auto span = [](std::uint32_t track, std::uint32_t command, SpanKind kind, std::int64_t end) {
-    return Span{.track = track, .kind = kind, .start = {end}, .end = {end}, .command = command};
+    return Span{track, "", kind, {end}, {end}, {}, 0, command};
   };
   Timeline timeline;
   timeline.spans = {span(0, 0, SpanKind::mark, 1000),   span(1, 0, SpanKind::copy, 5000),
