@@ -1,14 +1,15 @@
 // Choosing how a product and the collective that it depends on are cut: one after the other, whole shards, or one of
 // the schedules of FiCCO with some number of chunks. A ScheduleCost says how long each takes, the fastest wins.
 //
-// A search looks at every candidate roughly and simulates few:
+// A search asks for three times of a candidate, each dearer than the one before, and of ever fewer candidates:
 //
-//   1. rough time of all: the least that it can take, and what it likely takes
-//   2. in the order of likely times: simulate those that are likely within kSearchMargin of the likely best, and that
-//      can still win (the least that they can take is below the best simulated time)
+//   1. the least that it can take, of all
+//   2. what it likely takes, of those that can be within kSearchMargin of the likely best
+//   3. the simulated time, of those that likely are, the likeliest first, unless by now they cannot win any more;
+//      until kSearchSteps exchanges have been simulated
 //
-// A candidate that is left out by its least time cannot be the best; one that is left out by its likely time is not as
-// long as the rough model errs by less than the margin.
+// So the fastest is found unless the likely times err by more than the margin, or many candidates are that near to each
+// other.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +23,6 @@
 
 namespace cortado {
 
-/// What a schedule takes, without a program.
-struct RoughTime {
-  Nanoseconds least;   ///< not above the simulated time
-  Nanoseconds likely;  ///< contention included
-};
-
 /// How long schedules take. Calls from several threads at a time are allowed.
 class ScheduleCost {
  public:
@@ -36,9 +31,11 @@ class ScheduleCost {
   ScheduleCost& operator=(const ScheduleCost&) = delete;
   virtual ~ScheduleCost() = default;
 
-  /// Cheap. May let pass what cannot be planned.
-  virtual Result<RoughTime> rough(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
-  /// The predicted time, or why it cannot be planned (plan_ficco).
+  /// Not above the simulated time. This and the next make no program and may let pass what cannot be planned.
+  virtual Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
+  /// Near the simulated time.
+  virtual Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
+  /// Simulated, or why it cannot be planned (plan_ficco).
   virtual Result<Nanoseconds> time(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
 };
 
@@ -47,8 +44,11 @@ class ScheduleCost {
 /// be planned is not known yet.
 std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine);
 
-/// Beyond the likely best by so much, a candidate is not simulated: a share of its time.
+/// Beyond the likely best by this share of it, a candidate is not simulated.
 inline constexpr double kSearchMargin = 0.05;
+
+/// So many steps of schedules are simulated, and at least one schedule: what a search takes is about proportional.
+inline constexpr std::uint32_t kSearchSteps = 96;
 
 enum class ChosenBy {
   heuristic,  ///< from shapes alone, nothing simulated
@@ -65,11 +65,11 @@ struct ScheduleTime {
   Nanoseconds time;
 };
 
-/// Of how many candidates what became.
+/// Of how many candidates what was asked.
 struct SearchWork {
   std::size_t candidates = 0;
-  std::size_t pruned = 0;    ///< cannot be the best
-  std::size_t unlikely = 0;  ///< not likely to be
+  std::size_t pruned = 0;     ///< left out because of the least that they can take
+  std::size_t estimated = 0;  ///< asked what they likely take
   std::size_t simulated = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "cortado/ir/text.hpp"
 
 #include "model_fingerprint.hpp"
+#include "pipeline/choose/content_key.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -16,25 +17,13 @@ namespace {
 constexpr const char* kSchema = "cortado.times";
 constexpr int kVersion = 1;
 
-/// FNV-1a, 64 bits: stable between runs and computers, which std::hash is not.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
-
-/// Every value of the machine's file; where they come from does not matter to times.
-std::string content_of(const Machine& machine) {
-  std::string text = machine.name + "\n";
-  for (const Provenance& entry : machine.provenance) text += fmt::format("{} = {}\n", entry.key, entry.value);
-  return text;
-}
-
 }  // namespace
 
 CostCache::CostCache(const Machine& machine, std::string collective, const std::optional<std::string>& folder)
     : machine_(machine.name), gpus_(machine.gpus), collective_(std::move(collective)) {
-  key_ = hash_of(fmt::format("{}\n{}\n{}", kModelFingerprint, collective_, content_of(machine)));
+  ContentHash hash;
+  hash.add(kModelFingerprint).add("\n").add(collective_).add("\n");
+  key_ = add_content(machine, hash).text();
   if (!folder) return;
   path_ = (std::filesystem::path(*folder) / fmt::format("times-{}.json", key_)).string();
   load();

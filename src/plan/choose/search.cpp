@@ -6,93 +6,118 @@
 namespace cortado {
 namespace {
 
-struct Simulated {
-  std::size_t place;  // among the candidates
-  ScheduleTime what;
+struct Candidate {
+  std::size_t place;  // in the list
+  FiccoSchedule schedule;
+  Nanoseconds least{};
+  Nanoseconds likely{};
+  Nanoseconds time{};
 };
 
-/// A candidate that may win.
-struct Contender {
-  std::size_t place;  // among the candidates
-  FiccoSchedule schedule;
-  RoughTime rough;
-};
+bool is_beyond_margin(Nanoseconds time, Nanoseconds best) {
+  return static_cast<double>(time.value) > (1 + kSearchMargin) * static_cast<double>(best.value);
+}
 
 class Search {
  public:
   Search(const DependentRequest& request, const Machine& machine, const ScheduleCost& cost)
-      : request_(request), cost_(cost), candidates_(schedule_candidates(request, machine)) {
-    choice_.work.candidates = candidates_.size();
+      : request_(request), cost_(cost), ranks_(request.ranks == 0 ? machine.gpus : request.ranks) {
+    for (const FiccoSchedule& schedule : schedule_candidates(request, machine)) {
+      left_.push_back({left_.size(), schedule});
+    }
+    choice_.work.candidates = left_.size();
   }
 
   Result<ScheduleChoice> run() {
-    look_at_all();
-    for (const Contender& contender : contenders_) consider(contender);
-    if (simulated_.empty()) return fail(reason_of_first());
-    choose();
+    bound();
+    estimate();
+    simulate();
+    if (left_.empty()) return fail(reason_of_serial());
+    choice_.schedule = left_.front().schedule;
+    choice_.time = left_.front().time;
+    if (left_.size() > 1) choice_.runner_up = {left_[1].schedule, left_[1].time};
     return std::move(choice_);
   }
 
  private:
-  void look_at_all() {
-    for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (const auto rough = cost_.rough(request_, candidates_[i])) {
-        contenders_.push_back({i, candidates_[i], *rough});
-      } else {
-        choice_.refused.push_back({candidates_[i], rough.error()});
-      }
-    }
-    const auto sooner = [](const Contender& a, const Contender& b) { return a.rough.likely < b.rough.likely; };
-    std::stable_sort(contenders_.begin(), contenders_.end(), sooner);
+  void bound() {
+    keep(&Candidate::least, [&](Candidate& candidate) {
+      return noted(candidate, cost_.least(request_, candidate.schedule), &Candidate::least);
+    });
   }
 
-  void consider(const Contender& contender) {
-    if (best_ && contender.rough.least > *best_) {
-      ++choice_.work.pruned;
-      return;
-    }
-    if (likely_best_ && ratio(contender.rough.likely, *likely_best_) > 1 + kSearchMargin) {
-      ++choice_.work.unlikely;
-      return;
-    }
-    const auto time = cost_.time(request_, contender.schedule);
-    if (!time) {
-      choice_.refused.push_back({contender.schedule, time.error()});
-      return;
-    }
-    simulated_.push_back({contender.place, {contender.schedule, *time}});
-    best_ = best_ ? std::min(*best_, *time) : *time;
-    if (!likely_best_) likely_best_ = contender.rough.likely;
+  void estimate() {
+    std::optional<Nanoseconds> best;
+    keep(&Candidate::likely, [&](Candidate& candidate) {
+      if (best && is_beyond_margin(candidate.least, *best)) return pruned();
+      if (!noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely)) return false;
+      ++choice_.work.estimated;
+      best = best ? std::min(*best, candidate.likely) : candidate.likely;
+      return true;
+    });
   }
 
-  static double ratio(Nanoseconds a, Nanoseconds b) {
-    return static_cast<double>(a.value) / static_cast<double>(std::max<std::int64_t>(b.value, 1));
+  void simulate() {
+    std::optional<Nanoseconds> best;
+    std::optional<Nanoseconds> likely_best;  // of those that can be planned
+    std::uint32_t steps = 0;
+    keep(&Candidate::time, [&](Candidate& candidate) {
+      if (best && candidate.least > *best) return pruned();
+      if (likely_best && is_beyond_margin(candidate.likely, *likely_best)) return false;
+      if (best && steps + steps_of(candidate.schedule) > kSearchSteps) return false;
+      if (!noted(candidate, cost_.time(request_, candidate.schedule), &Candidate::time)) return false;
+      ++choice_.work.simulated;
+      steps += steps_of(candidate.schedule);
+      best = best ? std::min(*best, candidate.time) : candidate.time;
+      if (!likely_best) likely_best = candidate.likely;
+      return true;
+    });
   }
 
-  /// Of equally fast ones the first of the candidates.
-  void choose() {
-    choice_.work.simulated = simulated_.size();
-    const auto faster = [](const Simulated& a, const Simulated& b) {
-      return std::pair(a.what.time, a.place) < std::pair(b.what.time, b.place);
-    };
-    std::sort(simulated_.begin(), simulated_.end(), faster);
-    choice_.schedule = simulated_.front().what.schedule;
-    choice_.time = simulated_.front().what.time;
-    if (simulated_.size() > 1) choice_.runner_up = simulated_[1].what;
+  /// Asks one candidate after the other. Those that stay are ordered by what was asked, of equal ones the first in the
+  /// list.
+  template <class Ask>
+  void keep(Nanoseconds Candidate::*asked, Ask ask) {
+    std::vector<Candidate> kept;
+    for (Candidate& candidate : left_) {
+      if (ask(candidate)) kept.push_back(candidate);
+    }
+    std::sort(kept.begin(), kept.end(), [asked](const Candidate& a, const Candidate& b) {
+      return std::pair(a.*asked, a.place) < std::pair(b.*asked, b.place);
+    });
+    left_ = std::move(kept);
   }
 
-  Diagnostic reason_of_first() const {
-    const auto of_first = [&](const RefusedSchedule& refused) { return refused.schedule == candidates_.front(); };
-    return std::find_if(choice_.refused.begin(), choice_.refused.end(), of_first)->reason;
+  /// Whether there is an answer.
+  bool noted(Candidate& candidate, const Result<Nanoseconds>& answer, Nanoseconds Candidate::*time) {
+    if (!answer) {
+      choice_.refused.push_back({candidate.schedule, answer.error()});
+      return false;
+    }
+    candidate.*time = *answer;
+    return true;
+  }
+
+  bool pruned() {
+    ++choice_.work.pruned;
+    return false;
+  }
+
+  std::uint32_t steps_of(const FiccoSchedule& schedule) const {
+    if (schedule.grain == Grain::chunks) return schedule.chunks;
+    return schedule.grain == Grain::shards ? ranks_ - 1 : 1;
+  }
+
+  Diagnostic reason_of_serial() const {
+    const auto serial = [](const RefusedSchedule& refused) { return refused.schedule.grain == Grain::whole; };
+    const auto found = std::find_if(choice_.refused.begin(), choice_.refused.end(), serial);
+    return (found == choice_.refused.end() ? choice_.refused.front() : *found).reason;
   }
 
   const DependentRequest& request_;
   const ScheduleCost& cost_;
-  const std::vector<FiccoSchedule> candidates_;
-  std::vector<Contender> contenders_;
-  std::vector<Simulated> simulated_;
-  std::optional<Nanoseconds> best_;         // simulated
-  std::optional<Nanoseconds> likely_best_;  // of the first that could be simulated
+  const std::uint32_t ranks_;
+  std::vector<Candidate> left_;  // that may still win
   ScheduleChoice choice_;
 };
 

@@ -1,0 +1,84 @@
+#include "pipeline/overlap/step_model.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cortado::pipeline {
+namespace {
+
+class StepModel : public testing::Test {
+ protected:
+  Machine machine_ = load_machine("mi300x-8").value();
+
+  Tiling tiling(const GemmShape& shape) const { return choose_tiling(shape, machine_, machine_.compute_units); }
+
+  /// Nanoseconds.
+  double alone(const GemmShape& shape) const {
+    return 1e9 * estimate_gemm(shape, tiling(shape), machine_, machine_.compute_units).seconds;
+  }
+
+  struct Times {
+    double least;
+    double likely;
+  };
+  Times times(const DependentRequest& request, const FiccoSchedule& schedule) const {
+    const std::vector<FiccoOutline> outlines = outline_ficco(request, schedule, machine_).value();
+    const TilingOf tiling_of = [this](const GemmShape& shape) { return tiling(shape); };
+    const auto time = [&](Contention contention) {
+      return static_cast<double>(time_of_steps(outlines.front(), machine_, tiling_of, contention).value);
+    };
+    return {time(Contention::ignored), time(Contention::modelled)};
+  }
+};
+
+// Two ranks. 256 rows of 2 KiB are 524,288 bytes; an engine brings 45.2 in a nanosecond, a link 46.
+//   submit 642 and two packets of 45, fetch 1857, copy_start 1691     4,280
+//   bytes                                                            11,599.3
+//   sync 2116, start of the kernel 3000                               5,116
+//   the product
+//   flag 1500, poll 20                                                1,520
+TEST_F(StepModel, SerialIsOneThingAfterTheOther) {
+  DependentRequest request;
+  request.gemm = {.m = 512, .n = 4096, .k = 1024};
+  request.ranks = 2;
+  const double expected = 4280 + 524288 / 45.2 + 5116 + alone(request.gemm) + 1520;
+  const Times time = times(request, {.grain = Grain::whole});
+  EXPECT_NEAR(time.likely, expected, 1.5);
+  EXPECT_NEAR(time.least, expected, 1.5);
+}
+
+// Two ranks, whole shards: the own one is multiplied while the other travels, which takes much longer here. The launch
+// comes after the submission: 732 + 929, then start 3000; so 8 us before the piece arrives at 17,995 the kernels wait.
+TEST_F(StepModel, TheOwnProductIsHiddenBehindTheExchange) {
+  DependentRequest request;
+  request.gemm = {.m = 512, .n = 256, .k = 1024};
+  request.ranks = 2;
+  const GemmShape half{.m = 256, .n = 256, .k = 1024};
+  ASSERT_LT(732 + 929 + 3000 + alone(half), 4280 + 11599 + 2116);
+  const Times time = times(request, {.grain = Grain::shards});
+  EXPECT_NEAR(time.least, 4280 + 524288 / 45.2 + 5116 + alone(half) + 1520, 1.5);
+}
+
+// A product of 8192 x 8192 x 8192 on all units takes 0.75 of the fabric and seven engines nearly 0.6 of it: both slow
+// down while they overlap.
+TEST_F(StepModel, ContentionTakesTime) {
+  DependentRequest request;
+  request.gemm = {.m = 65536, .n = 8192, .k = 8192};
+  const Times time = times(request, find_schedule("hetero-fused-1d").value());
+  EXPECT_GT(time.likely, 1.02 * time.least);
+  const Times serial = times(request, find_schedule("serial").value());
+  EXPECT_NEAR(serial.likely / serial.least, 1, 1e-3);
+}
+
+// Rank 0 has next to nothing to multiply and rank 1 all; the rank that is looked at is the busy one.
+TEST_F(StepModel, UnevenRowsAreThoseOfTheBusiestRank) {
+  DependentRequest request;
+  request.collective = "all-to-all";
+  request.gemm = {.m = 2050, .n = 4096, .k = 4096};
+  request.ranks = 2;
+  request.tokens = {{1, 1024}, {1, 1024}};
+  const Times time = times(request, find_schedule("serial").value());
+  EXPECT_GT(time.least, alone({.m = 2048, .n = 4096, .k = 4096}) + 1024 * 8192 / 45.2);
+}
+
+}  // namespace
+}  // namespace cortado::pipeline
