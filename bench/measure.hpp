@@ -48,5 +48,6 @@ std::vector<Row> collective_rows();
 std::vector<Row> plan_rows();
 std::vector<Row> compare_rows();
 std::vector<Row> overlap_rows();
+std::vector<Row> schedule_rows();
 
 }  // namespace cortado::bench

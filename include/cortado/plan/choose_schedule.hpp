@@ -47,7 +47,8 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
 /// Beyond the likely best by this share of it, a candidate is not simulated.
 inline constexpr double kSearchMargin = 0.05;
 
-/// So many steps of schedules are simulated, and at least one schedule: what a search takes is about proportional.
+/// So many steps of schedules are simulated, those of unfused ones counted twice, and at least one schedule. The time
+/// that a search takes is about proportional to it.
 inline constexpr std::uint32_t kSearchSteps = 96;
 
 enum class ChosenBy {

@@ -1,23 +1,13 @@
 #include "pipeline/overlap/fast_model.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include "pipeline/overlap/gpu_resources.hpp"
 
 namespace cortado::pipeline {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-double seconds(Nanoseconds time) {
-  return static_cast<double>(time.value) * 1e-9;
-}
-
-/// What is shared, and what somebody takes of it in a second of full speed.
-enum Resource : std::size_t { kFabric, kMemory, kCache, kResources };
-using Demand = std::array<double, kResources>;
 
 struct Batch {
   std::uint64_t count = 0;
@@ -34,8 +24,8 @@ class OneGpu {
         gemm_units_(way.gemm_units == 0 ? units_ : way.gemm_units),
         model_(shape, tiling_on(way.product_units(), shape, machine), machine),
         waiting_(model_.workgroups()),
-        free_(units_) {
-    set_capacities();
+        free_(units_),
+        capacity_(capacities(timing_.memory)) {
     set_collective(profile, operand_bytes(shape));
     set_starts();
   }
@@ -56,12 +46,6 @@ class OneGpu {
 
  private:
   bool product_remains() const { return waiting_ > 0 || !batches_.empty(); }
-
-  void set_capacities() {
-    capacity_[kFabric] = 1;
-    capacity_[kMemory] = timing_.memory.rate.bytes_per_second();
-    capacity_[kCache] = timing_.memory.cache_bytes.value > 0 ? timing_.memory.cache_rate.bytes_per_second() : kNever;
-  }
 
   void set_collective(const CollectiveProfile& profile, Bytes operands) {
     const bool cores = way_.on_cores();
@@ -206,7 +190,7 @@ class OneGpu {
   std::vector<Batch> batches_;
   double full_time_ = 0;  // of a workgroup, as priced last
   double gemm_start_ = 0;
-  Demand capacity_{};
+  Demand capacity_;
   Demand collective_demand_{};
   double slack_ = 1;  // how far everybody may slow down before the collective does
   std::uint32_t collective_units_ = 0;

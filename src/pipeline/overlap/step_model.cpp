@@ -1,30 +1,18 @@
 #include "pipeline/overlap/step_model.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
 #include <optional>
 
 #include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
+
+#include "pipeline/overlap/gpu_resources.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-double seconds(Nanoseconds time) {
-  return static_cast<double>(time.value) * 1e-9;
-}
-
 double real(Bytes bytes) {
   return static_cast<double>(bytes.value);
 }
-
-/// What kernels and copies share, and what somebody takes of it for a unit of its work.
-enum Resource : std::size_t { kFabric, kMemory, kCache, kResources };
-using Demand = std::array<double, kResources>;
 
 /// Work under way: seconds of workgroups at full speed, or bytes.
 struct Flow {
@@ -46,24 +34,22 @@ class StepModel {
         engine_(timing_.engine.rate.bytes_per_second()),
         // An engine that comes late need not be woken, so the least time is without.
         wake_(contention == Contention::ignored ? 0 : seconds(timing_.engine.wake)),
+        capacity_(capacities(timing_.memory)),
+        miss_share_(1 - std::min(1.0, real(timing_.memory.cache_bytes) / real(outline.footprint))),
         lanes_(outline.lanes.size()) {
-    const MemoryTiming& memory = timing_.memory;
-    const bool cached = memory.cache_bytes.value > 0;
-    capacity_ = {1, memory.rate.bytes_per_second(), cached ? memory.cache_rate.bytes_per_second() : kNever};
-    if (cached) miss_share_ = 1 - std::min(1.0, real(memory.cache_bytes) / real(outline.footprint));
     set_copies();
     submit();
   }
 
   double run() {
-    do {
+    double next = 0;
+    while (next != kNever) {
+      advance(next);
       while (go_on()) {
       }
       share();
-      const double next = next_end();
-      if (next == kNever) break;
-      advance(next);
-    } while (true);
+      next = next_change();
+    }
     CORTADO_CHECK(command_ == outline_.kernels.size(), "an outline can be carried out to its end");
     return end();
   }
@@ -71,9 +57,9 @@ class StepModel {
  private:
   struct Lane {
     std::size_t send = 0;
-    double at = 0;             // when the engine is ready for the next send
-    double moves_at = kNever;  // when the send under way begins to move bytes
-    std::optional<Flow> flow{};
+    double at = 0;                 // when the engine is ready for the next send
+    double moves_at = kNever;      // when the send under way begins to move bytes
+    std::optional<double> left{};  // bytes of the send that moves
     std::vector<double> arrivals{};
   };
 
@@ -83,11 +69,18 @@ class StepModel {
   void set_copies() {
     const double link = timing_.link.rate.bytes_per_second();
     const bool switched = timing_.link.shape == LinkShape::switched;
-    const double links = 2.0 * (switched ? 1 : outline_.ranks - 1) * link;
-    copy_.cap = std::min(engine_, link);
-    copy_.weight = engine_;
-    copy_.demand = {2 * timing_.compute->fabric_links / links, 2 * miss_share_ * timing_.compute->copy_cost, 2};
+    std::uint32_t most = 1;  // links to a peer
+    std::uint32_t all = 0;
+    for (std::uint32_t peer = 0; peer < outline_.ranks; ++peer) {
+      most = std::max(most, machine_.link_count({outline_.rank}, {peer}));
+      all += machine_.link_count({outline_.rank}, {peer});
+    }
+    const double both_ways = 2.0 * (switched ? 1 : all) * link;
+    alone_ = std::min(engine_, link * (switched ? 1 : most));
     port_ = switched ? link : kNever;
+    copy_.cap = alone_;
+    copy_.weight = engine_;
+    copy_.demand = {2 * timing_.compute->fabric_links / both_ways, 2 * miss_share_ * timing_.compute->copy_cost, 2};
   }
 
   /// The host submits one queue after the other.
@@ -133,7 +126,7 @@ class StepModel {
     if (contention_ == Contention::ignored) return {};
     double streaming = 0;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      if (!lanes_[i].flow) continue;
+      if (!lanes_[i].left) continue;
       const FiccoOutline::Send& send = outline_.lanes[i][lanes_[i].send];
       streaming += 2 * real(send.bytes) * std::min<double>(1, timing_.engine.copies_in_flight / double(send.copies));
     }
@@ -184,7 +177,7 @@ class StepModel {
   bool run_lane(std::size_t index) {
     Lane& lane = lanes_[index];
     const auto& sends = outline_.lanes[index];
-    if (lane.send == sends.size() || lane.moves_at != kNever || lane.flow) return false;
+    if (lane.send == sends.size() || lane.moves_at != kNever || lane.left) return false;
     double begin = lane.at;
     for (const std::uint32_t raise : sends[lane.send].after) {
       if (raise >= raised_.size()) return false;
@@ -200,8 +193,8 @@ class StepModel {
     level_ = kNever;
     if (contention_ == Contention::ignored) return;
     double copies = 0;
-    for (const Lane& lane : lanes_) copies += lane.flow ? 1 : 0;
-    if (copies > 0) copy_.cap = std::min({engine_, timing_.link.rate.bytes_per_second(), port_ / copies});
+    for (const Lane& lane : lanes_) copies += lane.left ? 1 : 0;
+    if (copies > 0) copy_.cap = std::min(alone_, port_ / copies);
     for (std::size_t r = 0; r < kResources; ++r) {
       level_ = std::min(level_, full_at(capacity_[r], kernel_ ? kernel_->demand[r] : 0, copies * copy_.demand[r]));
     }
@@ -209,12 +202,11 @@ class StepModel {
 
   /// The level at which the kernel and the copies fill a resource.
   double full_at(double capacity, double of_kernel, double of_copies) const {
-    const Flow none;
-    const Flow& kernel = kernel_ ? *kernel_ : none;
+    const Flow kernel = kernel_.value_or(Flow{0, 0, 1, {}});
     const auto load = [&](double level) { return of_kernel * kernel.speed(level) + of_copies * copy_.speed(level); };
     if (load(kNever) <= capacity) return kNever;
     // Load grows with the level, by less when one of both is at its cap.
-    const double kernel_full = kernel.weight > 0 ? kernel.cap / kernel.weight : 0;
+    const double kernel_full = kernel.cap / kernel.weight;
     const double copy_full = copy_.cap / copy_.weight;
     const double first = std::min(kernel_full, copy_full);
     if (load(first) >= capacity) return capacity / (of_kernel * kernel.weight + of_copies * copy_.weight);
@@ -230,11 +222,11 @@ class StepModel {
     return alone;
   }
 
-  double next_end() const {
+  double next_change() const {
     double next = std::min(begins_at_, kernel_ ? now_ + kernel_->remaining / speed(*kernel_) : kNever);
     for (const Lane& lane : lanes_) {
       next = std::min(next, lane.moves_at);
-      if (lane.flow) next = std::min(next, now_ + lane.flow->remaining / speed(copy_));
+      if (lane.left) next = std::min(next, now_ + *lane.left / speed(copy_));
     }
     return next;
   }
@@ -245,13 +237,12 @@ class StepModel {
     now_ = next;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
-      if (lane.flow) {
+      if (lane.left) {
         const double rate = speed(copy_);
-        lane.flow->remaining -= step * rate;
-        if (lane.flow->remaining <= kOver * rate) arrive(lane);
+        *lane.left -= step * rate;
+        if (*lane.left <= kOver * rate) arrive(lane);
       } else if (lane.moves_at <= now_) {
-        lane.flow = copy_;
-        lane.flow->remaining = real(outline_.lanes[i][lane.send].bytes);
+        lane.left = real(outline_.lanes[i][lane.send].bytes);
         lane.moves_at = kNever;
       }
     }
@@ -265,7 +256,7 @@ class StepModel {
   }
 
   void arrive(Lane& lane) {
-    lane.flow.reset();
+    lane.left.reset();
     lane.at = now_ + seconds(timing_.engine.sync);
     lane.arrivals.push_back(lane.at);
     ++lane.send;
@@ -296,7 +287,7 @@ class StepModel {
   }
 
   bool copies_go_on() const {
-    const auto goes_on = [](const Lane& lane) { return lane.flow || lane.moves_at != kNever; };
+    const auto goes_on = [](const Lane& lane) { return lane.left || lane.moves_at != kNever; };
     return contention_ == Contention::modelled && std::any_of(lanes_.begin(), lanes_.end(), goes_on);
   }
 
@@ -319,12 +310,13 @@ class StepModel {
   const Timing& timing_;
   const TilingOf& tiling_of_;
   const Contention contention_;
-  const double engine_;   // bytes per second
-  const double wake_;     // seconds
-  double port_ = kNever;  // that all lanes share
-  Demand capacity_{};
-  double miss_share_ = 1;
-  Flow copy_;  // of a byte
+  const double engine_;  // bytes per second
+  const double wake_;    // seconds
+  const Demand capacity_;
+  const double miss_share_;  // of what passes the last-level cache
+  double alone_ = 0;         // bytes per second of a lane
+  double port_ = kNever;     // that all lanes share
+  Flow copy_;                // of one lane
   double now_ = 0;
   double level_ = kNever;
 

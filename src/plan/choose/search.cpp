@@ -104,7 +104,7 @@ class Search {
   }
 
   std::uint32_t steps_of(const FiccoSchedule& schedule) const {
-    if (schedule.grain == Grain::chunks) return schedule.chunks;
+    if (schedule.grain == Grain::chunks) return schedule.fused ? schedule.chunks : 2 * schedule.chunks;
     return schedule.grain == Grain::shards ? ranks_ - 1 : 1;
   }
 

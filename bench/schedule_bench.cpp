@@ -1,0 +1,54 @@
+// Choosing the schedule of a product and the collective that it depends on, eight GPUs, one thread.
+#include <string>
+
+#include "cortado/pipeline/choose_schedule.hpp"
+
+#include "measure.hpp"
+
+namespace cortado::bench {
+namespace {
+
+struct Question {
+  std::string what;
+  DependentRequest request;
+};
+
+Question question(GemmShape gemm, const std::string& collective, Dependence dependence) {
+  DependentRequest request;
+  request.gemm = gemm;
+  request.collective = collective;
+  request.dependence = dependence;
+  const bool first = dependence == Dependence::collective_first;
+  return {first ? collective + " -> " + to_string(gemm) : to_string(gemm) + " -> " + collective, request};
+}
+
+/// Near each other and far from each other, in both directions.
+std::vector<Question> questions() {
+  return {question({16384, 3584, 8192}, "all-gather", Dependence::collective_first),
+          question({131072, 2048, 8192}, "all-gather", Dependence::collective_first),
+          question({4096, 8192, 2048}, "all-gather", Dependence::collective_first),
+          question({48128, 1408, 24448}, "all-gather", Dependence::collective_first),
+          question({32768, 4096, 7168}, "all-to-all", Dependence::collective_first),
+          question({16384, 8192, 3584}, "reduce-scatter", Dependence::product_first),
+          question({32768, 7168, 4096}, "all-to-all", Dependence::product_first)};
+}
+
+}  // namespace
+
+std::vector<Row> schedule_rows() {
+  const Machine machine = load_machine("mi300x-8").value();
+  std::vector<Row> rows;
+  for (const auto& [what, request] : questions()) {
+    const double search =
+        median_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_schedule_cost(machine)).value(); });
+    rows.push_back({"schedules, search: " + what, search / 1e6, "ms", 50, Better::lower});
+  }
+  pipeline::ScheduleChooser chooser;
+  const DependentRequest request = questions().front().request;
+  chooser.choose(request, machine).value();
+  const double kept = median_ns(1001, [&] { chooser.choose(request, machine).value(); });
+  rows.push_back({"schedules, chosen before", kept / 1e3, "us"});
+  return rows;
+}
+
+}  // namespace cortado::bench
