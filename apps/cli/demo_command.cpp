@@ -10,6 +10,7 @@
 #include "cortado/pipeline/simulate.hpp"
 #include "cortado/report/trace.hpp"
 
+#include "dependent_story.hpp"
 #include "output_file.hpp"
 #include "overlap_story.hpp"
 #include "packet_text.hpp"
@@ -31,7 +32,7 @@ class Demo : public Subcommand {
  public:
   std::string_view name() const override { return "demo"; }
   std::string_view description() const override {
-    return "Plan, prove, predict, run and show 8-GPU collectives, and products beside them";
+    return "Plan, prove, predict, run and show 8-GPU collectives, and products beside and after them";
   }
   std::vector<Example> examples() const override {
     return {{"cortado demo", "start here; takes a few seconds"},
@@ -63,10 +64,12 @@ class Demo : public Subcommand {
     const auto closing = packets_and_trace(bytes, machine, *driver);
     if (!closing) return console.failure(closing.error());
     console.out(*closing);
-    const auto overlap = overlap_story(machine, *driver);
-    if (!overlap) return console.failure(overlap.error());
-    console.out(overlap->text);
-    if (overlap->wrong > 0) exit = Exit::failed;
+    for (const auto story : {overlap_story, dependent_story}) {
+      const auto part = story(machine, *driver);
+      if (!part) return console.failure(part.error());
+      console.out(part->text);
+      if (part->wrong > 0) exit = Exit::failed;
+    }
     console.out("Next: cortado --help, or cortado bench all-gather --on sim --sizes 1KiB:64MiB\n");
     return exit;
   }

@@ -4,7 +4,6 @@
 
 #include "cortado/base/cores.hpp"
 #include "cortado/base/text.hpp"
-#include "cortado/ir/visit.hpp"
 #include "cortado/pipeline/overlap.hpp"
 
 namespace cortado::cli {
@@ -38,29 +37,11 @@ std::string table_text(const pipeline::OverlapReport& report) {
   return table.to_string("  ");
 }
 
-/// Proves the program of the choice once more, to say how large it is.
-pipeline::Outcome<std::string> proof_text(const pipeline::OverlapReport& report, const Machine& machine) {
-  auto program = plan_overlap(report.request, report.chosen(), machine);
-  if (!program) return pipeline::fail_at(pipeline::Stage::plan, program.error());
-  const auto verified = verify(*std::move(program), machine);
-  if (!verified) return pipeline::fail_at(pipeline::Stage::verify, verified.error());
-  std::size_t commands = 0;
-  for (const Queue& queue : verified->program().queues) commands += queue.commands.size();
-  return fmt::format("  proved: {} queues, {} commands; every gathered byte and every product of {} GPUs is right\n",
-                     verified->program().queues.size(), commands, verified->program().ranks);
-}
-
-pipeline::Outcome<OverlapStory> real_run(const Machine& machine, device::Driver& driver) {
-  pipeline::RunSettings settings;
-  settings.run.iterations = 5;
-  settings.warmup = 1;
+pipeline::Outcome<StoryPart> real_run(const Machine& machine, device::Driver& driver) {
   const OverlapRequest request = small_question();
-  const auto report = pipeline::run_overlap(request, machine, driver, settings);
-  if (!report && report.error().errors.front().code == "device.compute") {
-    return OverlapStory{"  not run here: this device runs no kernels\n", 0};
-  }
-  if (!report) return tl::unexpected(report.error());
-  OverlapStory story;
+  const auto report = pipeline::run_overlap(request, machine, driver, story_settings());
+  if (!report) return not_run(report.error());
+  StoryPart story;
   for (const report::OverlapRow& row : report->rows) story.wrong += row.wrong.value_or(0);
   story.text = fmt::format("  run here, smaller: {} beside {}: {} policies, {} wrong bytes\n", to_string(request.gemm),
                            format_bytes(request.collective.bytes), report->rows.size(), story.wrong);
@@ -69,9 +50,9 @@ pipeline::Outcome<OverlapStory> real_run(const Machine& machine, device::Driver&
 
 }  // namespace
 
-pipeline::Outcome<OverlapStory> overlap_story(const Machine& machine, device::Driver& driver) {
+pipeline::Outcome<StoryPart> overlap_story(const Machine& machine, device::Driver& driver) {
   const OverlapRequest request = large_question();
-  OverlapStory story;
+  StoryPart story;
   story.text =
       fmt::format("And while the compute units multiply? {} on every GPU, beside an {} of {} that does not need it\n",
                   to_string(request.gemm), request.collective.collective, format_bytes(request.collective.bytes));
@@ -86,7 +67,8 @@ pipeline::Outcome<OverlapStory> overlap_story(const Machine& machine, device::Dr
   story.text += table_text(*report);
   for (const PolicyInfo& info : list_policies()) story.text += fmt::format("  {} = {}\n", info.name, info.summary);
   story.text += fmt::format("  use {}: {}\n", report->choice, report->reason);
-  const auto proof = proof_text(*report, machine);
+  const auto proof = proof_line(plan_overlap(report->request, report->chosen(), machine), machine,
+                                "every gathered byte and every product");
   if (!proof) return tl::unexpected(proof.error());
   const auto run = real_run(machine, driver);
   if (!run) return tl::unexpected(run.error());

@@ -1,0 +1,13 @@
+// A part of the demo: a product of what a collective brings, from the plans to a proof, a prediction and a real run.
+#pragma once
+
+#include "cortado/device/driver.hpp"
+
+#include "story.hpp"
+
+namespace cortado::cli {
+
+/// Where the machine does not say what products cost, or the device runs none, the story says so and is short.
+pipeline::Outcome<StoryPart> dependent_story(const Machine& machine, device::Driver& driver);
+
+}  // namespace cortado::cli
