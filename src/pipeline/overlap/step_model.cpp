@@ -18,7 +18,7 @@ double real(Bytes bytes) {
 struct Flow {
   double remaining = 0;
   double cap = 0;     // units of work per second
-  double weight = 0;  // its speed at level 1
+  double weight = 1;  // its speed at level 1
   Demand demand{};
   double speed(double level) const { return std::min(cap, weight * level); }
 };
@@ -47,7 +47,7 @@ class StepModel {
       advance(next);
       while (go_on()) {
       }
-      share();
+      contention_ == Contention::modelled ? share() : run_alone();
       next = next_change();
     }
     CORTADO_CHECK(command_ == outline_.kernels.size(), "an outline can be carried out to its end");
@@ -76,9 +76,8 @@ class StepModel {
       all += machine_.link_count({outline_.rank}, {peer});
     }
     const double both_ways = 2.0 * (switched ? 1 : all) * link;
-    alone_ = std::min(engine_, link * (switched ? 1 : most));
     port_ = switched ? link : kNever;
-    copy_.cap = alone_;
+    copy_.cap = std::min(engine_, link * (switched ? 1 : most));
     copy_.weight = engine_;
     copy_.demand = {2 * timing_.compute->fabric_links / both_ways, 2 * miss_share_ * timing_.compute->copy_cost, 2};
   }
@@ -128,7 +127,7 @@ class StepModel {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       if (!lanes_[i].left) continue;
       const FiccoOutline::Send& send = outline_.lanes[i][lanes_[i].send];
-      streaming += 2 * real(send.bytes) * std::min<double>(1, timing_.engine.copies_in_flight / double(send.copies));
+      streaming += 2 * real(send.bytes) * std::min(send.copies, timing_.engine.copies_in_flight) / send.copies;
     }
     if (streaming <= 0) return {};
     const double cache = real(timing_.memory.cache_bytes);
@@ -189,44 +188,56 @@ class StepModel {
 
   // --- Time ----------------------------------------------------------------------------------------------------------
 
+  /// Who has a resource for itself is limited by it, the others go on; who share one that is full have one level.
   void share() {
-    level_ = kNever;
-    if (contention_ == Contention::ignored) return;
+    Flow kernel = kernel_.value_or(Flow{});
+    Flow copy = copy_;
     double copies = 0;
     for (const Lane& lane : lanes_) copies += lane.left ? 1 : 0;
-    if (copies > 0) copy_.cap = std::min(alone_, port_ / copies);
+    copy.cap = std::min(copy.cap, port_ / copies);
     for (std::size_t r = 0; r < kResources; ++r) {
-      level_ = std::min(level_, full_at(capacity_[r], kernel_ ? kernel_->demand[r] : 0, copies * copy_.demand[r]));
+      if (copies * copy.demand[r] == 0) kernel.cap = std::min(kernel.cap, capacity_[r] / kernel.demand[r]);
+      if (kernel.demand[r] == 0) copy.cap = std::min(copy.cap, capacity_[r] / (copies * copy.demand[r]));
     }
+    double level = kNever;
+    for (std::size_t r = 0; r < kResources; ++r) {
+      level = std::min(level, level_that_fills(capacity_[r], kernel, kernel.demand[r], copy, copies * copy.demand[r]));
+    }
+    kernel_speed_ = kernel.speed(level);
+    copy_speed_ = copy.speed(level);
   }
 
-  /// The level at which the kernel and the copies fill a resource.
-  double full_at(double capacity, double of_kernel, double of_copies) const {
-    const Flow kernel = kernel_.value_or(Flow{0, 0, 1, {}});
-    const auto load = [&](double level) { return of_kernel * kernel.speed(level) + of_copies * copy_.speed(level); };
-    if (load(kNever) <= capacity) return kNever;
-    // Load grows with the level, by less when one of both is at its cap.
+  /// The level at which the kernel and the copies fill a resource. Load grows with the level, by less when one of both
+  /// is at its cap.
+  static double level_that_fills(double capacity, const Flow& kernel, double of_kernel, const Flow& copy,
+                                 double of_copies) {
+    const auto load = [&](double level) { return of_kernel * kernel.speed(level) + of_copies * copy.speed(level); };
+    if (of_kernel == 0 || of_copies == 0 || load(kNever) <= capacity) return kNever;
     const double kernel_full = kernel.cap / kernel.weight;
-    const double copy_full = copy_.cap / copy_.weight;
-    const double first = std::min(kernel_full, copy_full);
-    if (load(first) >= capacity) return capacity / (of_kernel * kernel.weight + of_copies * copy_.weight);
-    if (kernel_full > copy_full) return (capacity - of_copies * copy_.cap) / (of_kernel * kernel.weight);
-    return (capacity - of_kernel * kernel.cap) / (of_copies * copy_.weight);
+    const double copy_full = copy.cap / copy.weight;
+    if (load(std::min(kernel_full, copy_full)) >= capacity) {
+      return capacity / (of_kernel * kernel.weight + of_copies * copy.weight);
+    }
+    if (kernel_full > copy_full) return (capacity - of_copies * copy.cap) / (of_kernel * kernel.weight);
+    return (capacity - of_kernel * kernel.cap) / (of_copies * copy.weight);
   }
 
-  /// Without contention everybody is alone.
-  double speed(const Flow& flow) const {
-    if (contention_ == Contention::modelled) return flow.speed(level_);
-    double alone = flow.cap;
-    for (std::size_t r = 0; r < kResources; ++r) alone = std::min(alone, capacity_[r] / flow.demand[r]);
-    return alone;
+  void run_alone() {
+    kernel_speed_ = kernel_ ? alone(*kernel_) : 0;
+    copy_speed_ = alone(copy_);
+  }
+
+  double alone(const Flow& flow) const {
+    double speed = flow.cap;
+    for (std::size_t r = 0; r < kResources; ++r) speed = std::min(speed, capacity_[r] / flow.demand[r]);
+    return speed;
   }
 
   double next_change() const {
-    double next = std::min(begins_at_, kernel_ ? now_ + kernel_->remaining / speed(*kernel_) : kNever);
+    double next = std::min(begins_at_, kernel_ ? now_ + kernel_->remaining / kernel_speed_ : kNever);
     for (const Lane& lane : lanes_) {
       next = std::min(next, lane.moves_at);
-      if (lane.left) next = std::min(next, now_ + *lane.left / speed(copy_));
+      if (lane.left) next = std::min(next, now_ + *lane.left / copy_speed_);
     }
     return next;
   }
@@ -238,18 +249,16 @@ class StepModel {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
       if (lane.left) {
-        const double rate = speed(copy_);
-        *lane.left -= step * rate;
-        if (*lane.left <= kOver * rate) arrive(lane);
+        *lane.left -= step * copy_speed_;
+        if (*lane.left <= kOver * copy_speed_) arrive(lane);
       } else if (lane.moves_at <= now_) {
         lane.left = real(outline_.lanes[i][lane.send].bytes);
         lane.moves_at = kNever;
       }
     }
     if (kernel_) {
-      const double rate = speed(*kernel_);
-      kernel_->remaining -= step * rate;
-      if (kernel_->remaining <= kOver * rate) end_kernel();
+      kernel_->remaining -= step * kernel_speed_;
+      if (kernel_->remaining <= kOver * kernel_speed_) end_kernel();
     } else if (begins_at_ <= now_) {
       begin_kernel();
     }
@@ -314,11 +323,11 @@ class StepModel {
   const double wake_;    // seconds
   const Demand capacity_;
   const double miss_share_;  // of what passes the last-level cache
-  double alone_ = 0;         // bytes per second of a lane
   double port_ = kNever;     // that all lanes share
   Flow copy_;                // of one lane
   double now_ = 0;
-  double level_ = kNever;
+  double kernel_speed_ = 0;
+  double copy_speed_ = 0;  // of each lane that moves bytes
 
   std::vector<Lane> lanes_;
   std::vector<double> raised_;  // when engines can see it
