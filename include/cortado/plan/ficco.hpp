@@ -67,7 +67,7 @@ enum class CommShape {
 
 /// Who moves the bytes.
 enum class CollectiveMeans {
-  dma,    ///< engines, one towards each peer
+  dma,    ///< engines
   cores,  ///< a kernel on as many compute units as libraries take (cores.collective_units of the machine)
 };
 
@@ -78,6 +78,15 @@ enum class Grain {
   chunks,  ///< FiCCO
 };
 
+/// How engines carry the pieces of a step: variants of the collective planner. Swap is none of them: it exchanges two
+/// places, and here pieces go to places of their own while the sender keeps its rows.
+enum class ExchangeVariant {
+  automatic,  ///< the one below that takes least time, step by step (src/plan/ficco/exchange_cost.hpp)
+  pcpy,       ///< a queue towards every peer, one copy and one signal a step each
+  bcst,       ///< a queue for every two peers, one broadcast and one signal a step each; all-gather, whole rows
+  b2b,        ///< one queue, the copies of a step back to back, one signal a step
+};
+
 struct FiccoSchedule {
   Grain grain = Grain::chunks;
   CommShape shape = CommShape::rows_1d;  ///< this and the next three: of chunks only
@@ -85,6 +94,7 @@ struct FiccoSchedule {
   bool fused = true;
   std::uint32_t chunks = 0;  ///< steps; 0 = as many as ranks
   CollectiveMeans means = CollectiveMeans::dma;
+  ExchangeVariant exchange = ExchangeVariant::automatic;  ///< of engines; to one peer a step (shards) all are the same
   friend bool operator==(const FiccoSchedule&, const FiccoSchedule&) = default;
 };
 
@@ -109,6 +119,12 @@ inline constexpr const char* kIdealSchedule = "ideal";
 /// (ficco.schedule).
 Result<FiccoSchedule> find_schedule(std::string_view name);
 
+/// "auto", "pcpy", "bcst", "b2b".
+std::string name_of(ExchangeVariant exchange);
+
+/// By name; unknown ones are refused with the nearest known one (ficco.exchange).
+Result<ExchangeVariant> find_exchange(std::string_view name);
+
 struct FiccoPlan {
   Program program;
   Bytes footprint;          ///< memory of the rank that needs most
@@ -117,13 +133,14 @@ struct FiccoPlan {
 };
 
 /// The program. Per rank buffers "a<r>" (its rows, or with them all rows where others land beside them), "b<r>",
-/// "c<r>", where needed "gathered<r>", "stage.even<r>", "stage.odd<r>" and "out<r>", queues towards every peer and a
-/// compute queue; one host queue a rank submits them all and then only waits.
+/// "c<r>", where needed "gathered<r>", "stage.even<r>", "stage.odd<r>" and "out<r>", queues towards peers and a compute
+/// queue; one host queue a rank submits them all and then only waits.
 ///
 /// Refuses one rank or more than there are (ficco.ranks), collectives other than these (ficco.collective), products
 /// that the machine cannot do (check_gemm) or that add to their output (ficco.accumulate), rows per rank that do not
 /// fit the request (ficco.tokens), more chunks than there are rows or panels (ficco.chunks), panels that no strided
-/// copy can bring (ficco.panels), and what does not fit the memory of a GPU (ficco.memory).
+/// copy can bring (ficco.panels), exchanges that engines cannot make (ficco.exchange), and what does not fit the memory
+/// of a GPU (ficco.memory).
 Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine);
 
 }  // namespace cortado

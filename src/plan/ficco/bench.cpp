@@ -20,20 +20,7 @@ Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Ma
       memory_(request.ranks),
       staging_(request.ranks) {
   schedule_.omit_exit_barrier();
-  for (std::uint32_t from = 0; from < request.ranks; ++from) {
-    lanes_.emplace_back();
-    for (std::uint32_t to = 0; to < request.ranks; ++to) lanes_.back().push_back(open_lane(from, to));
-    kernels_.push_back(schedule_.compute_lane(RankId{from}));
-  }
-}
-
-Lane Bench::open_lane(std::uint32_t from, std::uint32_t to) {
-  const bool one_at_a_time = way_.grain == Grain::shards;
-  if (one_at_a_time && to > 0) return lanes_[from].front();
-  const std::uint32_t peer = one_at_a_time || to == from ? (from + 1) % request_.ranks : to;
-  if (way_.means == CollectiveMeans::dma) return schedule_.lane_towards(RankId{from}, RankId{peer});
-  const std::uint32_t units = machine_.timing->cores.collective_units / (request_.ranks - 1);
-  return schedule_.kernel_part(RankId{from}, fmt::format("to{}", peer), std::max(1U, units));
+  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) kernels_.push_back(schedule_.compute_lane(RankId{rank}));
 }
 
 Matrix Bench::matrix(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns,
@@ -51,10 +38,18 @@ Matrix Bench::staging(std::string_view kind, std::uint32_t rank, std::uint64_t r
 void Bench::multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output) {
   const GemmShape shape{a.rows, c.width.value / bytes(1).value, b.rows, request_.gemm.dtype,
                         output == Output::added_to};
+  kernels_[rank].multiply(gemm_command(shape, tiling(shape), a, b, c));
+}
+
+double Bench::time_of(const GemmShape& shape) {
+  const GemmEstimate alone = estimate_gemm(shape, tiling(shape), machine_, machine_.compute_units);
+  return static_cast<double>(machine_.timing->cores.start.value) + alone.seconds * 1e9;
+}
+
+const Tiling& Bench::tiling(const GemmShape& shape) {
   const auto [found, added] = tilings_.try_emplace({shape.m, shape.n, shape.k, shape.accumulate});
-  Tiling& tiling = found->second;
-  if (added) tiling = choose_tiling(shape, machine_, machine_.compute_units);
-  kernels_[rank].multiply(gemm_command(shape, tiling, a, b, c));
+  if (added) found->second = choose_tiling(shape, machine_, machine_.compute_units);
+  return found->second;
 }
 
 Result<FiccoPlan> Bench::finish(std::string name, Contract contract, std::uint32_t steps) {

@@ -40,23 +40,25 @@ class Bench {
   /// Scratch memory that only cutting needs.
   Matrix staging(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns);
 
-  Lane& lane(std::uint32_t from, std::uint32_t to) { return lanes_[from][to]; }
+  Schedule& schedule() { return schedule_; }
   Lane& kernels(std::uint32_t rank) { return kernels_[rank]; }
 
   /// A product on the kernels of a rank; its shape is that of the regions.
   void multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output = Output::written);
 
+  /// Of a product that `multiply` would make, alone on the GPU; in ns, with the start of its kernel.
+  double time_of(const GemmShape& shape);
+
   /// `name` of the program.
   Result<FiccoPlan> finish(std::string name, Contract contract, std::uint32_t steps);
 
  private:
-  Lane open_lane(std::uint32_t from, std::uint32_t to);
+  const Tiling& tiling(const GemmShape& shape);
 
   const DependentRequest& request_;
   const FiccoSchedule& way_;
   const Machine& machine_;
   Schedule schedule_;
-  std::vector<std::vector<Lane>> lanes_;  // [from][to]; of shard-p2p one and the same
   std::vector<Lane> kernels_;
   std::vector<Bytes> memory_;
   std::vector<Bytes> staging_;

@@ -15,7 +15,9 @@
 #include <fmt/format.h>
 
 #include "plan/ficco/bench.hpp"
+#include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
+#include "plan/ficco/exchange_choice.hpp"
 #include "plan/ficco/row_blocks.hpp"
 #include "plan/ficco/steps.hpp"
 
@@ -29,7 +31,8 @@ class CollectiveFirst {
         exchange_(request),
         steps_(exchange_, request.gemm.k, bench_.bytes(1), way),
         staged_(is_staged(way)),
-        together_(staged_ || way.grain == Grain::whole) {
+        together_(staged_ || way.grain == Grain::whole),
+        carrier_(choose_exchanges(request, way, exchange_, steps_, machine, bench_), way, machine, bench_) {
     for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
   }
 
@@ -118,14 +121,33 @@ class CollectiveFirst {
   // --- Steps ---------------------------------------------------------------------------------------------------------
 
   void send(std::uint32_t step, std::uint32_t from) {
-    for (const RankId to : bench_.peers(from)) {
-      const Piece piece = steps_.piece(step, from, to.value);
-      if (piece.empty()) continue;
-      Lane& lane = bench_.lane(from, to.value);
-      if (const auto& free = ranks_[to.value].free[step % kTurns]) lane.wait(*free);
-      lane.copy(source(piece), landing(step, piece));
-      ranks_[to.value].arrived[from] = lane.raise(to);
+    for (Batch& batch : carrier_.batches(step, from)) {
+      const std::vector<Piece> pieces = steps_.pieces(step, from, batch.to);
+      if (pieces.empty()) continue;
+      if (!broadcast(step, pieces, batch)) {
+        for (const Piece& piece : pieces) {
+          wait_until_free(step, piece.to, batch.lane);
+          batch.lane.copy(source(piece), landing(step, piece));
+        }
+      }
+      const SignalId arrived = batch.lane.raise(batch.home(from));
+      for (const Piece& piece : pieces) ranks_[piece.to].arrived[from] = arrived;
     }
+  }
+
+  /// The same rows for two receivers as one packet, if they can be.
+  bool broadcast(std::uint32_t step, const std::vector<Piece>& pieces, Batch& batch) {
+    if (!batch.broadcast || pieces.size() != 2) return false;
+    const Region first = landing(step, pieces[0]);
+    const Region second = landing(step, pieces[1]);
+    if (!carrier_.broadcasts_to(first, second)) return false;
+    for (const Piece& piece : pieces) wait_until_free(step, piece.to, batch.lane);
+    batch.lane.broadcast(source(pieces[0]), first, second);
+    return true;
+  }
+
+  void wait_until_free(std::uint32_t step, std::uint32_t to, Lane& lane) const {
+    if (const auto& free = ranks_[to].free[step % kTurns]) lane.wait(*free);
   }
 
   void multiply_together(std::uint32_t step, std::uint32_t to) {
@@ -196,6 +218,7 @@ class CollectiveFirst {
   const Steps steps_;
   const bool staged_;
   const bool together_;  // the pieces of a step are one product
+  Carrier carrier_;
   std::vector<Rank> ranks_;
 };
 

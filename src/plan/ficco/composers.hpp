@@ -15,4 +15,9 @@ constexpr bool is_staged(const FiccoSchedule& schedule) {
   return schedule.grain == Grain::shards || (schedule.grain == Grain::chunks && schedule.fused);
 }
 
+/// Whether pieces are columns of rows: they have gaps.
+constexpr bool has_panels(const FiccoSchedule& schedule) {
+  return schedule.grain == Grain::chunks && schedule.shape == CommShape::panels_2d;
+}
+
 }  // namespace cortado::plan

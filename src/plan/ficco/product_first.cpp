@@ -20,7 +20,9 @@
 #include <fmt/format.h>
 
 #include "plan/ficco/bench.hpp"
+#include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
+#include "plan/ficco/exchange_choice.hpp"
 #include "plan/ficco/row_blocks.hpp"
 #include "plan/ficco/steps.hpp"
 
@@ -33,10 +35,11 @@ class ProductFirst {
       : bench_(request, way, machine),
         exchange_(request),
         steps_(exchange_, request.gemm.n, bench_.bytes(1), way),
-        panels_(way.grain == Grain::chunks && way.shape == CommShape::panels_2d),
+        panels_(has_panels(way)),
         staged_(is_staged(way)),
         together_(staged_ || way.grain == Grain::whole),
-        lands_in_turn_(exchange_.reduces() && staged_ && steps_.with_own()) {
+        lands_in_turn_(exchange_.reduces() && staged_ && steps_.with_own()),
+        carrier_(choose_exchanges(request, way, exchange_, steps_, machine, bench_), way, machine, bench_) {
     for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
   }
 
@@ -172,15 +175,25 @@ class ProductFirst {
                              : rank.whole.part({pieces.front().given.begin, rows.count}, columns);
     bench_.multiply(from, a, rank.b.part({0, bench_.gemm().k}, columns), c);
     const SignalId ready = kernels.raise();
-    for (const RankId to : bench_.peers(from)) send(step, steps_.piece(step, from, to.value), ready);
+    for (Batch& batch : carrier_.batches(step, from)) {
+      const std::vector<Piece> sent_together = steps_.pieces(step, from, batch.to);
+      if (sent_together.empty()) continue;
+      batch.lane.wait(ready);
+      for (const Piece& piece : sent_together) put(step, piece, batch.lane);
+      announce(step, sent_together, batch);
+    }
   }
 
   void make_each(std::uint32_t step, std::uint32_t from) {
-    for (const RankId to : bench_.peers(from)) {
-      const Piece piece = steps_.piece(step, from, to.value);
-      if (piece.empty()) continue;
-      multiply_piece(piece, made(step, piece));
-      send(step, piece, bench_.kernels(from).raise());
+    for (Batch& batch : carrier_.batches(step, from)) {
+      const std::vector<Piece> pieces = steps_.pieces(step, from, batch.to);
+      if (pieces.empty()) continue;
+      for (const Piece& piece : pieces) {
+        multiply_piece(piece, made(step, piece));
+        batch.lane.wait(bench_.kernels(from).raise());
+        put(step, piece, batch.lane);
+      }
+      announce(step, pieces, batch);
     }
     if (steps_.with_own()) make_own(steps_.piece(step, from, from));
   }
@@ -202,17 +215,20 @@ class ProductFirst {
     }
   }
 
-  void send(std::uint32_t step, const Piece& piece, SignalId ready) {
-    if (piece.empty()) return;
-    Lane& lane = bench_.lane(piece.from, piece.to);
-    const std::size_t turn = step % kTurns;
-    lane.wait(ready);
-    if (const auto& free = ranks_[piece.to].free[turn]) lane.wait(*free);
+  /// Brings a piece that has been made to where it goes.
+  void put(std::uint32_t step, const Piece& piece, Lane& lane) const {
+    if (const auto& free = ranks_[piece.to].free[step % kTurns]) lane.wait(*free);
     lane.copy(made(step, piece), landing(step, piece));
-    const SignalId arrived = lane.raise(RankId{piece.to});
-    arrived_[{step, piece.from, piece.to}] = arrived;
-    latest_.insert_or_assign({piece.from, piece.to}, arrived);
-    if (staged_) ranks_[piece.from].sent[turn].push_back(arrived);
+  }
+
+  void announce(std::uint32_t step, const std::vector<Piece>& pieces, Batch& batch) {
+    const std::uint32_t from = pieces.front().from;
+    const SignalId arrived = batch.lane.raise(batch.home(from));
+    for (const Piece& piece : pieces) {
+      arrived_[{step, from, piece.to}] = arrived;
+      latest_.insert_or_assign({from, piece.to, static_cast<std::uint32_t>(carrier_.variant(step))}, arrived);
+    }
+    if (staged_) ranks_[from].sent[step % kTurns].push_back(arrived);
   }
 
   // --- What comes ----------------------------------------------------------------------------------------------------
@@ -253,13 +269,20 @@ class ProductFirst {
   /// Own rows, if they come last, and all that nobody has waited for.
   void complete(std::uint32_t to) {
     if (!steps_.with_own()) make_own(steps_.own(to));
-    for (const RankId from : bench_.peers(to)) {
-      // A signal of a queue comes after all that the queue did before.
-      const auto latest = latest_.find({from.value, to});
-      if (!exchange_.reduces() && latest != latest_.end()) bench_.kernels(to).wait(latest->second);
+    if (!exchange_.reduces()) {
+      for (const RankId from : bench_.peers(to)) wait_for_all(from.value, to);
     }
     if (!exchange_.reduces() || steps_.with_own()) return;
     for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(step, to);
+  }
+
+  /// That one rank sends to another.
+  void wait_for_all(std::uint32_t from, std::uint32_t to) {
+    // A signal of a queue comes after all that the queue did before.
+    for (auto queue = latest_.lower_bound({from, to, 0}); queue != latest_.end(); ++queue) {
+      if (queue->first[0] != from || queue->first[1] != to) return;
+      bench_.kernels(to).wait(queue->second);
+    }
   }
 
   Contract contract(const std::string& collective) const {
@@ -291,9 +314,10 @@ class ProductFirst {
   const bool staged_;
   const bool together_;
   const bool lands_in_turn_;
+  Carrier carrier_;
   std::vector<Rank> ranks_;
   std::map<std::array<std::uint32_t, 3>, SignalId> arrived_;  // by step, sender and receiver
-  std::map<std::array<std::uint32_t, 2>, SignalId> latest_;   // by sender and receiver
+  std::map<std::array<std::uint32_t, 3>, SignalId> latest_;   // by sender, receiver and variant: of a queue
 };
 
 }  // namespace

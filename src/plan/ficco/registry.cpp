@@ -1,4 +1,6 @@
 // The names of schedules.
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -17,6 +19,8 @@ FiccoScheduleInfo info(const FiccoSchedule& schedule, std::string summary, bool 
 FiccoSchedule chunked(bool uniform, bool fused, CommShape shape) {
   return {.grain = Grain::chunks, .shape = shape, .uniform = uniform, .fused = fused};
 }
+
+constexpr std::array kExchangeNames{"auto", "pcpy", "bcst", "b2b"};  // in the order of ExchangeVariant
 
 Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunks) {
   const char* const end = chunks.data() + chunks.size();
@@ -79,6 +83,17 @@ Result<FiccoSchedule> find_schedule(std::string_view name) {
                 plan::suggestion(name, known));
   }
   return fail("ficco.schedule", fmt::format("unknown schedule '{}'", name), plan::suggestion(name, known));
+}
+
+std::string name_of(ExchangeVariant exchange) {
+  return kExchangeNames[static_cast<std::size_t>(exchange)];
+}
+
+Result<ExchangeVariant> find_exchange(std::string_view name) {
+  const auto found = std::find(kExchangeNames.begin(), kExchangeNames.end(), name);
+  if (found != kExchangeNames.end()) return static_cast<ExchangeVariant>(found - kExchangeNames.begin());
+  return fail("ficco.exchange", fmt::format("unknown exchange '{}'", name),
+              plan::suggestion(name, {kExchangeNames.begin(), kExchangeNames.end()}));
 }
 
 }  // namespace cortado

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "plan/ficco/composers.hpp"
 #include "plan/ficco/exchange.hpp"
 #include "plan/ficco/steps.hpp"
 #include "plan/names.hpp"
@@ -71,6 +72,28 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
               fmt::format("give 1 to {} chunks", columns / unit));
 }
 
+/// That engines can carry pieces in this way.
+Status check_exchange(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  if (schedule.exchange == ExchangeVariant::automatic) return {};
+  const std::string name = name_of(schedule.exchange);
+  if (schedule.means == CollectiveMeans::cores) {
+    return fail("ficco.exchange", fmt::format("{} is a way of DMA engines, but compute units move the bytes", name),
+                "leave the exchange out, or let engines move the bytes");
+  }
+  if (schedule.exchange != ExchangeVariant::bcst) return {};
+  if (request.collective != "all-gather") {
+    return fail("ficco.exchange", fmt::format("bcst gives two peers the same; {} does not", request.collective),
+                "take b2b, pcpy or auto");
+  }
+  if (has_panels(schedule)) {
+    return fail("ficco.exchange", "bcst has no strided packets: panels of columns have gaps",
+                "take a 1d schedule, or b2b, pcpy or auto");
+  }
+  if (machine.features.broadcast) return {};
+  return fail("ficco.exchange", fmt::format("machine {} has no broadcast packets", machine.name),
+              "take b2b, pcpy or auto");
+}
+
 /// The collectives that the product may depend on, or that may depend on it.
 std::vector<std::string> collectives(Dependence dependence) {
   if (dependence == Dependence::product_first) return {"reduce-scatter", "all-to-all"};
@@ -105,6 +128,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   CORTADO_RETURN_IF_ERROR(check_gemm(share, machine));
   CORTADO_RETURN_IF_ERROR(check_tokens(checked.request));
   CORTADO_RETURN_IF_ERROR(check_chunks(checked.request, checked.schedule, machine));
+  CORTADO_RETURN_IF_ERROR(check_exchange(checked.request, checked.schedule, machine));
   return checked;
 }
 

@@ -49,6 +49,12 @@ Piece Steps::piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) con
   return piece;
 }
 
+std::vector<Piece> Steps::pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const {
+  std::vector<Piece> all;
+  for (const RankId receiver : to) add(piece(step, from, receiver.value), all);
+  return all;
+}
+
 Piece Steps::own(std::uint32_t rank) const {
   return {rank, rank, exchange_.given(rank, rank), exchange_.placed(rank, rank), {0, columns_}};
 }

@@ -35,6 +35,8 @@ class Steps {
   bool with_own() const { return with_own_; }
 
   Piece piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) const;
+  /// For some receivers, in their order; empty ones left out.
+  std::vector<Piece> pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const;
   /// All rows that a rank has for itself.
   Piece own(std::uint32_t rank) const;
   /// The pieces of a step that a rank gets or gives, in the order of the others; empty ones left out.

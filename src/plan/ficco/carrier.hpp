@@ -1,0 +1,46 @@
+// Which queues carry the pieces of a step, by the variant of its exchange.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "plan/ficco/bench.hpp"
+
+namespace cortado::plan {
+
+/// What one queue carries in a step. Its pieces are announced together, by one signal behind the last of them.
+struct Batch {
+  Lane lane;
+  std::vector<RankId> to;  ///< in the order of their copies
+  bool broadcast = false;  ///< two receivers of the same rows
+
+  /// Where the signal lies: with the receiver, or if several look at it with the sender.
+  RankId home(std::uint32_t from) const { return to.size() == 1 ? to.front() : RankId{from}; }
+};
+
+class Carrier {
+ public:
+  /// `variants` of the steps; none is `automatic`. All else outlives the carrier.
+  Carrier(std::vector<ExchangeVariant> variants, const FiccoSchedule& way, const Machine& machine, Bench& bench);
+
+  ExchangeVariant variant(std::uint32_t step) const { return variants_[step]; }
+  /// All peers of the sender, once each.
+  std::vector<Batch>& batches(std::uint32_t step, std::uint32_t from) { return batches_[variants_[step]][from]; }
+
+  /// Whether one packet can write to both.
+  bool broadcasts_to(const Region& first, const Region& second) const;
+
+ private:
+  std::vector<Batch> open(ExchangeVariant variant, std::uint32_t from);
+  std::vector<Batch> one_at_a_time(std::uint32_t from);
+  Lane lane_towards(std::uint32_t from, RankId to);
+
+  const std::vector<ExchangeVariant> variants_;  // by step
+  const FiccoSchedule& way_;
+  const Machine& machine_;
+  Bench& bench_;
+  std::map<ExchangeVariant, std::vector<std::vector<Batch>>> batches_;  // of those that are used, by sender
+};
+
+}  // namespace cortado::plan

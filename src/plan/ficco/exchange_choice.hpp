@@ -1,0 +1,19 @@
+// The variant of the exchange of every step.
+#pragma once
+
+#include <vector>
+
+#include "plan/ficco/bench.hpp"
+#include "plan/ficco/steps.hpp"
+
+namespace cortado::plan {
+
+/// What the schedule says, or what exchange_cost.hpp finds fastest for the largest pieces and products of the step.
+/// Plain copies for all that has no choice: compute units that move bytes, one peer a step, and products that come
+/// first: their kernels are launched first and all packets are built while they run, so that fewer of them save
+/// nothing.
+std::vector<ExchangeVariant> choose_exchanges(const DependentRequest& request, const FiccoSchedule& way,
+                                              const Exchange& exchange, const Steps& steps, const Machine& machine,
+                                              Bench& bench);
+
+}  // namespace cortado::plan
