@@ -26,6 +26,7 @@ class DependenceOptions {
   Result<DependentRequest> request(const std::string& collective, const GemmShape& gemm, std::uint32_t ranks) const;
 
   Result<std::uint32_t> chunks() const;  ///< 0 = nobody said
+  Result<ExchangeVariant> exchange() const { return find_exchange(exchange_); }
   CollectiveMeans means() const { return on_cores_ ? CollectiveMeans::cores : CollectiveMeans::dma; }
 
   const std::vector<const CLI::Option*>& options() const { return options_; }
@@ -37,6 +38,7 @@ class DependenceOptions {
   bool product_first_ = false;
   std::optional<std::string> tokens_;
   std::optional<std::uint32_t> chunks_;
+  std::string exchange_ = "auto";
   bool on_cores_ = false;
 };
 

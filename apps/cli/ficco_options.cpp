@@ -31,6 +31,7 @@ Result<FiccoSchedule> FiccoOptions::schedule() const {
   CORTADO_ASSIGN_OR_RETURN(const std::uint32_t chunks, dependence_.chunks());
   if (schedule.chunks == 0) schedule.chunks = chunks;
   schedule.means = dependence_.means();
+  CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange());
   return schedule;
 }
 

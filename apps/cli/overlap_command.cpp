@@ -161,6 +161,7 @@ class Overlap : public Subcommand {
     pipeline::DependentOptions options;
     CORTADO_ASSIGN_OR_RETURN(options.chunks, dependence_.chunks());
     options.means = dependence_.means();
+    CORTADO_ASSIGN_OR_RETURN(options.exchange, dependence_.exchange());
     CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
     CORTADO_ASSIGN_OR_RETURN(const DependentRequest request,
                              dependence_.request(collective_, gemm, ranks_.value_or(place.machine.gpus)));

@@ -25,18 +25,19 @@ struct DependentReport : report::DependentReport {
 struct DependentOptions {
   std::vector<std::string> schedules{};  ///< as find_schedule takes them; empty: serial, shard-p2p, published ones
   std::uint32_t chunks = 0;              ///< of schedules whose name does not say; 0 = as many as ranks
-  CollectiveMeans means = CollectiveMeans::dma;  ///< of all schedules, serial included
+  CollectiveMeans means = CollectiveMeans::dma;           ///< of all schedules, serial included
+  ExchangeVariant exchange = ExchangeVariant::automatic;  ///< of all schedules but serial
   bool contention = false;    ///< with cil_gemm and cil_comm, where predicted: three simulations, not one
   std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};
 };
 
-/// Predicted on the machine. One after the other is `serial`: the collective by plain copies, and the product. The
-/// collective alone is its part of that: until the last piece has come, or, behind a product, from the end of the last
-/// product until the last piece has come and has been added up. Schedules that cannot be planned are listed as skipped;
-/// fails if none can. If `serial` does not fit the memory of a GPU, the others are compared with what it would take on
-/// GPUs with enough memory, and the note says so.
+/// Predicted on the machine. One after the other is `serial`: the collective, in the variant that suits its size, and
+/// the product. The collective alone is its part of that: until the last piece has come, or, behind a product, from the
+/// end of the last product until the last piece has come and has been added up. Schedules that cannot be planned are
+/// listed as skipped; fails if none can. If `serial` does not fit the memory of a GPU, the others are compared with
+/// what it would take on GPUs with enough memory, and the note says so.
 Outcome<DependentReport> simulate_dependent(const DependentRequest& request, const Machine& machine,
                                             const DependentOptions& options = {});
 

@@ -36,13 +36,15 @@ Result<std::vector<NamedSchedule>> schedules_of(const DependentOptions& options)
   for (auto& [name, schedule] : schedules) {
     if (schedule.grain == Grain::chunks && schedule.chunks == 0) schedule.chunks = options.chunks;
     schedule.means = options.means;
+    if (schedule.grain != Grain::whole) schedule.exchange = options.exchange;
   }
   return schedules;
 }
 
 /// Nothing was planned for a reason that lies in this one schedule.
 bool concerns_schedule(const Diagnostic& reason) {
-  return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory";
+  return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory" ||
+         reason.code == "ficco.exchange";
 }
 
 class Study {

@@ -24,7 +24,6 @@ class Carrier {
   /// `variants` of the steps; none is `automatic`. All else outlives the carrier.
   Carrier(std::vector<ExchangeVariant> variants, const FiccoSchedule& way, const Machine& machine, Bench& bench);
 
-  ExchangeVariant variant(std::uint32_t step) const { return variants_[step]; }
   /// All peers of the sender, once each.
   std::vector<Batch>& batches(std::uint32_t step, std::uint32_t from) { return batches_[variants_[step]][from]; }
 

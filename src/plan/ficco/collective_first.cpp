@@ -1,6 +1,7 @@
 // The collective first: in every step engines bring pieces and kernels multiply what has come.
 //
-//   engine of a rank towards a peer   for every step: wait until the staging is free, copy the piece, raise "arrived"
+//   engines of a rank                 for every step: wait until the staging is free, bring the pieces, raise "arrived"
+//                                     (carrier.hpp: which engine brings what)
 //   kernels of a rank                 hetero: own rows. For every step: copy own rows into the staging (uniform fused),
 //                                     wait for the pieces, multiply, raise "free", scatter the rows of the result
 //

@@ -5,8 +5,8 @@
 //   multiply,
 //                                     raise "made". Reduce-scatter: add up the step before, raise "free".
 //                                     hetero: own rows last, while the last steps travel, and then all sums
-//   engine of a rank towards a peer   for every step: wait for "made" and until the landing is free, copy the piece,
-//                                     raise "arrived"
+//   engines of a rank                 for every step: wait for "made" and until the landing is free, bring the pieces,
+//                                     raise "arrived" (carrier.hpp: which engine brings what)
 //
 // A fused product goes to one of two outputs in turn: the kernels wait for "arrived" of all pieces of step t before
 // they make step t+2. Uniform fused steps of a reduce-scatter land in turn, too. Kernels add up step t after they have
@@ -226,7 +226,7 @@ class ProductFirst {
     const SignalId arrived = batch.lane.raise(batch.home(from));
     for (const Piece& piece : pieces) {
       arrived_[{step, from, piece.to}] = arrived;
-      latest_.insert_or_assign({from, piece.to, static_cast<std::uint32_t>(carrier_.variant(step))}, arrived);
+      latest_.insert_or_assign({from, piece.to}, arrived);
     }
     if (staged_) ranks_[from].sent[step % kTurns].push_back(arrived);
   }
@@ -269,20 +269,13 @@ class ProductFirst {
   /// Own rows, if they come last, and all that nobody has waited for.
   void complete(std::uint32_t to) {
     if (!steps_.with_own()) make_own(steps_.own(to));
-    if (!exchange_.reduces()) {
-      for (const RankId from : bench_.peers(to)) wait_for_all(from.value, to);
+    for (const RankId from : bench_.peers(to)) {
+      // A signal of a queue comes after all that the queue did before, and all steps have the same queues.
+      const auto latest = latest_.find({from.value, to});
+      if (!exchange_.reduces() && latest != latest_.end()) bench_.kernels(to).wait(latest->second);
     }
     if (!exchange_.reduces() || steps_.with_own()) return;
     for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(step, to);
-  }
-
-  /// That one rank sends to another.
-  void wait_for_all(std::uint32_t from, std::uint32_t to) {
-    // A signal of a queue comes after all that the queue did before.
-    for (auto queue = latest_.lower_bound({from, to, 0}); queue != latest_.end(); ++queue) {
-      if (queue->first[0] != from || queue->first[1] != to) return;
-      bench_.kernels(to).wait(queue->second);
-    }
   }
 
   Contract contract(const std::string& collective) const {
@@ -317,7 +310,7 @@ class ProductFirst {
   Carrier carrier_;
   std::vector<Rank> ranks_;
   std::map<std::array<std::uint32_t, 3>, SignalId> arrived_;  // by step, sender and receiver
-  std::map<std::array<std::uint32_t, 3>, SignalId> latest_;   // by sender, receiver and variant: of a queue
+  std::map<std::array<std::uint32_t, 2>, SignalId> latest_;   // by sender and receiver
 };
 
 }  // namespace

@@ -22,8 +22,9 @@ std::string story(const Program& program, std::string_view queue_name) {
   std::string words;
   for (const Command& command : queue->commands) {
     words += match(
-        command, [](const Copy&) { return "copy "; }, [](const Wait&) { return "wait "; },
-        [](const Signal&) { return "signal "; }, [](const Gemm& gemm) { return gemm.accumulate ? "add " : "gemm "; },
+        command, [](const Copy&) { return "copy "; }, [](const Broadcast&) { return "broadcast "; },
+        [](const Wait&) { return "wait "; }, [](const Signal&) { return "signal "; },
+        [](const Gemm& gemm) { return gemm.accumulate ? "add " : "gemm "; },
         [](const Kernel& kernel) {
           return kernel.op == KernelOp::reduce ? "sum " : kernel.op == KernelOp::gather_rows ? "gather " : "scatter ";
         },
@@ -52,6 +53,11 @@ std::pair<std::uint64_t, std::uint64_t> rows_in(const Region& region, std::uint6
   return {region.offset.value / row_bytes, region.bytes().value / row_bytes};
 }
 
+std::size_t count_queues(const Program& program, QueueKind kind) {
+  return static_cast<std::size_t>(std::count_if(program.queues.begin(), program.queues.end(),
+                                                [&](const Queue& queue) { return queue.kind == kind; }));
+}
+
 BufferRole program_role(const Program& program, const Region& region) {
   return program.buffer(region.buffer).role;
 }
@@ -62,8 +68,11 @@ DependentRequest product_first(const GemmShape& shape, std::uint32_t ranks, cons
 
 class FiccoProgram : public testing::Test {
  protected:
-  FiccoPlan plan(const GemmShape& shape, std::uint32_t ranks, std::string_view schedule, std::uint32_t chunks = 0) {
-    return ficco_for_test({.gemm = shape, .ranks = ranks}, schedule_for_test(schedule, chunks), machine_);
+  FiccoPlan plan(const GemmShape& shape, std::uint32_t ranks, std::string_view name, std::uint32_t chunks = 0,
+                 ExchangeVariant exchange = ExchangeVariant::pcpy) {
+    FiccoSchedule schedule = schedule_for_test(name, chunks);
+    schedule.exchange = exchange;
+    return ficco_for_test({.gemm = shape, .ranks = ranks}, schedule, machine_);
   }
 
   const Machine machine_ = machine_for_test("mi300x-8");
@@ -294,6 +303,60 @@ TEST_F(FiccoProgram, PanelsOfAProductHaveAllRows) {
   EXPECT_EQ(story(program, "dma0.14"), "wait copy signal wait copy signal wait wait copy signal wait wait copy signal");
 }
 
+TEST_F(FiccoProgram, CopiesOfAStepBackToBackHaveOneQueueAndOneSignal) {
+  const Program program = plan(kFourRanks, 4, "uniform-fused-1d", 0, ExchangeVariant::b2b).program;
+  EXPECT_EQ(count_queues(program, QueueKind::dma), 4U);
+  // Every staging that is filled again is waited for right before its copy.
+  EXPECT_EQ(story(program, "dma0.8"),
+            "copy copy copy signal copy copy copy signal "
+            "wait copy wait copy wait copy signal wait copy wait copy wait copy signal");
+  // Three others send, each with one signal.
+  EXPECT_EQ(story(program, "compute0").substr(0, 31), "copy wait wait wait gemm signal");
+
+  // Where the product comes first: one wait for it, and its output is used again after one signal.
+  FiccoSchedule schedule = schedule_for_test("uniform-fused-2d");
+  schedule.exchange = ExchangeVariant::b2b;
+  const Program sums = ficco_for_test(product_first({64, 64, 16}, 4, "reduce-scatter"), schedule, machine_).program;
+  EXPECT_EQ(story(sums, "dma0.8"),
+            "wait copy copy copy signal wait copy copy copy signal "
+            "wait wait copy wait copy wait copy signal wait wait copy wait copy wait copy signal");
+  EXPECT_EQ(story(sums, "compute0"),
+            "gemm signal gemm signal wait wait wait sum signal wait gemm signal wait wait wait sum signal "
+            "wait gemm signal wait wait wait sum wait wait wait sum signal");
+}
+
+TEST_F(FiccoProgram, ABroadcastBringsTheSameRowsToTwoPeers) {
+  // GPU 0 reaches 3, 2 and 1 by engines 2, 12 and 14: the first stays alone, the others share engine 14.
+  const Program program = plan(kFourRanks, 4, "uniform-fused-1d", 0, ExchangeVariant::bcst).program;
+  EXPECT_EQ(count_queues(program, QueueKind::dma), 8U);
+  EXPECT_EQ(story(program, "dma0.2"), "copy signal copy signal wait copy signal wait copy signal");
+  EXPECT_EQ(story(program, "dma0.14"),
+            "broadcast signal broadcast signal wait wait broadcast signal wait wait broadcast signal");
+  const auto broadcasts = of_rank_0<Broadcast>(program, QueueKind::dma);
+  ASSERT_EQ(broadcasts.size(), 4U);
+  EXPECT_EQ(name_of_buffer(program, broadcasts[0].dst1), "stage.even2");
+  EXPECT_EQ(name_of_buffer(program, broadcasts[0].dst2), "stage.even1");
+  EXPECT_EQ(rows_in(broadcasts[1].src, 128), std::pair(4UL, 4UL));
+}
+
+TEST_F(FiccoProgram, PlacesThatNoBroadcastReachesGetCopies) {
+  // Rows of 4 bytes, pieces of 16. GPU 1 sends to 3 and 0 by engine 14. Its rows stand second in the staging of GPU 3,
+  // behind those of GPU 0, and first in that of GPU 0: 16 bytes apart in a unit of 32.
+  const Program program = plan({64, 16, 2}, 4, "hetero-fused-1d", 0, ExchangeVariant::bcst).program;
+  EXPECT_EQ(story(program, "dma1.14").substr(0, 33), "copy copy signal copy copy signal");
+  // Rows of GPU 0 stand first everywhere.
+  EXPECT_EQ(story(program, "dma0.14").substr(0, 16), "broadcast signal");
+}
+
+TEST_F(FiccoProgram, SmallStepsAndLargeStepsMayTravelInDifferentWays) {
+  // 3 rows of a GPU in steps of 2 and 1. A row of 48 KiB is broadcast, two of them are copied.
+  const FiccoPlan mixed =
+      ficco_for_test({.gemm = {24, 64, 24576}, .ranks = 8}, schedule_for_test("uniform-fused-1d", 2), machine_);
+  EXPECT_EQ(commands_on<Copy>(mixed.program, QueueKind::dma).size(), 8U * (7 + 1));
+  EXPECT_EQ(commands_on<Broadcast>(mixed.program, QueueKind::dma).size(), 8U * 3);
+  EXPECT_TRUE(verify(mixed.program, machine_));
+}
+
 TEST_F(FiccoProgram, HostsSubmitUpFrontAndThenOnlyWait) {
   const Program program = plan(kFourRanks, 4, "hetero-fused-1d").program;
   for (const Queue& queue : program.queues) {
@@ -322,10 +385,16 @@ void expect_every_wait_needed(const Program& whole, const Machine& machine) {
 
 TEST_F(FiccoProgram, EveryWaitIsNeeded) {
   for (const char* name : {"uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d", "uniform-fused-2d"}) {
-    expect_every_wait_needed(plan({24, 4, 32}, 3, name, 4).program, machine_);
-    expect_every_wait_needed(
-        ficco_for_test(product_first({24, 32, 4}, 3, "all-to-all"), schedule_for_test(name, 2), machine_).program,
-        machine_);
+    for (const FiccoSchedule& schedule : means_for_test({}, schedule_for_test(name), machine_)) {
+      if (schedule.means == CollectiveMeans::cores) continue;
+      expect_every_wait_needed(plan({24, 4, 32}, 3, name, 4, schedule.exchange).program, machine_);
+    }
+    for (const ExchangeVariant exchange : {ExchangeVariant::pcpy, ExchangeVariant::b2b}) {
+      FiccoSchedule schedule = schedule_for_test(name, 2);
+      schedule.exchange = exchange;
+      expect_every_wait_needed(ficco_for_test(product_first({24, 32, 4}, 3, "all-to-all"), schedule, machine_).program,
+                               machine_);
+    }
   }
 }
 

@@ -26,12 +26,10 @@ Bytes most_memory(const Program& program) {
 
 void prove(const DependentRequest& request, std::uint32_t chunks, const Machine& machine) {
   for (const FiccoScheduleInfo& info : list_schedules()) {
-    for (const CollectiveMeans means : {CollectiveMeans::dma, CollectiveMeans::cores}) {
-      FiccoSchedule schedule = info.schedule;
+    for (FiccoSchedule& schedule : means_for_test(request, info.schedule, machine)) {
       schedule.chunks = chunks;
-      schedule.means = means;
-      SCOPED_TRACE(fmt::format("{} {} {} ranks {} chunks {}", request.collective, to_string(request.gemm),
-                               request.ranks, chunks, info.name));
+      SCOPED_TRACE(fmt::format("{} {} {} ranks {} chunks {} {}", request.collective, to_string(request.gemm),
+                               request.ranks, chunks, info.name, name_of(schedule.exchange)));
       const FiccoPlan plan = ficco_for_test(request, schedule, machine);
       ASSERT_EQ(plan.footprint, most_memory(plan.program));
       const auto verified = verify(plan.program, machine);

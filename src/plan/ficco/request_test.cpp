@@ -52,6 +52,15 @@ TEST(FiccoSchedules, NamesWithChunks) {
   }
 }
 
+TEST(FiccoSchedules, ExchangesHaveNames) {
+  for (const char* name : {"auto", "pcpy", "bcst", "b2b"}) EXPECT_EQ(name_of(*find_exchange(name)), name);
+  EXPECT_EQ(*find_exchange("auto"), FiccoSchedule{}.exchange);
+  const auto swap = find_exchange("swap");
+  ASSERT_FALSE(swap);
+  EXPECT_EQ(swap.error().code, "ficco.exchange");
+  EXPECT_THAT(swap.error().hint, HasSubstr("known: auto, pcpy, bcst, b2b"));
+}
+
 class FiccoRefusals : public testing::Test {
  protected:
   std::string code(const DependentRequest& request, std::string_view schedule = "hetero-fused-1d",
@@ -91,6 +100,21 @@ TEST_F(FiccoRefusals, PanelsThatNoStridedCopyCanBring) {
   EXPECT_EQ(refusal.code, "ficco.panels");
   EXPECT_THAT(refusal.message, HasSubstr("66 bytes"));
   EXPECT_TRUE(plan_ficco(request, schedule_for_test("uniform-fused-1d"), machine_));
+}
+
+TEST_F(FiccoRefusals, ExchangesThatEnginesCannotMake) {
+  const DependentRequest gathered{.gemm = {256, 64, 128}};
+  const DependentRequest exchanged{.gemm = {640, 64, 128}, .collective = "all-to-all"};
+  FiccoSchedule rows = schedule_for_test("uniform-fused-1d");
+  FiccoSchedule panels = schedule_for_test("uniform-fused-2d");
+  rows.exchange = panels.exchange = ExchangeVariant::bcst;
+  EXPECT_TRUE(plan_ficco(gathered, rows, machine_));
+  EXPECT_THAT(refused(exchanged, rows, machine_).message, HasSubstr("all-to-all does not"));
+  EXPECT_THAT(refused(gathered, panels, machine_).message, HasSubstr("gaps"));
+  EXPECT_EQ(refused(gathered, rows, machine_for_test("h100-8")).code, "ficco.exchange");
+  rows.exchange = ExchangeVariant::b2b;
+  rows.means = CollectiveMeans::cores;
+  EXPECT_EQ(refused(gathered, rows, machine_).code, "ficco.exchange");
 }
 
 TEST_F(FiccoRefusals, RowsTooFarApartForAStridedCopy) {

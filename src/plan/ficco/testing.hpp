@@ -15,6 +15,24 @@ inline FiccoSchedule schedule_for_test(std::string_view name, std::uint32_t chun
   return *schedule;
 }
 
+/// All ways to carry the pieces of a schedule of a request: by every variant of engines that there is, and by cores.
+inline std::vector<FiccoSchedule> means_for_test(const DependentRequest& request, const FiccoSchedule& schedule,
+                                                 const Machine& machine) {
+  std::vector<FiccoSchedule> all;
+  for (const ExchangeVariant exchange : {ExchangeVariant::automatic, ExchangeVariant::pcpy, ExchangeVariant::b2b}) {
+    all.push_back(schedule);
+    all.back().exchange = exchange;
+  }
+  all.push_back(schedule);
+  all.back().means = CollectiveMeans::cores;
+  const bool panels = schedule.grain == Grain::chunks && schedule.shape == CommShape::panels_2d;
+  if (request.collective == "all-gather" && !panels && machine.features.broadcast) {
+    all.push_back(schedule);
+    all.back().exchange = ExchangeVariant::bcst;
+  }
+  return all;
+}
+
 inline FiccoPlan ficco_for_test(const DependentRequest& request, const FiccoSchedule& schedule,
                                 const Machine& machine) {
   Result<FiccoPlan> plan = plan_ficco(request, schedule, machine);
