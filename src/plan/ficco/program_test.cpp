@@ -350,8 +350,7 @@ TEST_F(FiccoProgram, PlacesThatNoBroadcastReachesGetCopies) {
 
 TEST_F(FiccoProgram, SmallStepsAndLargeStepsMayTravelInDifferentWays) {
   // 3 rows of a GPU in steps of 2 and 1. A row of 48 KiB is broadcast, two of them are copied.
-  const FiccoPlan mixed =
-      ficco_for_test({.gemm = {24, 64, 24576}, .ranks = 8}, schedule_for_test("uniform-fused-1d", 2), machine_);
+  const FiccoPlan mixed = plan({24, 64, 24576}, 8, "uniform-fused-1d", 2, ExchangeVariant::automatic);
   EXPECT_EQ(commands_on<Copy>(mixed.program, QueueKind::dma).size(), 8U * (7 + 1));
   EXPECT_EQ(commands_on<Broadcast>(mixed.program, QueueKind::dma).size(), 8U * 3);
   EXPECT_TRUE(verify(mixed.program, machine_));

@@ -12,7 +12,9 @@
 namespace cortado {
 namespace {
 
-FiccoScheduleInfo info(const FiccoSchedule& schedule, std::string summary, bool published = false) {
+/// By plain copies: that is what models of one GPU know, so that schedules are compared by them.
+FiccoScheduleInfo info(FiccoSchedule schedule, std::string summary, bool published = false) {
+  schedule.exchange = ExchangeVariant::pcpy;
   return {schedule, name_of(schedule), std::move(summary), published};
 }
 

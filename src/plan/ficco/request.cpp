@@ -74,7 +74,7 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
 
 /// That engines can carry pieces in this way.
 Status check_exchange(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
-  if (schedule.exchange == ExchangeVariant::automatic) return {};
+  if (schedule.exchange == ExchangeVariant::automatic || schedule.exchange == ExchangeVariant::pcpy) return {};
   const std::string name = name_of(schedule.exchange);
   if (schedule.means == CollectiveMeans::cores) {
     return fail("ficco.exchange", fmt::format("{} is a way of DMA engines, but compute units move the bytes", name),
