@@ -44,8 +44,8 @@ TEST(Ficco, EveryPublishedScheduleIsTheBestOfTheFourSomewhere) {
   ASSERT_EQ(ours.own.size(), 1U);
   const report::OwnTable& table = ours.own.front();
   const auto column = [&](const std::string& name) {
-    const auto found = std::find_if(table.columns.begin(), table.columns.end(),
-                                    [&](const auto& column) { return column.name == name; });
+    const auto found =
+        std::find_if(table.columns.begin(), table.columns.end(), [&](const auto& one) { return one.name == name; });
     EXPECT_NE(found, table.columns.end()) << name;
     return static_cast<std::size_t>(found - table.columns.begin());
   };

@@ -114,9 +114,9 @@ std::vector<FiccoScheduleInfo> list_schedules();
 /// The bound of perfect overlap, max(collective, product): a name in tables, not a schedule.
 inline constexpr const char* kIdealSchedule = "ideal";
 
-/// By name, with default means and chunks, or with as many chunks as are given: "hetero-fused-1d/16". Unknown names are
-/// refused with the nearest known one, `ideal` because no program reaches it, and chunks of what is not cut into them
-/// (ficco.schedule).
+/// By name, with plain copies, default means and chunks, or with as many chunks as are given: "hetero-fused-1d/16".
+/// Unknown names are refused with the nearest known one, `ideal` because no program reaches it, and chunks of what is
+/// not cut into them (ficco.schedule).
 Result<FiccoSchedule> find_schedule(std::string_view name);
 
 /// "auto", "pcpy", "bcst", "b2b".
