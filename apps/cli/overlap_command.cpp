@@ -221,7 +221,10 @@ class Overlap : public Subcommand {
   Result<Exit> finish(Console& console, const Place& place, const pipeline::Outcome<Report>& report, auto&& text,
                       Plan&& plan) const {
     console.clear_progress();
-    if (!report && interrupted()) return Exit::interrupted;
+    if (!report && interrupted()) {
+      console.talk("interrupted before all was timed: there is nothing to compare");
+      return Exit::interrupted;
+    }
     if (!report) return console.failure(report.error());
     console.out(text(*report));
     if (trace_ || output_) {
@@ -239,6 +242,7 @@ class Overlap : public Subcommand {
     settings.run = place_.run_options();
     settings.run.iterations = iterations_;
     settings.run.check = device::CheckOutputs::last;
+    settings.run.stop = interrupted;
     settings.warmup = kWarmup;
     return settings;
   }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct RunOptions {
   CheckOutputs check = CheckOutputs::last;
   std::chrono::milliseconds timeout{10'000};        ///< without any progress
   std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are interleaved at random, too
+  std::function<bool()> stop{};                     ///< asked while waiting; true ends the run (device.interrupted)
 };
 
 struct RunResult {
@@ -63,9 +65,9 @@ class PreparedProgram {
   PreparedProgram& operator=(PreparedProgram&&) noexcept;
   ~PreparedProgram();
 
-  /// Runs the iterations. Errors: an engine fault (device.fault), or no progress within the time-out (device.timeout),
-  /// which names every stuck queue, its rank and the command it is at, and what it waits for. After an error prepare
-  /// again: the driver itself stays usable.
+  /// Runs the iterations. Errors: an engine fault (device.fault), no progress within the time-out (device.timeout),
+  /// which names every stuck queue, its rank and the command it is at, and what it waits for, or that it was stopped
+  /// (device.interrupted). After an error prepare again: the driver itself stays usable.
   Result<RunResult> run(const RunOptions& options);
 
   /// The packets of iteration 0 with the addresses of this preparation. start[i] of a traced preparation is the

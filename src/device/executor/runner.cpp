@@ -191,6 +191,7 @@ Status Runner::wait_for_device() {
   prepared_.driver.assist();
   if (++idle_turns_ < kIdleTurns) return {};
   idle_turns_ = 0;
+  if (options_.stop && options_.stop()) return fail("device.interrupted", "stopped before all iterations were done");
   return look_for_stall();
 }
 

@@ -37,6 +37,19 @@ void expect_runs(const VerifiedProgram& program, Driver& node) {
   EXPECT_EQ(result->wrong_bytes, 0U);
 }
 
+TEST(Stall, ACallerMayStopARun) {
+  const Machine machine = machine_with_ring();
+  SoftOptions options;
+  options.faults.stalled_engines.push_back({RankId{0}, EngineId{14}, 1});
+  const auto node = soft_node(machine, 3, options);
+  int asked = 0;
+  RunOptions run;
+  run.timeout = std::chrono::hours(1);
+  run.stop = [&] { return ++asked == 3; };
+  EXPECT_EQ(failure_of(verified(copy_chain(), machine), *node, run).code, "device.interrupted");
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(Stall, AStalledEngineIsNamedFirstThenWhoWaits) {
   const Machine machine = machine_with_ring();
   SoftOptions options;

@@ -272,7 +272,8 @@ std::string ComputeRunner::state() const {
   }
   const ComputeOp& op = operations_.front();
   const auto* wait = std::get_if<WaitOp>(&op);
-  if (wait == nullptr) return fmt::format("at operation {} ({})", finished_, kNames[op.index()]);
+  // A long product shows that it moves.
+  if (wait == nullptr) return fmt::format("at operation {} ({}, {} done)", finished_, kNames[op.index()], progress_);
   const std::uint64_t address = address_of(wait->word);
   const bool readable = memory_.find(address, sizeof(std::uint64_t)).has_value();
   return fmt::format("at operation {}, polling {:#x} {} {}, reads {}", finished_, address,

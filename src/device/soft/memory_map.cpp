@@ -18,21 +18,27 @@ namespace {
 
 constexpr std::uint64_t kLargestAlignment = 1ULL << 30;
 
-std::uint64_t host_memory_bytes() {
+/// The rest is for everything else that this computer does.
+constexpr double kUsable = 0.75;
+
+std::uint64_t usable_host_bytes() {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long page = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page <= 0) return UINT64_MAX;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+  return static_cast<std::uint64_t>(kUsable * static_cast<double>(pages) * static_cast<double>(page));
 }
 
 tl::unexpected<Diagnostic> no_memory(std::string message) {
-  return fail(Diagnostic{
-      "device.memory", std::move(message), "use smaller buffers or fewer ranks", {}, ErrorKind::environment});
+  return fail(Diagnostic{"device.memory",
+                         std::move(message),
+                         "use smaller buffers or fewer ranks, or predict it with cortado simulate",
+                         {},
+                         ErrorKind::environment});
 }
 
 }  // namespace
 
-MemoryMap::MemoryMap(Bytes gpu_bytes) : gpu_bytes_(gpu_bytes.value), host_bytes_(host_memory_bytes()) {}
+MemoryMap::MemoryMap(Bytes gpu_bytes) : gpu_bytes_(gpu_bytes.value), host_bytes_(usable_host_bytes()) {}
 
 MemoryMap::~MemoryMap() {
   for (const Allocation& allocation : live_) unmap_pages(allocation.mapping, allocation.mapped_bytes);
@@ -49,7 +55,7 @@ Status MemoryMap::check_capacity(const MemoryRequest& request) const {
   }
   // Pages are committed when touched, so the kernel would not refuse more than it has: it would end the process later.
   if (request.bytes.value > host_bytes_ || all > host_bytes_ - request.bytes.value) {
-    return no_memory(fmt::format("{} more than the {} already allocated exceed the {} of this computer",
+    return no_memory(fmt::format("{} more than the {} already allocated exceed the {} that this computer can spare",
                                  format_bytes(request.bytes), format_bytes({all}), format_bytes({host_bytes_})));
   }
   if (request.home && gpu_bytes_ != 0 &&

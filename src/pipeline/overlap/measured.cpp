@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -10,6 +11,9 @@ namespace {
 
 /// Of a run with timestamps, in every round.
 constexpr std::uint32_t kTracedIterations = 2;
+
+/// An iteration that takes longer warms up in one, and one with timestamps tells as much as two.
+constexpr Nanoseconds kLong{50'000'000};
 
 /// Of the memory of this computer; the rest is for everything else.
 constexpr double kUsable = 0.75;
@@ -25,16 +29,24 @@ class Measurement {
   Measurement(device::Driver& driver, const RunSettings& settings) : driver_(driver), settings_(one_round(settings)) {}
 
   Outcome<OverlapTimes> operator()(const VerifiedProgram& program) const {
-    if (!warm_) {  // threads, libraries and pages of the whole process
-      if (const auto first = run_verified(program, driver_, settings_); !first) return tl::unexpected(first.error());
-      warm_ = true;
+    if (!longest_) {  // threads, libraries and pages of the whole process
+      RunSettings once = settings_;
+      once.warmup = 0;
+      once.run.iterations = 1;
+      const auto first = run_verified(program, driver_, once);
+      if (!first) return tl::unexpected(first.error());
+      longest_ = first->time;
     }
-    const auto report = run_verified(program, driver_, settings_);
+    const bool is_long = *longest_ > kLong;
+    RunSettings settings = settings_;
+    if (is_long) settings.warmup = std::min(settings.warmup, 1U);
+    const auto report = run_verified(program, driver_, settings);
     if (!report) return tl::unexpected(report.error());
+    longest_ = std::max(*longest_, report->time);
     RunSettings traced = settings_;
     traced.prepare.trace = true;
-    traced.warmup = std::min(settings_.warmup, 1U);
-    traced.run.iterations = std::min(settings_.run.iterations, kTracedIterations);
+    traced.warmup = is_long ? 0 : std::min(settings_.warmup, 1U);
+    traced.run.iterations = is_long ? 1 : std::min(settings_.run.iterations, kTracedIterations);
     traced.run.check = device::CheckOutputs::none;
     const auto spans = run_verified(program, driver_, traced);
     if (!spans) return tl::unexpected(spans.error());
@@ -45,7 +57,7 @@ class Measurement {
  private:
   device::Driver& driver_;
   RunSettings settings_;
-  mutable bool warm_ = false;
+  mutable std::optional<Nanoseconds> longest_;  // of all programs so far
 };
 
 }  // namespace
