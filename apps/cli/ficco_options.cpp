@@ -1,5 +1,10 @@
 #include "ficco_options.hpp"
 
+#include <fmt/format.h>
+
+#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/dependent.hpp"
+
 namespace cortado::cli {
 
 void FiccoOptions::add_to(CLI::App& app) {
@@ -10,7 +15,8 @@ void FiccoOptions::add_to(CLI::App& app) {
       app.add_option("--collective", collective_, "ficco: all-gather, all-to-all or reduce-scatter")
           ->type_name("NAME")
           ->capture_default_str(),
-      app.add_option("--schedule", schedule_, "ficco: how both are cut (cortado list schedules); NAME/8 in 8 steps")
+      app.add_option("--schedule", schedule_,
+                     "ficco: how both are cut (cortado list schedules); NAME/8 in 8 steps; or auto")
           ->type_name("NAME")
           ->capture_default_str(),
   };
@@ -26,7 +32,15 @@ Result<DependentRequest> FiccoOptions::request(DType dtype, std::uint32_t ranks)
   return dependence_.request(collective_, gemm, ranks);
 }
 
-Result<FiccoSchedule> FiccoOptions::schedule() const {
+Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, const Machine& machine,
+                                             Console& console) const {
+  if (schedule_ == pipeline::kAutoSchedule && dependence_.means() == CollectiveMeans::dma) {
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::ScheduleChooser().choose(request, machine));
+    console.talk(fmt::format("auto: {}, by {}", pipeline::full_name(choice.schedule), pipeline::name_of(choice.by)));
+    FiccoSchedule schedule = choice.schedule;
+    CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange());
+    return schedule;
+  }
   CORTADO_ASSIGN_OR_RETURN(FiccoSchedule schedule, find_schedule(schedule_));
   CORTADO_ASSIGN_OR_RETURN(const std::uint32_t chunks, dependence_.chunks());
   if (schedule.chunks == 0) schedule.chunks = chunks;

@@ -11,6 +11,7 @@
 #include "cortado/base/result.hpp"
 #include "cortado/plan/ficco.hpp"
 
+#include "console.hpp"
 #include "dependence_options.hpp"
 
 namespace cortado::cli {
@@ -20,7 +21,8 @@ class FiccoOptions {
   void add_to(CLI::App& app);
 
   Result<DependentRequest> request(DType dtype, std::uint32_t ranks) const;
-  Result<FiccoSchedule> schedule() const;
+  /// The one named or, of `auto`, that which is predicted to be fastest; the console says which.
+  Result<FiccoSchedule> schedule(const DependentRequest& request, const Machine& machine, Console& console) const;
 
   /// The first of these flags on the command line, or empty.
   std::string first_given() const;

@@ -49,7 +49,9 @@ class Overlap : public Subcommand {
          "a product whose pieces are added up as they are made"},
         {"cortado overlap --gemm 16384x2048x4096 --collective all-to-all --tokens 4:1:1:1:1:1:1:1 --dependent "
          "--schedule serial,hetero-fused-1d/4,hetero-fused-1d/16",
-         "tokens for experts, one of which is popular, in 4 and in 16 steps"}};
+         "tokens for experts, one of which is popular, in 4 and in 16 steps"},
+        {"cortado overlap --gemm 16384x3584x8192 --collective all-gather --dependent --schedule auto -o best.json",
+         "the schedule that is predicted to be fastest, number of steps included, against one after the other"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -86,9 +88,10 @@ class Overlap : public Subcommand {
                        "--independent: compute units of a collective that runs on them, in every policy but serial")
             ->type_name("N")};
     of_dependent_ = {
-        app.add_option("--schedule", schedules_,
-                       "--dependent: schedules separated by commas (cortado list schedules), NAME/8 in 8 steps, or all "
-                       "(default: serial, shard-p2p and the published ones)")
+        app.add_option(
+               "--schedule", schedules_,
+               "--dependent: schedules separated by commas (cortado list schedules), NAME/8 in 8 steps, auto, or "
+               "all (default: serial, shard-p2p and the published ones)")
             ->type_name("NAMES")};
     dependence_.add_to(app, "--dependent");
     of_dependent_.insert(of_dependent_.end(), dependence_.options().begin(), dependence_.options().end());

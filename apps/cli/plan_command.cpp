@@ -65,11 +65,11 @@ class Plan : public Subcommand {
       return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
     }
     CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request(collective_));
-    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, ficco_.schedule());
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
     CORTADO_ASSIGN_OR_RETURN(const DependentRequest request,
                              ficco_.request(options_.has_dtype() ? common.dtype : DType::bf16,
                                             common.ranks == 0 ? machine.gpus : common.ranks));
+    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, ficco_.schedule(request, machine, console));
     CORTADO_ASSIGN_OR_RETURN(const FiccoPlan plan, plan_ficco(request, schedule, machine));
     return write(plan.program,
                  fmt::format("{} on {} ranks of {}, {} of memory", plan.program.name, plan.program.ranks, machine.name,

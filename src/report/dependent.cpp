@@ -50,7 +50,11 @@ std::string dependent_text(const DependentReport& report) {
                    "exposed us", "DIL", "CIL product", "CIL copies", "memory GB", "staging GB",
                    report.simulated ? "HBM GB" : "wrong bytes"});
   for (const DependentRow& row : report.rows) table.add_row(cells(report, row));
-  return text + overlap_heading(report) + table.to_string() + overlap_ending(report);
+  text += overlap_heading(report) + table.to_string();
+  for (const DependentRow& row : report.rows) {
+    if (!row.chosen.empty()) text += fmt::format("# {} is {}, by {}\n", row.schedule, row.chosen, row.chosen_by);
+  }
+  return text + overlap_ending(report);
 }
 
 std::string dependent_json(const DependentReport& report) {
@@ -73,7 +77,9 @@ std::string dependent_json(const DependentReport& report) {
                                 {"footprint_bytes", row.footprint.value},
                                 {"staging_bytes", row.staging.value},
                                 {"hbm_bytes", row.hbm_bytes ? Json(*row.hbm_bytes) : Json()},
-                                {"wrong", row.wrong ? Json(*row.wrong) : Json()}});
+                                {"wrong", row.wrong ? Json(*row.wrong) : Json()},
+                                {"chosen", row.chosen.empty() ? Json() : Json(row.chosen)},
+                                {"chosen_by", row.chosen_by.empty() ? Json() : Json(row.chosen_by)}});
   }
   return to_text(document);
 }

@@ -94,6 +94,18 @@ TEST(Dependent, JsonHasEveryField) {
   EXPECT_EQ(document["skipped"][0]["code"], "ficco.panels");
 }
 
+TEST(Dependent, ARowThatWasLeftOpenSaysWhatItIs) {
+  DependentReport report = small_report();
+  EXPECT_TRUE(nlohmann::json::parse(dependent_json(report))["rows"][0]["chosen"].is_null());
+  report.rows[0].schedule = "auto";
+  report.rows[0].chosen = "hetero-fused-1d/16";
+  report.rows[0].chosen_by = "search";
+  EXPECT_THAT(dependent_text(report), HasSubstr("# auto is hetero-fused-1d/16, by search\n"));
+  const auto row = nlohmann::json::parse(dependent_json(report))["rows"][0];
+  EXPECT_EQ(row["chosen"], "hetero-fused-1d/16");
+  EXPECT_EQ(row["chosen_by"], "search");
+}
+
 TEST(Dependent, MeasuredRowsSayWhatWasWrong) {
   DependentReport report = small_report();
   report.simulated = false;

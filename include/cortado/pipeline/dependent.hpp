@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cortado/device/driver.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/failure.hpp"
 #include "cortado/pipeline/run.hpp"
+#include "cortado/plan/choose_schedule.hpp"
 #include "cortado/plan/ficco.hpp"
 #include "cortado/report/dependent.hpp"
 
@@ -22,10 +24,19 @@ struct DependentReport : report::DependentReport {
   const FiccoSchedule& chosen() const;  ///< the schedule of the choice
 };
 
+/// A schedule that is left open: auto_schedule decides, chunks included. A row of serial stands beside it.
+inline constexpr const char* kAutoSchedule = "auto";
+
+/// The name with its number of chunks, as find_schedule takes it: "hetero-fused-1d/16".
+std::string full_name(const FiccoSchedule& schedule);
+
+std::string_view name_of(ChosenBy by);  ///< "heuristic", "search"
+
 struct DependentOptions {
-  std::vector<std::string> schedules{};  ///< as find_schedule takes them; empty: serial, shard-p2p, published ones
-  std::uint32_t chunks = 0;              ///< of schedules whose name does not say; 0 = as many as ranks
-  CollectiveMeans means = CollectiveMeans::dma;           ///< of all schedules, serial included
+  /// As find_schedule takes them, or kAutoSchedule; empty: serial, shard-p2p and the published ones.
+  std::vector<std::string> schedules{};
+  std::uint32_t chunks = 0;                      ///< of schedules whose name does not say; 0 = as many as ranks
+  CollectiveMeans means = CollectiveMeans::dma;  ///< of all schedules, serial included
   ExchangeVariant exchange = ExchangeVariant::automatic;  ///< of all schedules but serial
   bool contention = false;    ///< with cil_gemm and cil_comm, where predicted: three simulations, not one
   std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it

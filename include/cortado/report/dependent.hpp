@@ -37,6 +37,8 @@ struct DependentRow {
   Bytes footprint{};                     ///< memory of the rank that needs most
   Bytes staging{};                       ///< part of it that is neither operand nor product
   std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
+  std::string chosen{};                  ///< of a row that left it open: which schedule, "hetero-fused-1d/16"
+  std::string chosen_by{};               ///< and how: "heuristic" or "search"
   std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
 };
 

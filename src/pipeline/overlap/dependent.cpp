@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
+#include "cortado/pipeline/choose_schedule.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/sim/simulate.hpp"
 
@@ -21,19 +22,37 @@ constexpr FiccoSchedule kSerial{.grain = Grain::whole};
 struct NamedSchedule {
   std::string name;
   FiccoSchedule schedule;
+  std::optional<ChosenBy> chosen_by{};  ///< of kAutoSchedule
 };
 
-Result<std::vector<NamedSchedule>> schedules_of(const DependentOptions& options) {
+Result<NamedSchedule> open_schedule(const DependentRequest& request, const Machine& machine,
+                                    const DependentOptions& options) {
+  if (options.means != CollectiveMeans::dma) {
+    return fail("ficco.schedule", "auto chooses among schedules whose bytes DMA engines move",
+                "name the schedules whose bytes compute units shall move");
+  }
+  CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, ScheduleChooser().choose(request, machine));
+  return NamedSchedule{kAutoSchedule, choice.schedule, choice.by};
+}
+
+Result<std::vector<NamedSchedule>> schedules_of(const DependentRequest& request, const Machine& machine,
+                                                const DependentOptions& options) {
   std::vector<NamedSchedule> schedules;
   for (const FiccoScheduleInfo& info : list_schedules()) {
     const bool usual = info.published || info.schedule.grain != Grain::chunks;
-    if (options.schedules.empty() && usual) schedules.push_back({info.name, info.schedule});
+    if (options.schedules.empty() && usual) schedules.push_back({info.name, info.schedule, {}});
   }
+  const auto has = [&](std::string_view name) { return std::ranges::count(options.schedules, name) > 0; };
+  if (has(kAutoSchedule) && !has("serial")) schedules.push_back({"serial", kSerial, {}});
   for (const std::string& name : options.schedules) {
-    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(name));
-    schedules.push_back({name, schedule});
+    if (name == kAutoSchedule) {
+      CORTADO_ASSIGN_OR_RETURN(schedules.emplace_back(), open_schedule(request, machine, options));
+    } else {
+      CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(name));
+      schedules.push_back({name, schedule, {}});
+    }
   }
-  for (auto& [name, schedule] : schedules) {
+  for (auto& [name, schedule, chosen_by] : schedules) {
     if (schedule.grain == Grain::chunks && schedule.chunks == 0) schedule.chunks = options.chunks;
     schedule.means = options.means;
     if (schedule.grain != Grain::whole) schedule.exchange = options.exchange;
@@ -115,7 +134,7 @@ class Study {
   }
 
   Status check() {
-    CORTADO_ASSIGN_OR_RETURN(schedules_, schedules_of(options_));
+    CORTADO_ASSIGN_OR_RETURN(schedules_, schedules_of(report_.request, machine_, options_));
     auto serial = plan_ficco(report_.request, serial_schedule(), roomy_);
     if (!serial && serial.error().code == "ficco.memory" && kind_ == Times::simulated) {
       serial_refused_ = serial.error();
@@ -168,6 +187,10 @@ class Study {
   void add_row(const NamedSchedule& named, const Planned& planned, const OverlapTimes& times) {
     report::DependentRow row;
     row.schedule = named.name;
+    if (named.chosen_by) {
+      row.chosen = full_name(named.schedule);
+      row.chosen_by = name_of(*named.chosen_by);
+    }
     row.chunks = planned.steps;
     row.time = times.time;
     row.speedup = ratio(report_.serial, times.time);
@@ -210,6 +233,15 @@ class Study {
 };
 
 }  // namespace
+
+std::string full_name(const FiccoSchedule& schedule) {
+  const std::string name = name_of(schedule);
+  return schedule.grain == Grain::chunks ? fmt::format("{}/{}", name, schedule.chunks) : name;
+}
+
+std::string_view name_of(ChosenBy by) {
+  return by == ChosenBy::heuristic ? "heuristic" : "search";
+}
 
 const FiccoSchedule& DependentReport::chosen() const {
   const report::DependentRow* best = row(choice);

@@ -200,6 +200,32 @@ TEST(Dependent, NamesMaySayTheNumberOfChunks) {
   EXPECT_EQ(report->rows[2].chunks, 16U);
 }
 
+TEST(Dependent, AutoSaysWhatItIsAndStandsBesideSerial) {
+  DependentOptions options;
+  options.schedules = {kAutoSchedule};
+  const auto report = simulate_dependent(small_request(), mi300x(), options);
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_THAT(schedules_of(*report), ElementsAre("serial", "auto"));
+  EXPECT_EQ(report->row("serial")->chosen, "");
+  const report::DependentRow& row = *report->row("auto");
+  EXPECT_EQ(row.chosen, full_name(report->schedules[1]));
+  EXPECT_NE(row.chosen_by, "");
+  DependentOptions named;
+  named.schedules = {row.chosen};
+  const auto same = simulate_dependent(small_request(), mi300x(), named);
+  ASSERT_TRUE(same) << to_string(same.error().errors.front());
+  EXPECT_EQ(row.time, same->rows.front().time);
+  EXPECT_LE(row.time, report->serial);
+  options.means = CollectiveMeans::cores;
+  EXPECT_EQ(code_of(simulate_dependent(small_request(), mi300x(), options)), "ficco.schedule");
+}
+
+TEST(Dependent, FullNamesAreFoundAgain) {
+  EXPECT_EQ(full_name({.grain = Grain::whole}), "serial");
+  const FiccoSchedule schedule = *find_schedule("uniform-unfused-2d/12");
+  EXPECT_EQ(full_name(schedule), "uniform-unfused-2d/12");
+}
+
 // serial needs 1792 KiB, shard-p2p 1152 KiB (MemoryOfASchedule).
 TEST(Dependent, OneAfterTheOtherNeedNotFit) {
   Machine machine = mi300x();
