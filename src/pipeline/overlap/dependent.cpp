@@ -16,7 +16,7 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr FiccoSchedule kSerial{.grain = Grain::whole};
+constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
 
 /// A schedule by the name that it was asked for.
 struct NamedSchedule {
