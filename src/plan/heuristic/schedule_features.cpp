@@ -1,0 +1,275 @@
+// Rough times of schedules, and the numbers that the tree compares.
+//
+// For M rows of a rank, N ranks and as many steps, e bytes an element; w = k where the collective comes first, else n:
+//
+//   product      waves * (the longer of 2 tile_m tile_n k / flops and the result's way out of a unit, + overhead of a
+//                tile), the least over some tiles and splits of k; not below A, B and C through the memory; + start
+//   collective   M w e / N over a link, + what a copy takes however small
+//   serial       collective + product, + sums (reduce-scatter)
+//   schedules    first + products + kernels that copy and add + slow * (collective - first), where `first` is what
+//                travels before there is anything to multiply (or behind the last product), and `slow` the share of
+//                their speed that products lose while links are busy; not below collective + last product
+//   slow         what engines at full rate leave of the fabric to products, (fabric_products + fabric_links - 1) /
+//                fabric_products. Links give way, too, if they have one copy at a time: kSharing of it. Pieces that
+//                leave one by one (unfused, the product first) keep one link busy at a time: 1 / (N - 1) of it
+//   copying      of b elements: 2 b e at the rate of the memory, times copy_cost unless the last-level cache holds all
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cortado/plan/schedule_heuristic.hpp"
+
+#include "gemm/matrix_timing.hpp"
+#include "plan/ficco/steps.hpp"
+
+namespace cortado {
+namespace {
+
+double real(std::uint64_t count) {
+  return static_cast<double>(count);
+}
+
+double seconds(Nanoseconds time) {
+  return static_cast<double>(time.value) * 1e-9;
+}
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Kernels that a product is thought to have. Fewer than libraries have: this must be quick.
+constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}, Tiling{128, 128}, Tiling{64, 64}};
+constexpr std::uint64_t kMostSplits = 16;
+constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
+
+/// Of the fabric that products would lose to engines at full rate, what they lose to engines with one copy each.
+constexpr double kSharing = 0.86;
+
+/// Times of the five, in seconds.
+struct RoughTimes {
+  double product = 0;
+  double collective = 0;
+  double serial = 0;
+  double uniform_fused_1d = 0;
+  double hetero_fused_1d = 0;
+  double hetero_unfused_1d = 0;
+  double uniform_fused_2d = 0;
+};
+
+class RuleOfThumb {
+ public:
+  /// `shape` is what one rank multiplies.
+  RuleOfThumb(const DependentRequest& request, const GemmShape& shape, std::uint32_t ranks, const Machine& machine)
+      : request_(request),
+        shape_(shape),
+        ranks_(ranks),
+        machine_(machine),
+        timing_(*machine.timing),
+        compute_(*machine.timing->compute),
+        flops_(unit_flops(compute_, shape.dtype)),
+        element_(real(size_of(shape.dtype).value)),
+        start_(seconds(timing_.cores.start)),
+        sums_(request.collective == "reduce-scatter") {
+    for (std::size_t i = 0; i < kTiles.size(); ++i) tile_costs_[i] = tile_cost(kTiles[i], compute_.operand_cost);
+    const double bytes =
+        element_ * (real(shape.m) * real(shape.k) + real(shape.n) * real(shape.k) + real(shape.m) * real(shape.n));
+    missed_ = std::max(0.0, 1 - real(timing_.memory.cache_bytes.value) / bytes);
+    set_collective();
+  }
+
+  double intensity() const {
+    const double peak = flops_ * machine_.compute_units / timing_.memory.rate.bytes_per_second();
+    return flops(shape_) / real(operand_bytes(shape_).value) / peak;
+  }
+
+  double traffic() const { return real(operand_bytes(shape_).value) / timing_.memory.rate.bytes_per_second() / start_; }
+
+  RoughTimes times() const {
+    RoughTimes times;
+    times.product = product(shape_.m, shape_.n, shape_.k);
+    times.collective = collective_;
+    const double sums = sums_ ? copying(real(travelling()) * real(shape_.m) / ranks_ * (ranks_ + 1) / 2) : 0;
+    times.serial = collective_ + times.product + sums;
+    const double steps = ranks_;
+    const double peers = ranks_ - 1;
+    const std::uint64_t shard = shape_.m / ranks_;
+    const double of_shard = product(shard, shape_.n, shape_.k);
+    const double of_others = product(shard * (ranks_ - 1) / ranks_, shape_.n, shape_.k);
+    const double of_piece = product(shard / ranks_, shape_.n, shape_.k);
+    const double hidden = std::max(0.0, first_ - of_shard);
+    const bool leaves = request_.dependence == Dependence::product_first;
+    // Rows of A are gathered before the product, or rows of C scattered behind it.
+    const double rows = real(shard) * real(leaves ? shape_.k : shape_.n);
+    const double own = copying(real(shard) / ranks_ * real(shape_.k));
+    const double moved = copying(rows);
+    const double moved_others = copying(rows * peers / ranks_);
+    const double slow = kSharing * most_lost();
+    const double sums_each = sums_ ? sums + (steps - 1) * start_ : 0;
+    times.uniform_fused_1d =
+        both(steps * of_shard, first_, of_shard + moved, steps * (moved + (leaves ? 0 : own)) + sums_each, slow);
+    times.hetero_fused_1d =
+        both(of_shard + steps * of_others, hidden, of_others + moved_others, steps * moved_others, slow) + sums;
+    times.hetero_unfused_1d = both(of_shard + steps * peers * of_piece, leaves ? 0 : hidden, peers * of_piece, 0,
+                                   leaves ? most_lost() / peers : slow) +
+                              sums;
+    if (!has_rows()) times.uniform_fused_1d = times.hetero_fused_1d = times.hetero_unfused_1d = kNever;
+    times.uniform_fused_2d = kNever;
+    if (has_panels()) {
+      const double panel = leaves ? product(shape_.m, shape_.n / ranks_, shape_.k)
+                                  : product(shape_.m, shape_.n, shape_.k / ranks_, true);
+      const bool one_copy = shard <= machine_.dma.max_window_elements;
+      times.uniform_fused_2d =
+          both(steps * panel, first_, panel, leaves ? sums_each : steps * own, one_copy ? slow : most_lost());
+    }
+    return times;
+  }
+
+ private:
+  std::uint64_t travelling() const { return request_.dependence == Dependence::product_first ? shape_.n : shape_.k; }
+
+  /// There are enough rows to cut.
+  bool has_rows() const { return shape_.m >= std::uint64_t{ranks_} * ranks_; }
+
+  /// Strided copies can bring the columns, and there are enough of them.
+  bool has_panels() const {
+    const Bytes element = size_of(shape_.dtype);
+    const std::uint64_t unit = plan::panel_unit(travelling(), element);
+    return element * unit >= machine_.dma.window_alignment && travelling() / unit >= ranks_;
+  }
+
+  void set_collective() {
+    const EngineTiming& engine = timing_.engine;
+    double bytes = real(shape_.m) * real(travelling()) * element_ / ranks_;
+    if (timing_.link.shape == LinkShape::switched) bytes *= ranks_ - 1;
+    const double rate = timing_.link.shape == LinkShape::switched
+                            ? timing_.link.rate.bytes_per_second()
+                            : std::min(timing_.link.rate, engine.rate).bytes_per_second();
+    const double always = seconds(engine.fetch + engine.copy_start + engine.sync + timing_.link.latency) +
+                          seconds(timing_.host.submit) * (ranks_ - 1);
+    collective_ = bytes / rate + always;
+    first_ = bytes / rate / ranks_ + always;
+  }
+
+  /// Share of their speed that products lose while all links are at full rate.
+  double most_lost() const {
+    return std::max(0.0, compute_.fabric_products + compute_.fabric_links - 1) / compute_.fabric_products;
+  }
+
+  /// A kernel that copies so many elements.
+  double copying(double elements) const {
+    const double bytes = 2 * elements * element_;
+    double time = bytes * missed_ * compute_.copy_cost / timing_.memory.rate.bytes_per_second();
+    if (timing_.memory.cache_rate.value > 0)
+      time = std::max(time, bytes / timing_.memory.cache_rate.bytes_per_second());
+    return time + start_;
+  }
+
+  double product(std::uint64_t m, std::uint64_t n, std::uint64_t k, bool accumulate = false) const {
+    m = std::max<std::uint64_t>(m, 1);
+    n = std::max<std::uint64_t>(n, 1);
+    k = std::max<std::uint64_t>(k, 1);
+    const std::uint64_t units = machine_.compute_units;
+    const double overhead = seconds(compute_.tile_overhead);
+    const double sums = accumulate ? 2 * element_ : element_;
+    double least = kNever;
+    for (std::size_t i = 0; i < kTiles.size(); ++i) {
+      const Tiling& tile = kTiles[i];
+      const std::uint64_t tiles = (m + tile.tile_m - 1) / tile.tile_m * ((n + tile.tile_n - 1) / tile.tile_n);
+      const double elements = real(tile.tile_m * tile.tile_n);
+      const double multiplied = 2 * elements * real(k) / flops_ * tile_costs_[i];
+      const std::uint64_t most = tiles < units ? std::min(kMostSplits, k / kLeastDepth) : 1;
+      std::uint64_t split = 1;
+      do {
+        const double waves = real((tiles * split + units - 1) / units);
+        const double result = elements * (split == 1 ? sums : 2 * sizeof(float) + sums / real(split));
+        const double out = result / compute_.unit_rate.bytes_per_second();
+        least = std::min(least, waves * (std::max(multiplied / real(split), out) + overhead));
+        split *= 2;
+      } while (split <= most);
+    }
+    const double bytes = element_ * (real(m) * real(k) + real(n) * real(k)) + sums * real(m) * real(n);
+    return std::max(least, bytes / timing_.memory.rate.bytes_per_second()) + start_;
+  }
+
+  double both(double products, double first, double last, double copies, double slow) const {
+    return std::max(first + products + copies + slow * (collective_ - first), collective_ + last);
+  }
+
+  const DependentRequest& request_;
+  const GemmShape shape_;
+  const std::uint32_t ranks_;
+  const Machine& machine_;
+  const Timing& timing_;
+  const ComputeTiming& compute_;
+  const double flops_;  // of a compute unit
+  const double element_;
+  const double start_;
+  const bool sums_;
+  std::array<double, kTiles.size()> tile_costs_{};
+  double missed_ = 0;  // share of what is copied that the last-level cache does not hold
+  double collective_ = 0;
+  double first_ = 0;  // of a step
+};
+
+/// Of rough times; what neither of two schedules can do is no reason for the first.
+double over(double time, double other) {
+  return time == kNever ? kNever : time / other;
+}
+
+}  // namespace
+
+std::string_view name_of(ScheduleFeature feature) {
+  using enum ScheduleFeature;
+  switch (feature) {
+    case product_first:
+      return "product first";
+    case intensity:
+      return "operations per byte";
+    case traffic:
+      return "memory traffic";
+    case m_over_k:
+      return "M / K";
+    case communication:
+      return "collective / product";
+    case panels_over_serial:
+      return "uniform-fused-2d / serial";
+    case unfused_over_serial:
+      return "hetero-unfused-1d / serial";
+    case fused_over_serial:
+      return "hetero-fused-1d / serial";
+    case panels_over_unfused:
+      return "uniform-fused-2d / hetero-unfused-1d";
+    case panels_over_fused:
+      return "uniform-fused-2d / hetero-fused-1d";
+    case unfused_over_fused:
+      return "hetero-unfused-1d / hetero-fused-1d";
+    case hetero_over_uniform:
+      return "hetero-fused-1d / uniform-fused-1d";
+  }
+  return "";
+}
+
+Result<ScheduleFeatures> schedule_features(const DependentRequest& request, const Machine& machine) {
+  const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
+  if (ranks < 2) return fail("ficco.ranks", "one rank has nobody to exchange rows with", "ask for two ranks or more");
+  GemmShape shape = request.gemm;
+  if (request.collective == "all-to-all") shape.m = (shape.m + ranks - 1) / ranks;
+  CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
+  const RuleOfThumb rule(request, shape, ranks, machine);
+  const RoughTimes times = rule.times();
+  return ScheduleFeatures{
+      request.dependence == Dependence::product_first ? 1.0 : 0.0,
+      rule.intensity(),
+      rule.traffic(),
+      real(shape.m) / real(shape.k),
+      times.collective / times.product,
+      times.uniform_fused_2d / times.serial,
+      times.hetero_unfused_1d / times.serial,
+      times.hetero_fused_1d / times.serial,
+      over(times.uniform_fused_2d, times.hetero_unfused_1d),
+      over(times.uniform_fused_2d, times.hetero_fused_1d),
+      over(times.hetero_unfused_1d, times.hetero_fused_1d),
+      over(times.hetero_fused_1d, times.uniform_fused_1d),
+  };
+}
+
+}  // namespace cortado
