@@ -5,6 +5,7 @@ namespace cortado::cli {
 std::unique_ptr<Subcommand> make_bench();
 std::unique_ptr<Subcommand> make_breakdown();
 std::unique_ptr<Subcommand> make_calibrate();
+std::unique_ptr<Subcommand> make_characterize();
 std::unique_ptr<Subcommand> make_compare();
 std::unique_ptr<Subcommand> make_decode();
 std::unique_ptr<Subcommand> make_demo();
@@ -21,9 +22,9 @@ std::unique_ptr<Subcommand> make_verify();
 
 std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
-  for (const auto make :
-       {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench, make_breakdown,
-        make_explain, make_overlap, make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
+  for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench,
+                          make_breakdown, make_explain, make_overlap, make_characterize, make_calibrate, make_compare,
+                          make_reproduce, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

@@ -1,17 +1,13 @@
 #include "report/chart.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 
+#include "report/svg.hpp"
+
 namespace cortado::report {
 namespace {
-
-// Colours that people with colour-blindness can tell apart (Okabe and Ito).
-constexpr std::array<const char*, 7> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                              "#e69f00", "#56b4e9", "#444444"};
 
 constexpr double kWidth = 860;
 constexpr double kHeight = 380;
@@ -20,15 +16,6 @@ constexpr double kRight = 130;  // room for the legend
 constexpr double kTop = 34;
 constexpr double kBottom = 52;
 constexpr int kTicks = 5;
-
-/// The smallest 1, 2, 2.5 or 5 times a power of ten that reaches `least`.
-double round_up(double least) {
-  const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
-    if (factor * power >= least) return factor * power;
-  }
-  return 10 * power;
-}
 
 double largest(const Chart& chart) {
   double most = 0;
@@ -74,7 +61,7 @@ std::string frame(const Chart& chart, const Axes& axes) {
 
 std::string drawn(const Chart& chart, const Axes& axes, std::size_t index) {
   const ChartSeries& series = chart.series[index];
-  const char* colour = kColours[index % kColours.size()];
+  const std::string_view colour = series_colour(index);
   std::string points;
   std::string dots;
   for (std::size_t i = 0; i < series.line.size(); ++i) {
@@ -106,32 +93,6 @@ std::string svg(const Chart& chart) {
   out += frame(chart, axes);
   for (std::size_t i = 0; i < chart.series.size(); ++i) out += drawn(chart, axes, i);
   return out + "</svg>\n";
-}
-
-std::string escape_html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 }  // namespace cortado::report

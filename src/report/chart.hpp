@@ -23,7 +23,4 @@ struct Chart {
 /// An <svg> element. Every point has a tooltip; series are told apart by colour and by their name at the right end.
 std::string svg(const Chart& chart);
 
-/// Text that is safe inside HTML and SVG.
-std::string escape_html(std::string_view text);
-
 }  // namespace cortado::report

@@ -19,11 +19,25 @@ std::string overlap_heading(const OverlapBasis& basis) {
   return text;
 }
 
-std::string overlap_ending(const OverlapBasis& basis) {
+std::string skipped_text(const std::vector<SkippedWay>& skipped) {
   std::string text;
-  for (const SkippedWay& skipped : basis.skipped) {
-    text += fmt::format("# {} left out: {}\n", skipped.name, to_string(skipped.reason));
+  for (const SkippedWay& way : skipped) text += fmt::format("# {} left out: {}\n", way.name, to_string(way.reason));
+  return text;
+}
+
+Json skipped_list(const std::vector<SkippedWay>& skipped, std::string_view kind) {
+  Json list = Json::array();
+  for (const SkippedWay& way : skipped) {
+    list.push_back({{std::string(kind), way.name},
+                    {"code", way.reason.code},
+                    {"message", way.reason.message},
+                    {"hint", way.reason.hint}});
   }
+  return list;
+}
+
+std::string overlap_ending(const OverlapBasis& basis) {
+  std::string text = skipped_text(basis.skipped);
   if (!basis.note.empty()) text += fmt::format("# {}\n", basis.note);
   return text + fmt::format("use {}: {}\n", basis.choice, basis.reason);
 }
@@ -48,14 +62,8 @@ Json overlap_document(const OverlapBasis& basis, std::string_view schema, std::s
                 {"reason", basis.reason},
                 {"note", basis.note},
                 {"rows", Json::array()},
-                {"skipped", Json::array()}};
+                {"skipped", skipped_list(basis.skipped, kind)}};
   if (!basis.simulated) document["iterations"] = basis.iterations;
-  for (const SkippedWay& skipped : basis.skipped) {
-    document["skipped"].push_back({{std::string(kind), skipped.name},
-                                   {"code", skipped.reason.code},
-                                   {"message", skipped.reason.message},
-                                   {"hint", skipped.reason.hint}});
-  }
   return document;
 }
 

@@ -16,6 +16,11 @@ std::string overlap_heading(const OverlapBasis& basis);
 /// Lines behind the table: what was left out, the note, and what to use.
 std::string overlap_ending(const OverlapBasis& basis);
 
+/// One line for each.
+std::string skipped_text(const std::vector<SkippedWay>& skipped);
+/// A list; ways are named by `kind`, "policy" or "schedule".
+nlohmann::ordered_json skipped_list(const std::vector<SkippedWay>& skipped, std::string_view kind);
+
 /// Everything but the rows; "skipped" names its ways by `kind`, "policy" or "schedule".
 nlohmann::ordered_json overlap_document(const OverlapBasis& basis, std::string_view schema, std::string_view kind);
 

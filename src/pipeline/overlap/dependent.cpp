@@ -38,9 +38,8 @@ Result<NamedSchedule> open_schedule(const DependentRequest& request, const Machi
 Result<std::vector<NamedSchedule>> schedules_of(const DependentRequest& request, const Machine& machine,
                                                 const DependentOptions& options) {
   std::vector<NamedSchedule> schedules;
-  for (const FiccoScheduleInfo& info : list_schedules()) {
-    const bool usual = info.published || info.schedule.grain != Grain::chunks;
-    if (options.schedules.empty() && usual) schedules.push_back({info.name, info.schedule, {}});
+  if (options.schedules.empty()) {
+    for (const FiccoSchedule& schedule : usual_schedules()) schedules.push_back({name_of(schedule), schedule, {}});
   }
   const auto has = [&](std::string_view name) { return std::ranges::count(options.schedules, name) > 0; };
   if (has(kAutoSchedule) && !has("serial")) schedules.push_back({"serial", kSerial, {}});
@@ -58,12 +57,6 @@ Result<std::vector<NamedSchedule>> schedules_of(const DependentRequest& request,
     if (schedule.grain != Grain::whole) schedule.exchange = options.exchange;
   }
   return schedules;
-}
-
-/// Nothing was planned for a reason that lies in this one schedule.
-bool concerns_schedule(const Diagnostic& reason) {
-  return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory" ||
-         reason.code == "ficco.exchange";
 }
 
 class Study {

@@ -34,6 +34,19 @@ std::string pieces(const Row& row) {
 
 }  // namespace
 
+std::vector<FiccoSchedule> usual_schedules() {
+  std::vector<FiccoSchedule> schedules;
+  for (const FiccoScheduleInfo& info : list_schedules()) {
+    if (info.published || info.schedule.grain != Grain::chunks) schedules.push_back(info.schedule);
+  }
+  return schedules;
+}
+
+bool concerns_schedule(const Diagnostic& reason) {
+  return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory" ||
+         reason.code == "ficco.exchange";
+}
+
 GemmShape largest_product(const Program& program) {
   GemmShape largest;
   for (const Queue& queue : program.queues) {

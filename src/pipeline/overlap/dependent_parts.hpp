@@ -2,13 +2,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cortado/gemm/gemm.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/plan/ficco.hpp"
 #include "cortado/report/dependent.hpp"
 
 namespace cortado::pipeline {
+
+/// serial, shard-p2p and the published ones, with default chunks.
+std::vector<FiccoSchedule> usual_schedules();
+
+/// Nothing was planned for a reason that lies in this one schedule.
+bool concerns_schedule(const Diagnostic& reason);
 
 /// Of the products in a program that multiplies: that with most rows.
 GemmShape largest_product(const Program& program);

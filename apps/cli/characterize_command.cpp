@@ -1,0 +1,174 @@
+// cortado characterize: what cutting a product costs, what it and a collective lose to each other, and which schedule
+// is fastest where.
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cortado/base/cores.hpp"
+#include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/pipeline/characterize.hpp"
+
+#include "ficco_options.hpp"
+#include "interrupt.hpp"
+#include "output_file.hpp"
+#include "plan_options.hpp"
+#include "subcommand.hpp"
+
+namespace cortado::cli {
+namespace {
+
+constexpr std::size_t kMostProducts = 1024;
+
+class Characterize : public Subcommand {
+ public:
+  std::string_view name() const override { return "characterize"; }
+  std::string_view description() const override {
+    return "Tell what cutting a product costs and what it and a collective lose to each other";
+  }
+  std::vector<Example> examples() const override {
+    return {{"cortado characterize --gemm 131072x2048x16384 --collective all-gather",
+             "pieces alone against the whole, and side by side against alone, by every published schedule"},
+            {"cortado characterize --gemm 16384x2048x16384 --collective reduce-scatter --json --html ficco.html",
+             "a product whose sums are scattered; rows for a script, pictures for people"},
+            {"cortado characterize --map --n 1024 --m 4096:65536 --k 1024:16384",
+             "which schedule is fastest, over rows and depth of the product"}};
+  }
+
+  void add_options(CLI::App& app) override {
+    of_one_ = {
+        app.add_option("--gemm", gemm_,
+                       "The product of every GPU: rows of all GPUs together x columns and k that one GPU multiplies")
+            ->type_name("MxNxK")};
+    app.add_option("--dtype", dtype_, "Its element type: fp32, fp16, bf16, fp8")
+        ->type_name("TYPE")
+        ->capture_default_str();
+    app.add_option("--collective", collective_, "all-gather, all-to-all or reduce-scatter")
+        ->type_name("NAME")
+        ->capture_default_str();
+    app.add_flag("--product-first", product_first_,
+                 "The collective takes the product away, as a reduce-scatter always does");
+    app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
+    app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
+    app.add_flag("--map", map_, "The fastest schedule over rows and depth of a product");
+    of_map_ = {
+        app.add_option("--n", n_, "--map: columns that one GPU multiplies")->type_name("N"),
+        app.add_option("--m", rows_, "--map: rows of all GPUs, doubled from one to the other, or a list")
+            ->type_name("FROM:TO")
+            ->capture_default_str(),
+        app.add_option("--k", depths_, "--map: depths, in the same way")->type_name("FROM:TO")->capture_default_str()};
+    app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
+    app.add_option("--html", html_, "Write a page with pictures, too")->type_name("FILE");
+    app.add_flag("--json", json_, "JSON instead of the tables");
+  }
+
+  Result<Exit> run(Console& console) override {
+    CORTADO_RETURN_IF_ERROR(check_kind());
+    if (ranks_ && *ranks_ == 0) {
+      return fail("usage.ranks", "0 ranks asked for", "give --ranks 2 or more, or leave it out");
+    }
+    if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
+    if (html_) CORTADO_RETURN_IF_ERROR(check_output_path(*html_, {machine_}));
+    CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(dtype_));
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
+    pipeline::CharacterizeOptions options;
+    options.threads = threads_.value_or(available_cores());
+    options.progress = [&console](std::size_t done, std::size_t of) {
+      console.progress(fmt::format("{} of {}", done, of));
+      return !interrupted();
+    };
+    if (map_) {
+      CORTADO_ASSIGN_OR_RETURN(const pipeline::MapRequest request, map_request(dtype));
+      watch_for_interrupt();
+      return finish(console, pipeline::map_schedules(request, machine, options),
+                    json_ ? report::schedule_map_json : report::schedule_map_text, report::schedule_map_html);
+    }
+    DependentRequest request{
+        .gemm = {}, .collective = collective_, .dependence = dependence(), .ranks = ranks_.value_or(0)};
+    CORTADO_ASSIGN_OR_RETURN(request.gemm, parse_shape(*gemm_, dtype));
+    watch_for_interrupt();
+    return finish(console, pipeline::characterize(request, machine, options),
+                  json_ ? report::characterization_json : report::characterization_text, report::characterization_html);
+  }
+
+ private:
+  /// One product, or a map of many.
+  Status check_kind() const {
+    for (const CLI::Option* option : map_ ? of_one_ : of_map_) {
+      if (option->count() == 0) continue;
+      return fail("usage.option",
+                  fmt::format("{} is for {}", option->get_name(), map_ ? "one product, not for --map" : "--map"),
+                  map_ ? "give the columns with --n" : "add --map, or give --gemm MxNxK");
+    }
+    if (map_ && !n_) return fail("usage.gemm", "how many columns?", "give --n, for example --map --n 2048");
+    if (!map_ && !gemm_) {
+      return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 131072x2048x16384, or --map");
+    }
+    return {};
+  }
+
+  Dependence dependence() const {
+    const bool taken_away = product_first_ || collective_ == "reduce-scatter";
+    return taken_away ? Dependence::product_first : Dependence::collective_first;
+  }
+
+  Result<pipeline::MapRequest> map_request(DType dtype) const {
+    pipeline::MapRequest request{
+        .n = *n_, .dtype = dtype, .collective = collective_, .dependence = dependence(), .ranks = ranks_.value_or(0)};
+    CORTADO_ASSIGN_OR_RETURN(request.m, extents("--m", rows_));
+    CORTADO_ASSIGN_OR_RETURN(request.k, extents("--k", depths_));
+    if (request.m.size() * request.k.size() > kMostProducts) {
+      return fail("usage.map", fmt::format("{} x {} products", request.m.size(), request.k.size()),
+                  fmt::format("ask for at most {}", kMostProducts));
+    }
+    return request;
+  }
+
+  /// Ascending, each once.
+  static Result<std::vector<std::uint64_t>> extents(const char* option, const std::string& text) {
+    const auto sizes = parse_sizes(text);
+    if (!sizes) {
+      return fail("usage.map", fmt::format("{} {} is no range of sizes", option, text),
+                  "give FROM:TO, which is doubled from one to the other, or numbers separated by commas");
+    }
+    std::set<std::uint64_t> ascending;
+    for (const Bytes size : *sizes) ascending.insert(size.value);
+    return std::vector<std::uint64_t>(ascending.begin(), ascending.end());
+  }
+
+  template <class Report>
+  Result<Exit> finish(Console& console, const pipeline::Outcome<Report>& report, std::string (*text)(const Report&),
+                      std::string (*page)(const Report&)) const {
+    console.clear_progress();
+    if (!report && interrupted()) return Exit::interrupted;
+    if (!report) return console.failure(report.error());
+    console.out(text(*report));
+    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, page(*report)));
+    return Exit::ok;
+  }
+
+  std::optional<std::string> gemm_;
+  std::string dtype_ = "bf16";
+  std::string collective_ = "all-gather";
+  bool product_first_ = false;
+  std::string machine_ = kDefaultMachine;
+  std::optional<std::uint32_t> ranks_;
+  bool map_ = false;
+  std::optional<std::uint64_t> n_;
+  std::string rows_ = "1024:1048576";
+  std::string depths_ = "512:131072";
+  std::vector<const CLI::Option*> of_one_;
+  std::vector<const CLI::Option*> of_map_;
+  std::optional<std::uint32_t> threads_;
+  std::optional<std::string> html_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Subcommand> make_characterize() {
+  return std::make_unique<Characterize>();
+}
+
+}  // namespace cortado::cli

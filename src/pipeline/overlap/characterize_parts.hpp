@@ -1,0 +1,20 @@
+// What characterisations and maps have in common.
+#pragma once
+
+#include "cortado/pipeline/characterize.hpp"
+
+#include "pipeline/parallel.hpp"
+
+namespace cortado::pipeline {
+
+/// Calls work(i) for i = 0 ... count-1; fails if it was stopped.
+template <class Work>
+Outcome<void> do_all(std::size_t count, const CharacterizeOptions& options, const Work& work) {
+  const bool all = for_each_in_parallel(count, options.threads, work, [&](std::size_t done) {
+    return !options.progress || options.progress(done, count);
+  });
+  if (!all) return fail_at(Stage::run, {"overlap.interrupted", "interrupted before all was done", ""});
+  return {};
+}
+
+}  // namespace cortado::pipeline

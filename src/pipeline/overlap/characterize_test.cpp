@@ -1,0 +1,181 @@
+#include "cortado/pipeline/characterize.hpp"
+
+#include <numeric>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cortado/gemm/gemm.hpp"
+#include "cortado/pipeline/dependent.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using testing::ElementsAre;
+
+Machine mi300x() {
+  Result<Machine> machine = load_machine("mi300x-8");
+  EXPECT_TRUE(machine) << to_string(machine.error());
+  return *std::move(machine);
+}
+
+const DependentRequest kRequest{.gemm = {4096, 512, 2048, DType::bf16}, .collective = "all-gather"};
+
+report::Characterization characterized(const DependentRequest& request, const Machine& machine) {
+  auto report = characterize(request, machine);
+  EXPECT_TRUE(report) << to_string(report.error().errors.front());
+  return *std::move(report);
+}
+
+const report::DecompositionRow& row(const report::Characterization& report, std::string_view schedule,
+                                    std::uint32_t chunks) {
+  for (const auto& row : report.decomposition) {
+    if (row.schedule == schedule && row.chunks == chunks) return row;
+  }
+  throw std::out_of_range("no such row");
+}
+
+TEST(Characterize, PiecesAloneAgainstTheWhole) {
+  const Machine machine = mi300x();
+  const auto alone = [&](std::uint64_t m, std::uint64_t k, bool accumulate = false) {
+    const GemmShape shape{m, 512, k, DType::bf16, accumulate};
+    return estimate_gemm(shape, choose_tiling(shape, machine, 304), machine, 304).seconds;
+  };
+  const auto report = characterized(kRequest, machine);
+  EXPECT_EQ(report.decomposition.size(), 4 * 6U);
+  const double whole = alone(4096, 2048);
+  EXPECT_NEAR(microseconds(report.gemm_alone), whole * 1e6, 1e-3);
+  for (const std::uint32_t chunks : {2U, 8U, 64U}) {
+    EXPECT_NEAR(row(report, "uniform-fused-1d", chunks).dil, chunks * alone(4096 / chunks, 2048) / whole, 1e-9);
+    const double own = alone(512, 2048);
+    EXPECT_NEAR(row(report, "hetero-fused-1d", chunks).dil, (own + chunks * alone(3584 / chunks, 2048)) / whole, 1e-9);
+    EXPECT_NEAR(row(report, "hetero-unfused-1d", chunks).dil, (own + 7 * chunks * alone(512 / chunks, 2048)) / whole,
+                1e-9);
+    EXPECT_NEAR(row(report, "uniform-fused-2d", chunks).dil,
+                (alone(4096, 2048 / chunks) + (chunks - 1) * alone(4096, 2048 / chunks, true)) / whole, 1e-9);
+  }
+  EXPECT_EQ(row(report, "hetero-unfused-1d", 8).pieces, 57U);  // its own rows, and seven a step
+  EXPECT_EQ(row(report, "hetero-unfused-1d", 8).largest, "512x512x2048");
+  // 56 kernels more than one, each of which takes 3 us to start.
+  EXPECT_NEAR(row(report, "hetero-unfused-1d", 8).kernel_starts, 56 * 3e-6 / whole, 1e-9);
+}
+
+TEST(Characterize, CausesAddUpToTheLoss) {
+  const auto report = characterized(kRequest, mi300x());
+  for (const auto& row : report.decomposition) {
+    const auto causes = row.causes.values();
+    EXPECT_NEAR(std::accumulate(causes.begin(), causes.end(), 1.0), row.dil, 1e-9) << row.schedule << row.chunks;
+    const bool adds_up = row.schedule == "uniform-fused-2d";
+    EXPECT_TRUE(adds_up || row.causes.results == 0) << row.schedule;
+  }
+  EXPECT_GT(row(report, "uniform-fused-2d", 64).causes.results, 0);
+}
+
+TEST(Characterize, SchedulesOnEnginesAreThoseOfDependentOverlap) {
+  const Machine machine = mi300x();
+  const auto report = characterized(kRequest, machine);
+  DependentOptions options;
+  options.contention = true;
+  const auto dependent = simulate_dependent(kRequest, machine, options);
+  ASSERT_TRUE(dependent) << to_string(dependent.error().errors.front());
+  EXPECT_EQ(report.contention.size(), 2 * dependent->rows.size());
+  EXPECT_EQ(report.serial, dependent->serial);
+  for (const report::ContentionRow& row : report.contention) {
+    if (row.on_cores) continue;
+    const report::DependentRow* same = dependent->row(row.schedule);
+    ASSERT_NE(same, nullptr) << row.schedule;
+    EXPECT_EQ(row.time, same->time) << row.schedule;
+    EXPECT_EQ(row.cil_gemm, same->cil_gemm) << row.schedule;
+    EXPECT_EQ(row.cil_comm, same->cil_comm) << row.schedule;
+    // The kernels of a rank do nothing but this, and hosts take a little.
+    const Nanoseconds known = row.products + row.other_kernels + row.first_wait + row.later_waits;
+    EXPECT_LE(known, row.time) << row.schedule;
+    EXPECT_GT(microseconds(known) + 100, microseconds(row.time)) << row.schedule;
+  }
+}
+
+TEST(Characterize, OddSizesProductsFirstAndWhatCannotBeCut) {
+  const Machine machine = mi300x();
+  DependentRequest request{.gemm = {1001, 96, 232, DType::f16}, .collective = "all-to-all", .ranks = 3};
+  EXPECT_EQ(characterized(request, machine).contention.size(), 12U);
+  request.collective = "reduce-scatter";
+  request.dependence = Dependence::product_first;
+  EXPECT_TRUE(characterized(request, machine).product_first);
+  request = {.gemm = {128, 64, 511, DType::bf16}, .collective = "all-gather"};  // 16 rows a rank; odd columns
+  const auto report = characterized(request, machine);
+  std::vector<std::string> skipped;
+  for (const report::SkippedWay& way : report.skipped) skipped.push_back(way.name + " " + way.reason.code);
+  EXPECT_THAT(skipped, testing::Contains("uniform-fused-1d/32 ficco.chunks"));
+  EXPECT_THAT(skipped, testing::Contains("uniform-fused-2d ficco.panels"));
+  EXPECT_EQ(report.contention.size(), 11U);  // compute units copy what they like
+}
+
+TEST(Characterize, NothingDependsOnTheNumberOfThreads) {
+  const Machine machine = mi300x();
+  std::vector<std::string> reports;
+  std::vector<std::string> maps;
+  for (const std::uint32_t threads : {1U, 2U}) {
+    const CharacterizeOptions options{.threads = threads};
+    const auto report = characterize(kRequest, machine, options);
+    ASSERT_TRUE(report) << to_string(report.error().errors.front());
+    reports.push_back(report::characterization_json(*report));
+    const auto map = map_schedules({.n = 512, .m = {1024, 8192}, .k = {512, 4096, 8192}}, machine, options);
+    ASSERT_TRUE(map) << to_string(map.error().errors.front());
+    maps.push_back(report::schedule_map_json(*map));
+  }
+  EXPECT_EQ(reports[0], reports[1]);
+  EXPECT_EQ(maps[0], maps[1]);
+}
+
+TEST(ScheduleMap, EveryPublishedScheduleWinsSomewhere) {
+  const auto map = map_schedules({.n = 2048, .m = {2048, 4096, 16384, 524288}, .k = {2048, 16384, 131072}}, mi300x());
+  ASSERT_TRUE(map) << to_string(map.error().errors.front());
+  EXPECT_THAT(map->schedules, ElementsAre("serial", "shard-p2p", "uniform-fused-1d", "hetero-fused-1d",
+                                          "hetero-unfused-1d", "uniform-fused-2d"));
+  EXPECT_EQ(map->letters, "SPUHNC");
+  EXPECT_GT(map->won(0), 0U);
+  EXPECT_EQ(map->won(1), 0U);  // one link at a time
+  for (std::size_t i = 2; i < map->schedules.size(); ++i) EXPECT_GT(map->won(i), 0U) << map->schedules[i];
+}
+
+TEST(ScheduleMap, TimesAreThoseOfDependentOverlap) {
+  const Machine machine = mi300x();
+  const auto map = map_schedules({.n = 512, .m = {4096}, .k = {2048}}, machine);
+  ASSERT_TRUE(map) << to_string(map.error().errors.front());
+  const auto dependent = simulate_dependent(kRequest, machine);
+  ASSERT_TRUE(dependent) << to_string(dependent.error().errors.front());
+  for (std::size_t i = 0; i < map->schedules.size(); ++i) {
+    EXPECT_EQ(map->cells[0].times[i], dependent->row(map->schedules[i])->time) << map->schedules[i];
+  }
+}
+
+TEST(ScheduleMap, WhatDoesNotFitHasNoTime) {
+  // All of A is 256 GiB, more than a GPU has; fused schedules hold the rows of a rank, 32 GiB, and two steps of as
+  // much.
+  const auto map = map_schedules({.n = 2048, .m = {1 << 20}, .k = {1 << 17}}, mi300x());
+  ASSERT_TRUE(map) << to_string(map.error().errors.front());
+  const report::MapCell& cell = map->cells[0];
+  EXPECT_FALSE(cell.times[0]);
+  EXPECT_FALSE(cell.times[4]);  // unfused
+  EXPECT_TRUE(cell.times[2]);
+  EXPECT_TRUE(cell.winner());
+  EXPECT_FALSE(map->speedup(cell));
+}
+
+TEST(Characterize, RefusesWhatCannotBe) {
+  const Machine machine = mi300x();
+  const auto code = [](const auto& outcome) { return outcome ? "accepted" : outcome.error().errors.front().code; };
+  DependentRequest request = kRequest;
+  request.collective = "all-reduce";
+  EXPECT_EQ(code(characterize(request, machine)), "ficco.collective");
+  EXPECT_EQ(code(map_schedules({.n = 64, .collective = "all-reduce", .m = {64}, .k = {64}}, machine)),
+            "ficco.collective");
+  EXPECT_EQ(code(map_schedules({.n = 0, .m = {64}, .k = {64}}, machine)), "gemm.shape");
+  EXPECT_EQ(code(map_schedules({.n = 64, .ranks = 9, .m = {64}, .k = {64}}, machine)), "ficco.ranks");
+  const CharacterizeOptions stopped{.progress = [](std::size_t, std::size_t) { return false; }};
+  EXPECT_EQ(code(characterize(kRequest, machine, stopped)), "overlap.interrupted");
+  EXPECT_EQ(code(map_schedules({.n = 64, .m = {64}, .k = {64}}, machine, stopped)), "overlap.interrupted");
+}
+
+}  // namespace
+}  // namespace cortado::pipeline

@@ -1,0 +1,95 @@
+#include <optional>
+
+#include "cortado/ir/text.hpp"
+#include "cortado/sim/simulate.hpp"
+
+#include "pipeline/overlap/characterize_parts.hpp"
+#include "pipeline/overlap/dependent_parts.hpp"
+#include "pipeline/overlap/study.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+char letter_of(const FiccoSchedule& schedule) {
+  if (schedule.grain != Grain::chunks) return schedule.grain == Grain::whole ? 'S' : 'P';
+  if (schedule.shape == CommShape::panels_2d) return 'C';  // columns
+  if (schedule.uniform) return 'U';
+  return schedule.fused ? 'H' : 'N';
+}
+
+/// Everything but the times.
+report::ScheduleMap empty_map(const MapRequest& request, const std::vector<FiccoSchedule>& schedules,
+                              const Machine& machine) {
+  report::ScheduleMap map;
+  map.collective = request.collective;
+  map.product_first = request.dependence == Dependence::product_first;
+  map.dtype = std::string(to_string(request.dtype));
+  map.n = request.n;
+  map.ranks = request.ranks == 0 ? machine.gpus : request.ranks;
+  map.machine = machine.name;
+  for (const FiccoSchedule& schedule : schedules) {
+    map.schedules.push_back(name_of(schedule));
+    map.letters += letter_of(schedule);
+  }
+  map.m = request.m;
+  map.k = request.k;
+  for (const std::uint64_t m : map.m) {
+    for (const std::uint64_t k : map.k) {
+      map.cells.push_back({m, k, std::vector<std::optional<Nanoseconds>>(schedules.size())});
+    }
+  }
+  return map;
+}
+
+Outcome<OverlapTimes> time_of(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  auto plan = plan_ficco(request, schedule, machine);
+  if (!plan) return fail_at(Stage::plan, plan.error());
+  return time_planned(std::move(plan->program), machine, simulated_times);
+}
+
+GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
+  return {cell.m, request.n, cell.k, request.dtype};
+}
+
+/// That a product is too large says nothing of the others.
+Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, const Machine& machine) {
+  for (const report::MapCell& cell : map.cells) {
+    const Status checked = check_gemm(shape_of(cell, request), machine);
+    if (!checked && checked.error().code != "gemm.memory") return checked;
+  }
+  return {};
+}
+
+}  // namespace
+
+Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Machine& machine,
+                                           const CharacterizeOptions& options) {
+  if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
+  const std::vector<FiccoSchedule> schedules = usual_schedules();
+  report::ScheduleMap map = empty_map(request, schedules, machine);
+  if (const Status shapes = check_shapes(map, request, machine); !shapes) return fail_at(Stage::plan, shapes.error());
+  std::vector<std::optional<Failure>> failures(map.cells.size());
+  const auto work = [&](std::size_t i) {
+    report::MapCell& cell = map.cells[i];
+    const DependentRequest one{.gemm = shape_of(cell, request),
+                               .collective = request.collective,
+                               .dependence = request.dependence,
+                               .ranks = map.ranks};
+    for (std::size_t s = 0; s < schedules.size() && !failures[i]; ++s) {
+      const auto times = time_of(one, schedules[s], machine);
+      if (times) {
+        cell.times[s] = times->time;
+      } else if (const std::string& code = times.error().errors.front().code;
+                 !concerns_schedule(times.error().errors.front()) && code != "gemm.memory") {
+        failures[i] = times.error();
+      }
+    }
+  };
+  if (const auto done = do_all(map.cells.size(), options, work); !done) return tl::unexpected(done.error());
+  for (const auto& failure : failures) {
+    if (failure) return tl::unexpected(*failure);
+  }
+  return map;
+}
+
+}  // namespace cortado::pipeline
