@@ -16,7 +16,7 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr std::array<std::uint32_t, 6> kDegrees{2, 4, 8, 16, 32, 64};
-constexpr FiccoSchedule kSerial{.grain = Grain::whole};
+constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
 
 class Characterizer {
  public:

@@ -37,7 +37,9 @@ std::string pieces(const Row& row) {
 std::vector<FiccoSchedule> usual_schedules() {
   std::vector<FiccoSchedule> schedules;
   for (const FiccoScheduleInfo& info : list_schedules()) {
-    if (info.published || info.schedule.grain != Grain::chunks) schedules.push_back(info.schedule);
+    if (!info.published && info.schedule.grain == Grain::chunks) continue;
+    FiccoSchedule& schedule = schedules.emplace_back(info.schedule);
+    if (schedule.grain != Grain::whole) schedule.exchange = ExchangeVariant::automatic;
   }
   return schedules;
 }

@@ -12,7 +12,7 @@
 
 namespace cortado::pipeline {
 
-/// serial, shard-p2p and the published ones, with default chunks.
+/// serial by plain copies, shard-p2p and the published ones, with default chunks and the best exchanges.
 std::vector<FiccoSchedule> usual_schedules();
 
 /// Nothing was planned for a reason that lies in this one schedule.
