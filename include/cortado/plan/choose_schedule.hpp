@@ -4,12 +4,13 @@
 // A search asks for three times of a candidate, each dearer than the one before, and of ever fewer candidates:
 //
 //   1. the least that it can take, of all
-//   2. what it likely takes, of those that can be within kSearchMargin of the likely best
-//   3. the simulated time, of those that likely are, the likeliest first, unless by now they cannot win any more;
-//      until kSearchSteps exchanges have been simulated
+//   2. what it likely takes, of those whose least time is not kSearchMargin above the likely best
+//   3. the simulated time, the likeliest first, of those that can still beat the best: whose likely time, less what it
+//      may err by, is below. Until kSearchSteps steps have been simulated
 //
-// So the fastest is found unless the likely times err by more than the margin, or many candidates are that near to each
-// other.
+// A likely time is the least one and the contention. It may err by a share of the contention and a little, at most by
+// the margin. So the fastest is found unless a likely time errs by more, or many candidates are that near to
+// each other.
 #pragma once
 
 #include <cstddef>
@@ -44,12 +45,15 @@ class ScheduleCost {
 /// be planned is not known yet.
 std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine);
 
-/// Beyond the likely best by this share of it, a candidate is not simulated.
+/// What a search trusts likely times to: at most this share of them,
 inline constexpr double kSearchMargin = 0.05;
+/// this share of the contention in them, and this share of them.
+inline constexpr double kContentionMargin = 0.3;
+inline constexpr double kLeastMargin = 0.002;
 
 /// So many steps of schedules are simulated, those of unfused ones counted twice, and at least one schedule. The time
 /// that a search takes is about proportional to it.
-inline constexpr std::uint32_t kSearchSteps = 96;
+inline constexpr std::uint32_t kSearchSteps = 80;
 
 enum class ChosenBy {
   heuristic,  ///< from shapes alone, nothing simulated

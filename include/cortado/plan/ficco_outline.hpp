@@ -36,11 +36,14 @@ struct FiccoOutline {
   struct Raise {};
   using Command = std::variant<Multiply, Move, Await, Raise>;
 
-  /// A piece, by one copy or several behind another, and the signal that it has arrived.
+  /// A piece, by one copy or several behind another, of which only the last is smaller, and the signal that it has
+  /// arrived.
   struct Send {
     Bytes bytes;
-    std::uint32_t copies = 1;
+    Bytes copy;                          ///< of the first copy
     std::vector<std::uint32_t> after{};  ///< raises that it waits for
+
+    std::uint32_t copies() const { return static_cast<std::uint32_t>((bytes.value + copy.value - 1) / copy.value); }
   };
 
   std::vector<Command> kernels;

@@ -1,6 +1,7 @@
 #include "pipeline/overlap/step_model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "cortado/base/check.hpp"
@@ -13,6 +14,8 @@ namespace {
 double real(Bytes bytes) {
   return static_cast<double>(bytes.value);
 }
+
+constexpr double kOver = 1e-12;  // seconds of work that count as done
 
 /// Work under way: seconds of workgroups at full speed, or bytes.
 struct Flow {
@@ -60,6 +63,7 @@ class StepModel {
     double at = 0;                 // when the engine is ready for the next send
     double moves_at = kNever;      // when the send under way begins to move bytes
     std::optional<double> left{};  // bytes of the send that moves
+    double last = 0;               // of these, that the last copy moves alone
     std::vector<double> arrivals{};
   };
 
@@ -93,7 +97,7 @@ class StepModel {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       if (outline_.lanes[i].empty()) continue;
       std::size_t packets = 0;
-      for (const FiccoOutline::Send& send : outline_.lanes[i]) packets += send.after.size() + send.copies + 1;
+      for (const FiccoOutline::Send& send : outline_.lanes[i]) packets += send.after.size() + send.copies() + 1;
       now += seconds(timing_.host.submit) + static_cast<double>(packets) * seconds(timing_.host.packet);
       lanes_[i].at = now + seconds(timing_.engine.fetch);
     }
@@ -127,7 +131,7 @@ class StepModel {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       if (!lanes_[i].left) continue;
       const FiccoOutline::Send& send = outline_.lanes[i][lanes_[i].send];
-      streaming += 2 * real(send.bytes) * std::min(send.copies, timing_.engine.copies_in_flight) / send.copies;
+      streaming += 2 * std::min(real(send.bytes), timing_.engine.copies_in_flight * real(send.copy));
     }
     if (streaming <= 0) return {};
     const double cache = real(timing_.memory.cache_bytes);
@@ -193,8 +197,14 @@ class StepModel {
     Flow kernel = kernel_.value_or(Flow{});
     Flow copy = copy_;
     double copies = 0;
-    for (const Lane& lane : lanes_) copies += lane.left ? 1 : 0;
+    double flows = 0;  // copies of one lane that move at the same time have a share each
+    for (const Lane& lane : lanes_) {
+      if (!lane.left) continue;
+      copies += 1;
+      flows += *lane.left > lane.last ? timing_.engine.copies_in_flight : 1;
+    }
     copy.cap = std::min(copy.cap, port_ / copies);
+    if (copies > 0) copy.weight *= flows / copies;
     for (std::size_t r = 0; r < kResources; ++r) {
       if (copies * copy.demand[r] == 0) kernel.cap = std::min(kernel.cap, capacity_[r] / kernel.demand[r]);
       if (kernel.demand[r] == 0) copy.cap = std::min(copy.cap, capacity_[r] / (copies * copy.demand[r]));
@@ -237,23 +247,21 @@ class StepModel {
     double next = std::min(begins_at_, kernel_ ? now_ + kernel_->remaining / kernel_speed_ : kNever);
     for (const Lane& lane : lanes_) {
       next = std::min(next, lane.moves_at);
-      if (lane.left) next = std::min(next, now_ + *lane.left / copy_speed_);
+      if (lane.left)
+        next = std::min(next, now_ + (*lane.left > lane.last ? *lane.left - lane.last : *lane.left) / copy_speed_);
     }
     return next;
   }
 
   void advance(double next) {
-    constexpr double kOver = 1e-12;  // seconds
     const double step = next - now_;
     now_ = next;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
       if (lane.left) {
-        *lane.left -= step * copy_speed_;
-        if (*lane.left <= kOver * copy_speed_) arrive(lane);
+        move(lane, step);
       } else if (lane.moves_at <= now_) {
-        lane.left = real(outline_.lanes[i][lane.send].bytes);
-        lane.moves_at = kNever;
+        begin_send(lane, outline_.lanes[i][lane.send]);
       }
     }
     if (kernel_) {
@@ -262,6 +270,21 @@ class StepModel {
     } else if (begins_at_ <= now_) {
       begin_kernel();
     }
+  }
+
+  /// As many copies as may be move side by side until the last has no other beside it.
+  void begin_send(Lane& lane, const FiccoOutline::Send& send) const {
+    lane.moves_at = kNever;
+    lane.left = real(send.bytes);
+    const bool side_by_side = std::min(send.copies(), timing_.engine.copies_in_flight) > 1;
+    lane.last = side_by_side ? send.copies() * real(send.copy) - real(send.bytes) : real(send.bytes);
+  }
+
+  void move(Lane& lane, double step) {
+    const double over = kOver * copy_speed_;
+    *lane.left -= step * copy_speed_;
+    if (std::abs(*lane.left - lane.last) <= over) *lane.left = lane.last;
+    if (*lane.left <= over) arrive(lane);
   }
 
   void arrive(Lane& lane) {

@@ -14,8 +14,15 @@ struct Candidate {
   Nanoseconds time{};
 };
 
-bool is_beyond_margin(Nanoseconds time, Nanoseconds best) {
-  return static_cast<double>(time.value) > (1 + kSearchMargin) * static_cast<double>(best.value);
+double real(Nanoseconds time) {
+  return static_cast<double>(time.value);
+}
+
+/// The candidate can be below this only if its likely time errs by more than it is trusted to.
+double hoped_time(const Candidate& candidate) {
+  const double likely = real(candidate.likely);
+  const double contention = likely - real(candidate.least);
+  return likely - std::min(kSearchMargin * likely, kLeastMargin * likely + kContentionMargin * contention);
 }
 
 class Search {
@@ -49,7 +56,7 @@ class Search {
   void estimate() {
     std::optional<Nanoseconds> best;
     keep(&Candidate::likely, [&](Candidate& candidate) {
-      if (best && is_beyond_margin(candidate.least, *best)) return pruned();
+      if (best && real(candidate.least) > (1 + kSearchMargin) * real(*best)) return pruned();
       if (!noted(candidate, cost_.likely(request_, candidate.schedule), &Candidate::likely)) return false;
       ++choice_.work.estimated;
       best = best ? std::min(*best, candidate.likely) : candidate.likely;
@@ -59,17 +66,15 @@ class Search {
 
   void simulate() {
     std::optional<Nanoseconds> best;
-    std::optional<Nanoseconds> likely_best;  // of those that can be planned
     std::uint32_t steps = 0;
     keep(&Candidate::time, [&](Candidate& candidate) {
       if (best && candidate.least > *best) return pruned();
-      if (likely_best && is_beyond_margin(candidate.likely, *likely_best)) return false;
+      if (best && hoped_time(candidate) > real(*best)) return false;
       if (best && steps + steps_of(candidate.schedule) > kSearchSteps) return false;
       if (!noted(candidate, cost_.time(request_, candidate.schedule), &Candidate::time)) return false;
       ++choice_.work.simulated;
       steps += steps_of(candidate.schedule);
       best = best ? std::min(*best, candidate.time) : candidate.time;
-      if (!likely_best) likely_best = candidate.likely;
       return true;
     });
   }
@@ -146,7 +151,7 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
 
 std::optional<double> ScheduleChoice::margin() const {
   if (!time || !runner_up) return {};
-  return static_cast<double>(runner_up->time.value) / static_cast<double>(std::max<std::int64_t>(time->value, 1)) - 1;
+  return real(runner_up->time) / real(*time) - 1;
 }
 
 Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine,

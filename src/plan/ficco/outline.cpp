@@ -49,12 +49,12 @@ class Draft {
         way_(checked.schedule),
         machine_(machine),
         element_(size_of(request_.gemm.dtype)),
-        columns_(columns),
         exchange_(exchange),
         steps_(exchange_, columns, element_, way_),
         rank_(rank),
         staged_(is_staged(way_)),
-        together_(staged_ || way_.grain == Grain::whole) {
+        together_(staged_ || way_.grain == Grain::whole),
+        panels_(way_.grain == Grain::chunks && way_.shape == CommShape::panels_2d) {
     outline_.rank = rank;
     outline_.ranks = request_.ranks;
     const bool own_lanes = request_.dependence == Dependence::collective_first && way_.grain != Grain::shards;
@@ -69,25 +69,19 @@ class Draft {
     return (to + request_.ranks - from) % request_.ranks;
   }
 
-  Await send(const Piece& piece, std::vector<std::uint32_t> after) {
+  Await send(const Piece& piece, bool together, std::vector<std::uint32_t> after) {
     const std::uint32_t lane = lane_to(ahead(piece.from, piece.to));
     auto& sends = outline_.lanes[lane];
-    sends.push_back({bytes(piece.rows(), piece.columns.count), copies_of(piece), std::move(after)});
+    sends.push_back({bytes(piece.rows(), piece.columns.count), first_copy(piece, together), std::move(after)});
     return {lane, static_cast<std::uint32_t>(sends.size() - 1)};
   }
 
-  /// Whole rows are one run of bytes, panels are windows.
-  std::uint32_t copies_of(const Piece& piece) const {
-    const auto parts = [](std::uint64_t all, std::uint64_t most) {
-      return static_cast<std::uint32_t>((all + most - 1) / most);
-    };
+  /// What stands together at both ends is one run of bytes; else copies are windows of rows. Rows that are too wide for
+  /// a window are not cut here.
+  Bytes first_copy(const Piece& piece, bool together) const {
     const DmaLimits& dma = machine_.dma;
-    const std::uint64_t width = bytes(1, piece.columns.count).value;
-    if (way_.grain != Grain::chunks || way_.shape == CommShape::rows_1d || piece.rows() == 1) {
-      return parts(width * piece.rows(), dma.max_copy_bytes.value);
-    }
-    const std::uint64_t unit = bytes(1, panel_unit(columns_, element_)).value;
-    return parts(piece.rows(), dma.max_window_elements) * parts(width, unit * dma.max_window_elements);
+    if (together || piece.rows() == 1) return std::min(bytes(piece.rows(), piece.columns.count), dma.max_copy_bytes);
+    return bytes(std::min(piece.rows(), dma.max_window_elements), piece.columns.count);
   }
 
   std::uint32_t raise() {
@@ -130,12 +124,12 @@ class Draft {
   const FiccoSchedule& way_;
   const Machine& machine_;
   const Bytes element_;
-  const std::uint64_t columns_;  // of the matrix that travels
   const Exchange& exchange_;
   const Steps steps_;
   const std::uint32_t rank_;
   const bool staged_;
   const bool together_;
+  const bool panels_;
   FiccoOutline outline_;
 
  private:
@@ -178,7 +172,7 @@ class CollectiveFirstOutline : Draft {
       const Piece piece = steps_.piece(step, from, rank_);
       if (from == rank_ || piece.empty()) continue;
       const auto& free = free_[step % kTurns];
-      arrived_[from] = send(piece, free ? std::vector{*free} : std::vector<std::uint32_t>{});
+      arrived_[from] = send(piece, !panels_, free ? std::vector{*free} : std::vector<std::uint32_t>{});
     }
   }
 
@@ -226,7 +220,6 @@ class ProductFirstOutline : Draft {
   ProductFirstOutline(const CheckedDependence& checked, const Exchange& exchange, const Machine& machine,
                       std::uint32_t rank)
       : Draft(checked, exchange, machine, rank, checked.request.gemm.n),
-        panels_(way_.grain == Grain::chunks && way_.shape == CommShape::panels_2d),
         lands_in_turn_(exchange_.reduces() && staged_ && steps_.with_own()),
         sent_(steps_.count(), std::vector<std::optional<Await>>(request_.ranks)),
         latest_(request_.ranks) {
@@ -297,7 +290,9 @@ class ProductFirstOutline : Draft {
     if (piece.empty()) return;
     std::vector<std::uint32_t> after{made};
     if (const auto& free = free_[step % kTurns]) after.push_back(*free);
-    const Await sent = send(piece, std::move(after));
+    // Panels go from staging to staging, whose rows are as wide as the first one.
+    const bool from_end_to_end = lands_in_turn_ && piece.columns.count == steps_.piece(0, 0, 0).columns.count;
+    const Await sent = send(piece, !panels_ || from_end_to_end, std::move(after));
     sent_[step][distance] = latest_[distance] = sent;
     if (staged_) leaving_[step % kTurns].push_back(sent);
   }
@@ -342,7 +337,6 @@ class ProductFirstOutline : Draft {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(step);
   }
 
-  const bool panels_;
   const bool lands_in_turn_;
   std::vector<std::vector<std::optional<Await>>> sent_;    // by step and distance
   std::vector<std::optional<Await>> latest_;               // by distance

@@ -95,7 +95,7 @@ void expect_outline_as_program(const FiccoOutline& outline, const DependentReque
   Traffic sent;
   for (const auto& lane : outline.lanes) {
     for (const FiccoOutline::Send& send : lane) {
-      sent.copies += send.copies;
+      sent.copies += send.copies();
       sent.bytes += send.bytes.value;
     }
   }
@@ -161,6 +161,8 @@ TEST(FiccoOutline, HasUnevenTokens) {
 // More than 16384 rows are several windows; as many as there are blocks of 16384 in the rows that a rank gives.
 TEST(FiccoOutline, CountsTheWindowsOfPanels) {
   expect_all_schedules(request("all-gather", Dependence::collective_first, {8 * 40000, 64, 512}, 8));
+  expect_all_schedules(request("reduce-scatter", Dependence::product_first, {3 * 40000, 520, 64}, 3));
+  expect_all_schedules(request("all-to-all", Dependence::product_first, {3 * 3 * 40000, 520, 64}, 3));
 }
 
 std::vector<std::uint32_t> ranks_of(const DependentRequest& request, std::string_view schedule) {
