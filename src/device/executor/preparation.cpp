@@ -103,11 +103,12 @@ class Preparer {
       MemoryRequest request{buffer.rank, std::max(buffer.size, Bytes{1}), {}};
       request.alignment = std::max(made_->verified.machine().allocation_alignment, Bytes{4096});
       CORTADO_ASSIGN_OR_RETURN(const Memory allocated, made_->resources.allocate(request));
-      // Touched now, so that no run pays for page faults or reads a shared page of zeros.
-      std::memset(allocated.data, 0xee, buffer.size.value);
       memory.push_back(allocated.data);
       made_->addresses.buffers.push_back(allocated.address());
     }
+    // Touched now, so that no run pays for page faults or reads a shared page of zeros; but not before all is there, as
+    // far too much of it is refused at once that way.
+    for (std::size_t i = 0; i < memory.size(); ++i) std::memset(memory[i], 0xee, program_.buffers[i].size.value);
     CORTADO_ASSIGN_OR_RETURN(ContractCheck check, ContractCheck::make(program_, std::move(memory)));
     made_->check = std::make_unique<ContractCheck>(std::move(check));
     return {};

@@ -85,9 +85,12 @@ std::string dependent_reason(const report::DependentReport& report) {
     }
     return join(sentences, "; ");
   }
-  sentences.push_back(fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached",
-                                  report.gemm_alone < report.comm_alone ? "collective" : "product",
-                                  100 * best.share_of_ideal));
+  const char* const bottleneck = report.gemm_alone < report.comm_alone ? "collective" : "product";
+  sentences.push_back(
+      report::has_gain(report.serial, report.ideal)
+          ? fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached", bottleneck,
+                        100 * best.share_of_ideal)
+          : fmt::format("one after the other takes no longer than the {} alone, so little can be gained", bottleneck));
   sentences.push_back(pieces(best));
   for (const char* other : {"serial", "shard-p2p"}) {
     const Row* row = report.row(other);

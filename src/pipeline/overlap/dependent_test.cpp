@@ -352,6 +352,8 @@ TEST(DependentReason, SaysWhatBoundsAndWhatOthersLose) {
   report::DependentReport report;
   report.gemm_alone = {60'000};
   report.comm_alone = {40'000};
+  report.serial = {100'000};
+  report.ideal = {60'000};
   const auto add = [&](const char* schedule, std::int64_t time, double share, double dil) {
     report::DependentRow row;
     row.schedule = schedule;
@@ -367,6 +369,8 @@ TEST(DependentReason, SaysWhatBoundsAndWhatOthersLose) {
   EXPECT_EQ(dependent_reason(report),
             "the product is the bottleneck, and 50 % of ideal is reached; its pieces take 4 % longer than the product "
             "in one; serial takes 33 % longer; shard-p2p takes 200 % longer");
+  report.ideal = {100'000};
+  EXPECT_THAT(dependent_reason(report), testing::StartsWith("one after the other takes no longer than the product"));
   report.rows[2].time = {110'000};
   report.choice = "serial";
   EXPECT_EQ(dependent_reason(report),
