@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/plan/schedule_heuristic.hpp"
 
 #include "measure.hpp"
 
@@ -43,6 +44,15 @@ std::vector<Row> schedule_rows() {
         median_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_schedule_cost(machine)).value(); });
     rows.push_back({"schedules, search: " + what, search / 1e6, "ms", 50, Better::lower});
   }
+  const std::vector<Question> asked = questions();
+  constexpr std::uint32_t kGuesses = 1000;  // of each; one alone is too short to be timed
+  const double guesses = median_ns(5, [&] {
+    for (std::uint32_t i = 0; i < kGuesses; ++i) {
+      for (const Question& one : asked) guess_schedule(one.request, machine).value();
+    }
+  });
+  rows.push_back({"schedules, heuristic: mean of these", guesses / kGuesses / static_cast<double>(asked.size()) / 1e3,
+                  "us", 1, Better::lower});
   pipeline::ScheduleChooser chooser;
   const DependentRequest request = questions().front().request;
   chooser.choose(request, machine).value();

@@ -1,13 +1,16 @@
-// cortado explain: which variant --variant auto takes, and why.
+// cortado explain: which variant --variant auto takes, and why; and how a schedule is guessed from shapes.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/explain.hpp"
 
+#include "dependence_options.hpp"
 #include "json.hpp"
 #include "plan_options.hpp"
+#include "schedule_tree_text.hpp"
 #include "subcommand.hpp"
 
 namespace cortado::cli {
@@ -31,26 +34,48 @@ Json to_json_value(const TimedCandidate& candidate) {
 class Explain : public Subcommand {
  public:
   std::string_view name() const override { return "explain"; }
-  std::string_view description() const override { return "Say which variant is fastest by simulation, and why"; }
+  std::string_view description() const override {
+    return "Say which variant is fastest by simulation, or how a schedule is guessed, and why";
+  }
   std::vector<Example> examples() const override {
     return {
         {"cortado explain all-gather --bytes 256KiB --prelaunch", "what auto takes when queues can be submitted ahead"},
         {"cortado explain all-to-all --bytes 1MiB --out-of-place --among pcpy,b2b", "between two variants"},
         {"cortado explain all-gather --bytes 64KiB --machine virtual-64 --ranks 8 --sizes 1KiB:1MiB --json",
-         "numbers and the winner of each size, for a script"}};
+         "numbers and the winner of each size, for a script"},
+        {"cortado explain schedule --gemm 49152x1920x5120 --collective all-gather",
+         "how a product and the collective that it needs are cut, guessed from their shapes"}};
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("collective", collective_, "Which one (cortado list collectives)")->required()->type_name("");
+    app.add_option("collective", collective_,
+                   "Which one (cortado list collectives), or schedule: the tree that guesses one from shapes")
+        ->required()
+        ->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     options_.add_to(app);
-    app.add_option("--sizes", sizes_, "Where to look for changes of the choice: FIRST:LAST (doubling), or sizes")
-        ->type_name("SIZES")
-        ->capture_default_str();
+    sizes_option_ =
+        app.add_option("--sizes", sizes_, "Where to look for changes of the choice: FIRST:LAST (doubling), or sizes")
+            ->type_name("SIZES")
+            ->capture_default_str();
+    schedule_options_ = {
+        app.add_option("--gemm", gemm_, "schedule: rows of all GPUs x columns and k that one GPU multiplies")
+            ->type_name("MxNxK"),
+        app.add_option("--collective", depends_, "schedule: all-gather, all-to-all or reduce-scatter")
+            ->type_name("NAME")
+            ->capture_default_str(),
+        app.add_flag("--product-first", product_first_,
+                     "schedule: the collective takes the product away, as a reduce-scatter always does")};
     app.add_flag("--json", json_, "JSON");
   }
 
   Result<Exit> run(Console& console) override {
+    if (collective_ == kSchedule) return run_schedule(console);
+    for (const CLI::Option* option : schedule_options_) {
+      if (option->count() == 0) continue;
+      return fail("usage.option", fmt::format("{} is for cortado explain schedule", option->get_name()),
+                  "leave it out");
+    }
     CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, options_.request(collective_));
     CORTADO_ASSIGN_OR_RETURN(std::vector<Bytes> sizes, parse_sizes(sizes_));
     std::sort(sizes.begin(), sizes.end());
@@ -67,6 +92,38 @@ class Explain : public Subcommand {
   }
 
  private:
+  static constexpr const char* kSchedule = "schedule";
+
+  Result<Exit> run_schedule(Console& console) const {
+    const std::string flag = sizes_option_->count() > 0 ? "--sizes" : options_.first_given({"--ranks", "--dtype"});
+    if (!flag.empty()) {
+      return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
+    }
+    std::optional<ScheduleFeatures> features;
+    if (gemm_) {
+      CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
+      CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, dependent_request(machine));
+      CORTADO_ASSIGN_OR_RETURN(features, schedule_features(request, machine));
+    } else if (depends_ != "all-gather" || product_first_) {
+      return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 16384x2048x131072");
+    }
+    console.out(json_ ? to_text(schedule_tree_json(features)) : schedule_tree_text(features));
+    return Exit::ok;
+  }
+
+  /// Of a request that can be done one after the other.
+  Result<DependentRequest> dependent_request(const Machine& machine) const {
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request(collective_));
+    DependentRequest request;
+    CORTADO_ASSIGN_OR_RETURN(request.gemm, parse_shape(*gemm_, options_.has_dtype() ? common.dtype : DType::bf16));
+    request.collective = depends_;
+    request.ranks = common.ranks == 0 ? machine.gpus : common.ranks;
+    if (product_first_ || depends_ == "reduce-scatter") request.dependence = Dependence::product_first;
+    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule serial, find_schedule("serial"));
+    CORTADO_RETURN_IF_ERROR(plan_ficco(request, serial, machine));
+    return request;
+  }
+
   static std::string text(const pipeline::Explanation& explanation) {
     std::string text;
     for (const std::string& sentence : pipeline::sentences(explanation)) text += sentence + "\n";
@@ -118,6 +175,11 @@ class Explain : public Subcommand {
   std::string machine_ = kDefaultMachine;
   PlanOptions options_{PlanOptions::Variant::chosen};
   std::string sizes_ = "1KiB:1GiB";
+  const CLI::Option* sizes_option_ = nullptr;
+  std::vector<const CLI::Option*> schedule_options_;
+  std::optional<std::string> gemm_;
+  std::string depends_ = "all-gather";
+  bool product_first_ = false;
   bool json_ = false;
 };
 

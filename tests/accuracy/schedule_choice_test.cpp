@@ -99,13 +99,12 @@ TEST(ScheduleHeuristic, GuessesOnlyWhatCanBePlanned) {
   }
 }
 
-// 97 % is aimed at; 96.75 % are reached.
 TEST(AutoSchedule, PicksTheFastestOfUnseenShapes) {
   const Table unseen = table(ShapeSet::unseen);
   const auto cost = pipeline::simulated_schedule_cost(mi300x());
   const auto judged = judge_auto(unseen, mi300x(), *cost);
   ASSERT_TRUE(judged) << to_string(judged.error());
-  EXPECT_GE(judged->picks, 0.965);
+  EXPECT_GE(judged->picks, 0.97);
   EXPECT_LE(judged->loss, 0.005);
 }
 

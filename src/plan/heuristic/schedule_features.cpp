@@ -14,6 +14,7 @@
 //                leave one by one (unfused, the product first) keep one link busy at a time: 1 / (N - 1) of it
 //   copying      of b elements: 2 b e at the rate of the memory, times copy_cost unless the last-level cache holds all
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include <fmt/format.h>
@@ -36,7 +37,7 @@ double seconds(Nanoseconds time) {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Kernels that a product is thought to have. Fewer than libraries have: this must be quick.
+/// Kernels that a product is thought to have, sides powers of two. Fewer than libraries have: this must be quick.
 constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}, Tiling{128, 128}, Tiling{64, 64}};
 constexpr std::uint64_t kMostSplits = 16;
 constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
@@ -56,6 +57,14 @@ struct RoughTimes {
 };
 
 class RuleOfThumb {
+  /// What a tile takes.
+  struct Kind {
+    std::uint32_t log2_m = 0;  // of its sides
+    std::uint32_t log2_n = 0;
+    double seconds_per_k = 0;  // to multiply, for one column of A
+    double seconds_out = 0;    // of the result, for one byte an element
+  };
+
  public:
   /// `shape` is what one rank multiplies.
   RuleOfThumb(const DependentRequest& request, const GemmShape& shape, std::uint32_t ranks, const Machine& machine)
@@ -68,8 +77,9 @@ class RuleOfThumb {
         flops_(unit_flops(compute_, shape.dtype)),
         element_(real(size_of(shape.dtype).value)),
         start_(seconds(timing_.cores.start)),
-        sums_(request.collective == "reduce-scatter") {
-    for (std::size_t i = 0; i < kTiles.size(); ++i) tile_costs_[i] = tile_cost(kTiles[i], compute_.operand_cost);
+        sums_(request.collective == "reduce-scatter"),
+        overhead_(seconds(compute_.tile_overhead)) {
+    for (std::size_t i = 0; i < kTiles.size(); ++i) kinds_[i] = kind(kTiles[i]);
     const double bytes =
         element_ * (real(shape.m) * real(shape.k) + real(shape.n) * real(shape.k) + real(shape.m) * real(shape.n));
     missed_ = std::max(0.0, 1 - real(timing_.memory.cache_bytes.value) / bytes);
@@ -124,6 +134,14 @@ class RuleOfThumb {
   }
 
  private:
+  Kind kind(const Tiling& tile) const {
+    const double elements = real(tile.tile_m * tile.tile_n);
+    return {static_cast<std::uint32_t>(std::countr_zero(tile.tile_m)),
+            static_cast<std::uint32_t>(std::countr_zero(tile.tile_n)),
+            2 * elements / flops_ * tile_cost(tile, compute_.operand_cost),
+            elements / compute_.unit_rate.bytes_per_second()};
+  }
+
   std::uint64_t travelling() const { return request_.dependence == Dependence::product_first ? shape_.n : shape_.k; }
 
   /// There are enough rows to cut.
@@ -168,26 +186,32 @@ class RuleOfThumb {
     n = std::max<std::uint64_t>(n, 1);
     k = std::max<std::uint64_t>(k, 1);
     const std::uint64_t units = machine_.compute_units;
-    const double overhead = seconds(compute_.tile_overhead);
+    const double depth = real(k);
     const double sums = accumulate ? 2 * element_ : element_;
+    const auto tiles_of = [](std::uint64_t extent, std::uint32_t log2) { return ((extent - 1) >> log2) + 1; };
     double least = kNever;
-    for (std::size_t i = 0; i < kTiles.size(); ++i) {
-      const Tiling& tile = kTiles[i];
-      const std::uint64_t tiles = (m + tile.tile_m - 1) / tile.tile_m * ((n + tile.tile_n - 1) / tile.tile_n);
-      const double elements = real(tile.tile_m * tile.tile_n);
-      const double multiplied = 2 * elements * real(k) / flops_ * tile_costs_[i];
+    for (const Kind& kind : kinds_) {
+      const std::uint64_t tiles = tiles_of(m, kind.log2_m) * tiles_of(n, kind.log2_n);
+      const double multiplied = depth * kind.seconds_per_k;
       const std::uint64_t most = tiles < units ? std::min(kMostSplits, k / kLeastDepth) : 1;
       std::uint64_t split = 1;
+      double share = 1;  // of k
       do {
-        const double waves = real((tiles * split + units - 1) / units);
-        const double result = elements * (split == 1 ? sums : 2 * sizeof(float) + sums / real(split));
-        const double out = result / compute_.unit_rate.bytes_per_second();
-        least = std::min(least, waves * (std::max(multiplied / real(split), out) + overhead));
+        const double waves = real(quotient(tiles * split + units - 1, units));
+        const double result = split == 1 ? sums : 2 * sizeof(float) + sums * share;
+        least = std::min(least, waves * (std::max(multiplied * share, result * kind.seconds_out) + overhead_));
         split *= 2;
+        share /= 2;
       } while (split <= most);
     }
-    const double bytes = element_ * (real(m) * real(k) + real(n) * real(k)) + sums * real(m) * real(n);
+    const double bytes = element_ * depth * (real(m) + real(n)) + sums * real(m) * real(n);
     return std::max(least, bytes / timing_.memory.rate.bytes_per_second()) + start_;
+  }
+
+  /// Short divisions are several times as fast.
+  static std::uint64_t quotient(std::uint64_t over, std::uint64_t under) {
+    const bool is_short = over <= std::numeric_limits<std::uint32_t>::max();
+    return is_short ? static_cast<std::uint32_t>(over) / static_cast<std::uint32_t>(under) : over / under;
   }
 
   double both(double products, double first, double last, double copies, double slow) const {
@@ -204,7 +228,8 @@ class RuleOfThumb {
   const double element_;
   const double start_;
   const bool sums_;
-  std::array<double, kTiles.size()> tile_costs_{};
+  const double overhead_;
+  std::array<Kind, kTiles.size()> kinds_{};
   double missed_ = 0;  // share of what is copied that the last-level cache does not hold
   double collective_ = 0;
   double first_ = 0;  // of a step

@@ -1,0 +1,92 @@
+#include "schedule_tree_text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace cortado::cli {
+namespace {
+
+std::string schedule_of(const ScheduleTreeNode& leaf) {
+  return name_of(guessed_schedules()[leaf.choice]);
+}
+
+std::string merits(const ScheduleTreeNode& leaf) {
+  return fmt::format("fastest for {:.1f} % of {} training shapes, mean loss {:.1f} %", 100 * leaf.share, leaf.shapes,
+                     100 * leaf.loss);
+}
+
+class Text {
+ public:
+  explicit Text(const std::optional<ScheduleFeatures>& features) : features_(features) {
+    if (features) path_ = schedule_path(*features);
+  }
+
+  std::string all() {
+    text_ =
+        "How to cut a product and its collective, from shapes alone. A / B: rough times of schedules "
+        "(docs/models.md).\n\n";
+    add(0, 0);
+    if (!features_) return std::move(text_);
+    const ScheduleTreeNode& leaf = schedule_tree()[path_.back()];
+    return fmt::format("{}\nguess: {}, {}\n", text_, schedule_of(leaf), merits(leaf));
+  }
+
+ private:
+  void add(std::uint32_t index, std::size_t depth) {
+    const ScheduleTreeNode& node = schedule_tree()[index];
+    const bool taken = std::find(path_.begin(), path_.end(), index) != path_.end();
+    if (node.leaf) {
+      line(taken, depth, fmt::format("{}: {}", schedule_of(node), merits(node)));
+      return;
+    }
+    std::string test = fmt::format("if {} < {:g}", name_of(node.feature), node.threshold);
+    if (taken) test += fmt::format("   (is {:.4g})", (*features_)[static_cast<std::size_t>(node.feature)]);
+    line(taken, depth, test);
+    add(node.below, depth + 1);
+    line(false, depth, "else");
+    add(node.above, depth + 1);
+  }
+
+  void line(bool taken, std::size_t depth, const std::string& what) {
+    text_ += fmt::format("{} {:{}}{}\n", taken ? '*' : ' ', "", 2 * depth, what);
+  }
+
+  const std::optional<ScheduleFeatures>& features_;
+  std::vector<std::uint32_t> path_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string schedule_tree_text(const std::optional<ScheduleFeatures>& features) {
+  return Text(features).all();
+}
+
+Json schedule_tree_json(const std::optional<ScheduleFeatures>& features) {
+  Json nodes = Json::array();
+  for (const ScheduleTreeNode& node : schedule_tree()) {
+    if (node.leaf) {
+      nodes.push_back({{"schedule", schedule_of(node)},
+                       {"training_shapes", node.shapes},
+                       {"share_fastest", node.share},
+                       {"mean_loss", node.loss}});
+    } else {
+      nodes.push_back({{"feature", name_of(node.feature)},
+                       {"threshold", node.threshold},
+                       {"below", node.below},
+                       {"above", node.above}});
+    }
+  }
+  Json json{{"nodes", std::move(nodes)}};
+  if (!features) return json;
+  const std::vector<std::uint32_t> path = schedule_path(*features);
+  for (std::size_t i = 0; i < kScheduleFeatures; ++i) {
+    json["features"][std::string(name_of(static_cast<ScheduleFeature>(i)))] = (*features)[i];
+  }
+  json["path"] = path;
+  json["guess"] = schedule_of(schedule_tree()[path.back()]);
+  return json;
+}
+
+}  // namespace cortado::cli
