@@ -56,7 +56,7 @@ inline constexpr double kLeastMargin = 0.002;
 inline constexpr std::uint32_t kSearchSteps = 80;
 
 enum class ChosenBy {
-  heuristic,  ///< from shapes alone, nothing simulated
+  heuristic,  ///< guess_schedule: from shapes alone, nothing simulated
   search,
 };
 
@@ -94,7 +94,9 @@ struct ScheduleChoice {
 Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine,
                                         const ScheduleCost& cost);
 
-/// What callers ask for that leave the schedule open: by search.
+/// What callers ask for that leave the schedule open: by search, for everything. guess_schedule
+/// (schedule_heuristic.hpp) is thousands of times faster, but chooses among five schedules with as many chunks as
+/// ranks, and none of its leaves is right about all candidates nearly always (docs/models.md).
 Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const ScheduleCost& cost);
 
 }  // namespace cortado

@@ -5,6 +5,8 @@
 // lanes of engines that bring what it receives (or take away what it makes). All ranks do the same at the same time, as
 // far as their rows are even, so what one rank waits for is done by its own lanes.
 //
+// Engines carry pieces by plain copies, a lane towards every peer, whatever the exchange of the schedule is.
+//
 // outline_test.cpp compares outlines with programs, command by command.
 #pragma once
 
