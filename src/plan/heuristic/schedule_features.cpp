@@ -42,7 +42,8 @@ constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}
 constexpr std::uint64_t kMostSplits = 16;
 constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
 
-/// Of the fabric that products would lose to engines at full rate, what they lose to engines with one copy each.
+/// Of the speed that products would lose to engines at full rate, what they lose to engines with one copy each: seen in
+/// the simulated times of the training set.
 constexpr double kSharing = 0.86;
 
 /// Times of the five, in seconds.
