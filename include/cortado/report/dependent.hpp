@@ -22,24 +22,17 @@
 namespace cortado::report {
 
 /// One schedule.
-struct DependentRow {
-  std::string schedule;       ///< as it was asked for: "hetero-fused-1d", "hetero-fused-1d/16"
-  std::uint32_t chunks = 0;   ///< exchanges one after another
-  Nanoseconds time{};         ///< of both
-  double speedup = 0;         ///< over one after the other
-  double share_of_ideal = 0;  ///< 0.5 = half of it
-  Nanoseconds gemm{};         ///< until the product was made, see above
-  Nanoseconds comm{};         ///< until the collective was done
+struct DependentRow : WayRow {
+  std::string schedule;      ///< as it was asked for: "hetero-fused-1d", "hetero-fused-1d/16"
+  std::uint32_t chunks = 0;  ///< exchanges one after another
   Nanoseconds exposed{};
   double dil = 0;
-  std::optional<double> cil_gemm{};      ///< 1 = products are not slowed down; none: measured, or not asked for
-  std::optional<double> cil_comm{};      ///< of copies
-  Bytes footprint{};                     ///< memory of the rank that needs most
-  Bytes staging{};                       ///< part of it that is neither operand nor product
-  std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
-  std::string chosen{};                  ///< of a row that left it open: which schedule, "hetero-fused-1d/16"
-  std::string chosen_by{};               ///< and how: "heuristic" or "search"
-  std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
+  std::optional<double> cil_gemm{};  ///< 1 = products are not slowed down; none: measured, or not asked for
+  std::optional<double> cil_comm{};  ///< of copies
+  Bytes footprint{};                 ///< memory of the rank that needs most
+  Bytes staging{};                   ///< part of it that is neither operand nor product
+  std::string chosen{};              ///< of a row that left it open: which schedule, "hetero-fused-1d/16"
+  std::string chosen_by{};           ///< and how: "heuristic" or "search"
 };
 
 struct DependentReport : OverlapBasis {

@@ -14,21 +14,14 @@
 namespace cortado::report {
 
 /// One policy.
-struct OverlapRow {
+struct OverlapRow : WayRow {
   std::string policy;
-  std::string variant;                   ///< of the collective: "pcpy", "bcst prelaunch", "cores-simple"
-  Nanoseconds time{};                    ///< of both
-  double speedup = 0;                    ///< over one after the other
-  double share_of_ideal = 0;             ///< 0.5 = half of it
-  Nanoseconds gemm{};                    ///< begin to the end of the product
-  Nanoseconds comm{};                    ///< begin to the end of the collective
-  double gemm_slowdown = 0;              ///< against the product alone
-  double comm_slowdown = 0;              ///< against the collective alone, done as one after the other does it
-  std::uint32_t gemm_units = 0;          ///< that the product may occupy
-  std::uint32_t comm_units = 0;          ///< 0: on DMA engines
-  std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
-  std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
-  std::string why;                       ///< what the policy decided, in one line
+  std::string variant;           ///< of the collective: "pcpy", "bcst prelaunch", "cores-simple"
+  double gemm_slowdown = 0;      ///< against the product alone
+  double comm_slowdown = 0;      ///< against the collective alone, done as one after the other does it
+  std::uint32_t gemm_units = 0;  ///< that the product may occupy
+  std::uint32_t comm_units = 0;  ///< 0: on DMA engines
+  std::string why;               ///< what the policy decided, in one line
 };
 
 struct OverlapReport : OverlapBasis {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@
 #include "cortado/base/units.hpp"
 
 namespace cortado::report {
+
+/// What every policy or schedule has. What ends `gemm` and `comm` exactly is said where rows are derived from this.
+struct WayRow {
+  Nanoseconds time{};                    ///< of both
+  double speedup = 0;                    ///< over one after the other
+  double share_of_ideal = 0;             ///< 0.5 = half of it
+  Nanoseconds gemm{};                    ///< begin to the end of the product
+  Nanoseconds comm{};                    ///< begin to the end of the collective
+  std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
+  std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
+};
 
 /// A policy or schedule that cannot do it.
 struct SkippedWay {

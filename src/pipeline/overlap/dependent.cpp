@@ -163,11 +163,8 @@ class Study {
     report_.bytes = size_of(asked.dtype) * asked.m * (product_first() ? asked.n : asked.k);
     report_.ranks = report_.request.ranks;
     report_.machine = machine_.name;
-    report_.gemm_alone = gemm.time;
-    report_.comm_alone = product_first() ? std::max(serial.comm - serial.gemm, Nanoseconds{}) : serial.comm;
-    report_.serial = serial.time;
-    report_.ideal = std::max(report_.gemm_alone, report_.comm_alone);
-    report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
+    const Nanoseconds comm = product_first() ? std::max(serial.comm - serial.gemm, Nanoseconds{}) : serial.comm;
+    set_times(report_, gemm.time, comm, serial.time);
     report_.memory_bound = is_memory_bound(whole_, machine_);
     if (serial_refused_) {
       report_.note = fmt::format(
@@ -185,17 +182,11 @@ class Study {
       row.chosen_by = name_of(*named.chosen_by);
     }
     row.chunks = planned.steps;
-    row.time = times.time;
-    row.speedup = ratio(report_.serial, times.time);
-    row.share_of_ideal = report::share_of_ideal(report_.serial, report_.ideal, times.time);
-    row.gemm = times.gemm;
-    row.comm = times.comm;
+    fill_row(row, report_, times);
     row.exposed = std::max(times.time - report_.gemm_alone, Nanoseconds{});
     row.dil = planned.pieces_seconds / serial_.pieces_seconds;
     row.footprint = planned.footprint;
     row.staging = planned.staging;
-    row.hbm_bytes = times.hbm_bytes;
-    row.wrong = times.wrong;
     if (times.contention) {
       row.cil_gemm = times.contention->gemm();
       row.cil_comm = times.contention->comm();

@@ -182,11 +182,7 @@ class Study {
     report_.bytes = request.collective.bytes;
     report_.ranks = baseline_.collective.ranks;
     report_.machine = machine_.name;
-    report_.gemm_alone = gemm.time;
-    report_.comm_alone = comm.time;
-    report_.serial = serial.time;
-    report_.ideal = std::max(gemm.time, comm.time);
-    report_.scenario = overlap_class(gemm.time, comm.time);
+    set_times(report_, gemm.time, comm.time, serial.time);
     report_.memory_bound = is_memory_bound(request.gemm, machine_);
   }
 
@@ -195,18 +191,12 @@ class Study {
     report::OverlapRow row;
     row.policy = policy;
     row.variant = way_name(way.collective);
-    row.time = times.time;
-    row.speedup = ratio(report_.serial, times.time);
-    row.share_of_ideal = report::share_of_ideal(report_.serial, report_.ideal, times.time);
-    row.gemm = times.gemm;
-    row.comm = times.comm;
+    fill_row(row, report_, times);
     const bool serial = way.order == LaunchOrder::serial;
     row.gemm_slowdown = ratio(times.gemm, gemm_alone_);
     row.comm_slowdown = ratio(serial ? times.comm - times.gemm : times.comm, comm_alone_);
     row.gemm_units = units(way.gemm_units);
     row.comm_units = way.on_cores() ? units(way.collective.compute_units) : 0;
-    row.hbm_bytes = times.hbm_bytes;
-    row.wrong = times.wrong;
     row.why = way.why;
     report_.rows.push_back(std::move(row));
     report_.ways.push_back(way);
@@ -252,6 +242,24 @@ const OverlapWay& OverlapReport::chosen() const {
 
 double ratio(Nanoseconds over, Nanoseconds under) {
   return under.value == 0 ? 0 : static_cast<double>(over.value) / static_cast<double>(under.value);
+}
+
+void set_times(report::OverlapBasis& basis, Nanoseconds gemm, Nanoseconds comm, Nanoseconds serial) {
+  basis.gemm_alone = gemm;
+  basis.comm_alone = comm;
+  basis.serial = serial;
+  basis.ideal = std::max(gemm, comm);
+  basis.scenario = overlap_class(gemm, comm);
+}
+
+void fill_row(report::WayRow& row, const report::OverlapBasis& basis, const OverlapTimes& times) {
+  row.time = times.time;
+  row.speedup = ratio(basis.serial, times.time);
+  row.share_of_ideal = report::share_of_ideal(basis.serial, basis.ideal, times.time);
+  row.gemm = times.gemm;
+  row.comm = times.comm;
+  row.hbm_bytes = times.hbm_bytes;
+  row.wrong = times.wrong;
 }
 
 bool is_product_queue(const Queue& queue) {

@@ -71,6 +71,11 @@ void describe_run(report::OverlapBasis& basis, device::Driver& driver, const Run
 /// `over` / `under`; 0 if `under` is.
 double ratio(Nanoseconds over, Nanoseconds under);
 
+/// What ways are compared with: both alone and one after the other, and what follows from them.
+void set_times(report::OverlapBasis& basis, Nanoseconds gemm, Nanoseconds comm, Nanoseconds serial);
+/// What follows from the times of a way.
+void fill_row(report::WayRow& row, const report::OverlapBasis& basis, const OverlapTimes& times);
+
 /// Plans, proves and times everything; on options.threads threads where that does not change the times.
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
                                      const OverlapOptions& options, Times times, const TimeProgram& time);
