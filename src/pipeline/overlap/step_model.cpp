@@ -64,6 +64,7 @@ class StepModel {
     double moves_at = kNever;      // when the send under way begins to move bytes
     std::optional<double> left{};  // bytes of the send that moves
     double last = 0;               // of these, that the last copy moves alone
+    double last_share = 1;         // of an engine's weight, that the last copy has
     std::vector<double> arrivals{};
   };
 
@@ -197,14 +198,14 @@ class StepModel {
     Flow kernel = kernel_.value_or(Flow{});
     Flow copy = copy_;
     double copies = 0;
-    double flows = 0;  // copies of one lane that move at the same time have a share each
+    double shares = 0;  // of weight: one a lane, less where the last copy of several moves alone
     for (const Lane& lane : lanes_) {
       if (!lane.left) continue;
       copies += 1;
-      flows += *lane.left > lane.last ? timing_.engine.copies_in_flight : 1;
+      shares += *lane.left > lane.last ? 1 : lane.last_share;
     }
     copy.cap = std::min(copy.cap, port_ / copies);
-    if (copies > 0) copy.weight *= flows / copies;
+    if (copies > 0) copy.weight *= shares / copies;
     for (std::size_t r = 0; r < kResources; ++r) {
       if (copies * copy.demand[r] == 0) kernel.cap = std::min(kernel.cap, capacity_[r] / kernel.demand[r]);
       if (kernel.demand[r] == 0) copy.cap = std::min(copy.cap, capacity_[r] / (copies * copy.demand[r]));
@@ -276,8 +277,9 @@ class StepModel {
   void begin_send(Lane& lane, const FiccoOutline::Send& send) const {
     lane.moves_at = kNever;
     lane.left = real(send.bytes);
-    const bool side_by_side = std::min(send.copies(), timing_.engine.copies_in_flight) > 1;
-    lane.last = side_by_side ? send.copies() * real(send.copy) - real(send.bytes) : real(send.bytes);
+    const auto side_by_side = std::min<std::uint64_t>(send.copies(), timing_.engine.copies_in_flight);
+    lane.last = side_by_side > 1 ? send.copies() * real(send.copy) - real(send.bytes) : real(send.bytes);
+    lane.last_share = 1 / static_cast<double>(side_by_side);
   }
 
   void move(Lane& lane, double step) {

@@ -4,8 +4,13 @@
 //   soon as fewer than copies_in_flight copies of the queue do. Copies behind it are issued meanwhile; not so where
 //   engines are software (engine_timing.threads): there a copy is over before the next one is issued.
 //
+//   Copies of a queue that move at the same time share the weight of their engine, so that an engine gets as much of a
+//   full resource whether its bytes are in one packet or in two. How many they are is settled when a copy starts.
+//
 //   Signal    after the last byte of all earlier copies; visible, and the queue goes on, `sync` later
 //   Wait      passes at once if the counter is there; else `wake` after it gets there
+#include <algorithm>
+
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
@@ -81,7 +86,8 @@ void Run::move_ready_copies(std::uint32_t index) {
     ++queue.moving;
     UseList& uses = uses_of(index, command);
     node_memory_.touch(command, bytes, uses);
-    begin_transfer(static_cast<double>(bytes.value), uses, {},
+    const double side_by_side = std::min(queue.outstanding, timing_.engine.copies_in_flight);
+    begin_transfer(static_cast<double>(bytes.value), uses, {.weight = 1 / side_by_side},
                    {.queue = index, .span = copy.span, .command = &command});
   }
   if (queue.first_pending == queue.pending.size()) {
