@@ -99,6 +99,22 @@ TEST(ScheduleHeuristic, GuessesOnlyWhatCanBePlanned) {
   }
 }
 
+TEST(AutoSchedule, SureGuessesAreTheFastestOfAll) {
+  const Table unseen = table(ShapeSet::unseen);
+  ASSERT_EQ(unseen.candidates.front(), "serial");
+  std::size_t sure = 0;
+  for (const TimedShape& row : unseen.rows) {
+    const auto guess = guess_schedule(row.request, mi300x());
+    ASSERT_TRUE(guess) << to_string(guess.error());
+    if (guess->schedule.grain != Grain::whole || guess->margin < kSureMargin) continue;
+    ++sure;
+    for (const auto& time : row.times) {
+      EXPECT_TRUE(!time || *time >= *row.times.front()) << csv_line(row);
+    }
+  }
+  EXPECT_GT(sure, 0U);
+}
+
 TEST(AutoSchedule, PicksTheFastestOfUnseenShapes) {
   const Table unseen = table(ShapeSet::unseen);
   const auto cost = pipeline::simulated_schedule_cost(mi300x());

@@ -27,7 +27,7 @@ struct Example {
 Result<std::vector<Example>> examples(const Table& table, const Machine& machine);
 
 struct FitOptions {
-  std::uint32_t depth = 4;                  ///< tests on the longest path
+  std::uint32_t depth = 3;                  ///< tests on the longest path
   std::size_t least_shapes = 20;            ///< of a leaf
   std::vector<ScheduleFeature> features{};  ///< that may be asked; empty: all
 };

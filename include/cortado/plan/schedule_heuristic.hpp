@@ -75,6 +75,7 @@ struct ScheduleGuess {
   double confidence = 0;   ///< share of the training shapes of the leaf for which it is the fastest
   double mean_loss = 0;    ///< over these shapes; 0.01 = 1 % slower than the fastest
   std::uint32_t leaf = 0;  ///< node of schedule_tree()
+  double margin = 0;       ///< the least rough time of the other four over its own; below 1 where the tree knows better
 };
 
 Result<ScheduleGuess> guess_schedule(const DependentRequest& request, const Machine& machine);

@@ -63,8 +63,6 @@ class StepModel {
     double at = 0;                 // when the engine is ready for the next send
     double moves_at = kNever;      // when the send under way begins to move bytes
     std::optional<double> left{};  // bytes of the send that moves
-    double last = 0;               // of these, that the last copy moves alone
-    double last_share = 1;         // of an engine's weight, that the last copy has
     std::vector<double> arrivals{};
   };
 
@@ -198,14 +196,8 @@ class StepModel {
     Flow kernel = kernel_.value_or(Flow{});
     Flow copy = copy_;
     double copies = 0;
-    double shares = 0;  // of weight: one a lane, less where the last copy of several moves alone
-    for (const Lane& lane : lanes_) {
-      if (!lane.left) continue;
-      copies += 1;
-      shares += *lane.left > lane.last ? 1 : lane.last_share;
-    }
+    for (const Lane& lane : lanes_) copies += lane.left ? 1 : 0;
     copy.cap = std::min(copy.cap, port_ / copies);
-    if (copies > 0) copy.weight *= shares / copies;
     for (std::size_t r = 0; r < kResources; ++r) {
       if (copies * copy.demand[r] == 0) kernel.cap = std::min(kernel.cap, capacity_[r] / kernel.demand[r]);
       if (kernel.demand[r] == 0) copy.cap = std::min(copy.cap, capacity_[r] / (copies * copy.demand[r]));
@@ -248,8 +240,7 @@ class StepModel {
     double next = std::min(begins_at_, kernel_ ? now_ + kernel_->remaining / kernel_speed_ : kNever);
     for (const Lane& lane : lanes_) {
       next = std::min(next, lane.moves_at);
-      if (lane.left)
-        next = std::min(next, now_ + (*lane.left > lane.last ? *lane.left - lane.last : *lane.left) / copy_speed_);
+      if (lane.left) next = std::min(next, now_ + *lane.left / copy_speed_);
     }
     return next;
   }
@@ -273,19 +264,14 @@ class StepModel {
     }
   }
 
-  /// As many copies as may be move side by side until the last has no other beside it.
-  void begin_send(Lane& lane, const FiccoOutline::Send& send) const {
+  static void begin_send(Lane& lane, const FiccoOutline::Send& send) {
     lane.moves_at = kNever;
     lane.left = real(send.bytes);
-    const auto side_by_side = std::min<std::uint64_t>(send.copies(), timing_.engine.copies_in_flight);
-    lane.last = side_by_side > 1 ? send.copies() * real(send.copy) - real(send.bytes) : real(send.bytes);
-    lane.last_share = 1 / static_cast<double>(side_by_side);
   }
 
   void move(Lane& lane, double step) {
     const double over = kOver * copy_speed_;
     *lane.left -= step * copy_speed_;
-    if (std::abs(*lane.left - lane.last) <= over) *lane.left = lane.last;
     if (*lane.left <= over) arrive(lane);
   }
 

@@ -37,8 +37,14 @@ class Search {
 
   Result<ScheduleChoice> run() {
     bound();
-    estimate();
-    simulate();
+    std::vector<Candidate> all = left_;
+    do {
+      left_ = all;
+      estimate();
+      simulate();
+      // What seemed the best may turn out to be impossible, and what it pruned not.
+      std::erase_if(all, [this](const Candidate& candidate) { return is_refused(candidate.schedule); });
+    } while (left_.empty() && !all.empty());
     if (left_.empty()) return fail(reason_of_serial());
     choice_.schedule = left_.front().schedule;
     choice_.time = left_.front().time;
@@ -103,6 +109,10 @@ class Search {
     return true;
   }
 
+  bool is_refused(const FiccoSchedule& schedule) const {
+    return std::ranges::find(choice_.refused, schedule, &RefusedSchedule::schedule) != choice_.refused.end();
+  }
+
   bool pruned() {
     ++choice_.work.pruned;
     return false;
@@ -150,18 +160,13 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
 }
 
 std::optional<double> ScheduleChoice::margin() const {
-  if (!time || !runner_up) return {};
-  return real(runner_up->time) / real(*time) - 1;
+  if (!runner_up) return {};
+  return real(runner_up->time) / real(time) - 1;
 }
 
 Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine,
                                         const ScheduleCost& cost) {
   return Search(request, machine, cost).run();
-}
-
-Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine,
-                                     const ScheduleCost& cost) {
-  return search_schedules(request, machine, cost);
 }
 
 }  // namespace cortado

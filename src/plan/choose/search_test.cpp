@@ -162,5 +162,41 @@ TEST(SearchSchedules, OfEquallyFastOnesTakesTheFirstCandidate) {
   EXPECT_EQ(key_of(choice->schedule), "uniform-unfused-1d 2");
 }
 
+// --- auto ------------------------------------------------------------------------------------------------------------
+
+/// So little to multiply that the starts of kernels alone are many times the whole.
+DependentRequest tiny_request() {
+  DependentRequest tiny;
+  tiny.gemm = {.m = 1024, .n = 128, .k = 128};
+  return tiny;
+}
+
+TEST(AutoSchedule, TakesASureGuessWithoutASearch) {
+  const TableCost cost({{"serial", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
+  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  ASSERT_TRUE(choice) << to_string(choice.error());
+  EXPECT_EQ(choice->by, ChosenBy::heuristic);
+  EXPECT_EQ(key_of(choice->schedule), "serial");
+  EXPECT_EQ(choice->time, Nanoseconds{620});
+  EXPECT_FALSE(choice->margin());
+  EXPECT_EQ(cost.simulated.size(), 1U);
+}
+
+TEST(AutoSchedule, SearchesWhereASureGuessCannotBePlanned) {
+  const TableCost cost({{"serial", {600, 610, -1}}, {"uniform-fused-1d 8", {700, 700, 710}}});
+  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  ASSERT_TRUE(choice) << to_string(choice.error());
+  EXPECT_EQ(choice->by, ChosenBy::search);
+  EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
+}
+
+TEST(AutoSchedule, SearchesWhereItIsNotSure) {
+  const TableCost cost({{"serial", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
+  const auto choice = auto_schedule(request(), machine(), cost);
+  ASSERT_TRUE(choice) << to_string(choice.error());
+  EXPECT_EQ(choice->by, ChosenBy::search);
+  EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
+}
+
 }  // namespace
 }  // namespace cortado

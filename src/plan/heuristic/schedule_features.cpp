@@ -6,12 +6,16 @@
 //                tile), the least over some tiles and splits of k; not below A, B and C through the memory; + start
 //   collective   M w e / N over a link, + what a copy takes however small
 //   serial       collective + product, + sums (reduce-scatter)
-//   schedules    first + products + kernels that copy and add + slow * (collective - first), where `first` is what
-//                travels before there is anything to multiply (or behind the last product), and `slow` the share of
-//                their speed that products lose while links are busy; not below collective + last product
-//   slow         what engines at full rate leave of the fabric to products, (fabric_products + fabric_links - 1) /
-//                fabric_products. Links give way, too, if they have one copy at a time: kSharing of it. Pieces that
-//                leave one by one (unfused, the product first) keep one link busy at a time: 1 / (N - 1) of it
+//   schedules    the later of both:
+//                  first + products + kernels that copy and add + products_lose * (collective - first - these kernels)
+//                  collective + last product + links_lose * (products but the last)
+//                where `first` is what travels before there is anything to multiply, or behind the last product
+//   lose         what one loses for a second of the other at full speed. A full fabric gives everybody the same share L
+//                of what he could do alone, fabric_products L + fabric_links r L = 1, with r = rate of an engine over
+//                that of its link, which is all it needs. Products run at L, copies at r L:
+//                products_lose = (1 - L) / (r L), links_lose = (1 - r L) / L. Where r L > 1 copies keep their speed:
+//                products_lose = (fabric_products + fabric_links - 1) / fabric_products. Pieces that leave one by one
+//                (unfused, the product first) keep one link busy at a time: 1 / (N - 1) of both
 //   copying      of b elements: 2 b e at the rate of the memory, times copy_cost unless the last-level cache holds all
 #include <algorithm>
 #include <bit>
@@ -38,13 +42,10 @@ double seconds(Nanoseconds time) {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Kernels that a product is thought to have, sides powers of two. Fewer than libraries have: this must be quick.
-constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}, Tiling{128, 128}, Tiling{64, 64}};
+constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}, Tiling{128, 128}, Tiling{64, 256},
+                            Tiling{256, 64},  Tiling{64, 128},  Tiling{128, 64},  Tiling{64, 64}};
 constexpr std::uint64_t kMostSplits = 16;
 constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
-
-/// Of the speed that products would lose to engines at full rate, what they lose to engines with one copy each: seen in
-/// the simulated times of the training set.
-constexpr double kSharing = 0.86;
 
 /// Times of the five, in seconds.
 struct RoughTimes {
@@ -85,6 +86,7 @@ class RuleOfThumb {
         element_ * (real(shape.m) * real(shape.k) + real(shape.n) * real(shape.k) + real(shape.m) * real(shape.n));
     missed_ = std::max(0.0, 1 - real(timing_.memory.cache_bytes.value) / bytes);
     set_collective();
+    set_losses();
   }
 
   double intensity() const {
@@ -113,23 +115,20 @@ class RuleOfThumb {
     const double own = copying(real(shard) / ranks_ * real(shape_.k));
     const double moved = copying(rows);
     const double moved_others = copying(rows * peers / ranks_);
-    const double slow = kSharing * most_lost();
     const double sums_each = sums_ ? sums + (steps - 1) * start_ : 0;
     times.uniform_fused_1d =
-        both(steps * of_shard, first_, of_shard + moved, steps * (moved + (leaves ? 0 : own)) + sums_each, slow);
+        both(steps * of_shard, first_, of_shard + moved, steps * (moved + (leaves ? 0 : own)) + sums_each);
     times.hetero_fused_1d =
-        both(of_shard + steps * of_others, hidden, of_others + moved_others, steps * moved_others, slow) + sums;
-    times.hetero_unfused_1d = both(of_shard + steps * peers * of_piece, leaves ? 0 : hidden, peers * of_piece, 0,
-                                   leaves ? most_lost() / peers : slow) +
-                              sums;
+        both(of_shard + steps * of_others, hidden, of_others + moved_others, steps * moved_others) + sums;
+    times.hetero_unfused_1d =
+        both(of_shard + steps * peers * of_piece, leaves ? 0 : hidden, peers * of_piece, 0, leaves ? 1 / peers : 1) +
+        sums;
     if (!has_rows()) times.uniform_fused_1d = times.hetero_fused_1d = times.hetero_unfused_1d = kNever;
     times.uniform_fused_2d = kNever;
     if (has_panels()) {
       const double panel = leaves ? product(shape_.m, shape_.n / ranks_, shape_.k)
                                   : product(shape_.m, shape_.n, shape_.k / ranks_, true);
-      const bool one_copy = shard <= machine_.dma.max_window_elements;
-      times.uniform_fused_2d =
-          both(steps * panel, first_, panel, leaves ? sums_each : steps * own, one_copy ? slow : most_lost());
+      times.uniform_fused_2d = both(steps * panel, first_, panel, leaves ? sums_each : steps * own);
     }
     return times;
   }
@@ -168,9 +167,15 @@ class RuleOfThumb {
     first_ = bytes / rate / ranks_ + always;
   }
 
-  /// Share of their speed that products lose while all links are at full rate.
-  double most_lost() const {
-    return std::max(0.0, compute_.fabric_products + compute_.fabric_links - 1) / compute_.fabric_products;
+  void set_losses() {
+    const double products = compute_.fabric_products;
+    const double links = compute_.fabric_links;
+    const double engine = timing_.engine.rate.bytes_per_second();
+    const double rate = engine / std::min(engine, timing_.link.rate.bytes_per_second());
+    const double all = products + rate * links;  // 1 / L
+    if (all <= 1 || products + links <= 1) return;
+    products_lose_ = rate < all ? (all - 1) / rate : (products + links - 1) / products;
+    links_lose_ = std::max(0.0, all - rate);
   }
 
   /// A kernel that copies so many elements.
@@ -215,8 +220,13 @@ class RuleOfThumb {
     return is_short ? static_cast<std::uint32_t>(over) / static_cast<std::uint32_t>(under) : over / under;
   }
 
-  double both(double products, double first, double last, double copies, double slow) const {
-    return std::max(first + products + copies + slow * (collective_ - first), collective_ + last);
+  /// Both are late for what they lose to each other: products while links are busy, links while units multiply. Kernels
+  /// that copy rows leave the links their speed. `share` of the links is busy at a time.
+  double both(double products, double first, double last, double copies, double share = 1) const {
+    const double beside = std::max(0.0, collective_ - first - copies);
+    const double late = std::max(0.0, products - last);
+    return std::max(first + products + copies + share * products_lose_ * beside,
+                    collective_ + last + share * links_lose_ * late);
   }
 
   const DependentRequest& request_;
@@ -233,7 +243,9 @@ class RuleOfThumb {
   std::array<Kind, kTiles.size()> kinds_{};
   double missed_ = 0;  // share of what is copied that the last-level cache does not hold
   double collective_ = 0;
-  double first_ = 0;  // of a step
+  double first_ = 0;          // of a step
+  double products_lose_ = 0;  // seconds, for a second of copies at full speed beside them
+  double links_lose_ = 0;     // seconds, for a second of products at full speed beside them
 };
 
 /// Of rough times; what neither of two schedules can do is no reason for the first.

@@ -20,23 +20,19 @@ constexpr ScheduleTreeNode leaf(Choice choice, std::uint32_t shapes, double shar
 
 constexpr ScheduleTreeNode kTree[]{
     // clang-format off
-    test(panels_over_serial, 0.9998, 1, 8),
-    test(panels_over_unfused, 1.006, 2, 7),
-    test(panels_over_fused, 1.004, 3, 4),
-    leaf(uniform_fused_2d, 351, 0.806, 0.004),
-    test(communication, 1.185, 5, 6),
-    leaf(hetero_fused_1d, 38, 0.763, 0.012),
-    leaf(uniform_fused_2d, 27, 0.556, 0.013),
-    leaf(hetero_unfused_1d, 115, 0.843, 0.01),
-    test(fused_over_serial, 1.055, 9, 14),
-    test(unfused_over_fused, 1.005, 10, 11),
-    leaf(hetero_unfused_1d, 20, 0.65, 0.006),
-    test(hetero_over_uniform, 0.99, 12, 13),
-    leaf(hetero_fused_1d, 60, 0.7, 0.017),
-    leaf(uniform_fused_1d, 27, 0.444, 0.009),
-    test(unfused_over_serial, 1.003, 15, 16),
-    leaf(hetero_unfused_1d, 22, 1, 0),
-    leaf(serial, 540, 0.961, 0.002),
+    test(panels_over_serial, 0.993, 1, 6),
+    test(panels_over_unfused, 0.9913, 2, 5),
+    test(panels_over_fused, 1.002, 3, 4),
+    leaf(uniform_fused_2d, 369, 0.789, 0.004),
+    leaf(hetero_fused_1d, 66, 0.682, 0.023),
+    leaf(hetero_unfused_1d, 120, 0.792, 0.008),
+    test(fused_over_serial, 1.012, 7, 10),
+    test(unfused_over_fused, 1.06, 8, 9),
+    leaf(hetero_unfused_1d, 30, 0.667, 0.016),
+    leaf(hetero_fused_1d, 72, 0.625, 0.013),
+    test(unfused_over_serial, 1.008, 11, 12),
+    leaf(hetero_unfused_1d, 19, 0.842, 0.002),
+    leaf(serial, 524, 0.987, 0.001),
     // clang-format on
 };
 

@@ -5,12 +5,10 @@
 //   engines are software (engine_timing.threads): there a copy is over before the next one is issued.
 //
 //   Copies of a queue that move at the same time share the weight of their engine, so that an engine gets as much of a
-//   full resource whether its bytes are in one packet or in two. How many they are is settled when a copy starts.
+//   full resource whether its bytes are in one packet or in two.
 //
 //   Signal    after the last byte of all earlier copies; visible, and the queue goes on, `sync` later
 //   Wait      passes at once if the counter is there; else `wake` after it gets there
-#include <algorithm>
-
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
@@ -76,24 +74,32 @@ bool Run::issue_copy(std::uint32_t index) {
 
 void Run::move_ready_copies(std::uint32_t index) {
   QueueRun& queue = queues_[index];
-  while (queue.moving < timing_.engine.copies_in_flight && queue.first_pending < queue.pending.size() &&
+  while (queue.moving.size() < timing_.engine.copies_in_flight && queue.first_pending < queue.pending.size() &&
          queue.pending[queue.first_pending].ready <= events_.now()) {
     const PendingCopy& copy = queue.pending[queue.first_pending++];
     const Command& command = program_.queues[index].commands[copy.command];
     const Bytes written = bytes_written(command);
     const Bytes bytes = std::holds_alternative<Copy>(command) ? written : written / 2;  // others write two regions
     recorder_.moved(written);
-    ++queue.moving;
     UseList& uses = uses_of(index, command);
     node_memory_.touch(command, bytes, uses);
-    const double side_by_side = std::min(queue.outstanding, timing_.engine.copies_in_flight);
-    begin_transfer(static_cast<double>(bytes.value), uses, {.weight = 1 / side_by_side},
-                   {.queue = index, .span = copy.span, .command = &command});
+    queue.moving.push_back(begin_transfer(static_cast<double>(bytes.value), uses, {.weight = queue.weight},
+                                          {.queue = index, .span = copy.span, .command = &command}));
   }
+  share_engine(index);
   if (queue.first_pending == queue.pending.size()) {
     queue.pending.clear();
     queue.first_pending = 0;
   }
+}
+
+void Run::share_engine(std::uint32_t index) {
+  QueueRun& queue = queues_[index];
+  if (queue.moving.empty()) return;
+  const double weight = 1 / static_cast<double>(queue.moving.size());
+  if (weight == queue.weight) return;
+  queue.weight = weight;
+  for (const FlowId flow : queue.moving) transfers_.set_weight(flow, weight);
 }
 
 UseList& Run::uses_of(std::uint32_t index, const Command& command) {

@@ -31,8 +31,8 @@ std::vector<Golden> goldens() {
       .collective = "all-to-all", .variant = "swap", .bytes = 2_MiB, .ranks = 8, .in_place = true};
   const CollectiveRequest bcst{.collective = "all-gather", .variant = "bcst", .bytes = 4_MiB, .ranks = 8};
   return {
-      {switched, "switch-1024", 198024, 17725635053587254411U, 198024, 410684173493152638U},
-      {exchange, "switch-1024", 38606, 6327937546673067723U, 38606, 6809502390250343709U},
+      {switched, "switch-1024", 198024, 5100345370714718378U, 198024, 16475653413870840871U},
+      {exchange, "switch-1024", 38600, 3262377920125977559U, 38600, 4229164487884564123U},
       {direct, "virtual-64", 100914, 3533144655028883915U, 100914, 3533144655028883915U},
       {swap, "virtual-64", 60612, 3736440075692566479U, 60612, 3736440075692566479U},
       {bcst, "virtual-64", 87184, 15531455705380817540U, 87184, 15531455705380817540U},

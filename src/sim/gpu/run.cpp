@@ -211,7 +211,7 @@ void Run::end_transfer(FlowId flow) {
   recorder_.end(mover.span, events_.now());
   queue.ended = events_.now();
   --queue.outstanding;
-  --queue.moving;
+  std::erase(queue.moving, flow);
   move_ready_copies(mover.queue);
   if (queue.blocked == Blocked::transfers && queue.outstanding == 0) {
     step(mover.queue);

@@ -48,7 +48,6 @@ class Run {
     std::uint32_t command = 0;
     std::uint32_t submitted = 0;    // iterations that the queue may execute; host queues: all
     std::uint32_t outstanding = 0;  // dma: copies issued and not finished
-    std::uint32_t moving = 0;       // dma: of those, copies moving bytes
     std::uint32_t span = kNoSpan;   // of the command under way (not of overlapping copies)
     std::uint32_t submit_span = kNoSpan;
     Blocked blocked = Blocked::submit;
@@ -57,6 +56,8 @@ class Run {
     SimTime next_issue{};              // dma: earliest issue of the next copy
     std::vector<PendingCopy> pending;  // dma: first in, first out; [0, first_pending) have left
     std::size_t first_pending = 0;
+    std::vector<FlowId> moving;  // dma: copies that move bytes
+    double weight = 1;           // dma: of each of these
     std::optional<FlowId> flow;  // compute: of the copy or kernel under way
     double cap_per_unit = 0;     // compute: of that flow
     bool behind = false;         // compute: a kernel or a wait of this iteration came before
@@ -121,6 +122,7 @@ class Run {
   // dma_queue.cpp
   bool issue_copy(std::uint32_t index);
   void move_ready_copies(std::uint32_t index);
+  void share_engine(std::uint32_t index);  ///< other copies of the queue move than before
   UseList& uses_of(std::uint32_t index, const Command& command);
 
   // compute_queue.cpp

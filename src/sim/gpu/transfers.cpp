@@ -22,6 +22,11 @@ void Transfers::set_cap(FlowId flow, double cap) {
   request_settle();
 }
 
+void Transfers::set_weight(FlowId flow, double weight) {
+  fluid_.set_weight(flow, weight);
+  request_settle();
+}
+
 double Transfers::remaining(FlowId flow) const {
   const Transfer& transfer = transfers_[flow.value];
   return std::max(0.0, transfer.remaining - transfer.rate * to_seconds(events_.now() - transfer.since));

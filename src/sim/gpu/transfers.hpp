@@ -28,6 +28,7 @@ class Transfers {
   /// `owner` comes back from finish(). The amount, bytes or what else the work is counted in, is not zero.
   FlowId begin(double amount, std::span<const ResourceUse> uses, Speed speed, std::uint32_t owner);
   void set_cap(FlowId flow, double cap);
+  void set_weight(FlowId flow, double weight);
 
   /// What has not moved yet.
   double remaining(FlowId flow) const;

@@ -1,0 +1,18 @@
+#include "cortado/plan/choose_schedule.hpp"
+#include "cortado/plan/schedule_heuristic.hpp"
+
+namespace cortado {
+
+Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine,
+                                     const ScheduleCost& cost) {
+  const auto guess = guess_schedule(request, machine);
+  if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin) {
+    // It may still not fit the memory.
+    if (const auto time = cost.time(request, guess->schedule)) {
+      return ScheduleChoice{.schedule = guess->schedule, .by = ChosenBy::heuristic, .time = *time};
+    }
+  }
+  return search_schedules(request, machine, cost);
+}
+
+}  // namespace cortado
