@@ -34,7 +34,9 @@ Result<DependentRequest> FiccoOptions::request(DType dtype, std::uint32_t ranks)
 
 Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, const Machine& machine,
                                              Console& console) const {
-  if (schedule_ == pipeline::kAutoSchedule && dependence_.means() == CollectiveMeans::dma) {
+  CORTADO_ASSIGN_OR_RETURN(const std::uint32_t chunks, dependence_.chunks());
+  if (schedule_ == pipeline::kAutoSchedule) {
+    CORTADO_RETURN_IF_ERROR(pipeline::check_auto(dependence_.means(), chunks));
     CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::ScheduleChooser().choose(request, machine));
     console.talk(fmt::format("auto: {}, by {}", pipeline::full_name(choice.schedule), pipeline::name_of(choice.by)));
     FiccoSchedule schedule = choice.schedule;
@@ -42,7 +44,6 @@ Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, co
     return schedule;
   }
   CORTADO_ASSIGN_OR_RETURN(FiccoSchedule schedule, find_schedule(schedule_));
-  CORTADO_ASSIGN_OR_RETURN(const std::uint32_t chunks, dependence_.chunks());
   if (schedule.chunks == 0) schedule.chunks = chunks;
   schedule.means = dependence_.means();
   CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange());

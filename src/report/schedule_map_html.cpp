@@ -83,8 +83,9 @@ std::string legend(const ScheduleMap& map) {
   std::string out = "<p>";
   for (std::size_t i = 0; i < map.schedules.size(); ++i) {
     out += fmt::format(
-        "<svg viewBox='0 0 12 12' style='width:.8rem;border:0'><rect width='12' height='12' rx='2' fill='{}'/></svg> "
-        "{} {} ({} of {}) &emsp;",
+        "<span style='white-space:nowrap'><svg viewBox='0 0 12 12' style='width:.8rem;border:0'><rect width='12' "
+        "height='12' rx='2' fill='{}'/></svg> "
+        "{} {} ({} of {})</span> &emsp;",
         colour_of(i), map.letters[i], escape_html(map.schedules[i]), map.won(i), map.cells.size());
   }
   return out + "</p>\n";

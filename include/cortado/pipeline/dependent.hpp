@@ -27,6 +27,10 @@ struct DependentReport : report::DependentReport {
 /// A schedule that is left open: auto_schedule decides, chunks included. A row of serial stands beside it.
 inline constexpr const char* kAutoSchedule = "auto";
 
+/// auto leaves all open: refused where compute units shall move the bytes, or with a number of chunks but 0
+/// (ficco.schedule).
+Status check_auto(CollectiveMeans means, std::uint32_t chunks);
+
 /// The name with its number of chunks, as find_schedule takes it: "hetero-fused-1d/16".
 std::string full_name(const FiccoSchedule& schedule);
 

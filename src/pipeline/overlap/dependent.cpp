@@ -27,10 +27,7 @@ struct NamedSchedule {
 
 Result<NamedSchedule> open_schedule(const DependentRequest& request, const Machine& machine,
                                     const DependentOptions& options) {
-  if (options.means != CollectiveMeans::dma) {
-    return fail("ficco.schedule", "auto chooses among schedules whose bytes DMA engines move",
-                "name the schedules whose bytes compute units shall move");
-  }
+  CORTADO_RETURN_IF_ERROR(check_auto(options.means, options.schedules.size() == 1 ? options.chunks : 0));
   CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, ScheduleChooser().choose(request, machine));
   return NamedSchedule{kAutoSchedule, choice.schedule, choice.by};
 }
@@ -225,6 +222,18 @@ std::string full_name(const FiccoSchedule& schedule) {
 
 std::string_view name_of(ChosenBy by) {
   return by == ChosenBy::heuristic ? "heuristic" : "search";
+}
+
+Status check_auto(CollectiveMeans means, std::uint32_t chunks) {
+  if (means != CollectiveMeans::dma) {
+    return fail("ficco.schedule", "auto chooses among schedules whose bytes DMA engines move",
+                "name the schedules whose bytes compute units shall move");
+  }
+  if (chunks != 0) {
+    return fail("ficco.schedule", fmt::format("auto chooses the number of chunks, too; {} are asked for", chunks),
+                "leave the number out, or name the schedules that are to be cut so far");
+  }
+  return {};
 }
 
 const FiccoSchedule& DependentReport::chosen() const {
