@@ -36,11 +36,16 @@ void DependenceOptions::add_to(CLI::App& app, const std::string& of) {
                           "receiver, or shares of the receivers, 3:1:1:1 (default: all the same)")
           ->type_name("FILE|SHARES"),
       app.add_option("--chunks", chunks_, of + ": steps of a schedule (default: as many as GPUs)")->type_name("N"),
-      app.add_option("--exchange", exchange_, of + ": how engines carry a step: auto, pcpy, bcst or b2b")
-          ->type_name("NAME")
-          ->capture_default_str(),
+      app.add_option("--exchange", exchange_,
+                     of + ": how engines carry a step: auto, pcpy, bcst or b2b (default: auto; of serial pcpy)")
+          ->type_name("NAME"),
       app.add_flag("--on-cores", on_cores_, of + ": compute units move the bytes, not DMA engines"),
   };
+}
+
+Result<ExchangeVariant> DependenceOptions::exchange(const FiccoSchedule& schedule) const {
+  if (!exchange_ && schedule.grain == Grain::whole) return ExchangeVariant::pcpy;
+  return exchange();
 }
 
 Result<DependentRequest> DependenceOptions::request(const std::string& collective, const GemmShape& gemm,

@@ -26,7 +26,9 @@ class DependenceOptions {
   Result<DependentRequest> request(const std::string& collective, const GemmShape& gemm, std::uint32_t ranks) const;
 
   Result<std::uint32_t> chunks() const;  ///< 0 = nobody said
-  Result<ExchangeVariant> exchange() const { return find_exchange(exchange_); }
+  /// Of a schedule: serial has plain copies if nothing else is asked for.
+  Result<ExchangeVariant> exchange(const FiccoSchedule& schedule) const;
+  Result<ExchangeVariant> exchange() const { return find_exchange(exchange_.value_or("auto")); }
   CollectiveMeans means() const { return on_cores_ ? CollectiveMeans::cores : CollectiveMeans::dma; }
 
   const std::vector<const CLI::Option*>& options() const { return options_; }
@@ -38,7 +40,7 @@ class DependenceOptions {
   bool product_first_ = false;
   std::optional<std::string> tokens_;
   std::optional<std::uint32_t> chunks_;
-  std::string exchange_ = "auto";
+  std::optional<std::string> exchange_;
   bool on_cores_ = false;
 };
 

@@ -36,17 +36,18 @@ Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, co
                                              Console& console) const {
   CORTADO_ASSIGN_OR_RETURN(const std::uint32_t chunks, dependence_.chunks());
   if (schedule_ == pipeline::kAutoSchedule) {
-    CORTADO_RETURN_IF_ERROR(pipeline::check_auto(dependence_.means(), chunks));
+    CORTADO_ASSIGN_OR_RETURN(const ExchangeVariant exchange, dependence_.exchange());
+    CORTADO_RETURN_IF_ERROR(pipeline::check_auto(dependence_.means(), chunks, exchange));
     CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::ScheduleChooser().choose(request, machine));
     console.talk(fmt::format("auto: {}, by {}", pipeline::full_name(choice.schedule), pipeline::name_of(choice.by)));
     FiccoSchedule schedule = choice.schedule;
-    CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange());
+    CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange(schedule));
     return schedule;
   }
   CORTADO_ASSIGN_OR_RETURN(FiccoSchedule schedule, find_schedule(schedule_));
   if (schedule.chunks == 0) schedule.chunks = chunks;
   schedule.means = dependence_.means();
-  CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange());
+  CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange(schedule));
   return schedule;
 }
 

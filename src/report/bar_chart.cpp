@@ -113,7 +113,7 @@ std::string drawn(const Bar& bar, double x, const Axes& axes) {
   }
   out += fmt::format("<rect x='{:.1f}' y='{}' width='{:.1f}' height='{}' fill='transparent'/></g>\n", x, kTop, width,
                      kHeight - kTop - kBottom);  // so that small bars can be pointed at
-  if (axes.cuts(bar)) out += text(x + width / 2, kTop - 5, "middle", fmt::format("{:.0f}↑", extent_of(bar).high));
+  if (axes.cuts(bar)) out += text(x + width / 2, kTop - 5, "middle", fmt::format("{:.3g}↑", extent_of(bar).high));
   return out + text(x + width / 2, kHeight - kBottom + 16, "middle", bar.label);
 }
 

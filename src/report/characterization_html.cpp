@@ -62,12 +62,13 @@ BarChart contention_chart(const Characterization& report) {
 }
 
 BarChart time_chart(const Characterization& report) {
-  BarChart chart{"Where the time goes",
-                 "ms",
-                 "D: copies by DMA engines, U: by compute units",
-                 {"whole product", "cutting", "contention", "other kernels", "first wait", "later waits", "rest"},
-                 {},
-                 kMostTime * microseconds(report.serial) / 1e3};
+  BarChart chart{
+      "Where the time goes",
+      "ms",
+      "D: copies by DMA engines, U: by compute units",
+      {"whole product", "cutting and starts", "contention", "other kernels", "first wait", "later waits", "rest"},
+      {},
+      kMostTime * microseconds(report.serial) / 1e3};
   for (const ContentionRow& row : report.contention) {
     const Nanoseconds known = row.products + row.other_kernels + row.first_wait + row.later_waits;
     const std::array parts{report.gemm_alone,

@@ -90,11 +90,16 @@ TEST(ScheduleHeuristic, PicksTheFastestOfUnseenShapes) {
 
 TEST(ScheduleHeuristic, GuessesOnlyWhatCanBePlanned) {
   for (const ShapeSet set : {ShapeSet::training, ShapeSet::unseen}) {
-    for (const TimedShape& row : table(set).rows) {
+    const Table all = table(set);
+    for (const TimedShape& row : all.rows) {
       const auto guess = guess_schedule(row.request, mi300x());
       ASSERT_TRUE(guess) << to_string(guess.error());
-      if (guess->schedule.shape != CommShape::panels_2d) continue;
-      EXPECT_TRUE(plan_ficco(row.request, guess->schedule, mi300x())) << csv_line(row);
+      FiccoSchedule schedule = guess->schedule;
+      if (schedule.grain == Grain::chunks) schedule.chunks = 8;
+      const auto& names = all.candidates;
+      const auto column = std::find(names.begin(), names.end(), column_name(schedule)) - names.begin();
+      ASSERT_LT(column, static_cast<std::ptrdiff_t>(names.size()));
+      EXPECT_TRUE(row.times[static_cast<std::size_t>(column)]) << csv_line(row);
     }
   }
 }

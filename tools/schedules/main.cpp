@@ -40,7 +40,8 @@ class Part {
       for (std::size_t at = first.size(), end = 0; (end = text->find('\n', at)) != std::string::npos; at = end + 1) {
         std::size_t place = 0;
         const auto [rest, error] = std::from_chars(text->data() + at, text->data() + end, place);
-        if (error == std::errc()) lines_.emplace(place, std::string(rest + 1, text->data() + end));
+        if (error == std::errc() && rest != text->data() + end)
+          lines_.emplace(place, std::string(rest + 1, text->data() + end));
         kept += text->substr(at, end + 1 - at);
       }
     }

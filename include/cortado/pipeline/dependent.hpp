@@ -27,9 +27,9 @@ struct DependentReport : report::DependentReport {
 /// A schedule that is left open: auto_schedule decides, chunks included. A row of serial stands beside it.
 inline constexpr const char* kAutoSchedule = "auto";
 
-/// auto leaves all open: refused where compute units shall move the bytes, or with a number of chunks but 0
-/// (ficco.schedule).
-Status check_auto(CollectiveMeans means, std::uint32_t chunks);
+/// auto leaves all open: refused where compute units shall move the bytes, with a number of chunks but 0, or with
+/// exchanges other than plain copies and automatic ones (ficco.schedule).
+Status check_auto(CollectiveMeans means, std::uint32_t chunks, ExchangeVariant exchange);
 
 /// The name with its number of chunks, as find_schedule takes it: "hetero-fused-1d/16".
 std::string full_name(const FiccoSchedule& schedule);
@@ -48,11 +48,11 @@ struct DependentOptions {
   std::function<bool(std::size_t, std::size_t)> progress{};
 };
 
-/// Predicted on the machine. One after the other is `serial`: the collective, in the variant that suits its size, and
-/// the product. The collective alone is its part of that: until the last piece has come, or, behind a product, from the
-/// end of the last product until the last piece has come and has been added up. Schedules that cannot be planned are
-/// listed as skipped; fails if none can. If `serial` does not fit the memory of a GPU, the others are compared with
-/// what it would take on GPUs with enough memory, and the note says so.
+/// Predicted on the machine. One after the other is `serial`: the collective by plain copies, and the product. The
+/// collective alone is its part of that: until the last piece has come, or, behind a product, from the end of the last
+/// product until the last piece has come and has been added up. Schedules that cannot be planned are listed as skipped;
+/// fails if none can. If `serial` does not fit the memory of a GPU, the others are compared with what it would take on
+/// GPUs with enough memory, and the note says so.
 Outcome<DependentReport> simulate_dependent(const DependentRequest& request, const Machine& machine,
                                             const DependentOptions& options = {});
 

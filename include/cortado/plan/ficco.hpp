@@ -2,10 +2,9 @@
 //
 // The product needs what the collective brings, so both are cut into steps: while step t is multiplied, step t+1
 // travels. Cutting one level below the shard makes every step an exchange between all ranks, which keeps all links
-// busy. The ways to cut are data (FiccoSchedule); one composer makes the programs of all of them.
+// busy. The ways to cut are data (FiccoSchedule); two composers, one a direction, make the programs of all of them.
 //
-//   shape     1d: a chunk is a block of rows. 2d: a chunk is a panel of columns of what travels: of A, so that steps
-//   add
+//   shape     1d: a chunk is a block of rows. 2d: a chunk is a panel of columns of what travels: of A, and steps add
 //             up, C += A_t * B_t; or of C
 //   uniform   every step multiplies its rows of all ranks, the own ones included; else (hetero) the own rows are a
 //             product of their own, made while the first step travels, and steps have the rows of other ranks only

@@ -24,7 +24,8 @@ namespace cortado {
 /// What the tree may ask. All are ratios, so that they mean the same on another machine.
 ///
 /// A rough time is that of a schedule by a rule of thumb: products in whole waves of tiles, with the start of every
-/// kernel; the collective at the rate of its links; products slower while the links are busy. schedule_features.cpp has
+/// kernel; the collective at the rate of its links; kernels that copy rows; what products and links
+/// lose to each other. schedule_features.cpp has
 /// the equations. A schedule that cannot be planned takes forever.
 enum class ScheduleFeature {
   product_first,  ///< 1 if the collective takes away what the product makes, else 0

@@ -23,11 +23,11 @@ class SimulatedScheduleCost : public ScheduleCost {
   explicit SimulatedScheduleCost(const Machine& machine) : machine_(machine) {}
 
   Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule) const override {
-    return by_steps(request, schedule, Contention::ignored);
+    return by_steps(request, schedule, Sharing::ignored);
   }
 
   Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const override {
-    return by_steps(request, schedule, Contention::modelled);
+    return by_steps(request, schedule, Sharing::modelled);
   }
 
   Result<Nanoseconds> time(const DependentRequest& request, const FiccoSchedule& schedule) const override {
@@ -41,12 +41,15 @@ class SimulatedScheduleCost : public ScheduleCost {
  private:
   /// Of the rank that is last.
   Result<Nanoseconds> by_steps(const DependentRequest& request, const FiccoSchedule& schedule,
-                               Contention contention) const {
+                               Sharing contention) const {
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
     CORTADO_ASSIGN_OR_RETURN(const std::vector<FiccoOutline> outlines, outline_ficco(request, schedule, machine_));
     const TilingOf tiling_of = [this](const GemmShape& shape) { return this->tiling_of(shape); };
     Nanoseconds last{};
     for (const FiccoOutline& outline : outlines) {
+      if (outline.footprint > machine_.memory_bytes) {  // the plan says so in its words
+        if (const auto plan = plan_ficco(request, schedule, machine_); !plan) return fail(plan.error());
+      }
       last = std::max(last, time_of_steps(outline, machine_, tiling_of, contention));
     }
     return last;

@@ -27,7 +27,8 @@ struct NamedSchedule {
 
 Result<NamedSchedule> open_schedule(const DependentRequest& request, const Machine& machine,
                                     const DependentOptions& options) {
-  CORTADO_RETURN_IF_ERROR(check_auto(options.means, options.schedules.size() == 1 ? options.chunks : 0));
+  CORTADO_RETURN_IF_ERROR(
+      check_auto(options.means, options.schedules.size() == 1 ? options.chunks : 0, options.exchange));
   CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, ScheduleChooser().choose(request, machine));
   return NamedSchedule{kAutoSchedule, choice.schedule, choice.by};
 }
@@ -162,6 +163,10 @@ class Study {
     report_.machine = machine_.name;
     const Nanoseconds comm = product_first() ? std::max(serial.comm - serial.gemm, Nanoseconds{}) : serial.comm;
     set_times(report_, gemm.time, comm, serial.time);
+    // Sums and copies of own rows run on the units that multiply: however well it overlaps, these do one after the
+    // other.
+    const Nanoseconds sums = product_first() ? std::max(serial.comm - serial.sent, Nanoseconds{}) : Nanoseconds{};
+    report_.ideal = std::max(gemm.time + sums, comm - sums);
     report_.memory_bound = is_memory_bound(whole_, machine_);
     if (serial_refused_) {
       report_.note = fmt::format(
@@ -224,7 +229,7 @@ std::string_view name_of(ChosenBy by) {
   return by == ChosenBy::heuristic ? "heuristic" : "search";
 }
 
-Status check_auto(CollectiveMeans means, std::uint32_t chunks) {
+Status check_auto(CollectiveMeans means, std::uint32_t chunks, ExchangeVariant exchange) {
   if (means != CollectiveMeans::dma) {
     return fail("ficco.schedule", "auto chooses among schedules whose bytes DMA engines move",
                 "name the schedules whose bytes compute units shall move");
@@ -232,6 +237,10 @@ Status check_auto(CollectiveMeans means, std::uint32_t chunks) {
   if (chunks != 0) {
     return fail("ficco.schedule", fmt::format("auto chooses the number of chunks, too; {} are asked for", chunks),
                 "leave the number out, or name the schedules that are to be cut so far");
+  }
+  if (exchange != ExchangeVariant::automatic && exchange != ExchangeVariant::pcpy) {
+    return fail("ficco.schedule", fmt::format("auto knows how long plain copies take, not {}", name_of(exchange)),
+                "leave the exchange out, or name the schedules whose steps it shall carry");
   }
   return {};
 }

@@ -19,17 +19,23 @@ double longer(const Row& row, const Row& best) {
   return std::round(100 * (microseconds(row.time) / microseconds(best.time) - 1)) + 0.0;  // no "-0"
 }
 
+bool is_serial(const Row& row) {
+  return row.schedule == "serial" || row.chosen == "serial";
+}
+
 /// The fastest row that cuts, or nullptr.
 const Row* best_of_steps(const report::DependentReport& report) {
   const Row* best = nullptr;
   for (const Row& row : report.rows) {
-    if (row.schedule != "serial" && (best == nullptr || row.time < best->time)) best = &row;
+    if (!is_serial(row) && (best == nullptr || row.time < best->time)) best = &row;
   }
   return best;
 }
 
 std::string pieces(const Row& row) {
-  return fmt::format("its pieces take {:.0f} % longer than the product in one", std::round(100 * (row.dil - 1)) + 0.0);
+  const double more = std::round(100 * (row.dil - 1)) + 0.0;
+  return fmt::format("its pieces take {:.0f} % {} than the product in one", std::abs(more),
+                     more < 0 ? "less" : "longer");
 }
 
 }  // namespace
@@ -77,13 +83,20 @@ double seconds_of_products(const Program& program, const Machine& machine) {
 std::string dependent_reason(const report::DependentReport& report) {
   const Row& best = *report.row(report.choice);
   std::vector<std::string> sentences;
-  if (best.schedule == "serial") {
-    sentences.push_back("nothing that overlaps is faster than one after the other");
-    if (const Row* next = best_of_steps(report)) {
+  if (is_serial(best)) {
+    const Row* next = best_of_steps(report);
+    const bool looked =
+        next != nullptr || std::ranges::any_of(report.rows, [](const Row& row) { return row.chosen == "serial"; });
+    sentences.push_back(looked ? "nothing that overlaps is faster than one after the other"
+                               : "nothing that overlaps was asked for or can be planned");
+    if (next != nullptr) {
       sentences.push_back(
           fmt::format("{} takes {:.0f} % longer, and {}", next->schedule, longer(*next, best), pieces(*next)));
     }
     return join(sentences, "; ");
+  }
+  if (best.time > report.serial) {
+    return fmt::format("of those asked for it is the fastest, but slower than one after the other; {}", pieces(best));
   }
   const char* const bottleneck = report.gemm_alone < report.comm_alone ? "collective" : "product";
   sentences.push_back(

@@ -51,7 +51,7 @@ class Measurement {
     const auto spans = run_verified(program, driver_, traced);
     if (!spans) return tl::unexpected(spans.error());
     const Parts parts = parts_of(spans->result.timeline, program.program());
-    return OverlapTimes{report->time, parts.gemm, parts.comm, {}, report->result.wrong_bytes};
+    return OverlapTimes{report->time, parts.gemm, parts.comm, parts.sent, {}, report->result.wrong_bytes};
   }
 
  private:

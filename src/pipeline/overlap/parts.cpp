@@ -13,14 +13,25 @@ struct Iteration {
   std::optional<Nanoseconds> begin;
   Nanoseconds gemm{};
   Nanoseconds comm{};
+  Nanoseconds sent{};
 };
 
-/// What ends with the span, or nullptr.
-Nanoseconds* part_of(const Span& span, const Queue& queue, Iteration& iteration) {
-  if (!is_product_queue(queue)) return &iteration.comm;
-  if (span.kind != SpanKind::kernel && span.kind != SpanKind::copy) return nullptr;
-  const auto* kernel = std::get_if<Kernel>(&queue.commands[span.command]);
-  return kernel != nullptr && kernel->op == KernelOp::reduce ? &iteration.comm : &iteration.gemm;
+/// A copy behind the last product of its queue, or a sum.
+bool serves_collective(const Queue& queue, std::size_t index) {
+  if (const auto* kernel = std::get_if<Kernel>(&queue.commands[index])) return kernel->op == KernelOp::reduce;
+  if (!std::holds_alternative<Copy>(queue.commands[index])) return false;
+  return std::none_of(queue.commands.begin() + static_cast<std::ptrdiff_t>(index), queue.commands.end(),
+                      [](const Command& command) { return std::holds_alternative<Gemm>(command); });
+}
+
+void note(const Span& span, const Queue& queue, Iteration& iteration) {
+  const auto until = [&](Nanoseconds& end) { end = std::max(end, span.end); };
+  if (!is_product_queue(queue)) {
+    until(iteration.comm);
+    until(iteration.sent);
+  } else if (span.kind == SpanKind::kernel || span.kind == SpanKind::copy) {
+    until(serves_collective(queue, span.command) ? iteration.comm : iteration.gemm);
+  }
 }
 
 }  // namespace
@@ -33,18 +44,20 @@ Parts parts_of(const Timeline& timeline, const Program& program) {
     if (queue.kind == QueueKind::host) {
       if (queue.commands[span.command] != Command{Timestamp{"begin"}}) continue;
       iteration.begin = std::min(iteration.begin.value_or(span.start), span.start);
-    } else if (Nanoseconds* end = part_of(span, queue, iteration)) {
-      *end = std::max(*end, span.end);
+    } else {
+      note(span, queue, iteration);
     }
   }
   std::vector<Nanoseconds> gemm;
   std::vector<Nanoseconds> comm;
+  std::vector<Nanoseconds> sent;
   for (const auto& [number, one] : iterations) {
     const Nanoseconds begin = one.begin.value_or(Nanoseconds{});
     gemm.push_back(std::max(one.gemm - begin, Nanoseconds{}));
     comm.push_back(std::max(one.comm - begin, Nanoseconds{}));
+    sent.push_back(std::max(one.sent - begin, Nanoseconds{}));
   }
-  return {median(std::move(gemm)), median(std::move(comm))};
+  return {median(std::move(gemm)), median(std::move(comm)), median(std::move(sent))};
 }
 
 }  // namespace cortado::pipeline

@@ -34,6 +34,7 @@ OverlapTimes traced_times_of(const SimulationReport& report) {
   times.time = report.time;
   times.gemm = parts.gemm;
   times.comm = parts.comm;
+  times.sent = parts.sent;
   times.hbm_bytes = report.simulated.memory_bytes;
   return times;
 }

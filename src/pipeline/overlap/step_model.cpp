@@ -28,7 +28,7 @@ struct Flow {
 
 class StepModel {
  public:
-  StepModel(const FiccoOutline& outline, const Machine& machine, const TilingOf& tiling_of, Contention contention)
+  StepModel(const FiccoOutline& outline, const Machine& machine, const TilingOf& tiling_of, Sharing contention)
       : outline_(outline),
         machine_(machine),
         timing_(*machine.timing),
@@ -36,7 +36,7 @@ class StepModel {
         contention_(contention),
         engine_(timing_.engine.rate.bytes_per_second()),
         // An engine that comes late need not be woken, so the least time is without.
-        wake_(contention == Contention::ignored ? 0 : seconds(timing_.engine.wake)),
+        wake_(contention == Sharing::ignored ? 0 : seconds(timing_.engine.wake)),
         capacity_(capacities(timing_.memory)),
         miss_share_(1 - std::min(1.0, real(timing_.memory.cache_bytes) / real(outline.footprint))),
         lanes_(outline.lanes.size()) {
@@ -50,7 +50,7 @@ class StepModel {
       advance(next);
       while (go_on()) {
       }
-      contention_ == Contention::modelled ? share() : run_alone();
+      contention_ == Sharing::modelled ? share() : run_alone();
       next = next_change();
     }
     CORTADO_CHECK(command_ == outline_.kernels.size(), "an outline can be carried out to its end");
@@ -125,7 +125,7 @@ class StepModel {
 
   /// By copies: their share of what streams through the cache beside the operands.
   Bytes cache_held() const {
-    if (contention_ == Contention::ignored) return {};
+    if (contention_ == Sharing::ignored) return {};
     double streaming = 0;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       if (!lanes_[i].left) continue;
@@ -174,7 +174,7 @@ class StepModel {
     kernels_at_ = std::max(kernels_at_, arrivals[await.send]);
     return true;
   }
-  bool lanes_count() const { return outline_.closed || contention_ == Contention::modelled; }
+  bool lanes_count() const { return outline_.closed || contention_ == Sharing::modelled; }
 
   bool run_lane(std::size_t index) {
     Lane& lane = lanes_[index];
@@ -308,7 +308,7 @@ class StepModel {
 
   bool copies_go_on() const {
     const auto goes_on = [](const Lane& lane) { return lane.left || lane.moves_at != kNever; };
-    return contention_ == Contention::modelled && std::any_of(lanes_.begin(), lanes_.end(), goes_on);
+    return contention_ == Sharing::modelled && std::any_of(lanes_.begin(), lanes_.end(), goes_on);
   }
 
   void end_kernel() {
@@ -329,7 +329,7 @@ class StepModel {
   const Machine& machine_;
   const Timing& timing_;
   const TilingOf& tiling_of_;
-  const Contention contention_;
+  const Sharing contention_;
   const double engine_;  // bytes per second
   const double wake_;    // seconds
   const Demand capacity_;
@@ -355,7 +355,7 @@ class StepModel {
 }  // namespace
 
 Nanoseconds time_of_steps(const FiccoOutline& outline, const Machine& machine, const TilingOf& tiling_of,
-                          Contention contention) {
+                          Sharing contention) {
   return {static_cast<std::int64_t>(1e9 * StepModel(outline, machine, tiling_of, contention).run())};
 }
 

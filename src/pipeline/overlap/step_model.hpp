@@ -16,13 +16,13 @@ namespace cortado::pipeline {
 /// The kernel that a library takes for a product on all compute units.
 using TilingOf = std::function<Tiling(const GemmShape&)>;
 
-enum class Contention {
+enum class Sharing {
   ignored,   ///< everything goes as fast as alone: no simulation takes less
   modelled,  ///< near what a simulation takes
 };
 
 /// The machine passed check_gemm.
 Nanoseconds time_of_steps(const FiccoOutline& outline, const Machine& machine, const TilingOf& tiling_of,
-                          Contention contention);
+                          Sharing contention);
 
 }  // namespace cortado::pipeline

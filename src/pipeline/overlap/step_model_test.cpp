@@ -23,10 +23,10 @@ class StepModel : public testing::Test {
   Times times(const DependentRequest& request, const FiccoSchedule& schedule) const {
     const std::vector<FiccoOutline> outlines = outline_ficco(request, schedule, machine_).value();
     const TilingOf tiling_of = [this](const GemmShape& shape) { return tiling(shape); };
-    const auto time = [&](Contention contention) {
+    const auto time = [&](Sharing contention) {
       return static_cast<double>(time_of_steps(outlines.front(), machine_, tiling_of, contention).value);
     };
-    return {time(Contention::ignored), time(Contention::modelled)};
+    return {time(Sharing::ignored), time(Sharing::modelled)};
   }
 };
 

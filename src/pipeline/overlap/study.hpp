@@ -17,6 +17,7 @@ struct OverlapTimes {
   Nanoseconds time{};
   Nanoseconds gemm{};  ///< begin to the end of the product, if there is one
   Nanoseconds comm{};  ///< begin to the end of the collective, if there is one
+  Nanoseconds sent{};  ///< of it, as Parts has it
   std::optional<double> hbm_bytes{};
   std::optional<std::uint64_t> wrong{};
   std::optional<Contention> contention{};  ///< if it was asked for; predicted only
@@ -49,10 +50,11 @@ Outcome<OverlapTimes> traced_times_and_contention(const VerifiedProgram& program
 struct Parts {
   Nanoseconds gemm{};
   Nanoseconds comm{};
+  Nanoseconds sent{};  ///< of the collective without what kernels that multiply do for it: sums, and copies of own rows
 };
 
-/// Medians of the traced iterations. In a queue that multiplies, sums belong to the collective and waits to nobody; all
-/// else is the product's.
+/// Medians of the traced iterations. In a queue that multiplies, sums and copies behind the last product belong to the
+/// collective and waits to nobody; all else is the product's.
 Parts parts_of(const Timeline& timeline, const Program& program);
 
 /// Measured: one round of the settings each. The driver must outlive it.

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "cortado/plan/choose_schedule.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 
@@ -6,7 +8,7 @@ namespace cortado {
 Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine,
                                      const ScheduleCost& cost) {
   const auto guess = guess_schedule(request, machine);
-  if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin) {
+  if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin && std::isfinite(guess->margin)) {
     // It may still not fit the memory.
     if (const auto time = cost.time(request, guess->schedule)) {
       return ScheduleChoice{.schedule = guess->schedule, .by = ChosenBy::heuristic, .time = *time};

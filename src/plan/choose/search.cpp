@@ -38,13 +38,16 @@ class Search {
   Result<ScheduleChoice> run() {
     bound();
     std::vector<Candidate> all = left_;
-    do {
+    for (std::size_t refused = 0;; refused = choice_.refused.size()) {
       left_ = all;
+      choice_.work = {.candidates = choice_.work.candidates};
       estimate();
+      refused = choice_.refused.size();
       simulate();
       // What seemed the best may turn out to be impossible, and what it pruned not.
+      if (choice_.refused.size() == refused) break;
       std::erase_if(all, [this](const Candidate& candidate) { return is_refused(candidate.schedule); });
-    } while (left_.empty() && !all.empty());
+    }
     if (left_.empty()) return fail(reason_of_serial());
     choice_.schedule = left_.front().schedule;
     choice_.time = left_.front().time;

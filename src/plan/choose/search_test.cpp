@@ -162,6 +162,15 @@ TEST(SearchSchedules, OfEquallyFastOnesTakesTheFirstCandidate) {
   EXPECT_EQ(key_of(choice->schedule), "uniform-unfused-1d 2");
 }
 
+TEST(SearchSchedules, WhatAnImpossibleOnePrunedComesBack) {
+  // The likely best cannot be planned; what it pruned is better than what it left.
+  const TableCost cost(
+      {{"hetero-unfused-1d 4", {600, 700, -1}}, {"serial", {500, 1000, 1000}}, {"hetero-fused-1d 4", {736, 740, 740}}});
+  const auto choice = search_schedules(request(), machine(), cost);
+  ASSERT_TRUE(choice) << to_string(choice.error());
+  EXPECT_EQ(key_of(choice->schedule), "hetero-fused-1d 4");
+}
+
 // --- auto ------------------------------------------------------------------------------------------------------------
 
 /// So little to multiply that the starts of kernels alone are many times the whole.

@@ -1,8 +1,7 @@
 // The product first: pieces of it are sent as they are made, and added up where they belong (reduce-scatter) or put
 // there (all-to-all).
 //
-//   kernels of a rank                 for every step: gather the rows (fused, where they do not stand together),
-//   multiply,
+//   kernels of a rank                 for every step: gather the rows (fused, where they are not together), multiply,
 //                                     raise "made". Reduce-scatter: add up the step before, raise "free".
 //                                     hetero: own rows last, while the last steps travel, and then all sums
 //   engines of a rank                 for every step: wait for "made" and until the landing is free, bring the pieces,

@@ -4,7 +4,7 @@
 //
 //   product      waves * (the longer of 2 tile_m tile_n k / flops and the result's way out of a unit, + overhead of a
 //                tile), the least over some tiles and splits of k; not below A, B and C through the memory; + start
-//   collective   M w e / N over a link, + what a copy takes however small
+//   collective   M w e / N over a link (behind a switch N - 1 times that), + what a copy takes however small
 //   serial       collective + product, + sums (reduce-scatter)
 //   schedules    the later of both:
 //                  first + products + kernels that copy and add + products_lose * (collective - first - these kernels)
@@ -20,8 +20,6 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "cortado/plan/schedule_heuristic.hpp"
 
@@ -145,7 +143,7 @@ class RuleOfThumb {
   std::uint64_t travelling() const { return request_.dependence == Dependence::product_first ? shape_.n : shape_.k; }
 
   /// There are enough rows to cut.
-  bool has_rows() const { return shape_.m >= std::uint64_t{ranks_} * ranks_; }
+  bool has_rows() const { return (shape_.m + ranks_ - 1) / ranks_ >= ranks_; }
 
   /// Strided copies can bring the columns, and there are enough of them.
   bool has_panels() const {
