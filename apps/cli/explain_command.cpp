@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
+#include "cortado/pipeline/choose_schedule.hpp"
 #include "cortado/pipeline/explain.hpp"
 
 #include "dependence_options.hpp"
@@ -99,15 +100,17 @@ class Explain : public Subcommand {
     if (!flag.empty()) {
       return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
     }
-    std::optional<ScheduleFeatures> features;
+    std::optional<ExplainedSchedule> product;
     if (gemm_) {
       CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
       CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, dependent_request(machine));
-      CORTADO_ASSIGN_OR_RETURN(features, schedule_features(request, machine));
+      product.emplace();
+      CORTADO_ASSIGN_OR_RETURN(product->features, schedule_features(request, machine));
+      CORTADO_ASSIGN_OR_RETURN(product->choice, pipeline::ScheduleChooser().choose(request, machine));
     } else if (depends_ != "all-gather" || product_first_) {
       return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 16384x2048x131072");
     }
-    console.out(json_ ? to_text(schedule_tree_json(features)) : schedule_tree_text(features));
+    console.out(json_ ? to_text(schedule_tree_json(product)) : schedule_tree_text(product));
     return Exit::ok;
   }
 

@@ -4,16 +4,24 @@
 #include <optional>
 #include <string>
 
+#include "cortado/plan/choose_schedule.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 
 #include "json.hpp"
 
 namespace cortado::cli {
 
-/// One line a test or leaf; with the features of a product the lines of its path are marked and have its values.
-std::string schedule_tree_text(const std::optional<ScheduleFeatures>& features);
+/// What is known of one product: what the tree asks, and what `auto` takes.
+struct ExplainedSchedule {
+  ScheduleFeatures features{};
+  ScheduleChoice choice{};
+};
 
-/// "nodes", and with the features of a product "features", "path" and "guess".
-Json schedule_tree_json(const std::optional<ScheduleFeatures>& features);
+/// One line a test or leaf; with a product the lines of its path are marked and have its values, and what `auto` takes
+/// follows.
+std::string schedule_tree_text(const std::optional<ExplainedSchedule>& product);
+
+/// "nodes", and with a product "features", "path", "guess" and "auto".
+Json schedule_tree_json(const std::optional<ExplainedSchedule>& product);
 
 }  // namespace cortado::cli
