@@ -46,6 +46,14 @@ function(cortado_module)
   endif()
 endfunction()
 
+# cortado_quick_to_build(<target>): code that runs briefly and takes long to compile is not optimised where it is
+# instrumented; there compilers need twice as long, more than it saves. The libraries, where time is spent, are.
+function(cortado_quick_to_build target)
+  if(CORTADO_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+endfunction()
+
 # cortado_test(NAME <name> SOURCES ... [LINKS ...]): a GoogleTest program whose cases CTest lists one by one, under a label
 # of the program's name.
 function(cortado_test)
@@ -54,9 +62,6 @@ function(cortado_test)
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_compile_definitions(${arg_NAME} PRIVATE CORTADO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main cortado_options)
-  # Instrumented tests take twice as long to optimise as they save: the time is spent in the libraries.
-  if(CORTADO_SANITIZE)
-    target_compile_options(${arg_NAME} PRIVATE -O0)
-  endif()
+  cortado_quick_to_build(${arg_NAME})
   gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME})
 endfunction()
