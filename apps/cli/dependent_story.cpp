@@ -64,14 +64,8 @@ pipeline::Outcome<StoryPart> dependent_story(const Machine& machine, device::Dri
   }
   story.text += fmt::format("  use {}: {}\n", report->choice, report->reason);
   auto plan = plan_ficco(report->request, report->chosen(), machine);
-  const auto proof = proof_line(std::move(plan).map([](FiccoPlan&& made) { return std::move(made.program); }), machine,
-                                "every product");
-  if (!proof) return tl::unexpected(proof.error());
-  const auto run = real_run(machine, driver);
-  if (!run) return tl::unexpected(run.error());
-  story.text += *proof + run->text + "\n";
-  story.wrong = run->wrong;
-  return story;
+  auto program = std::move(plan).map([](FiccoPlan&& made) { return std::move(made.program); });
+  return with_proof_and_run(std::move(story), std::move(program), machine, "every product", real_run(machine, driver));
 }
 
 }  // namespace cortado::cli

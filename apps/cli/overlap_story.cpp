@@ -67,14 +67,8 @@ pipeline::Outcome<StoryPart> overlap_story(const Machine& machine, device::Drive
   story.text += table_text(*report);
   for (const PolicyInfo& info : list_policies()) story.text += fmt::format("  {} = {}\n", info.name, info.summary);
   story.text += fmt::format("  use {}: {}\n", report->choice, report->reason);
-  const auto proof = proof_line(plan_overlap(report->request, report->chosen(), machine), machine,
-                                "every gathered byte and every product");
-  if (!proof) return tl::unexpected(proof.error());
-  const auto run = real_run(machine, driver);
-  if (!run) return tl::unexpected(run.error());
-  story.text += *proof + run->text + "\n";
-  story.wrong = run->wrong;
-  return story;
+  return with_proof_and_run(std::move(story), plan_overlap(report->request, report->chosen(), machine), machine,
+                            "every gathered byte and every product", real_run(machine, driver));
 }
 
 }  // namespace cortado::cli

@@ -9,14 +9,18 @@ namespace cortado::cli {
 using pipeline::fail_at;
 using pipeline::Stage;
 
-pipeline::Outcome<std::string> proof_line(Result<Program> program, const Machine& machine, const std::string& what) {
+pipeline::Outcome<StoryPart> with_proof_and_run(StoryPart story, Result<Program> program, const Machine& machine,
+                                                const std::string& what, const pipeline::Outcome<StoryPart>& run) {
   if (!program) return fail_at(Stage::plan, program.error());
   const auto verified = verify(*std::move(program), machine);
   if (!verified) return fail_at(Stage::verify, verified.error());
   std::size_t commands = 0;
   for (const Queue& queue : verified->program().queues) commands += queue.commands.size();
-  return fmt::format("  proved: {} queues, {} commands; {} of {} GPUs is right\n", verified->program().queues.size(),
-                     commands, what, verified->program().ranks);
+  if (!run) return run;
+  story.text += fmt::format("  proved: {} queues, {} commands; {} of {} GPUs is right\n{}\n",
+                            verified->program().queues.size(), commands, what, verified->program().ranks, run->text);
+  story.wrong = run->wrong;
+  return story;
 }
 
 pipeline::RunSettings story_settings() {

@@ -15,8 +15,10 @@ struct StoryPart {
   std::uint64_t wrong = 0;  ///< bytes that came out wrong
 };
 
-/// Proves the program, to say how large it is: "proved: 80 queues, ...; `what` is right".
-pipeline::Outcome<std::string> proof_line(Result<Program> program, const Machine& machine, const std::string& what);
+/// The story with its ending: the program is proved, to say how large it is ("proved: 80 queues, ...; `what` is
+/// right"), and the small question was run.
+pipeline::Outcome<StoryPart> with_proof_and_run(StoryPart story, Result<Program> program, const Machine& machine,
+                                                const std::string& what, const pipeline::Outcome<StoryPart>& run);
 
 /// How often a small question is really run.
 pipeline::RunSettings story_settings();

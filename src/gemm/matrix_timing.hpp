@@ -4,6 +4,10 @@
 
 namespace cortado {
 
+/// Of a product's k: what is worth a workgroup of its own, and how many of them at most share a tile.
+inline constexpr std::uint64_t kLeastDepth = 2048;
+inline constexpr std::uint64_t kMostSplits = 16;
+
 /// Of an element type; flops_per_clock 0 where the machine has no products of it.
 MatrixTiming matrix_timing(const ComputeTiming& compute, DType dtype);
 

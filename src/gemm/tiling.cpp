@@ -7,12 +7,12 @@
 
 #include "cortado/gemm/gemm.hpp"
 
+#include "gemm/matrix_timing.hpp"
+
 namespace cortado {
 namespace {
 
 constexpr std::array<std::uint64_t, 4> kTileSides{256, 128, 64, 32};
-constexpr std::array<std::uint64_t, 5> kSplits{1, 2, 4, 8, 16};
-constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
 constexpr double kNearlyAsFast = 1.01;
 
 /// Half of the tile or more would be padding, and there is a smaller one.
@@ -34,7 +34,7 @@ Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32
   for (const std::uint64_t tile_m : kTileSides) {
     for (const std::uint64_t tile_n : kTileSides) {
       if (is_too_wide(tile_m, shape.m) || is_too_wide(tile_n, shape.n)) continue;
-      for (const std::uint64_t split : kSplits) {
+      for (std::uint64_t split = 1; split <= kMostSplits; split *= 2) {
         const Tiling tiling{tile_m, tile_n, split};
         const bool splits = split > 1;
         if (splits && shape.k < split * kLeastDepth) break;

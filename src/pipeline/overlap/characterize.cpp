@@ -16,7 +16,6 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr std::array<std::uint32_t, 6> kDegrees{2, 4, 8, 16, 32, 64};
-constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
 
 class Characterizer {
  public:
@@ -83,12 +82,10 @@ class Characterizer {
   }
 
   void set_basis() {
-    const bool product_first = request_.dependence == Dependence::product_first;
-    const GemmShape& asked = request_.gemm;
     report_.gemm = to_string(whole_.largest);
     report_.collective = request_.collective;
-    report_.product_first = product_first;
-    report_.bytes = size_of(asked.dtype) * asked.m * (product_first ? asked.n : asked.k);
+    report_.product_first = request_.dependence == Dependence::product_first;
+    report_.bytes = travelling_bytes(request_);
     report_.ranks = request_.ranks;
     report_.machine = machine_.name;
     report_.kernel = whole_.kernels;

@@ -16,8 +16,6 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
-
 /// A schedule by the name that it was asked for.
 struct NamedSchedule {
   std::string name;
@@ -153,12 +151,11 @@ class Study {
   }
 
   void set_basis(const OverlapTimes& gemm, const OverlapTimes& serial) {
-    const GemmShape& asked = report_.request.gemm;
     report_.gemm = to_string(whole_);
     report_.collective = report_.request.collective;
     report_.product_first = product_first();
     report_.on_cores = options_.means == CollectiveMeans::cores;
-    report_.bytes = size_of(asked.dtype) * asked.m * (product_first() ? asked.n : asked.k);
+    report_.bytes = travelling_bytes(report_.request);
     report_.ranks = report_.request.ranks;
     report_.machine = machine_.name;
     const Nanoseconds comm = product_first() ? std::max(serial.comm - serial.gemm, Nanoseconds{}) : serial.comm;

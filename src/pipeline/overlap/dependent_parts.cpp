@@ -40,6 +40,12 @@ std::string pieces(const Row& row) {
 
 }  // namespace
 
+Bytes travelling_bytes(const DependentRequest& request) {
+  const GemmShape& gemm = request.gemm;
+  const bool product_first = request.dependence == Dependence::product_first;
+  return size_of(gemm.dtype) * gemm.m * (product_first ? gemm.n : gemm.k);
+}
+
 std::vector<FiccoSchedule> usual_schedules() {
   std::vector<FiccoSchedule> schedules;
   for (const FiccoScheduleInfo& info : list_schedules()) {

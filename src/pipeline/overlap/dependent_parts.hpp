@@ -12,6 +12,12 @@
 
 namespace cortado::pipeline {
 
+/// One after the other, by plain copies: what the others are compared with.
+inline constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
+
+/// Of the whole matrix that travels: A, or behind a product C.
+Bytes travelling_bytes(const DependentRequest& request);
+
 /// serial by plain copies, shard-p2p and the published ones, with default chunks and the best exchanges.
 std::vector<FiccoSchedule> usual_schedules();
 

@@ -54,7 +54,7 @@ class Draft {
         rank_(rank),
         staged_(is_staged(way_)),
         together_(staged_ || way_.grain == Grain::whole),
-        panels_(way_.grain == Grain::chunks && way_.shape == CommShape::panels_2d) {
+        panels_(has_panels(way_)) {
     outline_.rank = rank;
     outline_.ranks = request_.ranks;
     const bool own_lanes = request_.dependence == Dependence::collective_first && way_.grain != Grain::shards;

@@ -42,8 +42,6 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Kernels that a product is thought to have, sides powers of two. Fewer than libraries have: this must be quick.
 constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}, Tiling{128, 128}, Tiling{64, 256},
                             Tiling{256, 64},  Tiling{64, 128},  Tiling{128, 64},  Tiling{64, 64}};
-constexpr std::uint64_t kMostSplits = 16;
-constexpr std::uint64_t kLeastDepth = 2048;  // of k, that is worth a workgroup of its own
 
 /// Times of the five, in seconds.
 struct RoughTimes {
