@@ -58,11 +58,21 @@ void describe(Archive& archive, T& raise) {
   archive.field("value", raise.value);
 }
 
+template <class Archive, Is<OutputBlock> T>
+void describe(Archive& archive, T& block) {
+  archive.field("row", block.row);
+  archive.field("column", block.column);
+  archive.field("rows", block.rows);
+  archive.field("columns", block.columns);
+  archive.field("to", block.to);
+  archive.field("op", block.op, OutputBlock{}.op);
+}
+
 template <class Archive, Is<Gemm> T>
 void describe(Archive& archive, T& gemm) {
   archive.field("a", gemm.a);
   archive.field("b", gemm.b);
-  archive.field("c", gemm.c);
+  archive.field("c", gemm.c, Region{});
   archive.field("m", gemm.m);
   archive.field("n", gemm.n);
   archive.field("k", gemm.k);
@@ -72,6 +82,7 @@ void describe(Archive& archive, T& gemm) {
   archive.field("tile_n", gemm.tile_n);
   archive.field("raises", gemm.raises, {});
   archive.field("split_k", gemm.split_k, Gemm{}.split_k);
+  archive.field("outputs", gemm.outputs, {});
 }
 
 template <class Archive, Is<Kernel> T>
@@ -111,6 +122,15 @@ template <class Archive, Is<SignalInfo> T>
 void describe(Archive& archive, T& signal) {
   archive.field("name", signal.name);
   archive.field("home", signal.home);
+}
+
+template <class Archive, Is<Tracker> T>
+void describe(Archive& archive, T& tracker) {
+  archive.field("name", tracker.name);
+  archive.field("region", tracker.region);
+  archive.field("updates", tracker.updates);
+  archive.field("signal", tracker.signal);
+  archive.field("value", tracker.value, Tracker{}.value);
 }
 
 template <class Archive, Is<Queue> T>
@@ -160,6 +180,7 @@ void describe(Archive& archive, T& program) {
   archive.field("ranks", program.ranks);
   archive.field("buffers", program.buffers);
   archive.field("signals", program.signals);
+  archive.field("trackers", program.trackers, {});
   archive.field("queues", program.queues);
   archive.field("contract", program.contract);
 }

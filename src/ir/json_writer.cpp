@@ -13,9 +13,9 @@ namespace {
 
 /// Lists of these have one line an item; other lists stand in one line.
 template <class T>
-constexpr bool kOneLineEach =
-    std::is_same_v<T, Buffer> || std::is_same_v<T, SignalInfo> || std::is_same_v<T, Queue> ||
-    std::is_same_v<T, Command> || std::is_same_v<T, Clause> || std::is_same_v<T, ProductClause>;
+constexpr bool kOneLineEach = std::is_same_v<T, Buffer> || std::is_same_v<T, SignalInfo> || std::is_same_v<T, Queue> ||
+                              std::is_same_v<T, Command> || std::is_same_v<T, Tracker> || std::is_same_v<T, Clause> ||
+                              std::is_same_v<T, ProductClause>;
 
 class JsonWriter {
  public:

@@ -62,9 +62,14 @@ std::string to_string(const Program& program, const Command& command) {
         return fmt::format("{} {} {} {}", name, signal(s.signal), s.op == SignalOp::add ? "+=" : "=", s.value);
       },
       [&](const Gemm& g) {
-        std::string text = fmt::format("{} {} {} {} * {} ({}x{}x{} {})", name, region(g.c), g.accumulate ? "+=" : "=",
+        const std::string to = g.outputs.empty() ? region(g.c) : "map";
+        std::string text = fmt::format("{} {} {} {} * {} ({}x{}x{} {})", name, to, g.accumulate ? "+=" : "=",
                                        region(g.a), region(g.b), g.m, g.n, g.k, to_string(g.dtype));
         if (g.split_k != 1) text += fmt::format(", k shared by {}", g.split_k);
+        for (const OutputBlock& block : g.outputs) {
+          text += fmt::format(", {}+{} x {}+{} {} {}", block.row, block.rows, block.column, block.columns,
+                              block.op == CopyOp::store ? "->" : "+->", region(block.to));
+        }
         for (const TileSignal& raise : g.raises) {
           text += fmt::format(", after {} tiles {} += {}", raise.tiles, signal(raise.signal), raise.value);
         }
@@ -87,6 +92,11 @@ std::string listing(const Program& program) {
   for (const Buffer& buffer : program.buffers) {
     text += fmt::format("  buffer {}: rank {}, {} bytes, {}\n", buffer.name, buffer.rank.value, buffer.size.value,
                         to_string(buffer.role));
+  }
+  for (const Tracker& tracker : program.trackers) {
+    text +=
+        fmt::format("  tracker {}: {}, {} updates, then {} += {}\n", tracker.name, to_string(program, tracker.region),
+                    tracker.updates, signal_name(program, tracker.signal), tracker.value);
   }
   for (const Queue& queue : program.queues) {
     text += fmt::format("  {}\n", queue_title(queue));

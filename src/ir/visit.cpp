@@ -38,7 +38,11 @@ std::vector<Access> accesses(const Command& command) {
         return {{s.a, read_write}, {s.b, read_write}};
       },
       [](const Gemm& g) -> std::vector<Access> {
-        return {{g.a, read}, {g.b, read}, {g.c, g.accumulate ? read_write : write}};
+        std::vector<Access> all{{g.a, read}, {g.b, read}};
+        if (g.outputs.empty()) all.push_back({g.c, g.accumulate ? read_write : write});
+        for (const OutputBlock& block : g.outputs)
+          all.push_back({block.to, block.op == CopyOp::add ? read_write : write});
+        return all;
       },
       [](const Kernel& k) {
         std::vector<Access> all;
@@ -58,8 +62,9 @@ Bytes bytes_written(const Command& command) {
   return match(
       command, [](const Copy& c) { return c.dst.bytes(); },
       [](const Broadcast& b) { return b.dst1.bytes() + b.dst2.bytes(); },
-      [](const Swap& s) { return s.a.bytes() + s.b.bytes(); }, [](const Gemm& g) { return g.c.bytes(); },
-      [](const Kernel& k) { return k.dst.bytes(); }, [](const auto&) { return Bytes{}; });
+      [](const Swap& s) { return s.a.bytes() + s.b.bytes(); },
+      [](const Gemm& g) { return size_of(g.dtype) * (g.m * g.n); }, [](const Kernel& k) { return k.dst.bytes(); },
+      [](const auto&) { return Bytes{}; });
 }
 
 ProgramCounts count(const Program& program) {
@@ -95,6 +100,9 @@ std::vector<std::uint64_t> signal_advances(const Program& program) {
         total = op == SignalOp::add ? total + value : std::max(total, value);
       });
     }
+  }
+  for (const Tracker& tracker : program.trackers) {
+    if (tracker.signal.value < advance.size()) advance[tracker.signal.value] += tracker.value;
   }
   return advance;
 }

@@ -6,6 +6,7 @@
 
 #include "cortado/machine/machine.hpp"
 
+#include "machine/embedded.hpp"
 #include "machine/parse_sections.hpp"
 #include "machine/reader.hpp"
 
@@ -32,17 +33,18 @@ std::string describe(const std::vector<std::int64_t>& ids) {
 void read_identity(MachineReader& in, Machine& machine) {
   machine.name = in.text("machine.name");
   machine.title = in.text("machine.title");
+  if (in.has("machine.base")) in.text("machine.base");
   machine.gpu = in.label("machine.gpu");
   machine.gpus = in.small("machine.gpus", 1, internal::kMaxGpus);
   machine.compute_units = in.small("machine.compute_units", 1, 65536);
   machine.memory_bytes = in.bytes("machine.memory_bytes", 1, kMaxMemory);
   machine.allocation_alignment = in.bytes("machine.allocation_alignment", 256, kMaxAlignment);
   const bool plain = std::all_of(machine.name.begin(), machine.name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '+';
   });
   if (!plain) {
     in.refuse("machine.name", "machine.range", fmt::format("\"{}\" cannot be typed as a name", machine.name),
-              "use a-z, 0-9, - and _");
+              "use a-z, 0-9, -, + and _");
   }
 }
 
@@ -170,6 +172,40 @@ void read_affinity(MachineReader& in, Machine& machine) {
   }
 }
 
+/// The file of a machine with a base holds only what differs: its keys take the place of those of the base.
+void lay_over(const toml::table& over, toml::table& base) {
+  for (const auto& [key, value] : over) {
+    toml::table* beneath = base[key.str()].as_table();
+    const toml::table* entries = value.as_table();
+    const bool section = beneath != nullptr && entries != nullptr && !entries->contains("value");
+    if (section) {
+      lay_over(*entries, *beneath);
+    } else {
+      base.insert_or_assign(key.str(), value);
+    }
+  }
+}
+
+/// The text of the built-in machine that the file names as its base; nothing if it names none.
+Result<std::optional<toml::table>> base_of(const toml::table& root, const std::string& file) {
+  const toml::node* base = root["machine"]["base"].node();
+  if (base == nullptr) return std::optional<toml::table>{};
+  const std::string name = base->value_or(std::string{});
+  for (const auto& [known, text] : internal::embedded_machines()) {
+    if (known != name) continue;
+    toml::table table = toml::parse(text);
+    if (!table["machine"]["base"]) return std::optional(std::move(table));
+  }
+  Diagnostic diagnostic{"machine.base",
+                        fmt::format("there is no machine \"{}\" to build on", name),
+                        "name a built-in machine (cortado list machines) that has no base itself",
+                        {}};
+  diagnostic.place.file = file;
+  diagnostic.place.line = base->source().begin.line;
+  diagnostic.place.key = "machine.base";
+  return fail(std::move(diagnostic));
+}
+
 Result<Machine> read_machine(const toml::table& root, const std::string& file) {
   MachineReader in(root, file);
   Machine machine;
@@ -180,6 +216,11 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
   machine.features.broadcast = in.flag("features.broadcast");
   machine.features.swap = in.flag("features.swap");
   machine.features.near_memory_compute = in.flag("features.near_memory_compute");
+  if (in.has("tracker")) {
+    TrackerLimits& tracker = machine.features.tracker.emplace();
+    tracker.entries = in.small("tracker.entries", 1, 1U << 20);
+    tracker.granularity = in.bytes("tracker.granularity_bytes", 1, machine.memory_bytes.value);
+  }
   if (in.ok()) check_sizes(in, machine);
   const std::string_view topology = internal::read_topology(in, machine);
   read_affinity(in, machine);
@@ -194,7 +235,10 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
 Result<Machine> parse_machine(const std::string& text, const std::string& file) {
   try {
     const toml::table root = toml::parse(text);
-    return read_machine(root, file);
+    CORTADO_ASSIGN_OR_RETURN(std::optional<toml::table> base, base_of(root, file));
+    if (!base) return read_machine(root, file);
+    lay_over(root, *base);
+    return read_machine(*base, file);
   } catch (const toml::parse_error& error) {
     Diagnostic diagnostic{"machine.toml", std::string(error.description()), "the file must be TOML", {}};
     diagnostic.place.file = file;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -78,6 +79,35 @@ void read_node_levels(MachineReader& in, Timing& timing) {
   }
 }
 
+/// Thresholds and the intensities between them belong together, both ascending.
+void read_arbitration(MachineReader& in, MemoryArbitration& arbitration) {
+  const std::string policy = in.label("arbitration.policy");
+  const auto* named = std::ranges::find(kArbitrationPolicies, policy, [](const auto& entry) { return entry.first; });
+  if (named == kArbitrationPolicies.end()) {
+    in.refuse("arbitration.policy", "machine.range", fmt::format("is \"{}\"", policy),
+              "give round-robin, compute-first or mca");
+  } else {
+    arbitration.policy = named->second;
+  }
+  arbitration.queue_depth = in.small("arbitration.queue_depth", 1, 1U << 20);
+  const auto thresholds = in.list("arbitration.thresholds", 1, arbitration.queue_depth);
+  arbitration.intensities = in.numbers("arbitration.intensities", 0, 1);
+  arbitration.starvation_share = in.number("arbitration.starvation_share", 0, 1);
+  if (!in.ok()) return;
+  for (const std::int64_t threshold : thresholds) {
+    arbitration.thresholds.push_back(static_cast<std::uint32_t>(threshold));
+  }
+  if (thresholds.size() != arbitration.intensities.size() + 1) {
+    in.refuse("arbitration.thresholds", "machine.contradiction",
+              fmt::format("has {} values for {} of arbitration.intensities", thresholds.size(),
+                          arbitration.intensities.size()),
+              "give one more than there are intensities");
+  }
+  if (!std::ranges::is_sorted(arbitration.intensities)) {
+    in.refuse("arbitration.intensities", "machine.contradiction", "is not in ascending order", "sort it");
+  }
+}
+
 void read_memory(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.memory.peak = in.rate("memory.peak_GBps");
   timing.memory.rate = in.rate("memory.rate_GBps");
@@ -85,6 +115,14 @@ void read_memory(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.memory.cache_rate =
       rate_if(in, "memory.cache_rate_GBps", timing.memory.cache_bytes.value > 0, "memory.cache_bytes is 0");
   read_node_levels(in, timing);
+  if (in.has("memory.update_cost")) {
+    timing.memory.update_cost = in.number("memory.update_cost", 1, 1000);
+    if (!machine.features.near_memory_compute) {
+      in.refuse("memory.update_cost", "machine.contradiction", "is given, but features.near_memory_compute is false",
+                "leave it out");
+    }
+  }
+  if (in.has("arbitration")) read_arbitration(in, timing.memory.arbitration.emplace());
 }
 
 void read_cores(MachineReader& in, const Machine& machine, Timing& timing) {
@@ -125,6 +163,11 @@ void read_compute(MachineReader& in, const Machine& machine, Timing& timing) {
   compute.fabric_links = in.number("compute.fabric_links", 0, 1);
   compute.fabric_cores = in.number("compute.fabric_cores", 1, 1000);
   compute.copy_cost = in.number("compute.copy_cost", 1, 1000);
+  if (in.has("stages")) {
+    StageTiming& stages = compute.stages.emplace();
+    stages.read_share = in.number("stages.read_share", 0, 1);
+    stages.cache_ways = in.small("stages.cache_ways", 1, 1024);
+  }
   compute.f32 = read_matrix(in, "f32");
   compute.f16 = read_matrix(in, "f16");
   compute.bf16 = read_matrix(in, "bf16");

@@ -268,14 +268,14 @@ GBps MachineReader::rate(std::string_view path) {
   return {number(path, kSlowest, kFastest)};
 }
 
-std::vector<GBps> MachineReader::rates(std::string_view path) {
+std::vector<double> MachineReader::numbers(std::string_view path, double min, double max) {
   const toml::node* value = sourced(path);
   if (value == nullptr) return {};
   if (!value->is_array()) {
     wrong_type(path, *value, "a list of numbers");
     return {};
   }
-  std::vector<GBps> rates;
+  std::vector<double> numbers;
   std::vector<std::string> texts;
   for (const toml::node& item : *value->as_array()) {
     const std::optional<double> number = item.value<double>();
@@ -283,15 +283,21 @@ std::vector<GBps> MachineReader::rates(std::string_view path) {
       wrong_type(path, item, "a list of numbers");
       return {};
     }
-    if (!(*number >= kSlowest && *number <= kFastest)) {  // also true of NaN
+    if (!(*number >= min && *number <= max)) {  // also true of NaN
       refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", shown(item)),
-                fmt::format("give numbers from {} to {}", kSlowest, kFastest));
+                fmt::format("give numbers from {} to {}", min, max));
       return {};
     }
-    rates.push_back({*number});
+    numbers.push_back(*number);
     texts.push_back(shown(item));
   }
   set_value(fmt::format("[{}]", join(texts)));
+  return numbers;
+}
+
+std::vector<GBps> MachineReader::rates(std::string_view path) {
+  std::vector<GBps> rates;
+  for (const double number : numbers(path, kSlowest, kFastest)) rates.push_back({number});
   return rates;
 }
 

@@ -53,6 +53,7 @@ class MachineReader {
                           std::string_view none);
   /// Whole or decimal; neither NaN nor infinite.
   double number(std::string_view path, double min, double max);
+  std::vector<double> numbers(std::string_view path, double min, double max);
   /// At least 1 ns; fractions of a nanosecond are rounded.
   Nanoseconds time(std::string_view path);
   GBps rate(std::string_view path);

@@ -125,6 +125,11 @@ void write_dma(MachineWriter& out, const Machine& machine) {
   out.flag("broadcast", machine.features.broadcast);
   out.flag("swap", machine.features.swap);
   out.flag("near_memory_compute", machine.features.near_memory_compute);
+  if (const auto& tracker = machine.features.tracker) {
+    out.section("tracker");
+    out.number("entries", tracker->entries);
+    out.bytes("granularity_bytes", tracker->granularity);
+  }
 }
 
 /// A word where there is one, else the peers of every GPU.
@@ -174,6 +179,17 @@ void write_host_and_engines(MachineWriter& out, const HostTiming& host, const En
   if (engine.threads > 0) out.number("threads", engine.threads);
 }
 
+void write_arbitration(MachineWriter& out, const MemoryArbitration& arbitration) {
+  out.section("arbitration");
+  const auto* policy =
+      std::ranges::find(kArbitrationPolicies, arbitration.policy, [](const auto& entry) { return entry.second; });
+  out.entry("policy", quoted(policy->first));
+  out.number("queue_depth", arbitration.queue_depth);
+  out.entry("thresholds", fmt::format("[{}]", fmt::join(arbitration.thresholds, ", ")));
+  out.entry("intensities", fmt::format("[{}]", fmt::join(arbitration.intensities, ", ")));
+  out.entry("starvation_share", fmt::format("{}", arbitration.starvation_share));
+}
+
 void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, const CoreTiming& cores) {
   out.section("memory");
   out.rate("peak_GBps", memory.peak);
@@ -190,6 +206,8 @@ void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, cons
     out.entry("node_cache_bytes", fmt::format("[{}]", fmt::join(caches, ", ")));
     out.entry("node_rate_GBps", fmt::format("[{}]", fmt::join(rates, ", ")));
   }
+  if (memory.update_cost != 1) out.entry("update_cost", fmt::format("{}", memory.update_cost));
+  if (memory.arbitration) write_arbitration(out, *memory.arbitration);
   out.section("cores");
   out.time("launch_ns", cores.launch);
   out.time("call_ns", cores.call);
@@ -226,6 +244,11 @@ void write_compute(MachineWriter& out, const ComputeTiming& compute) {
   write_matrix(out, "f16", compute.f16);
   write_matrix(out, "bf16", compute.bf16);
   write_matrix(out, "f8", compute.f8);
+  if (const auto& stages = compute.stages) {
+    out.section("stages");
+    out.entry("read_share", fmt::format("{}", stages->read_share));
+    out.number("cache_ways", stages->cache_ways);
+  }
 }
 
 void write_affinity(MachineWriter& out, const Machine& machine) {

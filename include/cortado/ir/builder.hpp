@@ -20,6 +20,8 @@ class ProgramBuilder {
                         std::uint32_t calls = 0);
   QueueId host_queue(std::string name, std::optional<RankId> rank = {});
 
+  void tracker(Tracker tracker) { program_.trackers.push_back(std::move(tracker)); }
+
   /// Appends to a queue; returns *this so that short queues read as a sentence.
   ProgramBuilder& add(QueueId queue, Command command);
 

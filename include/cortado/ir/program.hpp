@@ -38,8 +38,16 @@
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
 //    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
-//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4; else the program has a
-//    race and no meaning.
+//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4 or 7; else the program has
+//    a race and no meaning.
+//
+// 7. Trackers. A tracker watches a region of one GPU's memory. Writes of its bytes by a Gemm with an output map and by
+//    copies of dma queues are updates: a Copy updates its destination once, an output block of a Gemm split_k times.
+//    Every byte of the region is to be updated `updates` times in an iteration. Of updates with op add, whichever comes
+//    first in an iteration stores, all later ones add: nobody clears the memory. When every byte has had its updates,
+//    the tracker makes them visible, starts over, and raises its signal by `value`.
+//    Updates with op add of tracked bytes need no order among each other within an iteration (the memory adds one after
+//    another, in an order that nobody knows); any other access does, as do updates of different iterations.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 
@@ -159,7 +167,8 @@ struct Signal {
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 
-/// Signal `signal` by `value` when `tiles` output tiles of a Gemm, counted in row-major tile order, have been written.
+/// Signal `signal` by `value` when `tiles` output tiles of a Gemm, counted in the order of production (Gemm), have been
+/// written.
 struct TileSignal {
   std::uint64_t tiles = 0;
   SignalId signal;
@@ -167,11 +176,25 @@ struct TileSignal {
   friend bool operator==(const TileSignal&, const TileSignal&) = default;
 };
 
+/// A block of a Gemm's output and where its stores go: to the memory of its own GPU or straight to that of another.
+struct OutputBlock {
+  std::uint64_t row = 0;     ///< first row of C
+  std::uint64_t column = 0;  ///< first column of C
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  Region to{};                ///< one row per matrix row of the block
+  CopyOp op = CopyOp::store;  ///< add: every byte of `to` has a tracker (rule 7), and the memory reduces
+  friend bool operator==(const OutputBlock&, const OutputBlock&) = default;
+};
+
 /// C = A·B or C += A·B, row-major: A is m x k, B is k x n, C is m x n elements; each region has one row per matrix row.
+/// With an output map, C has no region of its own: its blocks, which have every element of C exactly once, go where the
+/// map says, and `accumulate` is false. Tiles are produced block by block in the order of the map, in row-major order
+/// within a block; a tile never spans two blocks (tiles.hpp). Without a map C is the one block.
 struct Gemm {
   Region a;
   Region b;
-  Region c;
+  Region c{};  ///< empty, Region{}, if there is an output map
   std::uint64_t m = 0;
   std::uint64_t n = 0;
   std::uint64_t k = 0;
@@ -179,8 +202,10 @@ struct Gemm {
   bool accumulate = false;
   std::uint64_t tile_m = 128;
   std::uint64_t tile_n = 128;
-  std::vector<TileSignal> raises{};  ///< ascending in `tiles`
-  std::uint64_t split_k = 1;         ///< workgroups that share the k of one tile; how it is done, not what
+  std::vector<TileSignal> raises{};    ///< ascending in `tiles`
+  std::uint64_t split_k = 1;           ///< workgroups that share the k of one tile; how it is done, not what, but for
+                                       ///< trackers: each of them updates an output block once
+  std::vector<OutputBlock> outputs{};  ///< the output map; empty: all of C to region c
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -239,6 +264,16 @@ struct SignalInfo {
   std::string name;
   std::optional<RankId> home{};  ///< whose memory holds it; host memory if none
   friend bool operator==(const SignalInfo&, const SignalInfo&) = default;
+};
+
+/// Counts updates of a region's bytes and raises a signal when all are in (rule 7). Needs a machine with trackers.
+struct Tracker {
+  std::string name;
+  Region region;              ///< trackers watch different bytes
+  std::uint64_t updates = 1;  ///< of every byte, in an iteration
+  SignalId signal;
+  std::uint64_t value = 1;  ///< added to the signal
+  friend bool operator==(const Tracker&, const Tracker&) = default;
 };
 
 enum class QueueKind { dma, compute, host };
@@ -301,6 +336,7 @@ struct Program {
   std::vector<SignalInfo> signals;
   std::vector<Queue> queues;
   Contract contract;
+  std::vector<Tracker> trackers{};
   friend bool operator==(const Program&, const Program&) = default;
 
   const Buffer& buffer(BufferId id) const { return buffers.at(id.value); }

@@ -57,10 +57,18 @@ struct DmaLimits {
   std::uint32_t add_copy_dwords = 0;  ///< private packet of machines with near_memory_compute
 };
 
+/// Hardware at the memory of a GPU that counts updates (program.hpp, rule 7).
+struct TrackerLimits {
+  std::uint32_t entries = 0;  ///< of one GPU
+  Bytes granularity;          ///< memory that one entry watches; a tracker takes as many as its region needs
+};
+
 struct Features {
   bool broadcast = false;
   bool swap = false;
-  bool near_memory_compute = false;  ///< memory adds at the destination: Copy with op = add on dma queues
+  /// Memory adds at the destination: Copy with op = add on dma queues, output blocks of products with op = add.
+  bool near_memory_compute = false;
+  std::optional<TrackerLimits> tracker{};  ///< none: programs with trackers are refused
 };
 
 struct Machine {

@@ -1,8 +1,11 @@
 // What the simulator needs to know of a machine beyond shapes and limits; docs/models.md gives the equations.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cortado/base/units.hpp"
@@ -53,6 +56,28 @@ struct NodeLevel {
   friend bool operator==(const NodeLevel&, const NodeLevel&) = default;
 };
 
+/// Whom a full memory serves: requests of products (compute) or those of copies (communication).
+enum class ArbitrationPolicy {
+  round_robin,    ///< in turn
+  compute_first,  ///< communication gets what products leave, at least starvation_share
+  mca,            ///< communication gets in while fewer than a threshold of requests wait; docs/models.md
+};
+
+inline constexpr std::array<std::pair<std::string_view, ArbitrationPolicy>, 3> kArbitrationPolicies{
+    {{"round-robin", ArbitrationPolicy::round_robin},
+     {"compute-first", ArbitrationPolicy::compute_first},
+     {"mca", ArbitrationPolicy::mca}}};
+
+struct MemoryArbitration {
+  ArbitrationPolicy policy = ArbitrationPolicy::round_robin;
+  std::uint32_t queue_depth = 0;  ///< requests that wait at a full memory
+  /// mca: one threshold for each class of memory intensity of a product, the share of time that its first stage spends
+  /// on the memory. A threshold of queue_depth lets all in.
+  std::vector<std::uint32_t> thresholds;
+  std::vector<double> intensities;  ///< where the next class begins, ascending; one fewer than thresholds
+  double starvation_share = 0;      ///< of the memory, that communication gets in any case
+};
+
 /// Memory of one GPU.
 struct MemoryTiming {
   GBps peak;          ///< on paper, reads and writes together
@@ -62,6 +87,8 @@ struct MemoryTiming {
   /// Where all GPUs share one memory, from the nearest boundary to the farthest; empty: each GPU has its own memory
   /// only.
   std::vector<NodeLevel> node{};
+  double update_cost = 1;                          ///< time of a byte that the memory adds, against one that it stores
+  std::optional<MemoryArbitration> arbitration{};  ///< none: everybody gets the same share of what it would take alone
 };
 
 /// Compute units that copy, as GPU-core collective libraries do.
@@ -85,6 +112,13 @@ struct MatrixTiming {
   double efficiency = 0;              ///< of the pipes at that clock, within a long tile of 256 x 256
 };
 
+/// Products in stages: all workgroups that run together read, then multiply, then store.
+struct StageTiming {
+  double read_share = 0;  ///< of the operands, that is read before products start; the rest beside them
+  std::uint32_t cache_ways =
+      0;  ///< of the last-level cache; operands of a stage are found there or not (docs/models.md)
+};
+
 /// What products need to know of the compute units and of the caches before the last-level one. docs/models.md has the
 /// equations.
 struct ComputeTiming {
@@ -97,10 +131,11 @@ struct ComputeTiming {
   Bytes stream_window;        ///< of L2, that a workgroup's stream of operands needs to be read only once
   double thrash_ramp = 0;     ///< excess over L2, as a share of it, at which everything is read twice
   /// What products and links contend for besides caches and memory, as shares of the GPU's fabric.
-  double fabric_products = 0;  ///< products on all compute units at full speed
-  double fabric_links = 0;     ///< all links at full rate in both directions, driven by engines
-  double fabric_cores = 1;     ///< a byte that compute units send over a link against one that an engine sends
-  double copy_cost = 1;        ///< of the memory's time, for a byte copied among the operands of products
+  double fabric_products = 0;           ///< products on all compute units at full speed
+  double fabric_links = 0;              ///< all links at full rate in both directions, driven by engines
+  double fabric_cores = 1;              ///< a byte that compute units send over a link against one that an engine sends
+  double copy_cost = 1;                 ///< of the memory's time, for a byte copied among the operands of products
+  std::optional<StageTiming> stages{};  ///< none: reads and stores spread over the life of a workgroup
   MatrixTiming f32;
   MatrixTiming f16;
   MatrixTiming bf16;

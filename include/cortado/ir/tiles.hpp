@@ -1,0 +1,23 @@
+// The tiles of a Gemm in the order of production: block by block as its output map lists them (one block, all of C, if
+// it has none), and in row-major order within a block. Verifier, simulator and device count tiles by this.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/ir/program.hpp"
+
+namespace cortado {
+
+/// The output map, or the one block that stands for region c.
+std::vector<OutputBlock> output_blocks(const Gemm& gemm);
+
+/// ceil(rows / tile_m) * ceil(columns / tile_n).
+std::uint64_t tile_count(const Gemm& gemm, const OutputBlock& block);
+std::uint64_t tile_count(const Gemm& gemm);
+
+/// The product that makes one block, alone: rows of A, columns of B, and `to` as its c. It raises nothing; `accumulate`
+/// is that of the whole Gemm, whatever the op of the block.
+Gemm block_gemm(const Gemm& gemm, const OutputBlock& block);
+
+}  // namespace cortado

@@ -1,0 +1,42 @@
+#include "cortado/ir/tiles.hpp"
+
+namespace cortado {
+namespace {
+
+std::uint64_t tiles_along(std::uint64_t extent, std::uint64_t tile) {
+  return extent == 0 || tile == 0 ? 0 : (extent - 1) / tile + 1;
+}
+
+}  // namespace
+
+std::vector<OutputBlock> output_blocks(const Gemm& gemm) {
+  if (!gemm.outputs.empty()) return gemm.outputs;
+  return {{0, 0, gemm.m, gemm.n, gemm.c, CopyOp::store}};
+}
+
+std::uint64_t tile_count(const Gemm& gemm, const OutputBlock& block) {
+  return tiles_along(block.rows, gemm.tile_m) * tiles_along(block.columns, gemm.tile_n);
+}
+
+std::uint64_t tile_count(const Gemm& gemm) {
+  std::uint64_t tiles = 0;
+  for (const OutputBlock& block : output_blocks(gemm)) tiles += tile_count(gemm, block);
+  return tiles;
+}
+
+Gemm block_gemm(const Gemm& gemm, const OutputBlock& block) {
+  const Bytes element = size_of(gemm.dtype);
+  Gemm part = gemm;
+  part.raises.clear();
+  part.outputs.clear();
+  part.a.offset = gemm.a.row_offset(block.row);
+  part.a.rows = block.rows;
+  part.b.offset = gemm.b.offset + element * block.column;
+  part.b.width = element * block.columns;
+  part.c = block.to;
+  part.m = block.rows;
+  part.n = block.columns;
+  return part;
+}
+
+}  // namespace cortado
