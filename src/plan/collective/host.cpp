@@ -45,16 +45,21 @@ void add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::option
   for (const DrivenQueue& queue : frame.queues) {
     if (!rank || queue.rank == *rank) mine.push_back(queue);
   }
-  const auto submit_all = [&] {
-    for (const DrivenQueue& queue : mine) builder.add(host, Submit{queue.queue});
+  const auto submit = [&](bool ahead) {
+    for (const DrivenQueue& queue : mine) {
+      if (queue.ahead == ahead) builder.add(host, Submit{queue.queue});
+    }
   };
 
-  if (frame.prelaunch) submit_all();
+  submit(true);
   if (barriers) barriers->enter->add_to(host, barriers->participant);
   builder.add(host, Timestamp{"begin"});
-  if (!frame.prelaunch) submit_all();
+  submit(false);
   for (const HostTrigger& trigger : frame.triggers) {
     if (trigger.host == rank) builder.add(host, Trigger{trigger.signal});
+  }
+  for (const HostWait& wait : frame.waits) {
+    if (!rank || wait.rank == *rank) builder.add(host, Wait{wait.signal, wait.value});
   }
   for (const DrivenQueue& queue : mine) builder.add(host, Wait{queue.done});
   if (barriers && barriers->exit != nullptr) barriers->exit->add_to(host, barriers->participant);

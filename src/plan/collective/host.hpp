@@ -5,7 +5,7 @@
 //
 // With prelaunch the submits come first (in per rank mode before the barrier "enter": the queues stop at their gates
 // and touch nothing) and `begin` stands right before the triggers: one for each host queue, shared by its dma queues,
-// or one for each dma queue.
+// or one for each dma queue. Queues that stop by themselves may be submitted as early without a gate.
 //
 // The two barriers make replay without a barrier between iterations safe. "enter": nobody's engines write into a rank
 // before its caller has read the outputs of the iteration before and written its inputs. "exit": no caller reads its
@@ -27,6 +27,14 @@ struct DrivenQueue {
   QueueId queue;
   RankId rank;
   SignalId done;
+  bool ahead = false;  ///< submitted first, before the barrier "enter"
+};
+
+/// What the host of a rank waits for besides.
+struct HostWait {
+  RankId rank;
+  SignalId signal;
+  std::uint64_t value = 1;
 };
 
 /// A word that a host writes to start prelaunched queues.
@@ -37,11 +45,11 @@ struct HostTrigger {
 
 struct HostFrame {
   HostThreads threads = HostThreads::single;
-  bool prelaunch = false;
   bool exit_barrier = true;
   std::vector<HostTrigger> triggers;
   std::vector<DrivenQueue> queues;     ///< in the order of submission
   std::vector<RankId> participants{};  ///< ranks with a caller, ascending
+  std::vector<HostWait> waits{};       ///< before those for the queues
 };
 
 void add_host_queues(ProgramBuilder& builder, const HostFrame& frame);

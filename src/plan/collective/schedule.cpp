@@ -211,9 +211,11 @@ Result<Program> Schedule::finish(Contract contract) {
   check_memory();
   std::stable_sort(queues_.begin(), queues_.end(),
                    [](const QueueState& a, const QueueState& b) { return a.rank < b.rank; });
-  HostFrame frame{request_.host, request_.prelaunch, exit_barrier_, triggers_, {}, {}};
+  HostFrame frame{request_.host, exit_barrier_, triggers_, {}, {}, waits_};
   for (QueueState& queue : queues_) {
-    frame.queues.push_back({queue.id, queue.rank, queue.last_signal ? *queue.last_signal : raise(queue)});
+    const bool on_engine = builder_.peek().queue(queue.id).kind == QueueKind::dma;
+    frame.queues.push_back({queue.id, queue.rank, queue.last_signal ? *queue.last_signal : raise(queue),
+                            request_.prelaunch || (engines_ahead_ && on_engine)});
   }
   if (error_) return fail(*std::move(error_));
   for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
@@ -316,9 +318,19 @@ void Schedule::check_links(RankId rank, const Command& command) {
   }
 }
 
-void Schedule::check_memory() {
+std::vector<std::uint64_t> Schedule::memory_by_rank() const {
   std::vector<std::uint64_t> need(request_.ranks, 0);
   for (const Buffer& buffer : builder_.peek().buffers) need[buffer.rank.value] += buffer.size.value;
+  return need;
+}
+
+Bytes Schedule::footprint() const {
+  const std::vector<std::uint64_t> need = memory_by_rank();
+  return need.empty() ? Bytes{} : Bytes{*std::max_element(need.begin(), need.end())};
+}
+
+void Schedule::check_memory() {
+  const std::vector<std::uint64_t> need = memory_by_rank();
   const auto most = std::max_element(need.begin(), need.end());
   if (most == need.end() || Bytes{*most} <= machine_->memory_bytes) return;
   refuse("plan.size",

@@ -95,6 +95,17 @@ class Schedule {
 
   /// The queues of a rank end only when all that the rank receives is there: its host need not wait for other hosts.
   void omit_exit_barrier() { exit_barrier_ = false; }
+
+  /// Hosts submit dma queues before the barrier: each of them starts with a wait for what comes only behind it.
+  void submit_engines_ahead() { engines_ahead_ = true; }
+
+  /// A signal that trackers raise.
+  SignalId signal(std::string name, std::optional<RankId> home = {}) { return builder_.signal(std::move(name), home); }
+  void track(Tracker tracker) { builder_.tracker(std::move(tracker)); }
+  /// The host of the rank waits for it before it ends.
+  void await(RankId rank, SignalId signal, std::uint64_t value) { waits_.push_back({rank, signal, value}); }
+
+  Bytes footprint() const;              ///< of all buffers so far, on the rank that needs most
   std::uint32_t compute_units() const;  ///< that a rank gives to the collective
 
   Result<Program> finish(Contract contract);
@@ -131,6 +142,7 @@ class Schedule {
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);
   void check_memory();
+  std::vector<std::uint64_t> memory_by_rank() const;
 
   CollectiveRequest request_;
   const Machine* machine_;
@@ -140,6 +152,8 @@ class Schedule {
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
   std::map<RankId, std::size_t> local_lane_;  // by rank: set, or the first dma lane that it opened
   bool exit_barrier_ = true;
+  bool engines_ahead_ = false;
+  std::vector<HostWait> waits_;
   std::vector<HostTrigger> triggers_;
   std::optional<Diagnostic> error_;
 };

@@ -1,0 +1,200 @@
+#include "plan/t3/request.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plan/names.hpp"
+
+namespace cortado::plan {
+namespace {
+
+/// Of the presets of one collective, or of all.
+std::vector<std::string> names(std::string T3Preset::*name, const std::string& collective = {}) {
+  std::vector<std::string> known;
+  for (const T3Preset& preset : list_t3_presets()) {
+    if (!collective.empty() && preset.collective != collective) continue;
+    if (std::find(known.begin(), known.end(), preset.*name) == known.end()) known.push_back(preset.*name);
+  }
+  return known;
+}
+
+Status check_collective(const std::string& collective) {
+  const std::vector<std::string> known = names(&T3Preset::collective);
+  if (std::find(known.begin(), known.end(), collective) != known.end()) return {};
+  return fail("t3.collective", fmt::format("T3 has no collective '{}' behind a product", collective),
+              suggestion(collective, known));
+}
+
+Status check_ranks(std::uint32_t ranks, const Machine& machine) {
+  if (ranks >= 2 && ranks <= machine.gpus) return {};
+  return fail("t3.ranks", fmt::format("{} ranks asked for on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
+              machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+}
+
+Status check_tracker(const Machine& machine) {
+  if (machine.features.tracker) return {};
+  return fail("t3.feature", fmt::format("machine {} has no tracker: its memory counts no updates", machine.name),
+              "use a machine with [tracker] in its file, e.g. mi300x-8+t3 or t3-ring-16");
+}
+
+bool adds(const T3Map& map) {
+  return std::any_of(map.entries().begin(), map.entries().end(), [](const T3Entry& entry) {
+    const auto adding = [](const DmaOperation& dma) { return dma.op == CopyOp::add; };
+    return (entry.produced && entry.op == CopyOp::add) || std::any_of(entry.dma.begin(), entry.dma.end(), adding);
+  });
+}
+
+Status check_adding(const std::vector<T3Map>& maps, const Machine& machine) {
+  if (machine.features.near_memory_compute || std::none_of(maps.begin(), maps.end(), adds)) return {};
+  return fail(
+      "t3.feature",
+      fmt::format("machine {} has no near_memory_compute: its memory does not add what meets there", machine.name),
+      "use a machine with it, e.g. mi300x-8+t3 or t3-ring-16, or a collective that adds nothing");
+}
+
+/// The first pair of ranks that an algorithm needs a link between and that has none.
+std::optional<std::pair<std::uint32_t, std::uint32_t>> missing_link(const std::string& algorithm, std::uint32_t ranks,
+                                                                    const Machine& machine) {
+  for (std::uint32_t from = 0; from < ranks; ++from) {
+    for (std::uint32_t to = 0; to < ranks; ++to) {
+      const bool needed = algorithm == "ring" ? to == (from + 1) % ranks : to != from;
+      if (needed && !machine.linked[from][to]) return std::pair{from, to};
+    }
+  }
+  return {};
+}
+
+Status check_links(const std::string& algorithm, std::uint32_t ranks, const Machine& machine) {
+  const auto missing = missing_link(algorithm, ranks, machine);
+  if (!missing) return {};
+  const bool ring = algorithm == "ring";
+  return fail("t3.topology",
+              fmt::format("{} {} ranks, but GPU {} of {} has no link to GPU {}",
+                          ring ? "a ring links the" : "direct needs links between all", ranks, missing->first,
+                          machine.name, missing->second),
+              ring ? "take all GPUs of a ring, or a machine where every pair is linked"
+                   : "take a machine where every pair is linked, or the algorithm ring where there is one");
+}
+
+/// The preset that is asked for, or the direct one where every pair is linked.
+Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine) {
+  const std::vector<std::string> known = names(&T3Preset::algorithm, request.collective);
+  std::string algorithm = request.algorithm;
+  if (algorithm == "auto") {
+    const bool ring = missing_link("direct", request.ranks, machine).has_value() &&
+                      std::find(known.begin(), known.end(), "ring") != known.end();
+    algorithm = ring ? "ring" : "direct";
+  }
+  for (const T3Preset& preset : list_t3_presets()) {
+    if (preset.collective != request.collective || preset.algorithm != algorithm) continue;
+    CORTADO_RETURN_IF_ERROR(check_links(algorithm, request.ranks, machine));
+    return preset;
+  }
+  return fail("t3.algorithm", fmt::format("{} has no algorithm '{}'", request.collective, algorithm),
+              suggestion(algorithm, known));
+}
+
+Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
+  Tiling tiling = request.tiling ? *request.tiling : choose_tiling(request.gemm, machine, machine.compute_units);
+  if (request.split_k > 0) tiling.split_k = request.split_k;
+  if (tiling.tile_m == 0 || tiling.tile_n == 0 || tiling.split_k == 0) {
+    return fail("t3.tiling", "tiles of no rows, no columns or no workgroups", "give 1 or more of each");
+  }
+  if (tiling.split_k <= request.gemm.k) return tiling;
+  return fail("t3.tiling", fmt::format("k is {}, too short for {} workgroups", request.gemm.k, tiling.split_k),
+              fmt::format("give a split of k of 1 to {}", request.gemm.k));
+}
+
+/// What is asked for whatever the maps are.
+Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_collective(request.collective));
+  CheckedT3 checked{request, {}, {}};
+  if (request.ranks == 0) checked.request.ranks = machine.gpus;
+  const std::uint32_t ranks = checked.request.ranks;
+  CORTADO_RETURN_IF_ERROR(check_ranks(ranks, machine));
+  CORTADO_RETURN_IF_ERROR(check_tracker(machine));
+  if (request.gemm.accumulate) {
+    return fail("t3.accumulate", "a product that adds to what is there has no contract: replays would add up",
+                "leave accumulate out");
+  }
+  CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine));
+  if (request.axis == T3Axis::automatic) {
+    checked.request.axis = request.gemm.m >= request.gemm.n ? T3Axis::rows : T3Axis::columns;
+  }
+  const bool by_rows = checked.request.axis == T3Axis::rows;
+  const std::uint64_t extent = by_rows ? request.gemm.m : request.gemm.n;
+  if (request.collective != "all-gather" && extent < ranks) {
+    return fail("t3.shape",
+                fmt::format("{} {} cannot be divided among {} ranks", extent, by_rows ? "rows" : "columns", ranks),
+                "take fewer ranks, a larger product, or cut along the other dimension");
+  }
+  CORTADO_ASSIGN_OR_RETURN(checked.tiling, settle_tiling(request, machine));
+  checked.request.split_k = checked.tiling.split_k;
+  return checked;
+}
+
+// --- Maps by hand ----------------------------------------------------------------------------------------------------
+
+/// "" if a program can be made of the entry.
+std::string fault(std::uint32_t rank, const T3Entry& entry, const CheckedT3& checked, const Machine& machine) {
+  const std::uint32_t ranks = checked.request.ranks;
+  if (entry.chunk >= checked.maps[rank].chunks()) return "there is no such chunk";
+  if (entry.pieces == 0) return "it is cut into no pieces";
+  std::vector<RankId> receivers;
+  if (entry.remote) receivers.push_back(*entry.remote);
+  for (const DmaOperation& dma : entry.dma) receivers.push_back(dma.to);
+  for (const RankId to : receivers) {
+    if (to.value >= ranks) return fmt::format("it goes to rank {}, but there are {} ranks", to.value, ranks);
+    if (to.value != rank && !machine.linked[rank][to.value]) {
+      return fmt::format("it goes to rank {}, which is no neighbour on {}", to.value, machine.name);
+    }
+  }
+  return {};
+}
+
+Status check_maps(const CheckedT3& checked, const Machine& machine) {
+  const T3Request& request = checked.request;
+  if (checked.maps.size() != request.ranks) {
+    return fail("t3.map", fmt::format("{} maps for {} ranks", checked.maps.size(), request.ranks),
+                "give one map for every rank");
+  }
+  const std::uint32_t chunks = request.collective == "all-gather" ? 1 : request.ranks;
+  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
+    if (checked.maps[rank].chunks() != chunks) {
+      return fail("t3.map",
+                  fmt::format("the map of rank {} has {} chunks; for {} on {} ranks a product has {}", rank,
+                              checked.maps[rank].chunks(), request.collective, request.ranks, chunks),
+                  "cut the product of every rank into as many chunks as the collective needs");
+    }
+    for (const T3Entry& entry : checked.maps[rank].entries()) {
+      const std::string found = fault(rank, entry, checked, machine);
+      if (found.empty()) continue;
+      return fail("t3.map", fmt::format("chunk {} (slot {}) of rank {}: {}", entry.chunk, entry.slot, rank, found),
+                  "correct the map of the rank");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CheckedT3> check_t3(const T3Request& request, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(CheckedT3 checked, settle(request, machine));
+  CORTADO_ASSIGN_OR_RETURN(const T3Preset preset, choose_preset(checked.request, machine));
+  checked.request.algorithm = preset.algorithm;
+  checked.maps = preset.maps(checked.request.ranks, checked.tiling.split_k);
+  CORTADO_RETURN_IF_ERROR(check_adding(checked.maps, machine));
+  return checked;
+}
+
+Result<CheckedT3> check_t3(const T3Request& request, const std::vector<T3Map>& maps, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(CheckedT3 checked, settle(request, machine));
+  checked.request.algorithm = "map";
+  checked.maps = maps;
+  CORTADO_RETURN_IF_ERROR(check_maps(checked, machine));
+  CORTADO_RETURN_IF_ERROR(check_adding(maps, machine));
+  return checked;
+}
+
+}  // namespace cortado::plan
