@@ -60,6 +60,10 @@ Bytes operand_bytes(const GemmShape& shape) {
   return size_of(shape.dtype) * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
 }
 
+Bytes read_bytes(const GemmShape& shape) {
+  return size_of(shape.dtype) * (shape.m * shape.k + shape.k * shape.n);
+}
+
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling) {
   const auto tiles = [](std::uint64_t extent, std::uint64_t tile) { return (extent + tile - 1) / tile; };
   return tiles(shape.m, tiling.tile_m) * tiles(shape.n, tiling.tile_n) * tiling.split_k;

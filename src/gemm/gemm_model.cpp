@@ -36,7 +36,8 @@ double tile_cost(const Tiling& tiling, double operand_cost) {
   return cost / (1 + operand_cost * 2 / kReferenceSide);
 }
 
-GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine, L2Windows windows)
+GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine, L2Windows windows,
+                     ResultPath results)
     : machine_(&machine),
       shape_(shape),
       tiling_(tiling),
@@ -44,7 +45,8 @@ GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine
       tiles_n_((shape.n + tiling.tile_n - 1) / tiling.tile_n),
       workgroups_(cortado::workgroups(shape, tiling)),
       flops_per_second_(unit_flops(*machine.timing->compute, shape.dtype)),
-      windows_(windows) {}
+      windows_(windows),
+      results_(results) {}
 
 /// Rows of A and columns of B that a compact block of so many tiles needs.
 double GemmModel::operand_rows(double tiles) const {
@@ -79,17 +81,23 @@ WorkgroupDemand GemmModel::demand(std::uint64_t running, const GemmSurroundings&
 
   const double again = 1 + refetched(all_per_die);
   const double of_die = operand_rows(per_die) * depth * element / per_die * again;
+  const bool cached = results_ == ResultPath::cached;
   const double sums = shape_.accumulate ? 2 * element : element;
-  const double result = tile * (tiling_.split_k == 1 ? sums : 2 * sizeof(float) + sums / real(tiling_.split_k));
+  const double result =
+      cached ? tile * (tiling_.split_k == 1 ? sums : 2 * sizeof(float) + sums / real(tiling_.split_k)) : 0;
+  const double written =
+      cached ? tile * (tiling_.split_k == 1 ? element : sizeof(float) + element / real(tiling_.split_k)) : 0;
 
   const double once = (real(shape_.m) + real(shape_.n)) * real(shape_.k) * element / real(workgroups_);
   const double of_wave = std::max(once, operand_rows(real(running)) * depth * element / real(running));
   const double cache = std::max(0.0, real(memory.cache_bytes.value) - real(beside.cache_held.value));
-  const double held = std::min(1.0, cache / real(operand_bytes(shape_).value));
+  const Bytes operands = cached ? operand_bytes(shape_) : read_bytes(shape_);
+  const double held = std::min(1.0, cache / real(operands.value));
 
   WorkgroupDemand demand;
   demand.cache_bytes = of_die + result;
   demand.memory_bytes = (once + (of_wave - once) * (1 - held)) * again + result;
+  demand.memory_writes = written;
   const double products = 2 * tile * depth / flops_per_second_ * tile_cost(tiling_, compute.operand_cost);
   const double out_of_l2 =
       (real(tiling_.tile_m) + real(tiling_.tile_n)) * depth * element * per_die / compute.l2_rate.bytes_per_second();

@@ -41,6 +41,7 @@ Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a,
 
 double flops(const GemmShape& shape);         ///< 2 m n k
 Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C
+Bytes read_bytes(const GemmShape& shape);     ///< A and B
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
 std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
 
@@ -59,6 +60,12 @@ Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32
 /// Whether L2 can be too small for the windows of all workgroups. Libraries choose their kernels as if it never were.
 enum class L2Windows { modelled, ample };
 
+/// Where the tiles of C go.
+enum class ResultPath {
+  cached,   ///< through the caches, with the operands
+  streamed  ///< past them, by stores that are no part of what a workgroup takes (output maps, products in stages)
+};
+
 /// What goes on beside a product on its GPU.
 struct GemmSurroundings {
   std::uint32_t streams = 0;  ///< workgroups of others, each of which keeps a window of the L2 caches
@@ -70,13 +77,14 @@ struct WorkgroupDemand {
   double seconds = 0;       ///< alone: products at the sustained clock, operands out of L2 and from beyond it, overhead
   double cache_bytes = 0;   ///< in and out of L2, to and from the last-level cache
   double memory_bytes = 0;  ///< in and out of the memory
+  double memory_writes = 0;  ///< of these, written
 };
 
 class GemmModel {
  public:
   /// The machine passed check_gemm and outlives the model.
   GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine,
-            L2Windows windows = L2Windows::modelled);
+            L2Windows windows = L2Windows::modelled, ResultPath results = ResultPath::cached);
 
   std::uint64_t workgroups() const { return workgroups_; }
 
@@ -95,6 +103,7 @@ class GemmModel {
   std::uint64_t workgroups_;
   double flops_per_second_;  // of one compute unit
   L2Windows windows_;
+  ResultPath results_;
 };
 
 struct GemmEstimate {

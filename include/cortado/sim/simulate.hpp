@@ -5,10 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/sim/fluid.hpp"
+#include "cortado/timeline/dram_traffic.hpp"
 #include "cortado/timeline/timeline.hpp"
 #include "cortado/verify/verify.hpp"
 
@@ -21,14 +23,18 @@ struct SimulateOptions {
   std::uint32_t iterations = 1;  ///< 1 to kMaxIterations
   bool trace = false;            ///< record spans and flows; without it the Timeline has times and totals only
   FluidOptions sharing{};        ///< SharingMode::local: approximate, for large programs; the Timeline says so
+  std::optional<ArbitrationPolicy> arbitration{};  ///< of the memories, instead of the machine's
 };
 
 struct Simulated {
   Timeline timeline;
   /// By queue: when its last command ended, counted from the start of the simulation.
   std::vector<Nanoseconds> queue_ends;
-  double memory_bytes = 0;  ///< read and written in the memories of all GPUs
-  double unit_seconds = 0;  ///< compute units held, times seconds, over all GPUs
+  double memory_bytes = 0;  ///< read and written in the memories of all GPUs: the total of `traffic`
+  DramTraffic traffic;
+  std::uint32_t tracker_entries_peak = 0;  ///< in use at the same time, of the GPU with most
+  double tracker_wait_seconds = 0;         ///< that copies and products waited for entries, summed up
+  double unit_seconds = 0;                 ///< compute units held, times seconds, over all GPUs
   std::uint64_t events = 0;
   FluidWork sharing_work;
 };
@@ -36,7 +42,8 @@ struct Simulated {
 /// Refuses machines that cannot be simulated, because their file has no timing (sim.timing).
 Status check_timing(const Machine& machine);
 
-/// Refuses machines without timing (sim.timing), programs with commands that have no model (sim.command) and products
+/// Refuses machines without timing (sim.timing), a policy of arbitration for a machine that says nothing of it
+/// (sim.arbitration), programs with commands that have no model (sim.command) and products
 /// that the machine cannot do (check_gemm). A program that cannot finish, possible only where verifier rules were
 /// skipped, ends with sim.stall, which names who waits for what.
 Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options = {});

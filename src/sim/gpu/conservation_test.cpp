@@ -102,7 +102,7 @@ class WatchedRun {
       for (const Run::Batch& batch : run_.products_[i].batches) {
         OfProducts& sum = of_products_[program_.program().queues[i].rank->value];
         const double work = run_.fluid_.rate(batch.flow) * seconds;
-        sum.memory_bytes += work * batch.memory;
+        sum.memory_bytes += work * (batch.memory_reads + batch.memory_writes);
         sum.unit_seconds += work * batch.count / kWorkPerSecond;
       }
     }
@@ -134,8 +134,8 @@ class WatchedRun {
       if (sum.unit_seconds == 0) continue;
       const double share =
           sum.unit_seconds * program_.machine().timing->compute->fabric_products / program_.machine().compute_units;
-      add(run_.resources_.product_by_cores({rank}, 0, sum.memory_bytes, share), 1);
-      for (const ResourceUse& cache : run_.resources_.product_by_cores({rank}, 1, 0, 0).view()) {
+      add(run_.resources_.product_by_cores({rank}, 0, sum.memory_bytes, 0, share), 1);
+      for (const ResourceUse& cache : run_.resources_.product_by_cores({rank}, 1, 0, 0, 0).view()) {
         taken.caches_of_products.insert(cache.resource.value);
       }
     }

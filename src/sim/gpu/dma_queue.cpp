@@ -7,6 +7,9 @@
 //   Copies of a queue that move at the same time share the weight of their engine, so that an engine gets as much of a
 //   full resource whether its bytes are in one packet or in two.
 //
+//   A copy to memory that trackers watch moves only when these have entries (trackers.hpp); until then it holds its
+//   queue.
+//
 //   Signal    after the last byte of all earlier copies; visible, and the queue goes on, `sync` later
 //   Wait      passes at once if the counter is there; else `wake` after it gets there
 #include "cortado/ir/visit.hpp"
@@ -76,8 +79,10 @@ void Run::move_ready_copies(std::uint32_t index) {
   QueueRun& queue = queues_[index];
   while (queue.moving.size() < timing_.engine.copies_in_flight && queue.first_pending < queue.pending.size() &&
          queue.pending[queue.first_pending].ready <= events_.now()) {
-    const PendingCopy& copy = queue.pending[queue.first_pending++];
+    const PendingCopy copy = queue.pending[queue.first_pending];
     const Command& command = program_.queues[index].commands[copy.command];
+    if (const auto* bytes = std::get_if<Copy>(&command); bytes != nullptr && !open_trackers(index, *bytes)) break;
+    ++queue.first_pending;
     const Bytes written = bytes_written(command);
     const Bytes bytes = std::holds_alternative<Copy>(command) ? written : written / 2;  // others write two regions
     recorder_.moved(written);
@@ -99,7 +104,7 @@ void Run::share_engine(std::uint32_t index) {
   const double weight = 1 / static_cast<double>(queue.moving.size());
   if (weight == queue.weight) return;
   queue.weight = weight;
-  for (const FlowId flow : queue.moving) transfers_.set_weight(flow, weight);
+  for (const FlowId flow : queue.moving) set_weight(flow, weight);
 }
 
 UseList& Run::uses_of(std::uint32_t index, const Command& command) {

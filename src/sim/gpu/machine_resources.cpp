@@ -15,7 +15,13 @@ bool multiplies(const Queue& queue) {
 }
 
 MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid)
-    : machine_(machine), timing_(*machine.timing), program_(program), fluid_(fluid) {
+    : machine_(machine),
+      timing_(*machine.timing),
+      program_(program),
+      fluid_(fluid),
+      uncached_(program.buffers.size(), timing_.compute && timing_.compute->stages),
+      memory_updates_(machine.features.tracker || timing_.memory.update_cost != 1) {
+  for (const Tracker& tracker : program.trackers) uncached_[tracker.region.buffer.value] = true;
   if (timing_.link.shape == LinkShape::mesh) {
     links_.resize(std::size_t{program.ranks} * program.ranks);
   } else {
@@ -32,6 +38,10 @@ MachineResources::MachineResources(const Machine& machine, const Program& progra
 void MachineResources::add_memories() {
   std::vector<std::uint64_t> footprint(program_.ranks, 0);
   for (const Buffer& buffer : program_.buffers) footprint[buffer.rank.value] += buffer.size.value;
+  std::vector<double> uncached(program_.ranks, 0);
+  for (std::uint32_t i = 0; i < program_.buffers.size(); ++i) {
+    if (uncached_[i]) uncached[program_.buffers[i].rank.value] = 1;
+  }
   const std::vector<double> demands = greatest_demands();
   const auto cached = static_cast<double>(timing_.memory.cache_bytes.value);
   const auto unless_ample = [&](GBps rate, double demand) -> std::optional<ResourceId> {
@@ -47,7 +57,8 @@ void MachineResources::add_memories() {
     }
     const bool products = std::isinf(demands[rank]);
     if (products) add_fabric({rank});
-    memory.memory = unless_ample(timing_.memory.rate, products ? demands[rank] : demands[rank] * memory.miss_share);
+    memory.memory = unless_ample(
+        timing_.memory.rate, products ? demands[rank] : demands[rank] * std::max(uncached[rank], memory.miss_share));
   }
 }
 
@@ -71,15 +82,15 @@ double MachineResources::link_rate(RankId rank) const {
 /// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
 /// engines and compute units read, and write or add, without a link. Products can fill any memory.
 std::vector<double> MachineResources::greatest_demands() const {
-  constexpr std::uint32_t kOut = 1;
-  constexpr std::uint32_t kIn = 2;
-  constexpr double kWithin = 1 + 2;
+  constexpr double kOut = 1;
+  const double in = std::max(2.0, update_cost());
+  const double within = 1 + in;
   std::vector<double> demands(program_.ranks, 0);
   for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
-    std::uint32_t links = timing_.link.shape == LinkShape::switched ? kOut + kIn : 0;
+    double links = timing_.link.shape == LinkShape::switched ? kOut + in : 0;
     if (links == 0) {
       for (std::uint32_t peer = 0; peer < program_.ranks; ++peer) {
-        links += kOut * link_count({rank}, {peer}) + kIn * link_count({peer}, {rank});
+        links += kOut * link_count({rank}, {peer}) + in * link_count({peer}, {rank});
       }
     }
     demands[rank] += links * timing_.link.rate.bytes_per_second();
@@ -94,9 +105,9 @@ std::vector<double> MachineResources::greatest_demands() const {
     const double units = queue.compute_units.value_or(machine_.compute_units);
     const double rate =
         queue.kind == QueueKind::dma ? engine_rate : units * timing_.cores.local_rate.bytes_per_second();
-    const auto within = [&](const Command& command) { return moves_within(*queue.rank, command); };
-    if (std::any_of(queue.commands.begin(), queue.commands.end(), within)) {
-      demands[queue.rank->value] += kWithin * rate;
+    const auto is_within = [&](const Command& command) { return moves_within(*queue.rank, command); };
+    if (std::any_of(queue.commands.begin(), queue.commands.end(), is_within)) {
+      demands[queue.rank->value] += within * rate;
     }
   }
   return demands;
@@ -119,8 +130,8 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
             is_local(gpu, copy) ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
   add_path(from, gpu, 1);
   add_path(gpu, to, 1);
-  add_memory(from, 1);
-  add_memory(to, copy.op == CopyOp::add ? 2 : 1);  // an addition reads what it writes
+  add_memory(copy.src, 1, 0);
+  add_write(copy.dst, copy.op);
   return uses_;
 }
 
@@ -129,10 +140,10 @@ UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, c
   uses_.clear();
   uses_.add(engine(gpu, engine_id), 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
   add_path(from, gpu, 1);  // read once for both
-  add_memory(from, 1);
+  add_memory(broadcast.src, 1, 0);
   for (const Region* dst : {&broadcast.dst1, &broadcast.dst2}) {
     add_path(gpu, rank_of(*dst), 1);
-    add_memory(rank_of(*dst), 1);
+    add_memory(*dst, 0, 1);
   }
   return uses_;
 }
@@ -146,8 +157,8 @@ UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const 
     add_path(from, gpu, 1);
     add_path(gpu, to, 1);
   }
-  add_memory(a, 2);
-  add_memory(b, 2);
+  add_memory(swap.a, 1, 1);
+  add_memory(swap.b, 1, 1);
   return uses_;
 }
 
@@ -157,8 +168,8 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
   uses_.clear();
   add_path(from, gpu, 1 / timing_.cores.wire_efficiency);
   add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
-  add_memory(from, 1);
-  add_memory(to, copy.op == CopyOp::add ? 2 : 1);
+  add_memory(copy.src, 1, 0);
+  add_memory(copy.dst, copy.op == CopyOp::add ? 1 : 0, 1);
   add_fabric_of_units(gpu, from, to);
   return uses_;
 }
@@ -166,28 +177,44 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
 UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   const RankId to = rank_of(kernel.dst);
   uses_.clear();
-  double touches = 1;  // of the destination's memory: one write, and its sources
+  double reads = 0;  // of the destination's memory
   for (const Region& source : kernel.sources) {
     const RankId from = rank_of(source);
     add_path(from, gpu, 1 / timing_.cores.wire_efficiency);
     if (from == to) {
-      touches += 1;
+      reads += 1;
     } else {
-      add_memory(from, 1);
+      add_memory(source, 1, 0);
     }
   }
   add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
-  add_memory(to, touches);
+  add_memory(kernel.dst, reads, 1);
   return uses_;
 }
 
-UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double fabric_share) {
+UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
+                                            double fabric_share) {
   const MemoryOfRank& memory = memories_[gpu.value];
   uses_.clear();
   if (memory.fabric) uses_.add(*memory.fabric, fabric_share);
   if (memory.cache) uses_.add(*memory.cache, cache_bytes);
   if (memory.memory) uses_.add(*memory.memory, memory_bytes);
-  uses_.count_memory(memory_bytes);
+  uses_.count_memory(memory_bytes - memory_writes, memory_writes);
+  return uses_;
+}
+
+UseList& MachineResources::reads_by_cores(RankId gpu) {
+  return product_by_cores(gpu, 0, 1, 0, 0);
+}
+
+UseList& MachineResources::stores_by_cores(RankId gpu, const Region& region, CopyOp op, double writes, double reads) {
+  const RankId to = rank_of(region);
+  const MemoryOfRank& memory = memories_[to.value];
+  uses_.clear();
+  add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
+  add_fabric_of_units(gpu, gpu, to);
+  if (memory.memory) uses_.add(*memory.memory, reads + writes * (op == CopyOp::add ? update_cost() : 1));
+  uses_.count_memory(reads, writes);
   return uses_;
 }
 
@@ -236,11 +263,21 @@ std::uint32_t MachineResources::link_count(RankId from, RankId to) const {
   return count > 0 ? count : machine_.link_count(to, from);
 }
 
-void MachineResources::add_memory(RankId rank, double factor) {
-  const MemoryOfRank& memory = memories_[rank.value];
-  if (memory.cache) uses_.add(*memory.cache, factor);
-  if (memory.memory) uses_.add(*memory.memory, factor * memory.miss_share * memory.copy_cost);
-  uses_.count_memory(factor * memory.miss_share);
+void MachineResources::add_memory(const Region& region, double reads, double writes, double write_cost) {
+  const MemoryOfRank& memory = memories_[rank_of(region).value];
+  const bool uncached = uncached_[region.buffer.value];
+  const double miss_share = uncached ? 1 : memory.miss_share;
+  const double touches = reads + writes * write_cost;
+  if (memory.cache && !uncached) uses_.add(*memory.cache, touches);
+  if (memory.memory) uses_.add(*memory.memory, touches * miss_share * memory.copy_cost);
+  uses_.count_memory(reads * miss_share, writes * miss_share);
+}
+
+/// By memory that adds; where the machine does not say what that takes, it reads what it writes.
+void MachineResources::add_write(const Region& region, CopyOp op) {
+  if (op == CopyOp::store) return add_memory(region, 0, 1);
+  if (memory_updates_) return add_memory(region, 0, 1, update_cost());
+  add_memory(region, 1, 1);
 }
 
 }  // namespace cortado::sim

@@ -7,7 +7,9 @@
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
 //            min(1, cache bytes / bytes of the rank's buffers) of them. Products say themselves what they take of both
-//            (gemm/gemm.hpp); on a GPU that has any, each byte of a copy takes copy_cost times that of the memory
+//            (gemm/gemm.hpp); on a GPU that has any, each byte of a copy takes copy_cost times that of the memory.
+//            Memory that trackers watch is not cached; where products run in stages, only they use the cache. An
+//            addition reads and writes, or takes update_cost where the machine has trackers or says so
 //   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
 //            driven by its compute units fabric_cores times as much; products on all units take fabric_products
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
@@ -30,7 +32,8 @@ class UseList {
  public:
   void clear() {
     uses_.clear();
-    memory_ = 0;
+    memory_reads_ = 0;
+    memory_writes_ = 0;
   }
   /// Nothing for a factor of 0: operands that the last-level cache holds take nothing of the memory.
   void add(ResourceId resource, double factor) {
@@ -45,12 +48,18 @@ class UseList {
   std::span<const ResourceUse> view() const { return uses_; }
 
   /// Bytes that memories read and write for one byte, whether they can limit anybody or not.
-  double memory() const { return memory_; }
-  void count_memory(double factor) { memory_ += factor; }
+  double memory() const { return memory_reads_ + memory_writes_; }
+  double memory_reads() const { return memory_reads_; }
+  double memory_writes() const { return memory_writes_; }
+  void count_memory(double reads, double writes) {
+    memory_reads_ += reads;
+    memory_writes_ += writes;
+  }
 
  private:
   std::vector<ResourceUse> uses_;
-  double memory_ = 0;
+  double memory_reads_ = 0;
+  double memory_writes_ = 0;
 };
 
 /// The queue has a product among its commands.
@@ -69,8 +78,14 @@ class MachineResources {
   UseList& copy_by_cores(RankId gpu, const Copy& copy);
   /// Per byte of the destination.
   UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
-  /// Of workgroups of a product, per unit of whatever their work is counted in.
-  UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double fabric_share);
+  /// Of workgroups of a product, per unit of whatever their work is counted in; `memory_writes` of the memory_bytes.
+  UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
+                            double fabric_share);
+  /// Operands of a stage, per byte.
+  UseList& reads_by_cores(RankId gpu);
+  /// Stores of a product past the caches, per byte of C that goes to the region: so many bytes written, and read
+  /// before.
+  UseList& stores_by_cores(RankId gpu, const Region& to, CopyOp op, double writes, double reads);
 
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }
@@ -85,7 +100,9 @@ class MachineResources {
   bool moves_within(RankId gpu, const Command& command) const;  ///< the memory of the GPU takes it without a link
   std::uint32_t link_count(RankId from, RankId to) const;
   void add_path(RankId from, RankId to, double factor);
-  void add_memory(RankId rank, double factor);
+  void add_memory(const Region& region, double reads, double writes, double write_cost = 1);
+  void add_write(const Region& region, CopyOp op);
+  double update_cost() const { return timing_.memory.update_cost; }
   void add_fabric_of_units(RankId gpu, RankId from, RankId to);
   ResourceId link(RankId from, RankId to);
 
@@ -110,6 +127,8 @@ class MachineResources {
   std::vector<std::optional<ResourceId>> links_;    // mesh: [from * ranks + to], made when first used
   std::vector<std::optional<ResourceId>> engines_;  // [rank * (greatest engine id + 1) + engine], made when first used
   std::size_t engine_ids_ = 0;
+  std::vector<bool> uncached_;   // by buffer
+  bool memory_updates_ = false;  // an addition is one write of update_cost
 };
 
 }  // namespace cortado::sim

@@ -8,8 +8,15 @@
 //
 // A full memory serves in the order of requests: everybody gets the same share of what it would take alone. So the
 // weight of such a flow is its full speed, where a copy, whose full speed is the rate of an engine, has the weight 1.
+// Machines that arbitrate may weigh otherwise (arbitration.hpp).
+//
+// On machines whose products run in stages (timing.compute->stages), those that start together first read read_share of
+// what they need from memory (gemm/stages.hpp), a flow that only the memory limits, and then multiply while they read
+// the rest. There, and wherever a product has an output map, units are given back when all is multiplied; the stores
+// are flows of their own (store_flows.cpp), and the product is over when the last of them is.
 #include <algorithm>
 
+#include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/run.hpp"
@@ -20,47 +27,108 @@ namespace {
 /// Work is counted in picoseconds, so that rounding to whole ones at its end is small.
 constexpr double kWorkPerSecond = 1e12;
 
-Transfers::Speed full_speed(const Timing& timing) {
-  return {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing.engine.rate.bytes_per_second()};
-}
-
 }  // namespace
+
+const Gemm& Run::gemm_of(std::uint32_t index) const {
+  return std::get<Gemm>(program_.queues[index].commands[queues_[index].command]);
+}
 
 void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
   ProductRun& product = products_[index];
   product = {};
-  product.model.emplace(shape_of(gemm), tiling_of(gemm), machine_);
-  product.waiting = product.model->workgroups();
+  const bool staged = timing_.compute->stages.has_value();
+  const bool streamed = staged || !gemm.outputs.empty();
+  product.model.emplace(shape_of(gemm), tiling_of(gemm), machine_, L2Windows::modelled,
+                        streamed ? ResultPath::streamed : ResultPath::cached);
+  product.workgroups = tile_count(gemm) * gemm.split_k;
+  product.waiting = product.workgroups;
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (staged) product.reads.emplace(gemm, machine_, units_.most(tenant));
+  if (streamed) product.stores.emplace(gemm, program_, trackers_);
+  const std::uint32_t gpu = program_.queues[index].rank->value;
+  if (arbitration_.favours_products() && arbitration_.begin_product(index, gpu, memory_intensity(index))) reweigh();
   queues_[index].blocked = Blocked::units;
   units_.launch(tenant, static_cast<std::uint32_t>(std::min<std::uint64_t>(units_.most(tenant), product.waiting)));
   grant_units(tenant);
 }
 
-double Run::price_workgroups(std::uint32_t index, std::uint32_t count, std::uint32_t streams, UseList*& uses) {
+/// Of the first stage alone, as arbitration.hpp has it.
+double Run::memory_intensity(std::uint32_t index) const {
   const ProductRun& product = products_[index];
-  const RankId gpu = *program_.queues[index].rank;
-  const auto& gemm = std::get<Gemm>(program_.queues[index].commands[queues_[index].command]);
-  const GemmSurroundings beside{.streams = streams, .cache_held = cache_held_beside(gemm, gpu)};
-  const WorkgroupDemand demand = product.model->demand(product.running, beside);
-  const double work = demand.seconds * kWorkPerSecond;
-  const double fabric = timing_.compute->fabric_products * count / machine_.compute_units;
-  uses = &resources_.product_by_cores(gpu, count * demand.cache_bytes / work, count * demand.memory_bytes / work,
-                                      fabric / kWorkPerSecond);
-  return work;
+  const std::uint64_t first = std::min<std::uint64_t>(units_.most(units_.tenant_of(index)), product.workgroups);
+  const WorkgroupDemand demand = product.model->demand(first);
+  const double rate = timing_.memory.rate.bytes_per_second();
+  const double share = product.reads ? timing_.compute->stages->read_share : 0;
+  const double all = product.reads ? product.reads->of_stage(0) : demand.memory_bytes * static_cast<double>(first);
+  const double stores = product.stores ? product.stores->memory_cost(first, timing_.memory.update_cost) : 0;
+  return (all + stores) / rate / (share * all / rate + std::max(demand.seconds, (1 - share) * all / rate));
 }
 
-void Run::begin_workgroups(std::uint32_t index, std::uint32_t count) {
+UseList& Run::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch) {
+  const ProductRun& product = products_[index];
+  const RankId gpu = *program_.queues[index].rank;
+  const GemmSurroundings beside{.streams = streams, .cache_held = cache_held_beside(gemm_of(index), gpu)};
+  WorkgroupDemand demand = product.model->demand(product.running, beside);
+  if (product.reads) demand.memory_bytes = batch.read_beside;
+  const std::uint32_t count = batch.count;
+  const double work = demand.seconds * kWorkPerSecond;
+  const double fabric = timing_.compute->fabric_products * count / machine_.compute_units;
+  UseList& uses =
+      resources_.product_by_cores(gpu, count * demand.cache_bytes / work, count * demand.memory_bytes / work,
+                                  count * demand.memory_writes / work, fabric / kWorkPerSecond);
+  batch.streams = streams;
+  batch.work = work;
+  batch.memory_reads = uses.memory_reads();
+  batch.memory_writes = uses.memory_writes();
+  return uses;
+}
+
+/// Where products run in stages and the memory arbitrates, a byte of theirs weighs as one of a copy.
+Transfers::Speed Run::full_speed(std::uint32_t index, const Batch& batch) const {
+  const double memory = batch.memory_reads + batch.memory_writes;
+  if (products_[index].reads && arbitration_.given() && memory > 0)
+    return {.cap = kWorkPerSecond, .weight = 1 / memory};
+  return {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing_.engine.rate.bytes_per_second()};
+}
+
+double Run::product_weight() const {
+  const bool even = arbitration_.given() && timing_.compute->stages;
+  return even ? 1 : timing_.memory.rate.value / timing_.engine.rate.value;
+}
+
+void Run::begin_workgroups(std::uint32_t index, std::uint32_t granted) {
   ProductRun& product = products_[index];
   queues_[index].blocked = Blocked::transfers;
+  const std::uint32_t count = workgroups_with_entries(index, granted);
+  if (count == 0) return;
+  Batch& batch = product.batches.emplace_back();
+  batch.first = product.workgroups - product.waiting;
+  batch.count = count;
   product.waiting -= count;
   product.running += count;
-  const std::uint32_t streams = units_.held_by_others(units_.tenant_of(index));
-  UseList* uses = nullptr;
-  const double work = price_workgroups(index, count, streams, uses);
-  const FlowId flow =
-      begin_transfer(work, *uses, full_speed(timing_), {.queue = index, .span = kNoSpan, .workgroups = true});
-  product.batches.push_back({flow, count, streams, work, uses->memory()});
+  if (product.reads) {
+    begin_reading(index, batch);
+  } else {
+    begin_multiplying(index, batch);
+  }
+}
+
+void Run::begin_reading(std::uint32_t index, Batch& batch) {
+  const double bytes = products_[index].reads->of_workgroups(batch.first, batch.count);
+  const double before = bytes * timing_.compute->stages->read_share;
+  batch.read_beside = (bytes - before) / batch.count;
+  if (before <= 0) return begin_multiplying(index, batch);
+  batch.reads = true;
+  UseList& uses = resources_.reads_by_cores(*program_.queues[index].rank);
+  batch.flow = begin_transfer(before, uses, {.weight = product_weight()},
+                              {.queue = index, .span = kNoSpan, .kind = Mover::Kind::workgroups});
+}
+
+void Run::begin_multiplying(std::uint32_t index, Batch& batch) {
+  batch.reads = false;
+  UseList& uses = price_workgroups(index, units_.held_by_others(units_.tenant_of(index)), batch);
+  batch.flow = begin_transfer(batch.work, uses, full_speed(index, batch),
+                              {.queue = index, .span = kNoSpan, .kind = Mover::Kind::workgroups});
 }
 
 void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
@@ -70,31 +138,46 @@ void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
     ProductRun& product = products_[index];
     const std::uint32_t streams = units_.held_by_others(tenant);
     for (Batch& batch : product.batches) {
-      if (batch.streams == streams) continue;
-      UseList* uses = nullptr;
-      const double work = price_workgroups(index, batch.count, streams, uses);
-      const double scale = work / batch.work;
-      memory_bytes_ += transfers_.remaining(batch.flow) * (scale * uses->memory() - batch.memory);
-      batch = {transfers_.replace(batch.flow, scale, uses->view(), full_speed(timing_)), batch.count, streams, work,
-               uses->memory()};
+      if (batch.reads || batch.streams == streams) continue;
+      const Batch before = batch;
+      UseList& uses = price_workgroups(index, streams, batch);
+      const double scale = batch.work / before.work;
+      const double remaining = transfers_.remaining(batch.flow);
+      traffic_.producer_reads += remaining * (scale * batch.memory_reads - before.memory_reads);
+      traffic_.producer_writes += remaining * (scale * batch.memory_writes - before.memory_writes);
+      batch.flow = transfers_.replace(batch.flow, scale, uses.view(), full_speed(index, batch));
     }
   }
 }
 
 void Run::end_workgroups(std::uint32_t index, FlowId flow) {
   ProductRun& product = products_[index];
+  const auto at = std::ranges::find(product.batches, flow, &Batch::flow);
+  if (at->reads) return begin_multiplying(index, *at);
+  const Batch batch = *at;
+  product.batches.erase(at);
+  product.running -= batch.count;
+  if (product.stores) {
+    product.stores->add(batch.first, batch.count);
+    start_stores(index);
+  } else {
+    product.done += batch.count;
+    raise_tiles(index, gemm_of(index));
+  }
+  units_.release(units_.tenant_of(index), batch.count, events_.now());
+  want_units(index);
+  if (product.done == product.workgroups) end_product(index);
+}
+
+void Run::want_units(std::uint32_t index) {
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
-  const auto batch = std::ranges::find(product.batches, flow, &Batch::flow);
-  const std::uint32_t count = batch->count;
-  product.batches.erase(batch);
-  product.running -= count;
-  product.done += count;
-  raise_tiles(index, std::get<Gemm>(program_.queues[index].commands[queues_[index].command]));
-  units_.release(tenant, count, events_.now());
   const std::uint64_t room = units_.most(tenant) - units_.held(tenant);
-  units_.want(tenant, static_cast<std::uint32_t>(std::min(room, product.waiting)));
+  units_.want(tenant, static_cast<std::uint32_t>(std::min(room, products_[index].waiting)));
   grant_units(tenant);
-  if (product.done < product.model->workgroups()) return;
+}
+
+void Run::end_product(std::uint32_t index) {
+  if (arbitration_.end_product(index, program_.queues[index].rank->value)) reweigh();
   end_command(index);
   step(index);
 }
@@ -112,7 +195,8 @@ void Run::raise_tiles(std::uint32_t index, const Gemm& gemm) {
 Bytes Run::cache_held_beside(const Gemm& gemm, RankId gpu) const {
   const double streaming = streaming_[gpu.value];
   if (streaming <= 0) return {};
-  const auto operands = static_cast<double>(operand_bytes(shape_of(gemm)).value);
+  const GemmShape shape = shape_of(gemm);
+  const auto operands = static_cast<double>((gemm.outputs.empty() ? operand_bytes(shape) : read_bytes(shape)).value);
   const auto cache = static_cast<double>(timing_.memory.cache_bytes.value);
   return {static_cast<std::uint64_t>(cache * streaming / (streaming + operands))};
 }
@@ -120,6 +204,7 @@ Bytes Run::cache_held_beside(const Gemm& gemm, RankId gpu) const {
 void Run::count_streaming(const Command& command, double sign) {
   if (streaming_.empty()) return;
   for (const Access& access : accesses(command)) {
+    if (trackers_.watches(access.region.buffer)) continue;  // not cached
     streaming_[program_.buffer(access.region.buffer).rank.value] +=
         sign * static_cast<double>(access.region.bytes().value);
   }

@@ -32,10 +32,13 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       units_(program_, machine_),
       transfers_(events_, fluid_),
       signals_(program_),
+      trackers_(program_, machine_),
+      arbitration_(timing_.memory.arbitration, options.arbitration, program_.ranks),
       recorder_(program, options),
       queues_(program_.queues.size()),
       submit_costs_(submit_costs(program_, timing_)),
-      parts_at_work_(program_.queues.size(), 0) {
+      parts_at_work_(program_.queues.size(), 0),
+      entry_waiters_(program_.ranks) {
   if (std::any_of(program_.queues.begin(), program_.queues.end(), multiplies)) {
     products_.resize(program_.queues.size());
     streaming_.resize(program_.ranks, 0);
@@ -50,12 +53,15 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
 Result<Simulated> Run::go() && {
   events_.run([this](const Event& event) { handle(event); });
   for (const QueueRun& queue : queues_) {
-    if (queue.iteration < options_.iterations) return fail(stall());
+    if (queue.iteration < options_.iterations || queue.outstanding > 0) return fail(stall());
   }
   Simulated result;
   result.timeline = std::move(recorder_).finish();
   for (const QueueRun& queue : queues_) result.queue_ends.push_back(to_nanoseconds(queue.ended));
-  result.memory_bytes = memory_bytes_;
+  result.traffic = traffic_;
+  result.memory_bytes = traffic_.total();
+  result.tracker_entries_peak = trackers_.entries_peak();
+  result.tracker_wait_seconds = entries_waited_;
   result.unit_seconds = units_.unit_seconds();
   result.events = events_.processed();
   result.sharing_work = fluid_.work();
@@ -79,6 +85,12 @@ void Run::handle(const Event& event) {
     case EventKind::signal_visible:
       apply_raise(event.index);
       break;
+    case EventKind::update_lands: {
+      const Landing landing = landings_[event.index];
+      free_landings_.push_back(event.index);
+      update_tracker(landing.update, landing.span);
+      break;
+    }
     case EventKind::settle:
       transfers_.settle();
       break;
@@ -193,25 +205,65 @@ FlowId Run::begin_transfer(double amount, const UseList& uses, Transfers::Speed 
   } else {
     owner = free_movers_.back();
     free_movers_.pop_back();
-    movers_[owner] = mover;
   }
-  memory_bytes_ += amount * uses.memory();
+  const double reads = amount * uses.memory_reads();
+  const double writes = amount * uses.memory_writes();
+  const bool produces = mover.kind != Mover::Kind::command;
+  (produces ? traffic_.producer_reads : traffic_.collective_reads) += reads;
+  (produces ? traffic_.producer_writes : traffic_.collective_writes) += writes;
   if (mover.command != nullptr) count_streaming(*mover.command, +1);
-  return transfers_.begin(amount, uses.view(), speed, owner);
+  mover.alive = true;
+  mover.weight = speed.weight;
+  if (arbitration_.favours_products()) speed.weight *= share_of(mover);
+  mover.flow = transfers_.begin(amount, uses.view(), speed, owner);
+  movers_[owner] = mover;
+  return mover.flow;
+}
+
+bool Run::is_communication(const Mover& mover) const {
+  if (mover.kind != Mover::Kind::stores) return mover.kind == Mover::Kind::command;
+  return products_[mover.queue].stores->to(mover.lane) != program_.queues[mover.queue].rank;
+}
+
+double Run::share_of(const Mover& mover) const {
+  if (!is_communication(mover)) return 1;
+  if (mover.kind == Mover::Kind::stores) {
+    return arbitration_.share(products_[mover.queue].stores->to(mover.lane).value);
+  }
+  double share = 1;
+  for (const Access& access : accesses(*mover.command)) {
+    share = std::min(share, arbitration_.share(program_.buffer(access.region.buffer).rank.value));
+  }
+  return share;
+}
+
+void Run::set_weight(FlowId flow, double weight) {
+  Mover& mover = movers_[transfers_.owner(flow)];
+  mover.weight = weight;
+  transfers_.set_weight(flow, arbitration_.favours_products() ? weight * share_of(mover) : weight);
+}
+
+void Run::reweigh() {
+  for (const Mover& mover : movers_) {
+    if (mover.alive && is_communication(mover)) transfers_.set_weight(mover.flow, mover.weight * share_of(mover));
+  }
 }
 
 void Run::end_transfer(FlowId flow) {
   const std::uint32_t owner = transfers_.finish(flow);
+  movers_[owner].alive = false;
   const Mover mover = movers_[owner];
   free_movers_.push_back(owner);
   if (mover.command != nullptr) count_streaming(*mover.command, -1);
-  if (mover.workgroups) return end_workgroups(mover.queue, flow);
+  if (mover.kind == Mover::Kind::workgroups) return end_workgroups(mover.queue, flow);
+  if (mover.kind == Mover::Kind::stores) return end_stores(mover.queue, mover.lane);
   QueueRun& queue = queues_[mover.queue];
   if (program_.queues[mover.queue].kind == QueueKind::compute) return end_bytes(mover.queue);
   recorder_.end(mover.span, events_.now());
   queue.ended = events_.now();
   --queue.outstanding;
   std::erase(queue.moving, flow);
+  if (const auto* copy = std::get_if<Copy>(mover.command)) land_copy(mover.queue, *copy, mover.span);
   move_ready_copies(mover.queue);
   if (queue.blocked == Blocked::transfers && queue.outstanding == 0) {
     step(mover.queue);
@@ -225,12 +277,16 @@ Diagnostic Run::stall() const {
   std::size_t more = 0;
   for (std::uint32_t i = 0; i < queues_.size(); ++i) {
     const QueueRun& queue = queues_[i];
-    if (queue.iteration >= options_.iterations) continue;
+    if (queue.iteration >= options_.iterations && queue.outstanding == 0) continue;
     if (stuck.size() == 8) {
       ++more;
       continue;
     }
     const Queue& what = program_.queues[i];
+    if (queue.entries_since) {
+      stuck.push_back(fmt::format("queue {} waits for entries of a tracker", what.name));
+      continue;
+    }
     if (queue.blocked != Blocked::signal) {
       stuck.push_back(fmt::format("queue {} {}", what.name,
                                   queue.blocked == Blocked::units ? "gets no compute units" : "was not submitted"));

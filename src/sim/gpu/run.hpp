@@ -2,8 +2,8 @@
 //
 // Every queue is at one command of one iteration. A queue is stepped until it must wait: for time to pass (an event is
 // scheduled), for a signal (it is noted at the SignalBoard), for its copies (the last transfer steps it), or for a
-// Submit, or for compute units of its GPU. Where engines are software (engine_timing.threads) a dma or host queue also
-// waits for its turn on a thread.
+// Submit, for compute units of its GPU, or for entries of a tracker. Where engines are software (engine_timing.threads)
+// a dma or host queue also waits for its turn on a thread.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,19 @@
 #include <vector>
 
 #include "cortado/gemm/gemm.hpp"
+#include "cortado/gemm/stages.hpp"
 #include "cortado/sim/simulate.hpp"
 
+#include "sim/gpu/arbitration.hpp"
 #include "sim/gpu/compute_units.hpp"
 #include "sim/gpu/events.hpp"
 #include "sim/gpu/machine_resources.hpp"
 #include "sim/gpu/node_memory.hpp"
 #include "sim/gpu/recorder.hpp"
 #include "sim/gpu/signal_board.hpp"
+#include "sim/gpu/stores.hpp"
 #include "sim/gpu/thread_turns.hpp"
+#include "sim/gpu/trackers.hpp"
 #include "sim/gpu/transfers.hpp"
 
 namespace cortado::sim {
@@ -34,7 +38,7 @@ class Run {
  private:
   friend class WatchedRun;  // conservation_test.cpp
 
-  enum class Blocked : std::uint8_t { no, signal, transfers, submit, thread, units };
+  enum class Blocked : std::uint8_t { no, signal, transfers, submit, thread, units, entries };
 
   /// A copy past its issue that is not moving bytes yet.
   struct PendingCopy {
@@ -56,38 +60,57 @@ class Run {
     SimTime next_issue{};              // dma: earliest issue of the next copy
     std::vector<PendingCopy> pending;  // dma: first in, first out; [0, first_pending) have left
     std::size_t first_pending = 0;
-    std::vector<FlowId> moving;  // dma: copies that move bytes
-    double weight = 1;           // dma: of each of these
-    std::optional<FlowId> flow;  // compute: of the copy or kernel under way
-    double cap_per_unit = 0;     // compute: of that flow
-    bool behind = false;         // compute: a kernel or a wait of this iteration came before
+    std::vector<FlowId> moving;            // dma: copies that move bytes
+    double weight = 1;                     // dma: of each of these
+    std::optional<FlowId> flow;            // compute: of the copy or kernel under way
+    double cap_per_unit = 0;               // compute: of that flow
+    bool behind = false;                   // compute: a kernel or a wait of this iteration came before
+    std::optional<SimTime> entries_since;  // that its next copy or workgroup has waited for entries of a tracker
   };
 
   /// Workgroups that started together.
   struct Batch {
-    FlowId flow;
-    std::uint32_t count;
-    std::uint32_t streams;  // of others, for which its demand was settled
-    double work;            // of each, in all
-    double memory;          // bytes of the memory for one unit of work
+    FlowId flow{};
+    std::uint64_t first = 0;  // in the order of production
+    std::uint32_t count = 0;
+    bool reads = false;         // in stages: what is read before it multiplies
+    double read_beside = 0;     // in stages: by each, while it multiplies
+    std::uint32_t streams = 0;  // of others, for which its demand was settled
+    double work = 0;            // of each, in all
+    double memory_reads = 0;    // bytes of the memory for one unit of work
+    double memory_writes = 0;
   };
 
-  /// A product under way: workgroups that wait, run or are done.
+  /// A product under way: workgroups that wait, run, store or are done.
   struct ProductRun {
     std::optional<GemmModel> model;
+    std::uint64_t workgroups = 0;
     std::uint64_t waiting = 0;
     std::uint64_t running = 0;
     std::uint64_t done = 0;
-    std::size_t raised = 0;      // of its tile signals
-    std::vector<Batch> batches;  // that run
+    std::size_t raised = 0;               // of its tile signals
+    std::vector<Batch> batches;           // that run
+    std::optional<StageReads> reads;      // in stages
+    std::optional<ProductStores> stores;  // where they are flows of their own
   };
 
   /// What a flow belongs to.
   struct Mover {
+    enum class Kind : std::uint8_t { command, workgroups, stores };
     std::uint32_t queue;
     std::uint32_t span;
-    bool workgroups = false;           // of a product
+    Kind kind = Kind::command;
+    bool alive = false;
+    std::uint32_t lane = 0;            // of stores
     const Command* command = nullptr;  // that moves bytes
+    double weight = 1;                 // before arbitration
+    FlowId flow{};
+  };
+
+  /// An update on its way to the memory.
+  struct Landing {
+    TrackerUpdate update;
+    std::uint32_t span;
   };
 
   void handle(const Event& event);
@@ -138,13 +161,38 @@ class Run {
   // product.cpp
   void begin_product(std::uint32_t index, const Gemm& gemm);
   void begin_workgroups(std::uint32_t index, std::uint32_t count);
+  void begin_reading(std::uint32_t index, Batch& batch);
+  void begin_multiplying(std::uint32_t index, Batch& batch);
   void end_workgroups(std::uint32_t index, FlowId flow);
+  void want_units(std::uint32_t index);
+  void end_product(std::uint32_t index);
   void settle_products(ComputeUnits::Tenant on_gpu_of);  ///< others hold more or fewer units than before
-  /// What `count` workgroups take beside so many streams of others; returns the work of each.
-  double price_workgroups(std::uint32_t index, std::uint32_t count, std::uint32_t streams, UseList*& uses);
+  /// What the workgroups of a batch take beside so many streams of others; settles the batch for them.
+  UseList& price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch);
+  Transfers::Speed full_speed(std::uint32_t index, const Batch& batch) const;
   void raise_tiles(std::uint32_t index, const Gemm& gemm);
   Bytes cache_held_beside(const Gemm& gemm, RankId gpu) const;
   void count_streaming(const Command& command, double sign);
+  const Gemm& gemm_of(std::uint32_t index) const;  ///< that is under way
+  double memory_intensity(std::uint32_t index) const;
+
+  // store_flows.cpp
+  void start_stores(std::uint32_t index);
+  void end_stores(std::uint32_t index, std::uint32_t lane);
+  std::uint32_t workgroups_with_entries(std::uint32_t index, std::uint32_t count);
+  bool open_trackers(std::uint32_t index, const Copy& copy);
+  void wait_for_entries(std::uint32_t index, std::uint32_t tracker);
+  void stop_waiting_for_entries(std::uint32_t index);
+  void land(std::span<const TrackerUpdate> updates, bool over_link, std::uint32_t span);
+  void land_copy(std::uint32_t index, const Copy& copy, std::uint32_t span);
+  void update_tracker(const TrackerUpdate& update, std::uint32_t span);
+
+  // Arbitration.
+  bool is_communication(const Mover& mover) const;
+  double share_of(const Mover& mover) const;
+  double product_weight() const;                ///< of reads and stores
+  void set_weight(FlowId flow, double weight);  ///< before arbitration
+  void reweigh();                               ///< shares of GPUs have changed
 
   FlowId begin_transfer(double amount, const UseList& uses, Transfers::Speed speed, Mover mover);
   void end_transfer(FlowId flow);
@@ -163,6 +211,8 @@ class Run {
   ComputeUnits units_;
   Transfers transfers_;
   SignalBoard signals_;
+  Trackers trackers_;
+  Arbitration arbitration_;
   Recorder recorder_;
   std::vector<QueueRun> queues_;
   std::vector<Mover> movers_;  // by owner number of a transfer
@@ -172,7 +222,11 @@ class Run {
   std::vector<std::uint32_t> parts_at_work_;  // by tenant, of kernels
   std::vector<ProductRun> products_;          // by queue; empty if the program has none
   std::vector<double> streaming_;             // by rank: bytes of the commands under way; empty without products
-  double memory_bytes_ = 0;
+  std::vector<Landing> landings_;
+  std::vector<std::uint32_t> free_landings_;
+  std::vector<std::vector<std::uint32_t>> entry_waiters_;  // by GPU of the tracker: queues
+  double entries_waited_ = 0;                              // seconds
+  DramTraffic traffic_;
 };
 
 }  // namespace cortado::sim

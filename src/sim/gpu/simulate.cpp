@@ -68,6 +68,11 @@ Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions
     return fail("sim.iterations", fmt::format("{} iterations asked for", options.iterations),
                 fmt::format("ask for 1 to {}", kMaxIterations));
   }
+  if (options.arbitration && !program.machine().timing->memory.arbitration) {
+    return fail("sim.arbitration",
+                fmt::format("machine {} does not say how its memories arbitrate", program.machine().name),
+                "leave the policy open, or add the section arbitration to the machine file (machines/README.md)");
+  }
   CORTADO_RETURN_IF_ERROR(check_commands(program.program(), program.machine()));
   return Run(program, options).go();
 }

@@ -30,6 +30,8 @@ class Transfers {
   void set_cap(FlowId flow, double cap);
   void set_weight(FlowId flow, double weight);
 
+  std::uint32_t owner(FlowId flow) const { return transfers_[flow.value].owner; }
+
   /// What has not moved yet.
   double remaining(FlowId flow) const;
 

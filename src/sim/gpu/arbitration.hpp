@@ -1,0 +1,56 @@
+// Whom a full memory serves (timing.memory.arbitration): products, or communication, which is everything else, stores
+// that come from another GPU included.
+//
+// While a product is under way on a GPU, a flow of communication that touches its memory has the weight of its engine
+// times the share of that GPU, of several GPUs the least; flows of the product have the weight 1.
+//
+//   round_robin    share 1: all flows get the same rate
+//   compute_first  starvation_share: in effect what products leave
+//   mca            threshold / queue_depth, at least starvation_share; the threshold is that of the class of the
+//                  product's memory intensity i, the share of time that its first stage would keep the memory busy:
+//
+//                    i = (read phase + stores at their cost) / (read phase + multiply)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cortado/machine/timing.hpp"
+
+namespace cortado::sim {
+
+class Arbitration {
+ public:
+  /// `policy` instead of the one of the machine.
+  Arbitration(const std::optional<MemoryArbitration>& arbitration, std::optional<ArbitrationPolicy> policy,
+              std::uint32_t gpus);
+
+  /// The machine arbitrates: flows of products in stages have the weight 1.
+  bool given() const { return arbitration_.has_value(); }
+  /// Shares can differ from 1.
+  bool favours_products() const { return given() && arbitration_->policy != ArbitrationPolicy::round_robin; }
+
+  double share_for(double intensity) const;
+
+  /// A product of the queue is under way on the GPU. True if the share of the GPU is not what it was.
+  bool begin_product(std::uint32_t queue, std::uint32_t gpu, double intensity);
+  bool end_product(std::uint32_t queue, std::uint32_t gpu);
+
+  double share(std::uint32_t gpu) const { return shares_[gpu]; }
+
+ private:
+  struct Product {
+    std::uint32_t queue;
+    std::uint32_t gpu;
+    double share;
+  };
+
+  bool settle(std::uint32_t gpu);
+
+  std::optional<MemoryArbitration> arbitration_;
+  std::vector<double> shares_;  // by GPU
+  std::vector<Product> products_;
+};
+
+}  // namespace cortado::sim
