@@ -26,16 +26,22 @@ std::uint64_t tile_count(const Gemm& gemm) {
 
 Gemm block_gemm(const Gemm& gemm, const OutputBlock& block) {
   const Bytes element = size_of(gemm.dtype);
-  Gemm part = gemm;
-  part.raises.clear();
-  part.outputs.clear();
+  Gemm part;
+  part.a = gemm.a;
   part.a.offset = gemm.a.row_offset(block.row);
   part.a.rows = block.rows;
+  part.b = gemm.b;
   part.b.offset = gemm.b.offset + element * block.column;
   part.b.width = element * block.columns;
   part.c = block.to;
   part.m = block.rows;
   part.n = block.columns;
+  part.k = gemm.k;
+  part.dtype = gemm.dtype;
+  part.accumulate = gemm.accumulate;
+  part.tile_m = gemm.tile_m;
+  part.tile_n = gemm.tile_n;
+  part.split_k = gemm.split_k;
   return part;
 }
 

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include "cortado/ir/text.hpp"
+#include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "verify/naming.hpp"
+#include "verify/region_owners.hpp"
 #include "verify/regions.hpp"
 #include "verify/rule.hpp"
 
@@ -71,7 +73,7 @@ class FitCheck {
           fmt::format("offset, width and pitch must be multiples of {}", size));
   }
 
-  void matrix(const Region& region, const char* name, std::uint64_t rows, std::uint64_t columns, DType dtype) {
+  void matrix(const Region& region, const std::string& name, std::uint64_t rows, std::uint64_t columns, DType dtype) {
     std::uint64_t width = 0;
     const bool fits = !__builtin_mul_overflow(columns, size_of(dtype).value, &width);
     if (!fits || region.rows != rows || region.width.value != width) {
@@ -112,6 +114,57 @@ class FitCheck {
   const Spot& place_;
 };
 
+/// The output map of a product has every element of C exactly once, and its blocks fit where they go.
+bool check_map(FitCheck& fit, const Gemm& gemm) {
+  const auto fault = [&](std::string message, std::string hint) {
+    return fit.error(std::move(message), std::move(hint));
+  };
+  if (gemm.c != Region{})
+    return fault("a gemm with an output map and a region C", "leave C out: the map says where it goes");
+  if (gemm.accumulate) return fault("a gemm with an output map that accumulates", "use blocks with op add");
+  std::uint64_t elements = 0;
+  if (__builtin_mul_overflow(gemm.m, gemm.n, &elements) || elements > kMaxOffset) {
+    return fault(fmt::format("{} x {} elements of C", gemm.m, gemm.n), "no memory has room for so many");
+  }
+  std::vector<Region> places;  // in C, counted in elements
+  std::vector<Region> regions;
+  for (const OutputBlock& block : gemm.outputs) {
+    const bool inside = block.rows > 0 && block.columns > 0 && block.rows <= gemm.m && block.columns <= gemm.n &&
+                        block.row <= gemm.m - block.rows && block.column <= gemm.n - block.columns;
+    if (!inside) {
+      return fault(fmt::format("{} is empty or leaves the {} x {} elements of C", block_name(gemm, places.size()),
+                               gemm.m, gemm.n),
+                   "blocks lie inside C");
+    }
+    fit.matrix(block.to, "the place of " + block_name(gemm, places.size()), block.rows, block.columns, gemm.dtype);
+    fit.apart(gemm.a, block.to);
+    fit.apart(gemm.b, block.to);
+    places.push_back({{0}, Bytes{block.row * gemm.n + block.column}, Bytes{block.columns}, block.rows, Bytes{gemm.n}});
+    regions.push_back(block.to);
+  }
+  const Region whole{{0}, {0}, Bytes{gemm.n}, gemm.m, Bytes{gemm.n}};
+  const RegionOwners in_c(places, std::span(&whole, 1));
+  if (const auto two = in_c.overlap()) {
+    return fault(
+        fmt::format("{} and {} have elements of C twice", block_name(gemm, two->first), block_name(gemm, two->second)),
+        "every element of C is in exactly one block");
+  }
+  bool complete = true;
+  in_c.visit(whole, [&](const Strips::Cell& cell, std::uint32_t owner) {
+    if (owner != kNoOwner || !complete) return;
+    const std::uint64_t at = in_c.strips({0}).first_run(cell).first;
+    complete = fault(fmt::format("the output map has no block for row {}, column {} of C", at / gemm.n, at % gemm.n),
+                     "every element of C is in exactly one block");
+  });
+  if (!complete) return false;
+  if (const auto two = RegionOwners(regions, {}).overlap()) {
+    return fault(
+        fmt::format("{} and {} go to the same bytes", block_name(gemm, two->first), block_name(gemm, two->second)),
+        "give every block a place of its own");
+  }
+  return true;
+}
+
 void check_gemm(FitCheck& fit, const Gemm& gemm) {
   if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0 || gemm.tile_m == 0 || gemm.tile_n == 0) {
     fit.error("a gemm with an empty matrix or tile", "m, n, k, tile_m and tile_n are at least 1");
@@ -123,11 +176,14 @@ void check_gemm(FitCheck& fit, const Gemm& gemm) {
   }
   fit.matrix(gemm.a, "A", gemm.m, gemm.k, gemm.dtype);
   fit.matrix(gemm.b, "B", gemm.k, gemm.n, gemm.dtype);
-  fit.matrix(gemm.c, "C", gemm.m, gemm.n, gemm.dtype);
-  fit.apart(gemm.a, gemm.c);
-  fit.apart(gemm.b, gemm.c);
-  const auto tiles_of = [](std::uint64_t extent, std::uint64_t tile) { return (extent - 1) / tile + 1; };
-  const std::uint64_t tiles = tiles_of(gemm.m, gemm.tile_m) * tiles_of(gemm.n, gemm.tile_n);
+  if (gemm.outputs.empty()) {
+    fit.matrix(gemm.c, "C", gemm.m, gemm.n, gemm.dtype);
+    fit.apart(gemm.a, gemm.c);
+    fit.apart(gemm.b, gemm.c);
+  } else if (!check_map(fit, gemm)) {
+    return;
+  }
+  const std::uint64_t tiles = tile_count(gemm);
   std::uint64_t last = 0;
   for (const TileSignal& raise : gemm.raises) {
     if (raise.tiles == 0 || raise.tiles > tiles || raise.tiles < last) {
@@ -135,6 +191,23 @@ void check_gemm(FitCheck& fit, const Gemm& gemm) {
                 "tile counts ascend from 1 to the number of tiles");
     }
     last = raise.tiles;
+  }
+}
+
+void check_trackers(const Program& program, Findings& findings) {
+  std::vector<Region> regions;
+  for (std::size_t i = 0; i < program.trackers.size(); ++i) {
+    const Spot place = Spot::tracker(program, i);
+    if (FitCheck(program, findings, place).inside(program.trackers[i].region)) {
+      regions.push_back(program.trackers[i].region);
+    }
+  }
+  if (regions.size() != program.trackers.size()) return;
+  if (const auto two = RegionOwners(regions, {}).overlap()) {
+    findings.add(Spot::tracker(program, two->second),
+                 fmt::format("{} and {} watch the same bytes", tracker_name(program, two->first),
+                             tracker_name(program, two->second)),
+                 "a byte has at most one tracker");
   }
 }
 
@@ -254,6 +327,7 @@ void check_bounds(Subject& subject, Findings& findings) {
       check_command(fit, commands[c]);
     }
   }
+  check_trackers(program, findings);
   for (std::size_t i = 0; i < program.contract.clauses.size() && !findings.full(); ++i) {
     const Spot place = Spot::clause(i);
     FitCheck fit(program, findings, place);

@@ -45,6 +45,8 @@ class ContractCheck {
         for (const Access& access : unrolled_.accesses(step)) memory_.fill(access.region, unrolled_.iteration(node));
       } else if (step.kind == StepKind::work) {
         work(step);
+      } else if (unrolled_.is_tracker(step.queue)) {
+        memory_.fire(unrolled_.tracker(step.queue));
       } else if (step.kind == StepKind::caller_read) {
         for (const std::uint32_t clause : clauses_[step.queue]) check(clause, node);
       }
@@ -64,11 +66,12 @@ class ContractCheck {
 
   void work(const Step& step) {
     const Command& command = program_.queues[step.queue].commands[step.command];
+    const bool update = unrolled_.is_update(step);
     const auto* gemm = std::get_if<Gemm>(&command);
     if (gemm == nullptr) {
-      memory_.execute(command);
+      memory_.execute(command, update);
     } else {
-      for (const Gemm& part : tile_gemms(*gemm, tile_group(*gemm, step.part))) memory_.execute(part);
+      for (const Gemm& part : tile_gemms(*gemm, tile_group(*gemm, step.part))) memory_.execute(part, update);
     }
   }
 

@@ -68,28 +68,38 @@ class Reporter {
         ++more;
         continue;
       }
-      names.push_back(described(unrolled_.steps()[step]) + (late_only ? ", which " + reason(node) : std::string()));
+      names.push_back(unrolled_.who(unrolled_.steps()[step]) + (late_only ? ", which " + reason(node) : std::string()));
     }
     std::string text = join(names, "; ");
     if (more > 0) text += fmt::format(" and {} more", more);
     return text;
   }
 
-  std::string described(const Step& step) const { return where(program_, QueueId{step.queue}, step.command); }
-
-  /// Why a node never ran: its queue stands at a wait, or was not submitted because a host queue stands at one.
+  /// Why a node never ran: its queue stands at a wait, or was not submitted because a host queue stands at one; or it
+  /// is a tracker that lacks an update for one of these reasons.
   std::string reason(Node node) const {
     const std::uint32_t queue = unrolled_.step(node).queue;
+    if (unrolled_.is_tracker(queue)) return "lacks the update by " + missing_update(queue);
     const Node at = execution_.stands_at[queue];
     const Step& blocked = unrolled_.step(at);
-    const bool host = program_.queues[queue].kind == QueueKind::host;
+    const bool host = unrolled_.is_kind(queue, QueueKind::host);
     if (!host && execution_.submits[queue] <= unrolled_.iteration(at)) {
       const Step& submit = unrolled_.steps()[submitter_[queue]];
-      return fmt::format("never ran because {} ({}) was not reached", described(submit),
+      return fmt::format("never ran because {} ({}) was not reached", unrolled_.who(submit),
                          to_string(program_, program_.queues[submit.queue].commands[submit.command]));
     }
     return fmt::format("never ran because its queue itself waits at command {} ({})", blocked.command,
                        to_string(program_, program_.queues[queue].commands[blocked.command]));
+  }
+
+  /// The first update that the tracker has not got, and why.
+  std::string missing_update(std::uint32_t queue) const {
+    const Node at = execution_.stands_at[queue];
+    for (const std::uint32_t step : unrolled_.updaters(unrolled_.tracker(queue))) {
+      const Node update = unrolled_.node(step, unrolled_.iteration(at));
+      if (!execution_.happened(update)) return unrolled_.who(unrolled_.steps()[step]) + ", which " + reason(update);
+    }
+    return {};
   }
 
   const Unrolled& unrolled_;
@@ -108,9 +118,8 @@ void check_deadlock(Subject& subject, Findings& findings) {
   const Reporter reporter(unrolled, execution);
   for (std::uint32_t q = 0; q < unrolled.queue_count(); ++q) {
     const Node at = execution.stands_at[q];
-    if (at == unrolled.end_node(q)) continue;
-    const bool started =
-        subject.program().queues[q].kind == QueueKind::host || execution.submits[q] > unrolled.iteration(at);
+    if (at == unrolled.end_node(q) || unrolled.is_tracker(q)) continue;
+    const bool started = unrolled.is_kind(q, QueueKind::host) || execution.submits[q] > unrolled.iteration(at);
     if (started) reporter.waiter(q, findings);
   }
 }

@@ -52,8 +52,7 @@ void check_equal_wait(Subject& subject, Findings& findings) {
       if (counter <= threshold.value) continue;
       findings.add(Spot(program, QueueId{step.queue}, step.command),
                    fmt::format("waits for {} == {}, but {}{} may bring it to {} before the wait looks",
-                               program.signals[signal].name, threshold.value,
-                               where(program, QueueId{raise.queue}, raise.command),
+                               program.signals[signal].name, threshold.value, unrolled.who(raise),
                                unrolled.iteration(query.to) == 0 ? "" : " of the next iteration", counter),
                    "compare with ge, or let that signal wait until this queue has gone on");
       break;

@@ -21,11 +21,15 @@ class Runner {
     next_crossing_.resize(program_.signals.size());
     for (std::uint32_t s = 0; s < program_.signals.size(); ++s) next_crossing_[s].fill(unrolled.first_threshold(s));
     waiting_.resize(unrolled.node_count() - unrolled.step_nodes());
+    missing_.resize(program_.trackers.size());
+    for (std::uint32_t t = 0; t < missing_.size(); ++t) {
+      missing_[t].fill(static_cast<std::uint32_t>(unrolled.updaters(t).size()));
+    }
   }
 
   Execution run() {
     for (std::uint32_t q = 0; q < unrolled_.queue_count(); ++q) {
-      if (program_.queues[q].kind == QueueKind::host) ready_.push_back(q);
+      if (unrolled_.is_kind(q, QueueKind::host)) ready_.push_back(q);
     }
     while (!ready_.empty()) {
       const std::uint32_t queue = ready_.front();
@@ -39,10 +43,10 @@ class Runner {
   void run_queue(std::uint32_t queue) {
     Node& at = result_.stands_at[queue];
     const Node end = unrolled_.end_node(queue);
-    const bool host = program_.queues[queue].kind == QueueKind::host;
+    const bool submitted = !unrolled_.is_tracker(queue) && !unrolled_.is_kind(queue, QueueKind::host);
     while (at < end) {
       const std::uint32_t iteration = unrolled_.iteration(at);
-      if (!host && result_.submits[queue] <= iteration) return;  // its Submit will make it ready
+      if (submitted && result_.submits[queue] <= iteration) return;  // its Submit will make it ready
       if (!run_step(at, iteration)) return;
       ++at;
     }
@@ -57,8 +61,12 @@ class Runner {
         return false;
       }
     }
+    if (unrolled_.is_tracker(step.queue) && missing_[unrolled_.tracker(step.queue)][iteration] > 0) return false;
     happen(node);
     ++result_.complete_steps;
+    for (const std::uint32_t tracker : unrolled_.updates(step).trackers) {
+      if (--missing_[tracker][iteration] == 0) ready_.push_back(unrolled_.tracker_queue(tracker));
+    }
     if (step.kind == StepKind::raise) raise(step, iteration);
     if (step.kind == StepKind::submit) {
       ++result_.submits[step.target];
@@ -99,6 +107,7 @@ class Runner {
   std::deque<std::uint32_t> ready_;
   std::vector<std::array<std::uint32_t, kIterations>> next_crossing_;  // of a signal, for each iteration
   std::vector<std::vector<std::uint32_t>> waiting_;                    // queues held by a crossing
+  std::vector<std::array<std::uint32_t, kIterations>> missing_;        // of a tracker: steps that have yet to update it
 };
 
 }  // namespace

@@ -15,6 +15,9 @@ std::vector<Edge> plain_edges(const Unrolled& unrolled) {
       if (step.kind == StepKind::submit && unrolled.step_count(step.target) > 0) {
         edges.emplace_back(node, unrolled.node(unrolled.first_step(step.target), k));
       }
+      for (const std::uint32_t tracker : unrolled.updates(step).trackers) {
+        edges.emplace_back(node, unrolled.fired(tracker, k));
+      }
     }
   }
   for (std::uint32_t signal = 0; signal < unrolled.program().signals.size(); ++signal) {

@@ -47,6 +47,13 @@ class IdCheck {
         [&](const Submit& submit) { check_queue(submit.queue, place); }, [](const auto&) {});
   }
 
+  void trackers() {
+    for (std::size_t i = 0; i < program_.trackers.size(); ++i) {
+      check_buffer(program_.trackers[i].region.buffer, Spot::tracker(program_, i));
+      check_signal(program_.trackers[i].signal, Spot::tracker(program_, i));
+    }
+  }
+
   void contract() {
     for (std::size_t i = 0; i < program_.contract.clauses.size(); ++i) {
       const Clause& clause = program_.contract.clauses[i];
@@ -104,6 +111,7 @@ void check_ids(Subject& subject, Findings& findings) {
       if (findings.full()) return;
     }
   }
+  check.trackers();
   check.contract();
 }
 

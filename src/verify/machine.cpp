@@ -1,4 +1,4 @@
-// verify.machine: the limits of the machine. Packets, reach, capacity and counters are in files of their own.
+// verify.machine: the limits of the machine. Packets, reach, capacity, counters and trackers are in files of their own.
 #include "verify/machine_limits.hpp"
 #include "verify/naming.hpp"
 
@@ -11,6 +11,7 @@ void check_machine(Subject& subject, Findings& findings) {
   if (program.ranks > machine.gpus) return;  // links of GPUs that do not exist cannot be looked up
   check_reach(program, machine, findings);
   check_counters(program, findings);
+  check_trackers(program, machine, findings);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const Queue& queue = program.queues[q];
     if (queue.kind != QueueKind::dma) continue;

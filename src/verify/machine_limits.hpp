@@ -22,6 +22,9 @@ void check_capacity(const Program& program, const Machine& machine, Findings& fi
 /// Counters that engines compare stay within their packets' 32 bits.
 void check_counters(const Program& program, Findings& findings);
 
+/// Trackers exist and have entries enough; memory adds where output blocks do.
+void check_trackers(const Program& program, const Machine& machine, Findings& findings);
+
 /// Bytes of ring space that one iteration of a dma queue takes at most.
 std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits);
 

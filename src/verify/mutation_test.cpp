@@ -76,20 +76,72 @@ void add_mutants_of(std::vector<Mutant>& mutants, const Program& program, std::s
       });
     }
   }
-  if (std::holds_alternative<Copy>(command)) {
+  if (const auto* gemm = std::get_if<Gemm>(&command)) {
+    for (std::size_t b = 0; b < gemm->outputs.size(); ++b) {
+      const auto add_block = [&](const std::string& what, const std::function<void(Gemm&, OutputBlock&)>& change) {
+        add(mutants, program, fmt::format("{} block {}: {}", what, b, where), [&](Program& p) {
+          auto& mapped = std::get<Gemm>(p.queues[q].commands[c]);
+          change(mapped, mapped.outputs[b]);
+        });
+      };
+      const auto at = static_cast<std::ptrdiff_t>(b);
+      add_block("drop", [&](Gemm& g, OutputBlock&) { g.outputs.erase(g.outputs.begin() + at); });
+      add_block("store", [](Gemm&, OutputBlock& block) { block.op = CopyOp::store; });
+      add_block("exchange with the first", [](Gemm& g, OutputBlock& block) { std::swap(block.to, g.outputs[0].to); });
+      add_block("other rows of", [](Gemm& g, OutputBlock& block) { std::swap(block.row, g.outputs[0].row); });
+      add_block("elsewhere with", [](Gemm&, OutputBlock& block) { block.to.offset += block.to.pitch; });
+      // The same buffer of the next rank: buffers stand in the same order for every rank or rank by rank.
+      for (const std::uint32_t step : {1U, 3U}) {
+        add_block(fmt::format("{} buffers on:", step), [&](Gemm&, OutputBlock& block) {
+          block.to.buffer.value = (block.to.buffer.value + step) % static_cast<std::uint32_t>(program.buffers.size());
+        });
+      }
+    }
+    if (!gemm->outputs.empty()) {
+      add(mutants, program, "more workgroups: " + where,
+          [&](Program& p) { ++std::get<Gemm>(p.queues[q].commands[c]).split_k; });
+    }
+  }
+  if (const auto* copy = std::get_if<Copy>(&command)) {
+    if (copy->op == CopyOp::add) {
+      add(mutants, program, "store: " + where,
+          [&](Program& p) { std::get<Copy>(p.queues[q].commands[c]).op = CopyOp::store; });
+      add(mutants, program, "twice: " + where, [&](Program& p) {
+        auto& commands = p.queues[q].commands;
+        commands.insert(commands.begin() + static_cast<std::ptrdiff_t>(c), program.queues[q].commands[c]);
+      });
+    }
     add(mutants, program, "shift the source: " + where,
         [&](Program& p) { std::get<Copy>(p.queues[q].commands[c]).src.offset += 4_B; });
     add(mutants, program, "shift the destination: " + where,
         [&](Program& p) { std::get<Copy>(p.queues[q].commands[c]).dst.offset += 4_B; });
     add(mutants, program, "copy less: " + where, [&](Program& p) {
-      auto& copy = std::get<Copy>(p.queues[q].commands[c]);
-      copy.src.width = copy.dst.width = copy.src.width - 4_B;
+      auto& less = std::get<Copy>(p.queues[q].commands[c]);
+      less.src.width = less.dst.width = less.src.width - 4_B;
     });
+  }
+}
+
+void add_mutants_of_tracker(std::vector<Mutant>& mutants, const Program& program, std::size_t t) {
+  const auto add_tracker = [&](const std::string& what, const std::function<void(Tracker&)>& change) {
+    add(mutants, program, what + program.trackers[t].name, [&](Program& p) { change(p.trackers[t]); });
+  };
+  add(mutants, program, "drop tracker " + program.trackers[t].name,
+      [&](Program& p) { p.trackers.erase(p.trackers.begin() + static_cast<std::ptrdiff_t>(t)); });
+  add_tracker("one update less: ", [](Tracker& tracker) { --tracker.updates; });
+  add_tracker("one update more: ", [](Tracker& tracker) { ++tracker.updates; });
+  add_tracker("raises by one more: ", [](Tracker& tracker) { ++tracker.value; });
+  add_tracker("watches less: ", [](Tracker& tracker) { tracker.region.width = tracker.region.width - 4_B; });
+  add_tracker("watches half an element: ", [](Tracker& tracker) { tracker.region.width = tracker.region.width - 2_B; });
+  add_tracker("watches other bytes: ", [](Tracker& tracker) { tracker.region.offset += 4_B; });
+  for (std::uint32_t s = 0; s < program.signals.size(); ++s) {
+    add_tracker(fmt::format("raises {}: ", program.signals[s].name), [&](Tracker& tracker) { tracker.signal = {s}; });
   }
 }
 
 std::vector<Mutant> mutants_of(const Program& program) {
   std::vector<Mutant> mutants;
+  for (std::size_t t = 0; t < program.trackers.size(); ++t) add_mutants_of_tracker(mutants, program, t);
   for (std::size_t q = 0; q < program.queues.size(); ++q) {
     for (std::size_t c = 0; c < program.queues[q].commands.size(); ++c) add_mutants_of(mutants, program, q, c);
   }

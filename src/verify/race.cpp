@@ -3,8 +3,14 @@
 // The steps are visited in the order of one execution. For every byte the last write and the reads since then are kept;
 // a new access is compared with those only. That is enough: if all compared pairs are ordered, so are all pairs,
 // because order is transitive. The pairs are collected first and asked for all at once.
+//
+// Updates with op add of tracked bytes are not compared with those of the same iteration: together they are one write,
+// and each of them is compared with what came before the first. When the tracker has fired, that stands for the write:
+// updates of the next iteration must come after it, or the tracker would count them for this one; anything else must
+// come after it or after every single update.
 #include <algorithm>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -16,6 +22,7 @@
 #include "verify/happens_before.hpp"
 #include "verify/interval_map.hpp"
 #include "verify/naming.hpp"
+#include "verify/region_owners.hpp"
 #include "verify/rule.hpp"
 #include "verify/strips.hpp"
 
@@ -24,11 +31,15 @@ namespace {
 
 /// Who touched some bytes last.
 struct Touched {
-  Node write = kNoNode;
+  std::vector<Node>
+      writes{};  // more than one: updates that need no order among each other; or a tracker that has fired
   std::vector<Node> reads{};
+  std::vector<Node> before{};  // what the updates in `writes` must come after
 
   const Touched& advanced_by(std::uint64_t) const { return *this; }
-  bool continues(const Touched& other, std::uint64_t) const { return write == other.write && reads == other.reads; }
+  bool continues(const Touched& other, std::uint64_t) const {
+    return writes == other.writes && reads == other.reads && before == other.before;
+  }
 };
 
 /// Two accesses that must be ordered; `first` came first in the execution.
@@ -38,81 +49,143 @@ struct Conflict {
   BufferId buffer;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  std::uint32_t tracker = kNoOwner;  // of these bytes
+  bool written = false;              // by the first
+  bool overwritten = false;          // by the second
 };
 
 class ConflictFinder {
  public:
-  explicit ConflictFinder(const Unrolled& unrolled) : unrolled_(unrolled) {
-    const auto& buffers = unrolled.program().buffers;
-    std::vector<std::vector<Region>> regions(buffers.size());
-    accesses_.reserve(unrolled.steps().size());
-    for (const Step& step : unrolled.steps()) {
-      accesses_.push_back(unrolled.accesses(step));
-      for (const Access& access : accesses_.back()) regions[access.region.buffer.value].push_back(access.region);
-    }
-    strips_.reserve(buffers.size());
-    for (const auto& list : regions) strips_.emplace_back(list);
-    touched_.resize(buffers.size());
-    for (std::size_t b = 0; b < buffers.size(); ++b) touched_[b].resize(strips_[b].count());
+  explicit ConflictFinder(const Unrolled& unrolled) : unrolled_(unrolled), owners_(find_accesses()) {
+    touched_.resize(owners_.buffers());
+    for (std::uint32_t b = 0; b < touched_.size(); ++b) touched_[b].resize(owners_.strips({b}).count());
   }
 
   std::vector<Conflict> run(const Execution& execution) {
     for (const Node node : execution.order) {
       if (!unrolled_.is_step(node)) continue;
-      const auto& accesses = accesses_[step_index(node)];
+      const Step& step = unrolled_.step(node);
+      if (unrolled_.is_tracker(step.queue)) {
+        fire(node, unrolled_.tracker(step.queue));
+        continue;
+      }
+      const auto& accesses = accesses_[unrolled_.step_index(step)];
+      const bool update = unrolled_.is_update(step);
       for (const Access& access : accesses) {
-        if (access.kind != AccessKind::write) read(node, access.region);
+        if (access.kind != AccessKind::write)
+          read(node, access.region, update && access.kind == AccessKind::read_write);
       }
       for (const Access& access : accesses) {
-        if (access.kind != AccessKind::read) write(node, access.region);
+        if (access.kind != AccessKind::read)
+          write(node, access.region, update && access.kind == AccessKind::read_write);
       }
     }
     return std::move(conflicts_);
   }
 
  private:
-  std::size_t step_index(Node node) const {
-    return static_cast<std::size_t>(&unrolled_.step(node) - unrolled_.steps().data());
+  RegionOwners find_accesses() {
+    std::vector<Region> tracked;
+    for (const Tracker& tracker : unrolled_.program().trackers) tracked.push_back(tracker.region);
+    std::vector<Region> touched;
+    accesses_.reserve(unrolled_.steps().size());
+    for (const Step& step : unrolled_.steps()) {
+      accesses_.push_back(unrolled_.accesses(step));
+      for (const Access& access : accesses_.back()) touched.push_back(access.region);
+    }
+    return {tracked, touched};
   }
 
-  void read(Node node, const Region& region) {
-    for (const Strips::Cell& cell : strips_[region.buffer.value].cells(region)) {
+  /// `adds`: it is the reading of an update, which does not count where there is a tracker.
+  void read(Node node, const Region& region, bool adds) {
+    owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
+      if (adds && tracker != kNoOwner) return;
       auto& map = touched_[region.buffer.value][cell.strip];
-      compare(map, node, region.buffer, cell, false);
+      map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
+        if (touched != nullptr)
+          compare(touched->writes, {node, tracker, true, false}, region.buffer, {cell.strip, begin, end});
+      });
       map.update(cell.begin, cell.end, [&](Touched& touched) {
-        std::erase_if(touched.reads, [&](Node other) { return known_before(other, node); });
+        std::erase_if(touched.reads, [&](Node other) { return other == node || known_before(other, node); });
         touched.reads.push_back(node);
       });
-    }
-  }
-
-  void write(Node node, const Region& region) {
-    for (const Strips::Cell& cell : strips_[region.buffer.value].cells(region)) {
-      auto& map = touched_[region.buffer.value][cell.strip];
-      compare(map, node, region.buffer, cell, true);
-      map.assign(cell.begin, cell.end, Touched{node});
-    }
-  }
-
-  void compare(const IntervalMap<Touched>& map, Node node, BufferId buffer, const Strips::Cell& cell, bool with_reads) {
-    map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
-      if (touched == nullptr) return;
-      const auto run = strips_[buffer.value].first_run({cell.strip, begin, end});
-      const auto conflict = [&](Node other) {
-        if (other == kNoNode || other == node) return;
-        if (!conflicts_.empty()) {
-          // Neighbouring pieces touched by the same two steps are one conflict.
-          Conflict& last = conflicts_.back();
-          if (last.first == other && last.second == node && last.buffer == buffer) {
-            if (last.end == run.first) last.end = run.second;
-            return;
-          }
-        }
-        conflicts_.push_back({other, node, buffer, run.first, run.second});
-      };
-      conflict(touched->write);
-      if (with_reads) std::ranges::for_each(touched->reads, conflict);
     });
+  }
+
+  /// `adds`: it is an update that adds, where there is a tracker.
+  void write(Node node, const Region& region, bool adds) {
+    owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
+      auto& map = touched_[region.buffer.value][cell.strip];
+      const bool may_join = adds && tracker != kNoOwner;
+      map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
+        if (touched == nullptr) return;
+        const Strips::Cell part{cell.strip, begin, end};
+        const bool joins = may_join && is_same_write(*touched, node);
+        compare(joins ? touched->before : touched->writes, {node, tracker, true, true}, region.buffer, part);
+        compare(touched->reads, {node, tracker, false, true}, region.buffer, part);
+      });
+      if (!may_join) {
+        map.assign(cell.begin, cell.end, Touched{{node}});
+        return;
+      }
+      map.update(cell.begin, cell.end, [&](Touched& touched) {
+        if (!is_same_write(touched, node)) touched.before = std::exchange(touched.writes, {});
+        touched.before.insert(touched.before.end(), touched.reads.begin(), touched.reads.end());
+        touched.reads.clear();
+        touched.writes.push_back(node);
+      });
+    });
+  }
+
+  /// All updates are in: from here on the tracker stands for them.
+  void fire(Node node, std::uint32_t tracker) {
+    const Region& region = unrolled_.program().trackers[tracker].region;
+    owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t) {
+      touched_[region.buffer.value][cell.strip].update(cell.begin, cell.end, [&](Touched& touched) {
+        for (const Node update : touched.writes) {
+          // An update of the next iteration that came too early.
+          if (unrolled_.iteration(update) == unrolled_.iteration(node)) continue;
+          conflict(node, {update, tracker, true, true}, region.buffer, cell);
+        }
+        touched.writes = {node};
+        touched.before.clear();
+      });
+    });
+  }
+
+  /// The last write is made of updates of this iteration, by a tracker that has not fired.
+  bool is_same_write(const Touched& touched, Node node) const {
+    return !touched.writes.empty() && !unrolled_.is_tracker(unrolled_.step(touched.writes[0]).queue) &&
+           unrolled_.iteration(touched.writes[0]) == unrolled_.iteration(node);
+  }
+
+  /// The second of two accesses, and what both do.
+  struct Second {
+    Node node = kNoNode;
+    std::uint32_t tracker = kNoOwner;
+    bool written = false;
+    bool overwritten = false;
+  };
+
+  void compare(const std::vector<Node>& others, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+    for (const Node other : others) {
+      if (other != second.node) conflict(other, second, buffer, cell);
+    }
+  }
+
+  void conflict(Node first, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+    const auto run = owners_.strips(buffer).first_run(cell);
+    const auto& [node, tracker, written, overwritten] = second;
+    if (!conflicts_.empty()) {
+      // Neighbouring pieces touched by the same two steps are one conflict.
+      Conflict& last = conflicts_.back();
+      if (last.first == first && last.second == node && last.buffer == buffer && last.tracker == tracker &&
+          last.written == written && last.overwritten == overwritten) {
+        if (last.end == run.first) last.end = run.second;
+        return;
+      }
+    }
+    conflicts_.push_back({first, node, buffer, run.first, run.second, tracker, written, overwritten});
   }
 
   /// Order within one queue, which needs no search.
@@ -123,7 +196,7 @@ class ConflictFinder {
 
   const Unrolled& unrolled_;
   std::vector<std::vector<Access>> accesses_;               // of a step
-  std::vector<Strips> strips_;                              // of a buffer
+  RegionOwners owners_;                                     // trackers
   std::vector<std::vector<IntervalMap<Touched>>> touched_;  // of a buffer and strip
   std::vector<Conflict> conflicts_;
 };
@@ -136,9 +209,92 @@ Conflict in_reading_order(const Unrolled& unrolled, Conflict race) {
     const int place = kind == StepKind::caller_fill ? 0 : (kind == StepKind::caller_read ? 2 : 1);
     return std::pair(unrolled.iteration(node), place);
   };
-  if (key(race.second) < key(race.first)) std::swap(race.first, race.second);
+  if (key(race.second) < key(race.first)) {
+    std::swap(race.first, race.second);
+    std::swap(race.written, race.overwritten);
+  }
   return race;
 }
+
+/// Who reads tracked bytes while updates of the iteration may be missing should have waited for the tracker: that is
+/// one race and not one with every update.
+Conflict with_tracker(const Unrolled& unrolled, Conflict race) {
+  const std::uint32_t iteration = unrolled.iteration(race.first);
+  const Node reader = race.overwritten ? race.first : race.second;
+  const bool update_and_read = race.tracker != kNoOwner && race.written != race.overwritten &&
+                               iteration == unrolled.iteration(race.second) &&
+                               unrolled.step(reader).kind == StepKind::work;
+  if (!update_and_read) return race;
+  race.first = unrolled.fired(race.tracker, iteration);
+  race.second = reader;
+  race.written = true;
+  race.overwritten = false;
+  return race;
+}
+
+/// Keeps the conflicts whose accesses are not ordered.
+class OrderCheck {
+ public:
+  OrderCheck(const Unrolled& unrolled, const HappensBefore& order) : unrolled_(unrolled), order_(order) {}
+
+  std::vector<Conflict> races(const std::vector<Conflict>& conflicts) const {
+    std::vector<Query> queries;
+    queries.reserve(conflicts.size());
+    for (const Conflict& conflict : conflicts) {
+      queries.push_back(order_.finished_before(conflict.first, conflict.second));
+    }
+    order_.answer(queries);
+    std::vector<Conflict> doubtful;
+    for (std::size_t i = 0; i < conflicts.size(); ++i) {
+      if (!queries[i].holds) doubtful.push_back(conflicts[i]);
+    }
+    return without_proof_by_trackers(doubtful);
+  }
+
+ private:
+  /// What else proves that the first is finished before the second: all of these queries; none if there is nothing.
+  std::vector<Query> other_proof(const Conflict& c) const {
+    const Step& first = unrolled_.step(c.first);
+    const std::uint32_t iteration = unrolled_.iteration(c.first);
+    std::vector<Query> queries;
+    if (unrolled_.is_tracker(first.queue)) {
+      if (c.overwritten) return {};
+      for (const std::uint32_t update : unrolled_.updaters(c.tracker)) {
+        queries.push_back(order_.finished_before(unrolled_.node(update, iteration), c.second));
+      }
+    } else if (c.written && c.tracker != kNoOwner) {
+      queries.push_back({unrolled_.fired(c.tracker, iteration), c.second, false});
+    } else if (unrolled_.updates(first).all_tracked) {
+      // What it has read is written when all its trackers have fired.
+      for (const std::uint32_t tracker : unrolled_.updates(first).trackers) {
+        queries.push_back({unrolled_.fired(tracker, iteration), c.second, false});
+      }
+    }
+    return queries;
+  }
+
+  std::vector<Conflict> without_proof_by_trackers(const std::vector<Conflict>& doubtful) const {
+    std::vector<Query> queries;
+    std::vector<std::size_t> ends;  // of a conflict's queries
+    for (const Conflict& conflict : doubtful) {
+      const std::vector<Query> proof = other_proof(conflict);
+      queries.insert(queries.end(), proof.begin(), proof.end());
+      ends.push_back(queries.size());
+    }
+    order_.answer(queries);
+    std::vector<Conflict> races;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < doubtful.size(); begin = ends[i], ++i) {
+      const std::span proof(queries.data() + begin, ends[i] - begin);
+      const bool proved = !proof.empty() && std::ranges::all_of(proof, &Query::holds);
+      if (!proved) races.push_back(with_tracker(unrolled_, in_reading_order(unrolled_, doubtful[i])));
+    }
+    return races;
+  }
+
+  const Unrolled& unrolled_;
+  const HappensBefore& order_;
+};
 
 class RaceText {
  public:
@@ -150,7 +306,7 @@ class RaceText {
     const bool next = unrolled_.iteration(race.first) != unrolled_.iteration(race.second);
     const std::string bytes = byte_range(program_, race.buffer, race.begin, race.end);
     const std::uint32_t rank = program_.buffer(race.buffer).rank.value;
-    const Place place = is_caller(first) ? place_of_step(second) : place_of_step(first);
+    const Place place = is_caller(first) ? unrolled_.place(second) : unrolled_.place(first);
     if (second.kind == StepKind::caller_fill) {
       findings.add(place,
                    fmt::format("the caller of rank {} may overwrite the input {} for the next iteration while {} still "
@@ -172,11 +328,14 @@ class RaceText {
                    fmt::format("{}{} may use the input {} before the caller of rank {} has written it",
                                described(second), next ? " of the next iteration" : "", bytes, rank),
                    "let the host queue of that rank submit or trigger this queue, or wait for a signal from it");
+    } else if (unrolled_.is_tracker(first.queue)) {
+      report_tracked(race, bytes, findings);
     } else {
       findings.add(place,
                    fmt::format("{} and {}{} touch {} of rank {}, one of them writes, and nothing orders them",
                                described(first), described(second), next ? " of the next iteration" : "", bytes, rank),
-                   "add a signal behind the first and a wait before the second");
+                   race.tracker == kNoOwner ? "add a signal behind the first and a wait before the second"
+                                            : wait_for(race.tracker));
     }
   }
 
@@ -185,13 +344,25 @@ class RaceText {
     return step.kind == StepKind::caller_fill || step.kind == StepKind::caller_read;
   }
 
-  Place place_of_step(const Step& step) const {
-    if (is_caller(step)) return Spot(program_, QueueId{step.queue});
-    return Spot(program_, QueueId{step.queue}, step.command);
+  /// The second comes too early for the tracker that is the first.
+  void report_tracked(const Conflict& race, const std::string& bytes, Findings& findings) const {
+    const Step& second = unrolled_.step(race.second);
+    const bool next = unrolled_.iteration(race.first) != unrolled_.iteration(race.second);
+    findings.add(unrolled_.place(second),
+                 fmt::format("{}{} may {} {} before {} has all updates{}", described(second),
+                             next ? " of the next iteration" : "", race.overwritten ? "update" : "read", bytes,
+                             tracker_name(program_, race.tracker), next ? " of this one" : ""),
+                 wait_for(race.tracker));
+  }
+
+  std::string wait_for(std::uint32_t tracker) const {
+    return fmt::format("wait for {}, the signal of tracker {}",
+                       program_.signals[program_.trackers[tracker].signal.value].name, program_.trackers[tracker].name);
   }
 
   std::string described(const Step& step) const {
-    return fmt::format("{} ({})", where(program_, QueueId{step.queue}, step.command),
+    if (unrolled_.is_tracker(step.queue)) return unrolled_.who(step);
+    return fmt::format("{} ({})", unrolled_.who(step),
                        to_string(program_, program_.queues[step.queue].commands[step.command]));
   }
 
@@ -205,16 +376,7 @@ void check_race(Subject& subject, Findings& findings) {
   const Unrolled& unrolled = subject.unrolled();
   const HappensBefore& order = subject.happens_before();
   const std::vector<Conflict> conflicts = ConflictFinder(unrolled).run(subject.execution());
-  std::vector<Query> queries;
-  queries.reserve(conflicts.size());
-  for (const Conflict& conflict : conflicts) {
-    queries.push_back(order.finished_before(conflict.first, conflict.second));
-  }
-  order.answer(queries);
-  std::vector<Conflict> races;
-  for (std::size_t i = 0; i < conflicts.size(); ++i) {
-    if (!queries[i].holds) races.push_back(in_reading_order(unrolled, conflicts[i]));
-  }
+  std::vector<Conflict> races = OrderCheck(unrolled, order).races(conflicts);
   // A pair that races in the first iteration does so in the second as well: tell it once, and what happens within one
   // iteration first.
   const auto crosses = [&](const Conflict& race) {

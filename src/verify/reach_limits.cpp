@@ -36,7 +36,22 @@ class ReachCheck {
     }
   }
 
+  /// A tracker raises its signal from the GPU whose memory it watches.
+  void tracker(std::size_t index) {
+    const Tracker& tracker = program_.trackers[index];
+    const RankId rank = program_.buffer(tracker.region.buffer).rank;
+    const auto& [name, home] = program_.signals[tracker.signal.value];
+    if (home && *home != rank && !linked(machine_, rank, *home)) {
+      no_link(rank, *home, name, Spot::tracker(program_, index));
+    }
+  }
+
  private:
+  void no_link(RankId from, RankId to, const std::string& what, const Spot& place) {
+    findings_.add(place, fmt::format("rank {} has no link to {} of rank {}", from.value, what, to.value),
+                  "go through a rank that is linked to both");
+  }
+
   std::string peer_engines() const {
     std::vector<std::string> names;
     for (const EngineId id : machine_.present_engines(EngineClass::peer)) names.push_back(std::to_string(id.value));
@@ -69,22 +84,33 @@ class ReachCheck {
   }
 
   void command(const Command& command, const Engine* engine, RankId rank, QueueId queue, std::size_t index) {
+    const Spot place(program_, queue, index);
     const auto touch = [&](std::optional<RankId> home, const std::string& what) {
       if (!home || *home == rank) return;
       if (engine != nullptr && engine->kind == EngineClass::host) {
-        findings_.add(Spot(program_, queue, index),
+        findings_.add(place,
                       fmt::format("engine {} serves host memory and does not reach {} of rank {}", engine->id.value,
                                   what, home->value),
                       peer_engines());
       } else if (!linked(machine_, rank, *home)) {
-        findings_.add(Spot(program_, queue, index),
-                      fmt::format("rank {} has no link to {} of rank {}", rank.value, what, home->value),
-                      "go through a rank that is linked to both");
+        no_link(rank, *home, what, place);
       }
     };
-    for (const Access& access : accesses(command)) {
-      const Buffer& buffer = program_.buffer(access.region.buffer);
-      touch(buffer.rank, buffer.name);
+    const auto* gemm = std::get_if<Gemm>(&command);
+    if (gemm != nullptr && !gemm->outputs.empty()) {
+      for (const Region* operand : {&gemm->a, &gemm->b}) {
+        touch(program_.buffer(operand->buffer).rank, program_.buffer(operand->buffer).name);
+      }
+      for (std::size_t b = 0; b < gemm->outputs.size(); ++b) {
+        const Buffer& buffer = program_.buffer(gemm->outputs[b].to.buffer);
+        if (buffer.rank == rank || linked(machine_, rank, buffer.rank)) continue;
+        no_link(rank, buffer.rank, fmt::format("{}, where {} goes,", buffer.name, block_name(*gemm, b)), place);
+      }
+    } else {
+      for (const Access& access : accesses(command)) {
+        const Buffer& buffer = program_.buffer(access.region.buffer);
+        touch(buffer.rank, buffer.name);
+      }
     }
     const auto touch_signal = [&](SignalId id) {
       touch(program_.signals[id.value].home, program_.signals[id.value].name);
@@ -106,6 +132,7 @@ void check_reach(const Program& program, const Machine& machine, Findings& findi
   for (std::uint32_t q = 0; q < program.queues.size() && !findings.full(); ++q) {
     if (program.queues[q].kind != QueueKind::host) check.queue(QueueId{q});
   }
+  for (std::size_t i = 0; i < program.trackers.size() && !findings.full(); ++i) check.tracker(i);
 }
 
 }  // namespace cortado::verifier

@@ -75,6 +75,7 @@ std::span<const Rule> rules();
 void check_ids(Subject& subject, Findings& findings);
 void check_structure(Subject& subject, Findings& findings);
 void check_bounds(Subject& subject, Findings& findings);
+void check_tracker(Subject& subject, Findings& findings);
 void check_machine(Subject& subject, Findings& findings);
 void check_deadlock(Subject& subject, Findings& findings);
 void check_equal_wait(Subject& subject, Findings& findings);

@@ -111,10 +111,15 @@ void check_submits(const Program& program, Findings& findings) {
   }
 }
 
+/// A queue raises, with a command, or a tracker does.
+struct Raiser {
+  std::optional<std::uint32_t> queue{};  // none: a tracker
+  std::size_t index = 0;                 // of the command or tracker
+};
+
 /// How a signal has been raised so far.
 struct Usage {
-  std::uint32_t queue = 0;
-  std::size_t command = 0;
+  Raiser by;
   SignalOp op = SignalOp::add;
   std::uint64_t last_set = 0;
   std::uint64_t total = 0;
@@ -126,8 +131,9 @@ class SignalCheck {
       : program_(program), findings_(findings), usage_(program.signals.size()) {}
 
   void command(std::uint32_t queue, std::size_t index, const Command& command) {
-    for_each_raise(command,
-                   [&](SignalId signal, std::uint64_t value, SignalOp op) { raise(queue, index, signal, value, op); });
+    for_each_raise(command, [&](SignalId signal, std::uint64_t value, SignalOp op) {
+      raise({queue, index}, signal, value, op);
+    });
     if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && wait->value == 0) {
       findings_.add(Spot(program_, QueueId{queue}, index),
                     fmt::format("waits for {} to reach 0, which it always has", name(wait->signal)),
@@ -135,28 +141,41 @@ class SignalCheck {
     }
   }
 
+  void tracker(std::size_t index) {
+    const Tracker& tracker = program_.trackers[index];
+    raise({{}, index}, tracker.signal, tracker.value, SignalOp::add);
+    if (tracker.updates == 0) {
+      findings_.add(Spot::tracker(program_, index), fmt::format("tracker {} counts to 0", tracker.name),
+                    "updates start at 1");
+    }
+  }
+
  private:
   const std::string& name(SignalId signal) const { return program_.signals[signal.value].name; }
 
-  void raise(std::uint32_t queue, std::size_t index, SignalId signal, std::uint64_t value, SignalOp op) {
-    const Spot place{program_, QueueId{queue}, index};
+  Spot spot(const Raiser& by) const {
+    return by.queue ? Spot(program_, QueueId{*by.queue}, by.index) : Spot::tracker(program_, by.index);
+  }
+  std::string text(const Raiser& by) const {
+    return by.queue ? where(program_, QueueId{*by.queue}, by.index) : tracker_name(program_, by.index);
+  }
+
+  void raise(const Raiser& by, SignalId signal, std::uint64_t value, SignalOp op) {
+    const Spot place = spot(by);
     if (value == 0) {
       findings_.add(place, fmt::format("raises {} by 0", name(signal)), "values start at 1");
       return;
     }
     std::optional<Usage>& usage = usage_[signal.value];
     if (!usage) {
-      usage = Usage{queue, index, op, 0, 0};
+      usage = Usage{by, op, 0, 0};
     } else if (usage->op != op) {
-      findings_.add(place,
-                    fmt::format("{} is both set and added to; the other way is used by {}", name(signal),
-                                where(program_, QueueId{usage->queue}, usage->command)),
-                    "use one way for one signal");
+      findings_.add(
+          place, fmt::format("{} is both set and added to; the other way is used by {}", name(signal), text(usage->by)),
+          "use one way for one signal");
       return;
-    } else if (op == SignalOp::set && usage->queue != queue) {
-      findings_.add(place,
-                    fmt::format("{} is set by two queues; the other is {}", name(signal),
-                                where(program_, QueueId{usage->queue}, usage->command)),
+    } else if (op == SignalOp::set && usage->by.queue != by.queue) {
+      findings_.add(place, fmt::format("{} is set by two queues; the other is {}", name(signal), text(usage->by)),
                     "let several queues add to a signal instead");
       return;
     }
@@ -207,6 +226,7 @@ void check_structure(Subject& subject, Findings& findings) {
     const auto& commands = program.queues[q].commands;
     for (std::size_t c = 0; c < commands.size() && !findings.full(); ++c) signals.command(q, c, commands[c]);
   }
+  for (std::size_t i = 0; i < program.trackers.size() && !findings.full(); ++i) signals.tracker(i);
   check_callers(program, findings);
 }
 

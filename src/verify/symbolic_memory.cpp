@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "verify/multiply.hpp"
@@ -17,6 +18,38 @@ Region row_of(const Region& region, std::uint64_t row) {
 bool moves_single_rows(const Command& command) {
   const auto* kernel = std::get_if<Kernel>(&command);
   return kernel != nullptr && kernel->op != KernelOp::reduce;
+}
+
+/// Calls visit(piece of a, piece of b) for the runs that cover the same places, in order.
+template <class Visitor>
+void for_common_runs(const std::vector<Piece>& pieces_a, const std::vector<Piece>& pieces_b, Visitor&& visit) {
+  const std::vector<Piece> a = single_runs(pieces_a);
+  const std::vector<Piece> b = single_runs(pieces_b);
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const std::uint64_t begin = std::max(a[i].at.start, b[j].at.start);
+    const std::uint64_t end_a = a[i].at.start + a[i].at.width;
+    const std::uint64_t end_b = b[j].at.start + b[j].at.width;
+    const Runs part{begin, std::min(end_a, end_b) - begin};
+    visit(Piece{part, value_of_part(a[i], part)}, Piece{part, value_of_part(b[j], part)});
+    if (end_a <= end_b) ++i;
+    if (end_b <= end_a) ++j;
+  }
+}
+
+/// What a region of the buffer holds, by places in the region.
+std::vector<Piece> read_from(const SymbolicBuffer& buffer, const Region& region) {
+  std::vector<Piece> all;
+  for (const auto& [address, place] : runs_of(region, buffer.pitch())) {
+    for (Piece& piece : buffer.read(address)) {
+      // From addresses to places: what is in run k of the address is in run k of the place.
+      const std::uint64_t distance = piece.at.start - address.start;
+      const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
+      piece.at.start = place.run_start(run) + (distance - run * address.stride);
+      if (address.count > 1 && piece.at.count > 1) piece.at.stride = place.stride;
+      all.push_back(std::move(piece));
+    }
+  }
+  return all;
 }
 
 /// For every buffer the regions that commands and contract use.
@@ -36,8 +69,25 @@ std::vector<std::vector<Region>> used_regions(const Program& program) {
 
 }  // namespace
 
-SymbolicMemory::SymbolicMemory(const Program& program) : results_(static_cast<std::uint32_t>(program.buffers.size())) {
+SymbolicMemory::SymbolicMemory(const Program& program)
+    : program_(program), fresh_(program.buffers.size()), results_(static_cast<std::uint32_t>(program.buffers.size())) {
   for (const auto& regions : used_regions(program)) buffers_.emplace_back(common_pitch(regions));
+  for (std::size_t i = 0; i < program.trackers.size(); ++i) fire(i);
+}
+
+void SymbolicMemory::fire(std::size_t tracker) {
+  set_fresh(program_.trackers[tracker].region, true);
+}
+
+void SymbolicMemory::set_fresh(const Region& region, bool fresh) {
+  auto& buffer = fresh_[region.buffer.value];
+  if (!buffer) {
+    if (!fresh) return;
+    buffer.emplace(buffers_[region.buffer.value].pitch());
+  }
+  for (const auto& [address, place] : runs_of(region, buffer->pitch())) {
+    buffer->write({address, fresh ? Value{{{region.buffer.value, 0, address.start, address.stride}}} : Value{}});
+  }
 }
 
 void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
@@ -48,19 +98,7 @@ void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
 }
 
 std::vector<Piece> SymbolicMemory::read(const Region& region) const {
-  const SymbolicBuffer& buffer = buffers_[region.buffer.value];
-  std::vector<Piece> all;
-  for (const auto& [address, place] : runs_of(region, buffer.pitch())) {
-    for (Piece& piece : buffer.read(address)) {
-      // From addresses to places: what is in run k of the address is in run k of the place.
-      const std::uint64_t distance = piece.at.start - address.start;
-      const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
-      piece.at.start = place.run_start(run) + (distance - run * address.stride);
-      if (address.count > 1 && piece.at.count > 1) piece.at.stride = place.stride;
-      all.push_back(std::move(piece));
-    }
-  }
-  return all;
+  return read_from(buffers_[region.buffer.value], region);
 }
 
 void SymbolicMemory::write(const Region& region, const std::vector<Piece>& pieces) {
@@ -71,11 +109,11 @@ void SymbolicMemory::write(const Region& region, const std::vector<Piece>& piece
   }
 }
 
-void SymbolicMemory::execute(const Command& command) {
+void SymbolicMemory::execute(const Command& command, bool update) {
   match(
       command,
       [&](const Copy& c) {
-        c.op == CopyOp::store ? copy(c.src, c.dst) : reduce({c.dst, c.src}, c.dst, c.dtype);
+        c.op == CopyOp::store ? copy(c.src, c.dst) : accumulate(c.dst, read(c.src), c.dtype, update);
       },
       [&](const Broadcast& b) {
         copy(b.src, b.dst1);
@@ -86,7 +124,16 @@ void SymbolicMemory::execute(const Command& command) {
         write(s.a, read(s.b));
         write(s.b, from_a);
       },
-      [&](const Gemm& g) { multiply(g); },
+      [&](const Gemm& g) {
+        for (const OutputBlock& block : output_blocks(g)) {
+          const std::vector<Piece> pieces = product(block_gemm(g, block));
+          if (g.accumulate || block.op == CopyOp::add) {
+            accumulate(block.to, pieces, g.dtype, update);
+          } else {
+            write(block.to, pieces);
+          }
+        }
+      },
       [&](const Kernel& k) {
         if (k.op == KernelOp::reduce) return reduce(k.sources, k.dst, k.dtype);
         const Region& source = k.sources.front();
@@ -98,7 +145,7 @@ void SymbolicMemory::execute(const Command& command) {
       [](const auto&) {});
 }
 
-void SymbolicMemory::multiply(const Gemm& gemm) {
+std::vector<Piece> SymbolicMemory::product(const Gemm& gemm) {
   std::vector<Piece> pieces;
   for (Block& block : verifier::multiply(blocks_of(read(gemm.a), gemm.a.width.value),
                                          blocks_of(read(gemm.b), gemm.b.width.value), gemm.dtype, results_)) {
@@ -108,7 +155,22 @@ void SymbolicMemory::multiply(const Gemm& gemm) {
     pieces.push_back({{r.row_begin * row + r.column_begin, r.column_end - r.column_begin, block.rows(), stride},
                       std::move(block.value)});
   }
-  write(gemm.c, gemm.accumulate ? sum(read(gemm.c), std::move(pieces), gemm.dtype) : pieces);
+  return pieces;
+}
+
+void SymbolicMemory::accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update) {
+  const auto& fresh = fresh_[dst.buffer.value];
+  if (!update || !fresh) return write(dst, sum(read(dst), pieces, dtype));
+  const auto is_fresh = [](const Piece& piece) { return piece.value.is_defined(); };
+  const std::vector<Piece> first = read_from(*fresh, dst);
+  const bool all = std::ranges::all_of(first, is_fresh);
+  write(dst, all ? pieces : sum(read(dst), pieces, dtype));
+  if (!all && std::ranges::any_of(first, is_fresh)) {
+    for_common_runs(first, pieces, [&](const Piece& mark, const Piece& piece) {
+      if (is_fresh(mark)) write(dst, {piece});
+    });
+  }
+  set_fresh(dst, false);
 }
 
 void SymbolicMemory::reduce(const std::vector<Region>& sources, const Region& dst, DType dtype) {
@@ -127,17 +189,7 @@ std::vector<Piece> SymbolicMemory::sum(std::vector<Piece> a, std::vector<Piece> 
     return result;
   }
   // Cut in different ways: take run by run, as far as both go.
-  a = single_runs(a);
-  b = single_runs(b);
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const std::uint64_t begin = std::max(a[i].at.start, b[j].at.start);
-    const std::uint64_t end_a = a[i].at.start + a[i].at.width;
-    const std::uint64_t end_b = b[j].at.start + b[j].at.width;
-    const Runs part{begin, std::min(end_a, end_b) - begin};
-    result.push_back(sum({part, value_of_part(a[i], part)}, {part, value_of_part(b[j], part)}, dtype));
-    if (end_a <= end_b) ++i;
-    if (end_b <= end_a) ++j;
-  }
+  for_common_runs(a, b, [&](const Piece& first, const Piece& second) { result.push_back(sum(first, second, dtype)); });
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cortado/ir/program.hpp"
@@ -17,8 +18,10 @@ class SymbolicMemory {
 
   /// The caller writes the region.
   void fill(const Region& region, std::uint32_t iteration);
-  /// Executes Copy, Broadcast, Swap, Gemm or Kernel.
-  void execute(const Command& command);
+  /// Executes Copy, Broadcast, Swap, Gemm or Kernel; `update`: its writes are updates, where there are trackers.
+  void execute(const Command& command, bool update = false);
+  /// A tracker has all updates and starts over.
+  void fire(std::size_t tracker);
 
   /// What a region holds, by places in the region.
   std::vector<Piece> read(const Region& region) const;
@@ -29,12 +32,17 @@ class SymbolicMemory {
  private:
   void write(const Region& region, const std::vector<Piece>& pieces);
   void copy(const Region& src, const Region& dst) { write(dst, read(src)); }
-  void multiply(const Gemm& gemm);
+  std::vector<Piece> product(const Gemm& gemm);
+  void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);
+  void set_fresh(const Region& region, bool fresh);
   void reduce(const std::vector<Region>& sources, const Region& dst, DType dtype);
   std::vector<Piece> sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype);
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
+  const Program& program_;
   std::vector<SymbolicBuffer> buffers_;
+  /// Of each buffer with trackers: bytes that were not updated since their tracker started over have a value.
+  std::vector<std::optional<SymbolicBuffer>> fresh_;
   Results results_;
 };
 

@@ -1,13 +1,13 @@
 #include "verify/tile_groups.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "cortado/ir/tiles.hpp"
 
 namespace cortado::verifier {
 namespace {
-
-std::uint64_t tiles_along(std::uint64_t extent, std::uint64_t tile) {
-  return (extent - 1) / tile + 1;
-}
 
 /// Part of a matrix region; rows and columns are counted in elements.
 Region block(const Region& matrix, DType dtype, TileRange rows, TileRange columns) {
@@ -16,23 +16,31 @@ Region block(const Region& matrix, DType dtype, TileRange rows, TileRange column
           element * (columns.end - columns.begin), rows.end - rows.begin, matrix.pitch};
 }
 
-/// A rectangle of tiles.
+/// A rectangle of the tiles of a Gemm without an output map.
 void add_tiles(const Gemm& gemm, TileRange tile_rows, TileRange tile_columns, std::vector<Gemm>& all) {
   if (tile_rows.begin == tile_rows.end || tile_columns.begin == tile_columns.end) return;
   const TileRange rows{tile_rows.begin * gemm.tile_m, std::min(tile_rows.end * gemm.tile_m, gemm.m)};
   const TileRange columns{tile_columns.begin * gemm.tile_n, std::min(tile_columns.end * gemm.tile_n, gemm.n)};
-  all.push_back({block(gemm.a, gemm.dtype, rows, {0, gemm.k}),
-                 block(gemm.b, gemm.dtype, {0, gemm.k}, columns),
-                 block(gemm.c, gemm.dtype, rows, columns),
-                 rows.end - rows.begin,
-                 columns.end - columns.begin,
-                 gemm.k,
-                 gemm.dtype,
-                 gemm.accumulate,
-                 gemm.tile_m,
-                 gemm.tile_n,
-                 {},
-                 gemm.split_k});
+  Gemm part = gemm;
+  part.a = block(gemm.a, gemm.dtype, rows, {0, gemm.k});
+  part.b = block(gemm.b, gemm.dtype, {0, gemm.k}, columns);
+  part.c = block(gemm.c, gemm.dtype, rows, columns);
+  part.m = rows.end - rows.begin;
+  part.n = columns.end - columns.begin;
+  all.push_back(std::move(part));
+}
+
+/// Some tiles, counted in row-major order, of a Gemm without an output map: a rest of the first tile row, whole tile
+/// rows, and the beginning of the last one.
+void add_tiles(const Gemm& gemm, TileRange tiles, std::vector<Gemm>& all) {
+  const std::uint64_t columns = (gemm.n - 1) / gemm.tile_n + 1;
+  const std::uint64_t first = tiles.begin / columns;
+  const std::uint64_t last = tiles.end / columns;
+  if (first == last) return add_tiles(gemm, {first, first + 1}, {tiles.begin % columns, tiles.end % columns}, all);
+  const bool starts_inside = tiles.begin % columns != 0;
+  if (starts_inside) add_tiles(gemm, {first, first + 1}, {tiles.begin % columns, columns}, all);
+  add_tiles(gemm, {first + (starts_inside ? 1 : 0), last}, {0, columns}, all);
+  add_tiles(gemm, {last, last + 1}, {0, tiles.end % columns}, all);
 }
 
 /// Runs of consecutive rows as one region each.
@@ -52,34 +60,31 @@ void add_rows(const Region& region, const std::vector<std::uint64_t>& rows, Acce
 }  // namespace
 
 TileRange tile_group(const Gemm& gemm, std::size_t part) {
-  const std::uint64_t total = tiles_along(gemm.m, gemm.tile_m) * tiles_along(gemm.n, gemm.tile_n);
-  return {part == 0 ? 0 : gemm.raises[part - 1].tiles, part < gemm.raises.size() ? gemm.raises[part].tiles : total};
+  return {part == 0 ? 0 : gemm.raises[part - 1].tiles,
+          part < gemm.raises.size() ? gemm.raises[part].tiles : tile_count(gemm)};
 }
 
 std::vector<Gemm> tile_gemms(const Gemm& gemm, TileRange tiles) {
-  const std::uint64_t columns = tiles_along(gemm.n, gemm.tile_n);
-  const std::uint64_t first = tiles.begin / columns;
-  const std::uint64_t last = tiles.end / columns;
   std::vector<Gemm> all;
-  if (first == last) {
-    add_tiles(gemm, {first, first + 1}, {tiles.begin % columns, tiles.end % columns}, all);
-    return all;
+  std::uint64_t first = 0;  // tile of the block
+  for (const OutputBlock& block : output_blocks(gemm)) {
+    const std::uint64_t end = first + tile_count(gemm, block);
+    const TileRange here{std::max(tiles.begin, first), std::min(tiles.end, end)};
+    if (here.begin < here.end) {
+      const std::size_t before = all.size();
+      add_tiles(block_gemm(gemm, block), {here.begin - first, here.end - first}, all);
+      for (std::size_t i = before; i < all.size() && !gemm.outputs.empty(); ++i) {
+        all[i].outputs = {{0, 0, all[i].m, all[i].n, std::exchange(all[i].c, Region{}), block.op}};
+      }
+    }
+    first = end;
   }
-  // A rest of the first tile row, whole tile rows, and the beginning of the last one.
-  const bool starts_inside = tiles.begin % columns != 0;
-  if (starts_inside) add_tiles(gemm, {first, first + 1}, {tiles.begin % columns, columns}, all);
-  add_tiles(gemm, {first + (starts_inside ? 1 : 0), last}, {0, columns}, all);
-  add_tiles(gemm, {last, last + 1}, {0, tiles.end % columns}, all);
   return all;
 }
 
 std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles) {
   std::vector<Access> all;
-  for (const Gemm& part : tile_gemms(gemm, tiles)) {
-    all.push_back({part.a, AccessKind::read});
-    all.push_back({part.b, AccessKind::read});
-    all.push_back({part.c, part.accumulate ? AccessKind::read_write : AccessKind::write});
-  }
+  for (const Gemm& part : tile_gemms(gemm, tiles)) std::ranges::copy(accesses(Command{part}), std::back_inserter(all));
   return all;
 }
 

@@ -9,7 +9,7 @@
 
 namespace cortado::verifier {
 
-/// Output tiles of a Gemm in row-major tile order.
+/// Output tiles of a Gemm in the order of production (tiles.hpp).
 struct TileRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -18,7 +18,8 @@ struct TileRange {
 /// Tiles that are written behind raise part-1 and before raise `part`; the last part has what is left.
 TileRange tile_group(const Gemm& gemm, std::size_t part);
 
-/// The Gemms, each of a rectangle of tiles, that make these tiles. They raise nothing.
+/// The Gemms, each of a rectangle of tiles, that make these tiles. They raise nothing; those of a Gemm with an output
+/// map have one of one block.
 std::vector<Gemm> tile_gemms(const Gemm& gemm, TileRange tiles);
 
 /// Rows of A and columns of B that these tiles read, and the pieces of C that they write.

@@ -3,21 +3,26 @@
 #include <algorithm>
 #include <tuple>
 
+#include "verify/naming.hpp"
+#include "verify/region_owners.hpp"
 #include "verify/tile_groups.hpp"
 
 namespace cortado::verifier {
+
 Unrolled::Unrolled(const Program& program)
     : program_(program), advances_(signal_advances(program)), callers_(caller_regions(program)) {
   find_thresholds();
   first_step_.reserve(program.queues.size() + 1);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) add_queue(q);
+  add_trackers();
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
   step_of_.resize(step_nodes());
-  for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
+  for (std::uint32_t q = 0; q < queue_count(); ++q) {
     const std::uint32_t count = step_count(q);
     for (std::uint32_t i = 0; i < kIterations * count; ++i) step_of_[first_node(q) + i] = first_step_[q] + i % count;
   }
   find_completions();
+  find_updates();
 }
 
 void Unrolled::find_thresholds() {
@@ -83,34 +88,114 @@ void Unrolled::add_queue(std::uint32_t queue) {
   if (!callers_[queue].outputs.empty()) caller_step(StepKind::caller_read);
 }
 
+/// Without an output map a raise stands behind each group of tiles. With one the raises stand behind all groups, as
+/// trackers tell more than raises do: a group may be finished while an earlier one is not, so that no group may stand
+/// behind the raise of another.
 void Unrolled::add_gemm(Step step, const Gemm& gemm) {
+  std::vector<Step> raises;
   for (step.part = 0; step.part <= gemm.raises.size(); ++step.part) {
     const TileRange tiles = tile_group(gemm, step.part);
-    if (tiles.begin < tiles.end) {
-      step.kind = StepKind::work;
-      steps_.push_back(step);
-    }
+    if (tiles.begin < tiles.end) steps_.push_back(step);
     if (step.part == gemm.raises.size()) break;
-    const TileSignal& raise = gemm.raises[step.part];
     Step raised = step;
     raised.kind = StepKind::raise;
-    raised.target = raise.signal.value;
-    raised.amount = raise.value;
-    steps_.push_back(raised);
+    raised.target = gemm.raises[step.part].signal.value;
+    raised.amount = gemm.raises[step.part].value;
+    (gemm.outputs.empty() ? steps_ : raises).push_back(raised);
+  }
+  steps_.insert(steps_.end(), raises.begin(), raises.end());
+}
+
+void Unrolled::add_trackers() {
+  for (const Tracker& tracker : program_.trackers) {
+    Step step;
+    step.kind = StepKind::raise;
+    step.queue = static_cast<std::uint32_t>(first_step_.size());
+    step.target = tracker.signal.value;
+    step.amount = tracker.value;
+    first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
+    steps_.push_back(step);
+  }
+}
+
+bool Unrolled::is_update(const Step& step) const {
+  if (step.kind != StepKind::work) return false;
+  const Command& command = program_.queues[step.queue].commands[step.command];
+  if (const auto* gemm = std::get_if<Gemm>(&command)) return !gemm->outputs.empty();
+  return std::holds_alternative<Copy>(command) && is_kind(step.queue, QueueKind::dma);
+}
+
+void Unrolled::find_updates() {
+  updates_.resize(steps_.size());
+  updaters_.resize(program_.trackers.size());
+  if (program_.trackers.empty()) return;
+  std::vector<Region> tracked;
+  for (const Tracker& tracker : program_.trackers) tracked.push_back(tracker.region);
+  std::vector<Region> written;
+  std::vector<std::size_t> end_written;  // of a step
+  for (const Step& step : steps_) {
+    if (is_update(step)) {
+      for (const Access& access : accesses(step)) {
+        if (access.kind != AccessKind::read) written.push_back(access.region);
+      }
+    }
+    end_written.push_back(written.size());
+  }
+  const RegionOwners owners(tracked, written);
+  for (std::uint32_t s = 0; s < steps_.size(); ++s) {
+    const std::size_t begin = s == 0 ? 0 : end_written[s - 1];
+    auto& [trackers, all_tracked] = updates_[s];
+    all_tracked = begin < end_written[s];
+    for (std::size_t i = begin; i < end_written[s]; ++i) {
+      owners.visit(written[i], [&](const Strips::Cell&, std::uint32_t tracker) {
+        if (tracker == kNoOwner) {
+          all_tracked = false;
+        } else {
+          trackers.push_back(tracker);
+        }
+      });
+    }
+    std::ranges::sort(trackers);
+    const auto doubles = std::ranges::unique(trackers);
+    trackers.erase(doubles.begin(), doubles.end());
+    for (const std::uint32_t tracker : trackers) updaters_[tracker].push_back(s);
   }
 }
 
 void Unrolled::find_completions() {
   completion_.resize(step_nodes());
-  for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
-    const bool dma = program_.queues[q].kind == QueueKind::dma;
-    Node barrier = kNoNode;
+  for (std::uint32_t q = 0; q < queue_count(); ++q) {
+    const bool dma = is_kind(q, QueueKind::dma);
+    Node barrier = kNoNode;  // of copies
+    Node behind = kNoNode;   // what stands behind the command
     for (Node n = end_node(q); n-- > first_node(q);) {
-      const StepKind kind = step(n).kind;
-      if (kind == StepKind::raise || kind == StepKind::stamp) barrier = n;
-      completion_[n] = dma && kind == StepKind::work ? barrier : n;
+      const Step& s = step(n);
+      const bool last = n + 1 == end_node(q) || step(n + 1).command != s.command || iteration(n + 1) != iteration(n);
+      if (last) behind = n + 1;
+      if (s.kind == StepKind::raise || s.kind == StepKind::stamp) barrier = n;
+      completion_[n] = dma && s.kind == StepKind::work ? barrier : n;
+      if (dma || !is_update(s)) continue;
+      const auto& raises = std::get<Gemm>(program_.queues[q].commands[s.command]).raises;
+      if (s.part < raises.size()) {
+        completion_[n] = behind - static_cast<Node>(raises.size()) + s.part;
+      } else {
+        completion_[n] = behind == end_node(q) ? kNoNode : behind;
+      }
     }
   }
+}
+
+std::string Unrolled::who(const Step& step) const {
+  if (is_tracker(step.queue)) return tracker_name(program_, tracker(step.queue));
+  return where(program_, QueueId{step.queue}, step.command);
+}
+
+Place Unrolled::place(const Step& step) const {
+  if (is_tracker(step.queue)) return Spot::tracker(program_, tracker(step.queue));
+  if (step.kind == StepKind::caller_fill || step.kind == StepKind::caller_read) {
+    return Spot(program_, QueueId{step.queue});
+  }
+  return Spot(program_, QueueId{step.queue}, step.command);
 }
 
 std::vector<Access> Unrolled::accesses(const Step& step) const {

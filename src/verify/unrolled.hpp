@@ -2,8 +2,9 @@
 //
 // A step is a command, or a part of one: a Gemm that raises signals becomes a sequence of tile groups with a raise
 // behind each. The caller (rule 4 of ir/program.hpp) is a step before the first and one behind the last command of its
-// host queue. Two iterations are enough: whatever orders a step before one of the next iteration orders it before the
-// same step of all later ones, because a queue starts its commands in order.
+// host queue. A tracker (rule 7) is a queue of its own, behind those of the program, with one step: its raise, which
+// comes when all its updates are in. Two iterations are enough: whatever orders a step before one of the next iteration
+// orders it before the same step of all later ones, because a queue starts its commands in order.
 //
 // Nodes are numbers:
 //   - 0 .. 2S-1 the steps, queue by queue; within a queue iteration 0, then iteration 1, each in order (the "chain");
@@ -14,8 +15,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "cortado/base/result.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/ir/visit.hpp"
 
@@ -32,11 +35,11 @@ enum class StepKind : std::uint8_t { work, wait, raise, submit, stamp, caller_fi
 struct Step {
   StepKind kind = StepKind::work;
   SignalOp op = SignalOp::add;  ///< of a raise
-  std::uint32_t queue = 0;
-  std::uint32_t command = 0;  ///< index in the queue; meaningless for the caller's steps
-  std::uint32_t part = 0;     ///< of a Gemm: which tile group
-  std::uint32_t target = 0;   ///< wait: threshold; raise: signal; submit: queue
-  std::uint64_t amount = 0;   ///< raise: what it adds or sets
+  std::uint32_t queue = 0;      ///< from the number of queues on: a tracker
+  std::uint32_t command = 0;    ///< index in the queue; meaningless for the caller's and the trackers' steps
+  std::uint32_t part = 0;       ///< of a Gemm: which tile group
+  std::uint32_t target = 0;     ///< wait: threshold; raise: signal; submit: queue
+  std::uint64_t amount = 0;     ///< raise: what it adds or sets
 };
 
 /// A value of a signal that some wait needs, relative to the iteration.
@@ -55,7 +58,12 @@ class Unrolled {
   const std::vector<Step>& steps() const { return steps_; }
   std::uint32_t first_step(std::uint32_t queue) const { return first_step_[queue]; }
   std::uint32_t step_count(std::uint32_t queue) const { return first_step_[queue + 1] - first_step_[queue]; }
-  std::uint32_t queue_count() const { return static_cast<std::uint32_t>(program_.queues.size()); }
+  /// With the trackers.
+  std::uint32_t queue_count() const { return tracker_queue(static_cast<std::uint32_t>(program_.trackers.size())); }
+  bool is_tracker(std::uint32_t queue) const { return queue >= program_.queues.size(); }
+  bool is_kind(std::uint32_t queue, QueueKind kind) const {
+    return !is_tracker(queue) && program_.queues[queue].kind == kind;
+  }
 
   // Nodes of steps.
   std::uint32_t step_nodes() const { return kIterations * static_cast<std::uint32_t>(steps_.size()); }
@@ -76,8 +84,30 @@ class Unrolled {
   bool is_step(Node node) const { return node < step_nodes(); }
 
   /// The chain node from which on the step's bytes are final: the step itself, or, for a copy of a dma queue, the next
-  /// Signal or Timestamp of the queue; kNoNode if there is none in these two iterations.
+  /// Signal or Timestamp of the queue, and for tiles of a Gemm with an output map, the raise behind them or what comes
+  /// after the Gemm; kNoNode if there is none in these two iterations.
   Node completion(Node node) const { return completion_[node]; }
+
+  // Trackers.
+  std::uint32_t tracker(std::uint32_t queue) const {
+    return queue - static_cast<std::uint32_t>(program_.queues.size());
+  }
+  std::uint32_t tracker_queue(std::uint32_t tracker) const {
+    return tracker + static_cast<std::uint32_t>(program_.queues.size());
+  }
+  /// The raise of a tracker: its updates of the iteration are in.
+  Node fired(std::uint32_t tracker, std::uint32_t iteration) const {
+    return first_node(tracker_queue(tracker)) + iteration;
+  }
+  /// The writes of this step are updates of whatever tracked bytes they touch.
+  bool is_update(const Step& step) const;
+  struct Updates {
+    std::vector<std::uint32_t> trackers{};  ///< that the step updates, ascending
+    bool all_tracked = false;               ///< every byte that the step writes
+  };
+  const Updates& updates(const Step& step) const { return updates_[step_index(step)]; }
+  /// The steps that update a tracker.
+  const std::vector<std::uint32_t>& updaters(std::uint32_t tracker) const { return updaters_[tracker]; }
 
   // Crossings.
   const std::vector<Threshold>& thresholds() const { return thresholds_; }
@@ -88,6 +118,12 @@ class Unrolled {
   /// D(s) for every signal.
   const std::vector<std::uint64_t>& advances() const { return advances_; }
 
+  std::size_t step_index(const Step& step) const { return static_cast<std::size_t>(&step - steps_.data()); }
+
+  /// Who takes the step: "rank 0, queue dma0.14, command 2" or a tracker; and where to point at.
+  std::string who(const Step& step) const;
+  Place place(const Step& step) const;
+
   /// What a step reads and writes.
   std::vector<Access> accesses(const Step& step) const;
 
@@ -95,6 +131,8 @@ class Unrolled {
   void find_thresholds();
   void add_queue(std::uint32_t queue);
   void add_gemm(Step step, const Gemm& gemm);
+  void add_trackers();
+  void find_updates();
   void find_completions();
 
   const Program& program_;
@@ -106,6 +144,8 @@ class Unrolled {
   std::vector<std::uint32_t> first_step_;  // of a queue; one more than queues
   std::vector<std::uint32_t> step_of_;     // of a node
   std::vector<Node> completion_;
+  std::vector<Updates> updates_;                      // of a step
+  std::vector<std::vector<std::uint32_t>> updaters_;  // of a tracker
 };
 
 }  // namespace cortado::verifier

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "cortado/base/random.hpp"
@@ -23,8 +24,15 @@ class Interpreter {
         advances_(signal_advances(program)),
         counters_(program.signals.size(), 0),
         queues_(program.queues.size()) {
-    for (const Buffer& buffer : program.buffers) memory_.emplace_back(buffer.size.value, std::uint8_t{0xee});
+    for (const Buffer& buffer : program.buffers) {
+      memory_.emplace_back(buffer.size.value, std::uint8_t{0xee});
+      tracked_.emplace_back(buffer.size.value);
+    }
     inputs_ = memory_;
+    for (std::size_t t = 0; t < program.trackers.size(); ++t) {
+      missing_.push_back(0);
+      start_over(t);
+    }
   }
 
   Outcome run() {
@@ -37,9 +45,14 @@ class Interpreter {
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
       for (const std::uint32_t q : order) {
         for (std::uint64_t steps = random_.below(4); steps-- > 0;) progress = step(q) || progress;
+        if (!complete_.empty() && random_.chance(3)) fire();
       }
       if (!progress) {
         for (const std::uint32_t q : order) progress = step(q) || progress;
+      }
+      if (!progress && !complete_.empty()) {
+        fire();
+        progress = true;
       }
     }
     outcome_.finished = std::ranges::all_of(
@@ -53,8 +66,9 @@ class Interpreter {
   struct State {
     std::uint32_t iteration = 0;
     std::size_t command = 0;
-    std::size_t part = 0;  // of a Gemm
-    bool filled = false;   // caller's inputs of this iteration are written
+    std::size_t part = 0;                      // of a Gemm; with an output map: of which one more raise is next
+    std::vector<std::vector<Action>> tiles{};  // of a Gemm with an output map: updates to come, by part
+    bool filled = false;                       // caller's inputs of this iteration are written
     std::uint32_t submits = 0;
     std::vector<Action> pending;  // pieces of copies that still move
   };
@@ -124,6 +138,7 @@ class Interpreter {
           return true;
         },
         [&](const Gemm& gemm) {
+          if (!gemm.outputs.empty()) return produce(state, gemm);
           const TileRange tiles = tile_group(gemm, state.part);
           if (tiles.begin < tiles.end) compute(gemm, tiles);
           if (state.part == gemm.raises.size()) {
@@ -155,26 +170,117 @@ class Interpreter {
         });
   }
 
+  static std::uint64_t address(const Region& region, std::uint64_t index) {
+    return region.row_offset(index / region.width.value).value + index % region.width.value;
+  }
+
   std::uint8_t& byte(const Region& region, std::uint64_t index) {
-    return memory_[region.buffer.value]
-                  [region.row_offset(index / region.width.value).value + index % region.width.value];
+    return memory_[region.buffer.value][address(region, index)];
   }
 
   /// Bytes of dma copies move one by one, or an element at a time where they add, in any order until the next Signal.
   void move_later(std::uint32_t q, State& state, const Copy& copy) {
     const std::uint64_t unit = copy.op == CopyOp::add ? size_of(copy.dtype).value : 1;
+    const bool update = queue(q).kind == QueueKind::dma;
     for (std::uint64_t i = 0; i < copy.src.bytes().value; i += unit) {
-      state.pending.push_back([this, copy, i, unit] {
-        std::uint32_t carry = 0;
-        for (std::uint64_t k = i; k < i + unit; ++k) {
-          const std::uint32_t sum =
-              byte(copy.src, k) + (copy.op == CopyOp::add ? byte(copy.dst, k) + carry : std::uint32_t{0});
-          byte(copy.dst, k) = static_cast<std::uint8_t>(sum);
-          carry = sum >> 8U;
-        }
+      state.pending.push_back([this, copy, i, unit, update] {
+        std::uint64_t value = 0;
+        for (std::uint64_t k = unit; k-- > 0;) value = value << 8U | byte(copy.src, i + k);
+        put(copy.dst, i, unit, value, copy.op, update);
       });
     }
     while (queue(q).kind == QueueKind::compute && !state.pending.empty()) move_piece(state);
+  }
+
+  /// Writes an element at a place of the region. Of updates that add the first stores.
+  void put(const Region& dst, std::uint64_t place, std::uint64_t size, std::uint64_t value, CopyOp op, bool update) {
+    std::uint32_t carry = 0;
+    for (std::uint64_t i = place; i < place + size; ++i, value >>= 8U) {
+      Tracked& tracked = tracked_[dst.buffer.value][address(dst, i)];
+      const bool counted = update && tracked.tracker;
+      const bool adds = op == CopyOp::add && !(counted && tracked.count == 0);
+      const std::uint32_t sum = static_cast<std::uint8_t>(value) + (adds ? byte(dst, i) + carry : std::uint32_t{0});
+      byte(dst, i) = static_cast<std::uint8_t>(sum);
+      carry = sum >> 8U;
+      if (counted) count(tracked);
+    }
+  }
+
+  /// What a tracker knows of a byte.
+  struct Tracked {
+    std::optional<std::size_t> tracker;
+    std::uint64_t count = 0;
+  };
+
+  void count(Tracked& tracked) {
+    const std::size_t tracker = *tracked.tracker;
+    if (tracked.count == program_.trackers[tracker].updates) {
+      ++outcome_.wrong_bytes;
+      return;
+    }
+    ++tracked.count;
+    if (--missing_[tracker] == 0) complete_.push_back(tracker);
+  }
+
+  void start_over(std::size_t tracker) {
+    const Region& region = program_.trackers[tracker].region;
+    for (std::uint64_t i = 0; i < region.bytes().value; ++i) {
+      tracked_[region.buffer.value][address(region, i)] = {tracker, 0};
+    }
+    missing_[tracker] = region.bytes().value * program_.trackers[tracker].updates;
+  }
+
+  /// Lets one of the trackers that have all updates raise its signal.
+  void fire() {
+    std::swap(complete_.back(), complete_[random_.below(complete_.size())]);
+    const Tracker& tracker = program_.trackers[complete_.back()];
+    start_over(complete_.back());
+    complete_.pop_back();
+    counters_[tracker.signal.value] += tracker.value;
+  }
+
+  /// Makes one more element of a Gemm with an output map, whichever.
+  bool produce(State& state, const Gemm& gemm) {
+    if (state.part == 0) {
+      state.part = 1;
+      state.tiles.resize(gemm.raises.size() + 1);
+      for (std::size_t part = 0; part <= gemm.raises.size(); ++part) plan(gemm, part, state.tiles[part]);
+    }
+    const auto left = [](const std::vector<Action>& actions) { return !actions.empty(); };
+    std::size_t part = random_.below(state.tiles.size());
+    while (state.tiles[part].empty()) part = (part + 1) % state.tiles.size();
+    auto& actions = state.tiles[part];
+    std::swap(actions.back(), actions[random_.below(actions.size())]);
+    actions.back()();
+    actions.pop_back();
+    for (; state.part <= gemm.raises.size(); ++state.part) {
+      const auto end = state.tiles.begin() + static_cast<std::ptrdiff_t>(state.part);
+      if (std::any_of(state.tiles.begin(), end, left)) break;
+      counters_[gemm.raises[state.part - 1].signal.value] += gemm.raises[state.part - 1].value;
+    }
+    if (std::ranges::none_of(state.tiles, left)) {
+      state.part = 0;
+      state.tiles.clear();
+    }
+    return true;
+  }
+
+  /// The updates of a part of a Gemm, element by element; with split_k each workgroup has its share of k.
+  void plan(const Gemm& gemm, std::size_t part, std::vector<Action>& actions) {
+    for (const Gemm& tiles : tile_gemms(gemm, tile_group(gemm, part))) {
+      const OutputBlock block = tiles.outputs.front();
+      const std::uint64_t shares = block.op == CopyOp::add ? tiles.split_k : 1;
+      for (std::uint64_t i = 0; i < tiles.m * tiles.n * shares; ++i) {
+        const std::uint64_t at = i / shares;
+        const std::uint64_t begin = tiles.k * (i % shares) / shares;
+        const std::uint64_t end = tiles.k * (i % shares + 1) / shares;
+        actions.push_back([this, tiles, block, at, begin, end] {
+          const std::uint64_t size = size_of(tiles.dtype).value;
+          const std::uint64_t sum = product(tiles, at / tiles.n, at % tiles.n, begin, end);
+          put(block.to, at * size, size, sum, block.op, true);
+        });
+      }
+    }
   }
 
   void run_kernel(const Kernel& kernel) {
@@ -217,19 +323,22 @@ class Interpreter {
     return value;
   }
 
+  /// An element of A·B, over a range of k.
+  std::uint64_t product(const Gemm& gemm, std::uint64_t row, std::uint64_t column, std::uint64_t begin,
+                        std::uint64_t end) const {
+    std::uint64_t sum = 0;
+    for (std::uint64_t t = begin; t < end; ++t) {
+      sum += element(memory_, gemm.a, row, t, gemm.dtype) * element(memory_, gemm.b, t, column, gemm.dtype);
+    }
+    return sum;
+  }
+
   void compute(const Gemm& gemm, TileRange tiles) {
+    const CopyOp op = gemm.accumulate ? CopyOp::add : CopyOp::store;
+    const std::uint64_t size = size_of(gemm.dtype).value;
     for (const Gemm& part : tile_gemms(gemm, tiles)) {
-      for (std::uint64_t i = 0; i < part.m; ++i) {
-        for (std::uint64_t j = 0; j < part.n; ++j) {
-          std::uint64_t sum = part.accumulate ? element(memory_, part.c, i, j, part.dtype) : 0;
-          for (std::uint64_t t = 0; t < part.k; ++t) {
-            sum += element(memory_, part.a, i, t, part.dtype) * element(memory_, part.b, t, j, part.dtype);
-          }
-          const std::uint64_t size = size_of(part.dtype).value;
-          for (std::uint64_t b = 0; b < size; ++b, sum >>= 8U) {
-            byte(part.c, (i * part.n + j) * size + b) = static_cast<std::uint8_t>(sum);
-          }
-        }
+      for (std::uint64_t i = 0; i < part.m * part.n; ++i) {
+        put(part.c, i * size, size, product(part, i / part.n, i % part.n, 0, part.k), op, false);
       }
     }
   }
@@ -303,7 +412,10 @@ class Interpreter {
   std::vector<std::uint64_t> counters_;
   std::vector<State> queues_;
   Memory memory_;
-  Memory inputs_;  // what the callers wrote in the iteration being checked
+  std::vector<std::vector<Tracked>> tracked_;  // bytes of a buffer
+  std::vector<std::uint64_t> missing_;         // of a tracker: updates to come, of all its bytes
+  std::vector<std::size_t> complete_;          // trackers that have all updates and have not raised their signal yet
+  Memory inputs_;                              // what the callers wrote in the iteration being checked
   Outcome outcome_;
 };
 

@@ -1,4 +1,4 @@
-// Runs a program on real bytes in a random order that rules 1 to 4 of ir/program.hpp allow: the judge over the
+// Runs a program on real bytes in a random order that rules 1 to 4 and 7 of ir/program.hpp allow: the judge over the
 // verifier. A program that the verifier accepts must give the right bytes whatever the seed.
 #pragma once
 
@@ -11,7 +11,8 @@ namespace cortado::verifier::testing {
 
 struct Outcome {
   bool finished = false;          ///< false: every queue waits
-  std::uint64_t wrong_bytes = 0;  ///< output bytes that differ from the contract, over all iterations
+  std::uint64_t wrong_bytes = 0;  ///< output bytes that differ from the contract, over all iterations; and updates that
+                                  ///< come before their tracker has started over
   bool right() const { return finished && wrong_bytes == 0; }
 };
 

@@ -7,6 +7,7 @@
 
 #include "cortado/ir/contracts.hpp"
 
+#include "verify/testing/mapped.hpp"
 #include "verify/testing/products.hpp"
 
 namespace cortado::verifier::testing {
@@ -73,7 +74,7 @@ Machine test_machine(std::uint32_t gpus) {
   machine.dma.fence_dwords = 4;
   machine.dma.timestamp_dwords = 3;
   machine.dma.add_copy_dwords = 7;
-  machine.features = {true, true, true};
+  machine.features = {true, true, true, TrackerLimits{64, 64_B}};
   machine.affinity.assign(gpus, std::vector<std::optional<EngineId>>(gpus));
   machine.linked.assign(gpus, std::vector<bool>(gpus, true));
   return machine;
@@ -304,6 +305,11 @@ std::vector<Named> good_programs() {
       {"product_of_gathered_blocks", product_of_gathered_blocks(3)},
       {"product_of_chosen_rows", product_of_chosen_rows()},
       {"sum_of_products", sum_of_products(3)},
+      {"ring_of_products", ring_of_products({3, 2, 1})},
+      {"ring_of_products_split", ring_of_products({3, 1, 2})},
+      {"ring_of_two", ring_of_products({2, 1, 1})},
+      {"direct_sum_of_products", direct_sum_of_products({3, 2, 1})},
+      {"direct_sum_of_products_split", direct_sum_of_products({2, 1, 2})},
   };
 }
 

@@ -47,7 +47,7 @@ Program gemm_with_tile_signals();
 /// One copy from rank 0 to rank 1: queues "host" (0) and "dma" (1), buffers "in" (0) and "out" (1), signal "done" (0).
 Program point_to_point(std::uint64_t bytes = 64);
 
-/// Every program of this file and of products.hpp, with a name for messages.
+/// Every program of this file, of products.hpp and of mapped.hpp, with a name for messages.
 struct Named {
   std::string name;
   Program program;
