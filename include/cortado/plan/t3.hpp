@@ -21,13 +21,14 @@
 //   T3Map(4).remote_map(3, RankId{1}, CopyOp::add)
 //           .dma_map(2, {RankId{1}, CopyOp::add}, 2)
 //           .dma_map(1, {RankId{1}, CopyOp::add}, 2)
-//           .keep(0, 2, CopyOp::add);
+//           .keep(0, 2);
 //
 // A slot is the place of a chunk in a rank's memory, as large as the chunk. Chunk c is in slot c of every rank, or in
 // the slot that is given: the block of rank r for rank p of an all-to-all is chunk p on r and lands in slot r of p.
 //
 // An update is one write of every byte: by a DMA command, or by one of the split_k workgroups of a product that share a
 // tile. So what a rank stores itself counts split_k times, and so does what another one stores straight into its slot.
+// Of several updates all add: stores into the own slot do so where more than one update is expected.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +75,7 @@ class T3Map {
   /// `slot` is on `to`.
   T3Map& remote_map(std::uint32_t chunk, RankId to, CopyOp op, std::optional<std::uint32_t> slot = {});
 
-  /// The stores have the op of the (first) DMA operation. `pieces` is the granularity of the trigger: the chunk is cut
+  /// `pieces` is the granularity of the trigger: the chunk is cut
   /// into so many blocks of rows, as even as can be and at multiples of tile_m, each of which travels when it is
   /// complete; no more than there are rows of tiles.
   T3Map& dma_map(std::uint32_t chunk, DmaOperation dma, std::uint64_t updates, std::optional<std::uint64_t> pieces = {},
@@ -82,8 +83,7 @@ class T3Map {
   T3Map& dma_map(std::uint32_t chunk, std::vector<DmaOperation> dma, std::uint64_t updates,
                  std::optional<std::uint64_t> pieces = {}, std::optional<std::uint32_t> slot = {});
 
-  /// `op` is of the stores of this rank.
-  T3Map& keep(std::uint32_t chunk, std::uint64_t updates, CopyOp op, std::optional<std::uint32_t> slot = {});
+  T3Map& keep(std::uint32_t chunk, std::uint64_t updates, std::optional<std::uint32_t> slot = {});
 
   /// Copies towards a rank stand in one queue: pieces of own chunks as they are made, piece p of the i-th relay behind
   /// the (p+i)-th of them. So relays are listed in the order in which they arrive.

@@ -12,7 +12,7 @@ std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t spli
       const std::uint32_t peer = (rank + step) % ranks;
       map.remote_map(peer, RankId{peer}, CopyOp::add);
     }
-    map.keep(rank, ranks * split_k, CopyOp::add);
+    map.keep(rank, ranks * split_k);
   }
   return maps;
 }

@@ -195,14 +195,14 @@ TEST_F(T3Program, DirectAllGather) {
 }
 
 // 5 x 3 of 4 bytes on 2 ranks: rows 0..2 for rank 0, 3..4 for rank 1. What rank r makes lands in slot r: out0 has two
-// slots of 36 bytes, out1 two of 24.
+// slots of 36 bytes, out1 two of 24. Two workgroups share a tile and add up their parts.
 TEST_F(T3Program, AllToAll) {
   const T3Plan plan = t3_for_test(
       {.gemm = {5, 3, 2, DType::f32}, .collective = "all-to-all", .ranks = 2, .tiling = Tiling{2, 2, 2}}, machine_);
   EXPECT_THAT(blocks(plan.program, 0),
-              ElementsAre("rows 3+2 columns 0+3 = out1[0+24]", "rows 0+3 columns 0+3 = out0[0+36]"));
+              ElementsAre("rows 3+2 columns 0+3 += out1[0+24]", "rows 0+3 columns 0+3 += out0[0+36]"));
   EXPECT_THAT(blocks(plan.program, 1),
-              ElementsAre("rows 0+3 columns 0+3 = out0[36+36]", "rows 3+2 columns 0+3 = out1[24+24]"));
+              ElementsAre("rows 0+3 columns 0+3 += out0[36+36]", "rows 3+2 columns 0+3 += out1[24+24]"));
   EXPECT_THAT(trackers(plan.program, 1),
               ElementsAre("chunk1.piece0.rank1 out1[24+24] x2", "chunk0.piece0.rank1 out1[0+24] x2"));
   EXPECT_TRUE(engines(plan.program, 0).empty());

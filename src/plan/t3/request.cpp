@@ -50,7 +50,8 @@ Status check_adding(const std::vector<T3Map>& maps, const Machine& machine) {
   return fail(
       "t3.feature",
       fmt::format("machine {} has no near_memory_compute: its memory does not add what meets there", machine.name),
-      "use a machine with it, e.g. mi300x-8+t3 or t3-ring-16, or a collective that adds nothing");
+      "use a machine with it, e.g. mi300x-8+t3 or t3-ring-16, or a collective that adds nothing, with a split of k of "
+      "1");
 }
 
 /// The first pair of ranks that an algorithm needs a link between and that has none.
@@ -97,6 +98,7 @@ Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine)
 
 Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
   Tiling tiling = request.tiling ? *request.tiling : choose_tiling(request.gemm, machine, machine.compute_units);
+  if (!request.tiling && !machine.features.near_memory_compute) tiling.split_k = 1;  // memory cannot add the parts
   if (request.split_k > 0) tiling.split_k = request.split_k;
   if (tiling.tile_m == 0 || tiling.tile_n == 0 || tiling.split_k == 0) {
     return fail("t3.tiling", "tiles of no rows, no columns or no workgroups", "give 1 or more of each");

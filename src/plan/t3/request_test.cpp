@@ -86,11 +86,11 @@ TEST_F(T3Refusal, Memory) {
 TEST_F(T3Refusal, MapsThatNoProgramCanBeMadeOf) {
   const T3Request request{.gemm = shape_, .ranks = 2};
   T3Map good(2);
-  good.keep(0, 1, CopyOp::store).keep(1, 1, CopyOp::store);
+  good.keep(0, 1).keep(1, 1);
   EXPECT_TRUE(plan_t3(request, {good, good}, mesh_));
   EXPECT_EQ(refused(request, {good}).code, "t3.map");
   EXPECT_EQ(refused(request, {good, T3Map(3)}).code, "t3.map");
-  EXPECT_EQ(refused(request, {good, T3Map(2).keep(2, 1, CopyOp::store)}).code, "t3.map");
+  EXPECT_EQ(refused(request, {good, T3Map(2).keep(2, 1)}).code, "t3.map");
   EXPECT_EQ(refused(request, {good, T3Map(2).remote_map(1, RankId{2}, CopyOp::store)}).code, "t3.map");
   const Diagnostic pieces = refused(request, {good, T3Map(2).dma_map(1, DmaOperation{RankId{0}}, 1, 0)});
   EXPECT_EQ(pieces.code, "t3.map");

@@ -22,7 +22,7 @@ std::vector<T3Map> ring_reduce_scatter(std::uint32_t ranks, std::uint64_t split_
       if (step < ranks) {
         map.dma_map(chunk, {next, CopyOp::add}, updates);
       } else {
-        map.keep(chunk, updates, CopyOp::add);
+        map.keep(chunk, updates);
       }
     }
   }
