@@ -45,17 +45,27 @@ struct KernelLaunchOp {
   std::vector<std::uint64_t> rows;
 };
 
-/// After `tiles` output tiles (row-major tile order) the word is raised.
+/// After `tiles` output tiles, in the order of production (ir/tiles.hpp), the word is raised.
 struct TileRaise {
   std::uint64_t tiles = 0;
   std::uint64_t* word = nullptr;
   std::uint64_t value = 1;
 };
 
+/// A block of the output and where it goes (OutputBlock).
+struct OutputSpan {
+  std::uint64_t row = 0;
+  std::uint64_t column = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  Span2D to;  ///< one row per matrix row
+  CopyOp op = CopyOp::store;
+};
+
 struct GemmLaunchOp {
   Span2D a;
   Span2D b;
-  Span2D c;
+  Span2D c;  ///< not looked at if there are outputs
   std::uint64_t m = 0;
   std::uint64_t n = 0;
   std::uint64_t k = 0;
@@ -64,6 +74,8 @@ struct GemmLaunchOp {
   std::uint64_t tile_m = 128;
   std::uint64_t tile_n = 128;
   std::vector<TileRaise> raises;
+  std::uint64_t split_k = 1;          ///< of a product with outputs: updates of every byte of them
+  std::vector<OutputSpan> outputs{};  ///< the output map; empty: all of C to `c`
 };
 
 /// Stores the device clock; `slot` is 8-byte aligned.

@@ -35,8 +35,9 @@ struct Topology {
   std::vector<GpuInfo> gpus;
   /// recommended[src][dst] = bit mask of the engines of GPU src that the driver recommends towards GPU dst; 0 = any.
   std::vector<std::vector<std::uint32_t>> recommended;
-  bool near_memory_compute = false;  ///< accepts the private add-copy packet
-  bool compute = false;              ///< can run compute queues
+  bool near_memory_compute = false;        ///< accepts the private add-copy packet
+  bool compute = false;                    ///< can run compute queues
+  std::optional<TrackerLimits> tracker{};  ///< of the memory of each GPU; none: it has no trackers
 };
 
 // --- Memory ----------------------------------------------------------------------------------------------------------
@@ -78,20 +79,54 @@ struct SdmaQueueRequest {
 /// A compute queue: work is handed over as operations with resolved addresses (compute.hpp), run in order.
 struct ComputeQueue {
   RankId gpu;
-  std::uint32_t id = 0;
+  std::uint32_t id = 0;  ///< no SdmaQueue of the driver has it either
+};
+
+// --- Trackers --------------------------------------------------------------------------------------------------------
+
+/// Counts updates of memory and raises a word (program.hpp, rule 7). Updates are the stores of a product with an output
+/// map and COPY packets, with and without add; each brings its own element type.
+struct TrackerRequest {
+  RankId gpu;                     ///< whose memory it is
+  Span2D region;                  ///< inside one allocation
+  std::uint64_t updates = 1;      ///< of every byte, before the word is raised
+  std::uint64_t* word = nullptr;  ///< 64 bits, in memory of the driver
+  std::uint64_t value = 1;        ///< added to the word
+};
+
+/// A programmed tracker.
+struct TrackerHandle {
+  std::uint32_t id = 0;  ///< unique within the driver
+};
+
+/// How far a tracker is since it was last raised.
+struct TrackerState {
+  std::uint64_t bytes = 0;           ///< of its region
+  std::uint64_t complete_bytes = 0;  ///< have had all their updates
+  std::uint64_t fewest = 0;          ///< updates of the byte that has had the fewest
+  std::uint64_t updates = 0;         ///< that every byte is to have
+  std::uint64_t raises = 0;          ///< so often it was complete
+};
+
+/// Entries of the trackers of one GPU. A tracker holds ceil(bytes / granularity) of them from its first update until it
+/// is complete.
+struct TrackerUse {
+  std::uint64_t in_use = 0;
+  std::uint64_t peak = 0;  ///< most at a time since the GPU last had no tracker programmed
 };
 
 // --- Faults and state ------------------------------------------------------------------------------------------------
 
-enum class FaultKind { bad_address, misaligned, unknown_packet, ring_overrun, engine_absent, unsupported };
+enum class FaultKind { bad_address, misaligned, unknown_packet, ring_overrun, engine_absent, unsupported, tracker };
 
-/// An engine met a packet it cannot execute. Its queue is stopped; the others go on.
+/// An engine met a packet, or a compute queue an operation, that it cannot execute. Its queue is stopped; the others go
+/// on.
 struct EngineFault {
   FaultKind kind{};
   RankId gpu;
-  EngineId engine;
-  std::uint32_t queue = 0;         ///< SdmaQueue::id
-  std::uint64_t packet_index = 0;  ///< packets the queue executed before
+  EngineId engine;                 ///< 0 of a compute queue
+  std::uint32_t queue = 0;         ///< SdmaQueue::id or ComputeQueue::id
+  std::uint64_t packet_index = 0;  ///< packets or operations the queue executed before
   std::uint64_t ring_offset = 0;   ///< monotonic byte offset of the packet
   std::uint64_t address = 0;       ///< the offending address, if the fault has one
   std::string message;
@@ -138,6 +173,13 @@ class Driver {
   virtual Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority) = 0;
   virtual void destroy(ComputeQueue* queue) = 0;
   virtual void submit(ComputeQueue& queue, std::span<const ComputeOp> operations) = 0;
+
+  /// Programs a tracker; a driver whose topology has none refuses (device.tracker). One that needs more entries than
+  /// the GPU has is refused, and one whose bytes another watches.
+  virtual Result<TrackerHandle> create_tracker(const TrackerRequest& request) = 0;
+  virtual void destroy(TrackerHandle tracker) = 0;
+  virtual TrackerState state(TrackerHandle tracker) const = 0;
+  virtual TrackerUse tracker_use(RankId gpu) const = 0;
 
   virtual Result<Event> create_event() = 0;
   virtual void destroy(const Event& event) = 0;

@@ -47,6 +47,9 @@ struct RunResult {
   std::uint64_t wrong_bytes = 0;  ///< output bytes that differ from the contract, over all checked iterations
   std::uint64_t checked_bytes = 0;
   std::optional<Diagnostic> first_wrong;  ///< names rank, buffer, offset, expected and actual
+  /// Of a program with trackers: the most tracker entries of a GPU in use at a time (driver.hpp), since it was
+  /// prepared.
+  std::uint64_t tracker_entries_peak = 0;
 };
 
 /// One queue's packets of one iteration, as a GPU would get them.

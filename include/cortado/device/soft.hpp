@@ -4,6 +4,10 @@
 // ignored, "get" records the host's steady clock in nanoseconds; rings are not memory that packets may name; indirect
 // buffers do not nest; the priority of a compute queue has no effect. An engine accepts the packets that its machine's
 // limits and features allow, others are engine faults.
+//
+// Trackers (driver.hpp) count updates byte by byte; their entries have no limit here, the most that were in use can be
+// asked for. Faults of the queue that writes: more updates of a byte than programmed, a product that adds to bytes
+// without a tracker, a write of tracked bytes that is no update.
 #pragma once
 
 #include <cstdint>

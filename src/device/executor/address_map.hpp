@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cortado/device/compute.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
 
@@ -23,6 +24,9 @@ struct AddressMap {
   std::vector<std::uint64_t> slots;
 
   std::uint64_t of(const Region& region) const { return buffers[region.buffer.value] + region.offset.value; }
+  Span2D span(const Region& region) const {
+    return {reinterpret_cast<std::byte*>(of(region)), region.width.value, region.rows, region.pitch.value};
+  }
 };
 
 /// Bytes of the slots of all queues for one iteration, and the offset of each queue's first slot.

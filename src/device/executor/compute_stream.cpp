@@ -14,9 +14,7 @@ class Resolver {
  public:
   explicit Resolver(const AddressMap& addresses) : addresses_(addresses) {}
 
-  Span2D span(const Region& region) const {
-    return {reinterpret_cast<std::byte*>(addresses_.of(region)), region.width.value, region.rows, region.pitch.value};
-  }
+  Span2D span(const Region& region) const { return addresses_.span(region); }
   std::uint64_t* word(SignalId signal) const { return word_at(addresses_.signals[signal.value]); }
 
   ComputeOp operator()(const Copy& copy) const {
@@ -27,9 +25,23 @@ class Resolver {
     return SignalWriteOp{word(signal.signal), signal.value, signal.op};
   }
   ComputeOp operator()(const Gemm& gemm) const {
-    GemmLaunchOp launch{span(gemm.a), span(gemm.b),    span(gemm.c), gemm.m,      gemm.n, gemm.k,
-                        gemm.dtype,   gemm.accumulate, gemm.tile_m,  gemm.tile_n, {}};
+    const bool mapped = !gemm.outputs.empty();
+    GemmLaunchOp launch{span(gemm.a),
+                        span(gemm.b),
+                        mapped ? Span2D{} : span(gemm.c),
+                        gemm.m,
+                        gemm.n,
+                        gemm.k,
+                        gemm.dtype,
+                        gemm.accumulate,
+                        gemm.tile_m,
+                        gemm.tile_n,
+                        {}};
     for (const TileSignal& raise : gemm.raises) launch.raises.push_back({raise.tiles, word(raise.signal), raise.value});
+    launch.split_k = gemm.split_k;
+    for (const OutputBlock& block : gemm.outputs) {
+      launch.outputs.push_back({block.row, block.column, block.rows, block.columns, span(block.to), block.op});
+    }
     return launch;
   }
   ComputeOp operator()(const Kernel& kernel) const {

@@ -5,6 +5,7 @@ namespace cortado::device {
 DeviceResources::~DeviceResources() {
   for (ComputeQueue* queue : compute_queues_) driver_.destroy(queue);
   for (SdmaQueue* queue : sdma_queues_) driver_.destroy(queue);
+  for (const TrackerHandle tracker : trackers_) driver_.destroy(tracker);
   for (const Memory& memory : memories_) driver_.release(memory);
 }
 
@@ -24,6 +25,12 @@ Result<ComputeQueue*> DeviceResources::create_compute_queue(RankId gpu, std::int
   CORTADO_ASSIGN_OR_RETURN(ComputeQueue* const queue, driver_.create_compute_queue(gpu, priority));
   compute_queues_.push_back(queue);
   return queue;
+}
+
+Result<TrackerHandle> DeviceResources::create_tracker(const TrackerRequest& request) {
+  CORTADO_ASSIGN_OR_RETURN(const TrackerHandle tracker, driver_.create_tracker(request));
+  trackers_.push_back(tracker);
+  return tracker;
 }
 
 }  // namespace cortado::device

@@ -1,4 +1,5 @@
-// What a prepared program holds of a driver: memory and queues, given back in the right order whatever happened.
+// What a prepared program holds of a driver: memory, trackers and queues, given back in the right order whatever
+// happened.
 #pragma once
 
 #include <vector>
@@ -12,16 +13,18 @@ class DeviceResources {
   explicit DeviceResources(Driver& driver) : driver_(driver) {}
   DeviceResources(const DeviceResources&) = delete;
   DeviceResources& operator=(const DeviceResources&) = delete;
-  /// Queues first: an engine that is stuck must not see its memory go.
+  /// Queues first: an engine that is stuck must not see its memory or its trackers go.
   ~DeviceResources();
 
   Result<Memory> allocate(const MemoryRequest& request);
   Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request);
   Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority);
+  Result<TrackerHandle> create_tracker(const TrackerRequest& request);
 
  private:
   Driver& driver_;
   std::vector<Memory> memories_;
+  std::vector<TrackerHandle> trackers_;
   std::vector<SdmaQueue*> sdma_queues_;
   std::vector<ComputeQueue*> compute_queues_;
 };

@@ -52,6 +52,38 @@ Status check_dma_queue(const Queue& queue, const Topology& topology) {
   return {};
 }
 
+Status check_compute_queue(const Queue& queue, const Topology& topology) {
+  if (!topology.compute) {
+    return fail(refusal("device.compute", queue, fmt::format("the {} runs no compute queues", topology.node),
+                        "use a variant of DMA copies only, or the embedded node"));
+  }
+  for (std::size_t c = 0; c < queue.commands.size(); ++c) {
+    const auto* gemm = std::get_if<Gemm>(&queue.commands[c]);
+    if (gemm == nullptr || topology.near_memory_compute) continue;
+    const bool adds = std::ranges::any_of(gemm->outputs, [](const OutputBlock& b) { return b.op == CopyOp::add; });
+    if (!adds) continue;
+    Diagnostic diagnostic =
+        refusal("device.near_memory_compute", queue,
+                fmt::format("a product that adds its output, but the memory of the {} does not reduce", topology.node),
+                "use a machine whose memory adds, or a schedule with reduction kernels");
+    diagnostic.place.command = static_cast<std::uint32_t>(c);
+    return fail(std::move(diagnostic));
+  }
+  return {};
+}
+
+Status check_trackers(const Program& program, const Topology& topology) {
+  if (program.trackers.empty() || topology.tracker) return {};
+  const Tracker& first = program.trackers.front();
+  Diagnostic diagnostic{
+      "device.tracker",
+      fmt::format("the program has {} tracker{}, the first is {}, but the {} has none", program.trackers.size(),
+                  program.trackers.size() == 1 ? "" : "s", first.name, topology.node),
+      "run it on the embedded node of a machine that has them, e.g. t3-ring-8"};
+  diagnostic.place.rank = program.buffer(first.region.buffer).rank;
+  return fail(std::move(diagnostic));
+}
+
 /// Whether the node can run the program at all.
 Status check_node(const Program& program, const Topology& topology) {
   if (program.ranks > topology.gpus.size()) {
@@ -62,12 +94,9 @@ Status check_node(const Program& program, const Topology& topology) {
   }
   for (const Queue& queue : program.queues) {
     if (queue.kind == QueueKind::dma) CORTADO_RETURN_IF_ERROR(check_dma_queue(queue, topology));
-    if (queue.kind == QueueKind::compute && !topology.compute) {
-      return fail(refusal("device.compute", queue, fmt::format("the {} runs no compute queues", topology.node),
-                          "use a variant of DMA copies only, or the embedded node"));
-    }
+    if (queue.kind == QueueKind::compute) CORTADO_RETURN_IF_ERROR(check_compute_queue(queue, topology));
   }
-  return {};
+  return check_trackers(program, topology);
 }
 
 Bytes bytes_of_one_iteration(const Program& program) {
@@ -91,6 +120,7 @@ class Preparer {
     CORTADO_RETURN_IF_ERROR(allocate_buffers());
     CORTADO_RETURN_IF_ERROR(allocate_signals());
     CORTADO_RETURN_IF_ERROR(allocate_slots());
+    CORTADO_RETURN_IF_ERROR(create_trackers());
     CORTADO_RETURN_IF_ERROR(create_device_queues());
     compile_hosts();
     return std::move(made_);
@@ -147,6 +177,22 @@ class Preparer {
     made_->slots = {block.data, stride, depth};
     for (const std::uint64_t offset : made_->slot_layout.offset) {
       made_->addresses.slots.push_back(block.address() + offset);
+    }
+    return {};
+  }
+
+  Status create_trackers() {
+    for (const Tracker& tracker : program_.trackers) {
+      const RankId rank = program_.buffer(tracker.region.buffer).rank;
+      auto created = made_->resources.create_tracker({rank, made_->addresses.span(tracker.region), tracker.updates,
+                                                      made_->words[tracker.signal.value], tracker.value});
+      if (!created) {
+        Diagnostic refused = std::move(created).error();
+        refused.message = fmt::format("tracker {}: {}", tracker.name, refused.message);
+        refused.place.rank = rank;
+        return fail(std::move(refused));
+      }
+      made_->trackers.push_back(*created);
     }
     return {};
   }

@@ -46,9 +46,10 @@ struct Preparation {
   SlotLayout slot_layout;
   SlotRing slots;
 
-  std::vector<RingWriter> dma;         ///< in the order of the queues
-  std::vector<ComputeStream> compute;  ///< in the order of the queues
-  std::vector<HostProgram> hosts;      ///< in the order of the queues
+  std::vector<TrackerHandle> trackers;  ///< in the order of the program
+  std::vector<RingWriter> dma;          ///< in the order of the queues
+  std::vector<ComputeStream> compute;   ///< in the order of the queues
+  std::vector<HostProgram> hosts;       ///< in the order of the queues
   std::unique_ptr<ContractCheck> check;
   Bytes bytes_per_iteration;
 };

@@ -25,15 +25,22 @@ float rounded(DType dtype, std::uint64_t exact) {
 }  // namespace
 
 std::uint64_t roundings_of(const Program& program) {
-  std::uint64_t roundings = 0;
+  std::uint64_t partials = 0;
+  std::uint64_t sums = 0;
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
-      roundings += match(
-          command, [](const Gemm&) { return 1U; }, [](const Copy& copy) { return copy.op == CopyOp::add ? 1U : 0U; },
-          [](const Kernel& kernel) { return kernel.op == KernelOp::reduce ? 1U : 0U; }, [](const auto&) { return 0U; });
+      match(
+          command,
+          [&](const Gemm& gemm) {
+            const auto adds = std::ranges::count(gemm.outputs, CopyOp::add, &OutputBlock::op);
+            partials += adds > 0 ? gemm.split_k : 1;
+            sums += static_cast<std::uint64_t>(adds) * gemm.split_k;
+          },
+          [&](const Copy& copy) { sums += copy.op == CopyOp::add ? 1U : 0U; },
+          [&](const Kernel& kernel) { sums += kernel.op == KernelOp::reduce ? 1U : 0U; }, [](const auto&) {});
     }
   }
-  return roundings;
+  return partials + std::min(sums, std::max(partials, std::uint64_t{1}) - 1);
 }
 
 ProductCheck::ProductCheck(const ProductClause& clause, const std::vector<ElementFormat>& formats, std::uint64_t seed,

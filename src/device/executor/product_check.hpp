@@ -7,8 +7,12 @@
 //     of the last place, and no partial sum was twice as large as the element:
 //       |found - exact| <= roundings * unit(exact)
 //     with unit(x) the distance of neighbours of the type at x. What one rounding makes of the element always passes.
-//     `roundings` is the number of Gemms, sums and adding copies of the program. With factors as sparse as they are,
-//     hardly any element is so large (f8: one in a million, others: none).
+//     With factors as sparse as they are, hardly any element is so large (f8: one in a million, others: none).
+//
+// `roundings`: a program makes `partials` partial products, one a Gemm, or split_k of them if its output map adds them
+// up in memory, and each is rounded once. However they are summed, by kernels, adding copies or adding stores, joining
+// all of them takes at most partials - 1 sums, each rounded once, and not more than there are commands that sum. So of
+// a fused reduce-scatter over N ranks: roundings <= 2 N split_k - 1.
 //
 // Multiplying the matrices again would take as long as the program itself. Instead, with numbers x(j) of 64 random bits
 // and arithmetic modulo 2^64,
@@ -26,7 +30,7 @@
 
 namespace cortado::device {
 
-/// How often an element of a product can be rounded in an iteration: the commands that compute.
+/// How often an element of a product can be rounded in an iteration, at most.
 std::uint64_t roundings_of(const Program& program);
 
 struct WrongElements {

@@ -135,9 +135,27 @@ TEST(ProductCheck, CountsWhatMayRound) {
   Program program;
   const Region r = make_region({0}, {0}, {4});
   program.queues.resize(2);
-  program.queues[0].commands = {Gemm{r, r, r, 1, 1, 1}, Kernel{KernelOp::reduce, {r}, r}, Copy{r, r}};
-  program.queues[1].commands = {Copy{r, r, CopyOp::add, DType::f32}, Kernel{KernelOp::gather_rows, {r}, r}, Signal{}};
-  EXPECT_EQ(roundings_of(program), 3U);
+  const Gemm gemm{r, r, r, 1, 1, 1};
+  program.queues[0].commands = {gemm, gemm, gemm, Kernel{KernelOp::reduce, {r}, r}, Copy{r, r}};
+  program.queues[1].commands = {Kernel{KernelOp::gather_rows, {r}, r}, Signal{}};
+  EXPECT_EQ(roundings_of(program), 4U) << "three products, one sum";
+  const Copy add{r, r, CopyOp::add, DType::f32};
+  program.queues[1].commands.insert(program.queues[1].commands.end(), {add, add, add});
+  EXPECT_EQ(roundings_of(program), 5U) << "three products are joined by two sums, however many others there are";
+}
+
+TEST(ProductCheck, CountsPartialProductsThatMemoryAdds) {
+  const Region r = make_region({0}, {0}, {4});
+  Gemm gemm{r, r, {}, 1, 1, 1};
+  gemm.split_k = 4;
+  gemm.outputs = {{0, 0, 1, 1, r, CopyOp::add}};
+  Program program;
+  program.queues.resize(2);
+  program.queues[0].commands = {gemm};
+  program.queues[1].commands = {gemm};
+  EXPECT_EQ(roundings_of(program), 15U) << "2 ranks, 4 parts: 8 roundings of what is made, 7 of sums";
+  std::get<Gemm>(program.queues[1].commands[0]).outputs[0].op = CopyOp::store;
+  EXPECT_EQ(roundings_of(program), 9U) << "one of them is made as one product: 5 made, 4 sums";
 }
 
 TEST(ProductCheck, FindsOneWrongElementInManyThousand) {

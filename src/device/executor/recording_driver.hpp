@@ -35,6 +35,10 @@ class RecordingDriver : public Driver {
   Result<ComputeQueue*> create_compute_queue(RankId, std::int32_t) override { return fail("test", "no compute"); }
   void destroy(ComputeQueue*) override {}
   void submit(ComputeQueue&, std::span<const ComputeOp>) override {}
+  Result<TrackerHandle> create_tracker(const TrackerRequest&) override { return fail("test", "no trackers"); }
+  void destroy(TrackerHandle) override {}
+  TrackerState state(TrackerHandle) const override { return {}; }
+  TrackerUse tracker_use(RankId) const override { return {}; }
   Result<Event> create_event() override { return fail("test", "no events"); }
   void destroy(const Event&) override {}
   bool wait(const Event&, std::chrono::nanoseconds) override { return false; }

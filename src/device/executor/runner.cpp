@@ -235,6 +235,10 @@ RunResult Runner::result() const {
   result.checked_bytes = totals_.checked_bytes;
   result.wrong_bytes = totals_.wrong_bytes;
   result.first_wrong = totals_.first_wrong;
+  for (const Tracker& tracker : prepared_.program().trackers) {
+    const RankId rank = prepared_.program().buffer(tracker.region.buffer).rank;
+    result.tracker_entries_peak = std::max(result.tracker_entries_peak, prepared_.driver.tracker_use(rank).peak);
+  }
   return result;
 }
 

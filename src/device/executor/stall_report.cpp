@@ -38,6 +38,8 @@ std::string_view name_of(FaultKind kind) {
       return "engine absent";
     case FaultKind::unsupported:
       return "unsupported";
+    case FaultKind::tracker:
+      return "tracker";
   }
   return "fault";
 }
@@ -52,9 +54,25 @@ bool raises(const Command& command, SignalId signal) {
       [](const auto&) { return false; });
 }
 
-/// "raised by dma1.14, dma2.10 and 5 more", or that nobody raises it.
-std::string raisers(const Program& program, SignalId signal) {
+std::string to_string(const TrackerState& state) {
+  return fmt::format("{} of {} bytes have had {} update{}, the fewest had {}", state.complete_bytes, state.bytes,
+                     state.updates, state.updates == 1 ? "" : "s", state.fewest);
+}
+
+/// "raised by dma1.14, dma2.10 and 5 more", or that nobody raises it. Of trackers, which come first, it says how far
+/// they are, the one that lacks most first.
+std::string raisers(const Preparation& preparation, SignalId signal) {
+  const Program& program = preparation.program();
+  std::vector<std::pair<TrackerState, std::string>> trackers;
+  for (std::size_t t = 0; t < program.trackers.size(); ++t) {
+    if (program.trackers[t].signal != signal) continue;
+    trackers.emplace_back(preparation.driver.state(preparation.trackers[t]), program.trackers[t].name);
+  }
+  std::ranges::stable_sort(trackers, [](const auto& a, const auto& b) {
+    return std::pair(a.first.raises, a.first.complete_bytes) < std::pair(b.first.raises, b.first.complete_bytes);
+  });
   std::vector<std::string> names;
+  for (const auto& [state, name] : trackers) names.push_back(fmt::format("tracker {} ({})", name, to_string(state)));
   for (const Queue& queue : program.queues) {
     const bool one = std::any_of(queue.commands.begin(), queue.commands.end(),
                                  [&](const Command& command) { return raises(command, signal); });
@@ -141,7 +159,7 @@ class Report {
       stuck.text +=
           fmt::format(" needs {} {} {}, is {}, {}", program_.signals[s].name,
                       wait->compare == Compare::ge ? ">=" : "==", wait->value + iteration * preparation_.advances[s],
-                      read_word(preparation_.words[s]), raisers(program_, wait->signal));
+                      read_word(preparation_.words[s]), raisers(preparation_, wait->signal));
     }
     return stuck;
   }
@@ -161,24 +179,57 @@ class Report {
 
 }  // namespace
 
+namespace {
+
+/// ", tracker chunk2.r1" if the fault names a byte of one.
+std::string tracker_at(const Preparation& preparation, const EngineFault& fault) {
+  if (fault.kind != FaultKind::tracker) return "";
+  for (const Tracker& tracker : preparation.program().trackers) {
+    const std::uint64_t begin = preparation.addresses.of(tracker.region);
+    if (fault.address < begin || fault.address - begin >= tracker.region.extent().value) continue;
+    const std::uint64_t pitch = tracker.region.rows > 1 ? tracker.region.pitch.value : tracker.region.width.value;
+    if ((fault.address - begin) % pitch < tracker.region.width.value) return ", tracker " + tracker.name;
+  }
+  return "";
+}
+
+Diagnostic fault_at(const Queue& queue) {
+  Diagnostic diagnostic{"device.fault", "", "the queue is stopped; prepare the program again to go on"};
+  diagnostic.place.rank = queue.rank;
+  diagnostic.place.queue = queue.name;
+  return diagnostic;
+}
+
+Diagnostic describe(const Preparation& preparation, const EngineFault& fault, const RingWriter& writer) {
+  const Queue& queue = preparation.program().queue(writer.id());
+  Diagnostic diagnostic = fault_at(queue);
+  std::string command = "a packet";
+  if (const auto place = writer.locate(fault.ring_offset)) {
+    diagnostic.place.command = place->command;
+    command = to_string(preparation.program(), queue.commands[place->command]);
+  }
+  diagnostic.message = fmt::format("GPU {} engine {} met a fault at {}: {}: {} (packet {}, address {:#x}{})",
+                                   fault.gpu.value, fault.engine.value, command, name_of(fault.kind), fault.message,
+                                   fault.packet_index, fault.address, tracker_at(preparation, fault));
+  return diagnostic;
+}
+
+Diagnostic describe(const Preparation& preparation, const EngineFault& fault, const ComputeStream& stream) {
+  Diagnostic diagnostic = fault_at(preparation.program().queue(stream.id()));
+  diagnostic.message = fmt::format("GPU {} met a fault: {}: {} (address {:#x}{})", fault.gpu.value, name_of(fault.kind),
+                                   fault.message, fault.address, tracker_at(preparation, fault));
+  return diagnostic;
+}
+
+}  // namespace
+
 std::optional<Diagnostic> fault_report(const Preparation& preparation) {
   for (const EngineFault& fault : preparation.driver.faults()) {
-    const auto writer = std::find_if(preparation.dma.begin(), preparation.dma.end(),
-                                     [&](const RingWriter& w) { return w.queue().id == fault.queue; });
-    if (writer == preparation.dma.end()) continue;
-    const Queue& queue = preparation.program().queue(writer->id());
-    Diagnostic diagnostic{"device.fault", "", "the queue is stopped; prepare the program again to go on"};
-    diagnostic.place.rank = queue.rank;
-    diagnostic.place.queue = queue.name;
-    std::string command = "a packet";
-    if (const auto place = writer->locate(fault.ring_offset)) {
-      diagnostic.place.command = place->command;
-      command = to_string(preparation.program(), queue.commands[place->command]);
-    }
-    diagnostic.message =
-        fmt::format("GPU {} engine {} met a fault at {}: {}: {} (packet {}, address {:#x})", fault.gpu.value,
-                    fault.engine.value, command, name_of(fault.kind), fault.message, fault.packet_index, fault.address);
-    return diagnostic;
+    const auto met = [&](const auto& queue) { return queue.queue().id == fault.queue; };
+    const auto writer = std::ranges::find_if(preparation.dma, met);
+    if (writer != preparation.dma.end()) return describe(preparation, fault, *writer);
+    const auto stream = std::ranges::find_if(preparation.compute, met);
+    if (stream != preparation.compute.end()) return describe(preparation, fault, *stream);
   }
   return std::nullopt;
 }

@@ -17,7 +17,8 @@ namespace cortado::device {
 std::optional<Diagnostic> fault_report(const Preparation& preparation);
 
 /// One line (device.timeout) that names the stuck queues (at most eight, and how many more): first those that hold up
-/// others, then those that wait; with rank, command, what is waited for, its value, and who should raise it.
+/// others, then those that wait; with rank, command, what is waited for, its value, and who should raise it; of
+/// trackers, how many of their updates have arrived.
 /// `batch_iterations` = iterations of the running batch; host queues that have done them all are not stuck.
 Diagnostic stall_report(const Preparation& preparation, std::span<const HostState> hosts,
                         std::uint64_t batch_iterations, std::chrono::milliseconds timeout);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,8 @@ class Collector {
         range_(range),
         timeline_(timeline),
         raises_(program_.signals.size()),
-        awaits_(program_.signals.size()) {}
+        awaits_(program_.signals.size()),
+        last_updates_(program_.trackers.size(), std::vector<LastUpdate>(range.iterations)) {}
 
   void run() {
     std::size_t host = 0;
@@ -62,10 +64,17 @@ class Collector {
       }
     }
     connect_submits();
+    note_trackers();
     connect_signals();
   }
 
  private:
+  /// The update of a tracker in an iteration that ended last.
+  struct LastUpdate {
+    std::int64_t time = 0;
+    std::optional<std::uint32_t> span;
+  };
+
   std::uint64_t first_iteration() const { return range_.end_iteration - range_.iterations; }
 
   std::int64_t device_time(QueueId queue, std::uint64_t iteration, std::uint32_t slot) const {
@@ -81,7 +90,11 @@ class Collector {
   void add_queue(QueueId id, const Times& times) {
     const Queue& queue = program_.queue(id);
     std::vector<std::string> names;
-    for (const Command& command : queue.commands) names.push_back(to_string(program_, command));
+    std::vector<std::vector<std::size_t>> updated;  // trackers, by command
+    for (const Command& command : queue.commands) {
+      names.push_back(to_string(program_, command));
+      updated.push_back(trackers_of(command));
+    }
     for (std::uint64_t iteration = first_iteration(); iteration < range_.end_iteration; ++iteration) {
       for (std::uint32_t c = 0; c < queue.commands.size(); ++c) {
         const Command& command = queue.commands[c];
@@ -96,6 +109,11 @@ class Collector {
         span.iteration = static_cast<std::uint32_t>(iteration);
         span.command = c;
         note_signals(command, iteration - first_iteration(), span.end.value);
+        for (const std::size_t tracker : updated[c]) {
+          LastUpdate& last = last_updates_[tracker][iteration - first_iteration()];
+          if (last.span && last.time > span.end.value) continue;
+          last = {span.end.value, static_cast<std::uint32_t>(timeline_.spans.size())};
+        }
         timeline_.spans.push_back(std::move(span));
       }
     }
@@ -121,6 +139,35 @@ class Collector {
           awaits_[w.signal.value].push_back({span, base(w.signal) + w.value});
         },
         [](const auto&) {});
+  }
+
+  /// The trackers whose bytes the command may update: those that its destinations reach into.
+  std::vector<std::size_t> trackers_of(const Command& command) const {
+    std::vector<std::size_t> found;
+    const auto reaches = [&](const Region& to, const Region& tracked) {
+      return to.buffer == tracked.buffer && to.offset < tracked.offset + tracked.extent() &&
+             tracked.offset < to.offset + to.extent();
+    };
+    for (std::size_t t = 0; t < program_.trackers.size(); ++t) {
+      const Region& tracked = program_.trackers[t].region;
+      const bool updates = match(
+          command, [&](const Copy& copy) { return reaches(copy.dst, tracked); },
+          [&](const Gemm& gemm) {
+            return std::ranges::any_of(gemm.outputs, [&](const OutputBlock& b) { return reaches(b.to, tracked); });
+          },
+          [](const auto&) { return false; });
+      if (updates) found.push_back(t);
+    }
+    return found;
+  }
+
+  void note_trackers() {
+    for (std::size_t t = 0; t < last_updates_.size(); ++t) {
+      const Tracker& tracker = program_.trackers[t];
+      for (const LastUpdate& last : last_updates_[t]) {
+        if (last.span) raises_[tracker.signal.value].push_back({last.time, *last.span, tracker.value, false});
+      }
+    }
   }
 
   std::uint32_t span_of(QueueId queue, std::uint64_t kept_iteration, std::uint32_t command) const {
@@ -164,9 +211,10 @@ class Collector {
   const HostTrace& hosts_;
   const TraceRange& range_;
   Timeline& timeline_;
-  std::vector<std::uint32_t> first_span_;   // by QueueId
-  std::vector<std::vector<Raise>> raises_;  // by SignalId
-  std::vector<std::vector<Await>> awaits_;  // by SignalId
+  std::vector<std::uint32_t> first_span_;              // by QueueId
+  std::vector<std::vector<Raise>> raises_;             // by SignalId
+  std::vector<std::vector<Await>> awaits_;             // by SignalId
+  std::vector<std::vector<LastUpdate>> last_updates_;  // by tracker and kept iteration
 };
 
 }  // namespace

@@ -5,8 +5,9 @@
 //
 // Flows. A Wait is released by the Signal that made its condition true: the raises of its signal are put in the order
 // of their end times and summed up, starting with what all earlier iterations added; the first that reaches the awaited
-// value is the one. (A Gemm raises its tile signals inside its span; it counts as raising them at its end.) A Submit
-// flows to the first command of its queue in that iteration.
+// value is the one. (A Gemm raises its tile signals inside its span; it counts as raising them at its end.) A tracker
+// raises its signal at the end of the update, a copy or a Gemm, that ends last in the iteration. A Submit flows to the
+// first command of its queue in that iteration.
 //
 // Clocks. Device times are counted back from one pair of readings of both clocks taken after the run.
 #pragma once

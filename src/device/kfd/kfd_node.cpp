@@ -61,6 +61,10 @@ class KfdNode final : public Driver {
   Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority) override;
   void destroy(ComputeQueue* queue) override;
   void submit(ComputeQueue& queue, std::span<const ComputeOp> operations) override;
+  Result<TrackerHandle> create_tracker(const TrackerRequest& request) override;
+  void destroy(TrackerHandle tracker) override;
+  TrackerState state(TrackerHandle tracker) const override;
+  TrackerUse tracker_use(RankId) const override { return {}; }
   Result<Event> create_event() override;
   void destroy(const Event& event) override;
   bool wait(const Event& event, std::chrono::nanoseconds timeout) override;
@@ -261,6 +265,22 @@ void KfdNode::submit(ComputeQueue&, std::span<const ComputeOp>) {
 
 std::string KfdNode::state(const ComputeQueue&) const {
   return "this node has no compute queues";
+}
+
+// --- Trackers: none --------------------------------------------------------------------------------------------------
+
+Result<TrackerHandle> KfdNode::create_tracker(const TrackerRequest& request) {
+  return fail("device.tracker",
+              fmt::format("no tracker on GPU {}: no hardware exists that counts updates of memory", request.gpu.value),
+              "run it on the embedded node: --on soft");
+}
+
+void KfdNode::destroy(TrackerHandle) {
+  CORTADO_CHECK(false, "this node has no trackers");
+}
+
+TrackerState KfdNode::state(TrackerHandle) const {
+  CORTADO_CHECK(false, "this node has no trackers");
 }
 
 // --- Events, faults, waiting, time -----------------------------------------------------------------------------------

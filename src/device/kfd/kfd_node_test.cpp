@@ -354,6 +354,16 @@ TEST(KfdQueue, ComputeQueuesAreRefused) {
   EXPECT_THAT(queue.error().hint, HasSubstr("--on soft"));
 }
 
+TEST(KfdQueue, TrackersAreRefused) {
+  FakeThunk fake;
+  const auto node = open_fake(fake);
+  EXPECT_FALSE(node->topology().tracker.has_value());
+  const auto tracker = node->create_tracker({.gpu = RankId{1}, .region = {}});
+  ASSERT_FALSE(tracker);
+  EXPECT_EQ(tracker.error().code, "device.tracker");
+  EXPECT_THAT(tracker.error().message, HasSubstr("no hardware exists that counts updates"));
+}
+
 // --- Events, faults, clock, closing ----------------------------------------------------------------------------------
 
 TEST(KfdEvent, HasAnIdAndAMailboxAndWaitsInMilliseconds) {

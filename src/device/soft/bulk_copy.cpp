@@ -66,4 +66,15 @@ void bulk_copy(std::byte* dst, const std::byte* src, std::uint64_t bytes) {
 
 #endif
 
+void bulk_move(std::byte* dst, const std::byte* src, std::uint64_t bytes) {
+  const auto to = reinterpret_cast<std::uintptr_t>(dst);
+  const auto from = reinterpret_cast<std::uintptr_t>(src);
+  const bool apart = to + bytes <= from || from + bytes <= to;
+  if (apart) [[likely]] {
+    bulk_copy(dst, src, bytes);
+  } else {
+    std::memmove(dst, src, bytes);
+  }
+}
+
 }  // namespace cortado::device::soft

@@ -14,4 +14,7 @@ inline constexpr std::uint64_t kStreamingBytes = 256 << 10;
 /// As std::memcpy, for ranges that do not overlap.
 void bulk_copy(std::byte* dst, const std::byte* src, std::uint64_t bytes);
 
+/// As std::memmove. What engines make of ranges that overlap is not defined; that nothing else happens is.
+void bulk_move(std::byte* dst, const std::byte* src, std::uint64_t bytes);
+
 }  // namespace cortado::device::soft

@@ -27,14 +27,21 @@ std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
+/// Rows of a span stand for rows of a matrix.
+bool is_matrix(const Span2D& span, std::uint64_t rows, std::uint64_t columns, std::uint64_t element) {
+  return span.rows == rows && span.width == columns * element &&
+         (rows == 1 || (span.pitch >= span.width && span.pitch / element <= INT_MAX));
+}
+
 PacketFault wrong_shape(std::string message) {
   return {FaultKind::unsupported, 0, std::move(message)};
 }
 
 }  // namespace
 
-ComputeRunner::ComputeRunner(const MemoryMap& memory, FaultLog& faults, RankId gpu, std::uint32_t id)
-    : handle_{{gpu, id}, this}, memory_(memory), faults_(faults) {}
+ComputeRunner::ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, bool adds, FaultLog& faults, RankId gpu,
+                             std::uint32_t id)
+    : handle_{{gpu, id}, this}, memory_(memory), trackers_(trackers), adds_(adds), faults_(faults) {}
 
 void ComputeRunner::submit(std::span<const ComputeOp> operations) {
   const std::lock_guard lock(incoming_mutex_);
@@ -76,13 +83,14 @@ StepResult ComputeRunner::random_step(Random& random) {
   if (stopped_ || !next_operation()) return {Next::idle, false};
   if (random.chance(3)) return {Next::again, false};
   const std::uint64_t bytes = random.chance(2) ? kPieceBytes : 1 + random.below(4096);
-  const Outcome outcome = advance({bytes, 1});
+  const Outcome outcome = advance({bytes, 1, &random});
   return {outcome == Outcome::fault ? Next::idle : Next::again, outcome != Outcome::hold};
 }
 
 ComputeRunner::Outcome ComputeRunner::advance(Quota quota) {
   const Outcome outcome = std::visit([&](const auto& op) { return run(op, quota); }, operations_.front());
   if (outcome == Outcome::done) {
+    mapped_.reset();
     operations_.pop_front();
     progress_ = 0;
     raised_ = 0;
@@ -122,7 +130,7 @@ ComputeRunner::Outcome ComputeRunner::run(const CopyKernelOp& op, Quota quota) {
     return sum(op.dtype, op.dst, terms, quota);
   }
   if (auto fault = check_span(op.src, "source")) return stop(std::move(*fault));
-  if (auto fault = check_span(op.dst, "destination")) return stop(std::move(*fault));
+  if (auto fault = check_destination(op.dst, "destination")) return stop(std::move(*fault));
   if (total_bytes(op.src) != total_bytes(op.dst)) {
     return stop(wrong_shape(fmt::format("copy of {} bytes to {}", total_bytes(op.src), total_bytes(op.dst))));
   }
@@ -152,7 +160,7 @@ ComputeRunner::Outcome ComputeRunner::move_rows(const KernelLaunchOp& op, Quota 
   if (op.sources.size() != 1) return stop(wrong_shape("gather and scatter take exactly one source"));
   const Span2D& src = op.sources.front();
   if (auto fault = check_span(src, "source")) return stop(std::move(*fault));
-  if (auto fault = check_span(op.dst, "destination")) return stop(std::move(*fault));
+  if (auto fault = check_destination(op.dst, "destination")) return stop(std::move(*fault));
   const Span2D& listed = gather ? op.dst : src;   // row i is the i-th of the list
   const Span2D& indexed = gather ? src : op.dst;  // row rows[i]
   if (src.width != op.dst.width || op.rows.size() != listed.rows) {
@@ -178,6 +186,7 @@ ComputeRunner::Outcome ComputeRunner::move_rows(const KernelLaunchOp& op, Quota 
 
 ComputeRunner::Outcome ComputeRunner::run(const GemmLaunchOp& op, Quota quota) {
   if (auto fault = check_gemm(op)) return stop(std::move(*fault));
+  if (!op.outputs.empty()) return run_mapped(op, quota);
   const std::uint64_t tiles = gemm_tiles(op);
   const std::uint64_t tiles_across = (op.n + op.tile_n - 1) / op.tile_n;
   if (progress_ < tiles) {
@@ -192,11 +201,25 @@ ComputeRunner::Outcome ComputeRunner::run(const GemmLaunchOp& op, Quota quota) {
     run_gemm_tiles(op, progress_, piece);
     progress_ += piece;
   }
-  while (raised_ < op.raises.size() && op.raises[raised_].tiles <= progress_) {
+  raise_tiles(op, progress_);
+  return progress_ == tiles ? Outcome::done : Outcome::more;
+}
+
+ComputeRunner::Outcome ComputeRunner::run_mapped(const GemmLaunchOp& op, Quota quota) {
+  if (!mapped_) mapped_.emplace(op);
+  auto fault =
+      quota.random != nullptr ? mapped_->run_random(*quota.random, trackers_) : mapped_->run(quota.flops, trackers_);
+  if (fault) return stop(std::move(*fault));
+  progress_ = mapped_->stores();
+  raise_tiles(op, mapped_->tiles_done());
+  return mapped_->finished() ? Outcome::done : Outcome::more;
+}
+
+void ComputeRunner::raise_tiles(const GemmLaunchOp& op, std::uint64_t tiles) {
+  while (raised_ < op.raises.size() && op.raises[raised_].tiles <= tiles) {
     add_to_word(address_of(op.raises[raised_].word), op.raises[raised_].value);
     ++raised_;
   }
-  return progress_ == tiles ? Outcome::done : Outcome::more;
 }
 
 // --- Checks ----------------------------------------------------------------------------------------------------------
@@ -210,6 +233,11 @@ std::optional<PacketFault> ComputeRunner::check_span(const Span2D& span, const c
                      fmt::format("{} {:#x} .. +{} is not inside one allocation", what, address_of(span.data), extent)};
 }
 
+std::optional<PacketFault> ComputeRunner::check_destination(const Span2D& span, const char* what) {
+  if (auto fault = check_span(span, what)) return fault;
+  return trackers_.check_plain_write(span);
+}
+
 std::optional<PacketFault> ComputeRunner::check_word(const std::uint64_t* word) {
   const std::uint64_t address = address_of(word);
   if (address % sizeof(std::uint64_t) != 0) {
@@ -221,7 +249,7 @@ std::optional<PacketFault> ComputeRunner::check_word(const std::uint64_t* word) 
 
 std::optional<PacketFault> ComputeRunner::check_sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources) {
   if (sources.empty()) return wrong_shape("a sum of no sources");
-  if (auto fault = check_span(dst, "destination")) return fault;
+  if (auto fault = check_destination(dst, "destination")) return fault;
   const std::uint64_t element = size_of(dtype).value;
   for (const Span2D& source : sources) {
     if (auto fault = check_span(source, "source")) return fault;
@@ -239,11 +267,8 @@ std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
   for (const std::uint64_t size : {op.m, op.n, op.k, op.tile_m, op.tile_n}) {
     if (size == 0 || size > INT_MAX) return wrong_shape(fmt::format("matrix or tile size {}", size));
   }
-  const auto fits = [&](const Span2D& span, std::uint64_t rows, std::uint64_t columns) {
-    return span.rows == rows && span.width == columns * element &&
-           (rows == 1 || (span.pitch >= span.width && span.pitch / element <= INT_MAX));
-  };
-  if (!fits(op.a, op.m, op.k) || !fits(op.b, op.k, op.n) || !fits(op.c, op.m, op.n)) {
+  if (!is_matrix(op.a, op.m, op.k, element) || !is_matrix(op.b, op.k, op.n, element) ||
+      (op.outputs.empty() && !is_matrix(op.c, op.m, op.n, element))) {
     return wrong_shape(fmt::format("operands do not have the shapes of a {} x {} x {} product", op.m, op.n, op.k));
   }
   for (const TileRaise& raise : op.raises) {
@@ -251,7 +276,22 @@ std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
   }
   if (auto fault = check_span(op.a, "matrix A")) return fault;
   if (auto fault = check_span(op.b, "matrix B")) return fault;
-  return check_span(op.c, "matrix C");
+  return op.outputs.empty() ? check_destination(op.c, "matrix C") : check_outputs(op);
+}
+
+std::optional<PacketFault> ComputeRunner::check_outputs(const GemmLaunchOp& op) {
+  if (op.accumulate || op.split_k == 0) return wrong_shape("a product with an output map does not accumulate");
+  for (const OutputSpan& block : op.outputs) {
+    const bool inside = block.rows > 0 && block.columns > 0 && block.row <= op.m && block.rows <= op.m - block.row &&
+                        block.column <= op.n && block.columns <= op.n - block.column;
+    if (!inside || !is_matrix(block.to, block.rows, block.columns, size_of(op.dtype).value)) {
+      return wrong_shape(fmt::format("output block of {} x {} at {}, {} is not part of a {} x {} matrix", block.rows,
+                                     block.columns, block.row, block.column, op.m, op.n));
+    }
+    if (block.op == CopyOp::add && !adds_) return wrong_shape("this machine's memory does not add");
+    if (auto fault = check_span(block.to, "output block")) return fault;
+  }
+  return std::nullopt;
 }
 
 ComputeRunner::Outcome ComputeRunner::stop(PacketFault fault) {

@@ -12,9 +12,11 @@
 #include "cortado/device/compute.hpp"
 #include "cortado/device/driver.hpp"
 
+#include "device/soft/mapped_gemm.hpp"
 #include "device/soft/memory_map.hpp"
 #include "device/soft/packet_fault.hpp"
 #include "device/soft/runnable.hpp"
+#include "device/soft/tracker_unit.hpp"
 
 namespace cortado::device::soft {
 
@@ -28,7 +30,9 @@ struct ComputeQueueHandle : ComputeQueue {
 
 class ComputeRunner final : public Runnable {
  public:
-  ComputeRunner(const MemoryMap& memory, FaultLog& faults, RankId gpu, std::uint32_t id);
+  /// `adds`: the memory of the node adds, for output blocks with op add.
+  ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, bool adds, FaultLog& faults, RankId gpu,
+                std::uint32_t id);
 
   ComputeQueueHandle& handle() { return handle_; }
 
@@ -46,6 +50,7 @@ class ComputeRunner final : public Runnable {
   struct Quota {
     std::uint64_t bytes = 0;
     std::uint64_t flops = 0;
+    Random* random = nullptr;  ///< of the adversarial mode: decides the order of stores
   };
 
   bool next_operation();
@@ -56,17 +61,24 @@ class ComputeRunner final : public Runnable {
   Outcome run(const KernelLaunchOp& op, Quota quota);
   Outcome run(const GemmLaunchOp& op, Quota quota);
   Outcome run(const TimestampOp& op, Quota quota);
+  Outcome run_mapped(const GemmLaunchOp& op, Quota quota);
+  void raise_tiles(const GemmLaunchOp& op, std::uint64_t tiles);
   Outcome move_rows(const KernelLaunchOp& op, Quota quota);
   Outcome sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources, Quota quota);
 
   std::optional<PacketFault> check_span(const Span2D& span, const char* what);
+  /// Of a write that is no update of a tracker.
+  std::optional<PacketFault> check_destination(const Span2D& span, const char* what);
   std::optional<PacketFault> check_word(const std::uint64_t* word);
   std::optional<PacketFault> check_sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources);
   std::optional<PacketFault> check_gemm(const GemmLaunchOp& op);
+  std::optional<PacketFault> check_outputs(const GemmLaunchOp& op);
   Outcome stop(PacketFault fault);
 
   ComputeQueueHandle handle_;
   const MemoryMap& memory_;
+  TrackerUnit& trackers_;
+  const bool adds_;
   FaultLog& faults_;
   RangeCache ranges_;
 
@@ -74,9 +86,10 @@ class ComputeRunner final : public Runnable {
   std::vector<ComputeOp> incoming_;
 
   std::deque<ComputeOp> operations_;
-  std::uint64_t progress_ = 0;  // of the first operation: bytes, rows or tiles done
-  std::size_t raised_ = 0;      // of a Gemm: raises done
-  std::uint64_t finished_ = 0;  // operations before the first
+  std::uint64_t progress_ = 0;        // of the first operation: bytes, rows, tiles or stores of tiles done
+  std::size_t raised_ = 0;            // of a Gemm: raises done
+  std::optional<MappedGemm> mapped_;  // the first operation, if it is a Gemm with an output map that has begun
+  std::uint64_t finished_ = 0;        // operations before the first
   bool stopped_ = false;
   std::string fault_message_;
 };

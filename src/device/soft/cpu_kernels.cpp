@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include <cblas.h>
@@ -146,10 +147,6 @@ void from_floats(const Span2D& matrix, std::uint64_t first_row, std::uint64_t ro
   }
 }
 
-struct Block {
-  std::uint64_t row, rows, column, columns;
-};
-
 Block block_of(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count) {
   const std::uint64_t tiles_across = (op.n + op.tile_n - 1) / op.tile_n;
   const std::uint64_t row = first / tiles_across * op.tile_m;
@@ -261,6 +258,24 @@ void run_gemm_tiles(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t c
   sgemm(block, op.k, op.accumulate, floats(op.a, block.row, 0), row_pitch(op.a) / sizeof(float),
         floats(op.b, 0, block.column), row_pitch(op.b) / sizeof(float), floats(op.c, block.row, block.column),
         row_pitch(op.c) / sizeof(float));
+}
+
+std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& block, std::uint64_t first_k,
+                                       std::uint64_t k) {
+  const std::uint64_t line = block.columns * size_of(op.dtype).value;
+  std::vector<std::byte> values(block.rows * line);
+  if (k == 0) return values;  // all bits zero is the zero of every type
+  with_element(op.dtype, [&](auto element) {
+    using Element = decltype(element);
+    if constexpr (std::is_same_v<typename Element::Sum, float>) {  // others have no products
+      const auto a = to_floats<Element>(op.a, block.row, block.rows, first_k, k);
+      const auto b = to_floats<Element>(op.b, first_k, k, block.column, block.columns);
+      std::vector<float> c(block.rows * block.columns);
+      sgemm(block, k, false, a.data(), k, b.data(), block.columns, c.data(), block.columns);
+      from_floats<Element>({values.data(), line, block.rows, line}, 0, block.rows, 0, block.columns, c);
+    }
+  });
+  return values;
 }
 
 }  // namespace cortado::device::soft

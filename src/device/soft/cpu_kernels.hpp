@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "cortado/device/compute.hpp"
 
@@ -37,5 +38,15 @@ void use_one_blas_thread();
 /// bf16, f8.
 std::uint64_t gemm_tiles(const GemmLaunchOp& op);
 void run_gemm_tiles(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count);
+
+/// Rows `row` .. + rows and columns `column` .. + columns of C.
+struct Block {
+  std::uint64_t row, rows, column, columns;
+};
+
+/// A block of the product over k = first_k .. + k, all of which may be nothing: elements of the type of `op`, rounded
+/// once, without gaps.
+std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& block, std::uint64_t first_k,
+                                       std::uint64_t k);
 
 }  // namespace cortado::device::soft

@@ -101,6 +101,18 @@ bool EngineQueue::check(const sdma::Packet& packet, std::uint64_t offset, std::u
   return false;
 }
 
+bool EngineQueue::move(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count, std::uint64_t offset,
+                       std::uint64_t index) {
+  if (context_.trackers.idle()) [[likely]] {
+    move_units(packet, first, count);
+    return true;
+  }
+  auto fault = move_tracked_units(packet, first, count, context_.trackers);
+  if (!fault) return true;
+  stop(std::move(*fault), offset, index);
+  return false;
+}
+
 void EngineQueue::start_transfer() {
   transfers_.push_back({std::move(stream_.packet()), shape_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1});
 }
@@ -116,7 +128,7 @@ StepResult EngineQueue::step() {
       if (!check(transfer.packet, transfer.offset, transfer.index)) break;
       const std::uint64_t piece =
           std::min(transfer.last - transfer.first, std::max<std::uint64_t>(budget / transfer.shape.unit_bytes, 1));
-      move_units(transfer.packet, transfer.first, piece);
+      if (!move(transfer.packet, transfer.first, piece, transfer.offset, transfer.index)) break;
       transfer.first += piece;
       progressed = true;
       budget -= std::min(budget, piece * transfer.shape.unit_bytes);
@@ -143,7 +155,7 @@ StepResult EngineQueue::step() {
         if (!check(packet, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
         const std::uint64_t bytes = shape_.units * shape_.unit_bytes;
         if (bytes <= budget) {
-          move_units(packet, 0, shape_.units);
+          if (!move(packet, 0, shape_.units, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
           budget -= bytes;
           progressed = true;
           publish_read_offset();

@@ -22,6 +22,7 @@
 #include "device/soft/packet_stream.hpp"
 #include "device/soft/pages.hpp"
 #include "device/soft/runnable.hpp"
+#include "device/soft/tracker_unit.hpp"
 #include "device/soft/transfer.hpp"
 
 namespace cortado::device::soft {
@@ -33,6 +34,7 @@ struct EngineContext {
   FaultLog& faults;
   EventTable& events;
   const DelayClock& delays;
+  TrackerUnit& trackers;
 };
 
 class EngineQueue;
@@ -76,6 +78,9 @@ class EngineQueue final : public Runnable {
 
   Fetched fetch();
   bool check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index);
+  /// Moves units of a transfer that was checked; false if a tracker stopped the queue.
+  bool move(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count, std::uint64_t offset,
+            std::uint64_t index);
   void start_transfer();
   bool notice_doorbell();
   bool doorbell_rang() const;

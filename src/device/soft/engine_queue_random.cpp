@@ -23,10 +23,10 @@ void EngineQueue::move_random_piece(Transfer& transfer, Random& random) {
   const std::uint64_t left = transfer.last - transfer.first;
   const std::uint64_t piece = random.chance(3) ? left : 1 + random.below(left);
   if (random.chance(2)) {
-    move_units(transfer.packet, transfer.first, piece);
+    if (!move(transfer.packet, transfer.first, piece, transfer.offset, transfer.index)) return;
     transfer.first += piece;
   } else {
-    move_units(transfer.packet, transfer.last - piece, piece);
+    if (!move(transfer.packet, transfer.last - piece, piece, transfer.offset, transfer.index)) return;
     transfer.last -= piece;
   }
 }

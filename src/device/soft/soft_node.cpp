@@ -20,6 +20,7 @@
 #include "device/soft/event_table.hpp"
 #include "device/soft/fault_injector.hpp"
 #include "device/soft/memory_map.hpp"
+#include "device/soft/tracker_unit.hpp"
 
 namespace cortado::device {
 namespace soft {
@@ -49,6 +50,7 @@ Topology make_topology(const Machine& machine, std::uint32_t gpus, const std::st
   }
   topology.near_memory_compute = machine.features.near_memory_compute;
   topology.compute = true;
+  topology.tracker = machine.features.tracker;
   return topology;
 }
 
@@ -65,7 +67,8 @@ class SoftNode final : public Driver {
         injected_(options.faults),
         memory_(machine.memory_bytes),
         delays_(options.adversarial_seed.has_value()),
-        context_{memory_, rules_, faults_, events_, delays_} {
+        trackers_(topology_.tracker, static_cast<std::uint32_t>(topology_.gpus.size()), memory_),
+        context_{memory_, rules_, faults_, events_, delays_, trackers_} {
     const auto gpus = static_cast<std::uint32_t>(topology_.gpus.size());
     dispatcher_ = options.adversarial_seed ? make_random_dispatcher(*options.adversarial_seed, delays_)
                                            : make_threaded_dispatcher(most_queues(machine, gpus), workers);
@@ -157,7 +160,8 @@ class SoftNode final : public Driver {
                   fmt::format("GPU {} has no free compute queue: all {} are in use", gpu.value, in_use));
     }
     use_one_blas_thread();
-    auto runner = std::make_unique<ComputeRunner>(memory_, faults_, gpu, next_id_++);
+    auto runner =
+        std::make_unique<ComputeRunner>(memory_, trackers_, topology_.near_memory_compute, faults_, gpu, next_id_++);
     const auto slot = dispatcher_->attach(*runner);
     CORTADO_CHECK(slot.has_value(), "there are slots for as many compute queues as the GPUs have");
     ++in_use;
@@ -188,6 +192,13 @@ class SoftNode final : public Driver {
     dispatcher_->exclusively(handle.slot, [&] { result = handle.runner->state(); });
     return result;
   }
+
+  // --- Trackers ---
+
+  Result<TrackerHandle> create_tracker(const TrackerRequest& request) override { return trackers_.create(request); }
+  void destroy(TrackerHandle tracker) override { trackers_.destroy(tracker); }
+  TrackerState state(TrackerHandle tracker) const override { return trackers_.state(tracker); }
+  TrackerUse tracker_use(RankId gpu) const override { return trackers_.use(gpu); }
 
   // --- Events, faults, time ---
 
@@ -263,6 +274,7 @@ class SoftNode final : public Driver {
   FaultLog faults_;
   EventTable events_;
   DelayClock delays_;
+  TrackerUnit trackers_;
   const EngineContext context_;
   bool sleeps_in_wait_ = false;
 

@@ -21,14 +21,8 @@ std::byte* at(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(address);
 }
 
-/// What the bytes are when source and destination overlap is not defined; that nothing else happens is.
 void move_bytes(std::uint64_t dst, std::uint64_t src, std::uint64_t bytes) {
-  const bool apart = dst + bytes <= src || src + bytes <= dst;
-  if (apart) [[likely]] {
-    bulk_copy(at(dst), at(src), bytes);
-  } else {
-    std::memmove(at(dst), at(src), bytes);
-  }
+  bulk_move(at(dst), at(src), bytes);
 }
 
 [[gnu::cold]] PacketFault outside(std::uint64_t address, std::uint64_t bytes, const char* what) {
@@ -217,6 +211,48 @@ void move_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t c
         std::memcpy(at(p.dst + first * sizeof(std::uint32_t)), p.data.data() + first, count * sizeof(std::uint32_t));
       },
       [&](const sdma::ConstFill& p) { fill(p, first, count); }, [](const auto&) {});
+}
+
+std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count,
+                                              TrackerUnit& trackers) {
+  const auto update = [&](std::uint64_t dst, std::uint64_t src, std::uint64_t bytes, CopyOp op, DType dtype) {
+    return trackers.update({at(dst), at(src), bytes, op, dtype}, TrackerUnit::Untracked::allowed);
+  };
+  const auto plain = [&](std::initializer_list<std::uint64_t> destinations, std::uint64_t unit_bytes) -> Fault {
+    for (const std::uint64_t dst : destinations) {
+      const Span2D written{at(dst + first * unit_bytes), count * unit_bytes, 1, 0};
+      if (auto fault = trackers.check_plain_write(written)) return fault;
+    }
+    move_units(packet, first, count);
+    return std::nullopt;
+  };
+  return match(
+      packet,
+      [&](const sdma::CopyLinear& p) -> Fault {
+        return update(p.dst + first, p.src + first, count, CopyOp::store, DType::u8);
+      },
+      [&](const sdma::CopyWindow& p) -> Fault {
+        for (std::uint64_t row = first; row < first + count; ++row) {
+          if (auto fault = update(row_address(p, p.dst, row), row_address(p, p.src, row), row_bytes(p), CopyOp::store,
+                                  DType::u8)) {
+            return fault;
+          }
+        }
+        return std::nullopt;
+      },
+      [&](const sdma::CopyAdd& p) -> Fault {
+        const std::uint64_t element = size_of(p.dtype).value;
+        return update(p.dst + first * element, p.src + first * element, count * element, CopyOp::add, p.dtype);
+      },
+      [&](const sdma::CopyBroadcast& p) -> Fault {
+        return plain({p.dst1, p.dst2}, 1);
+      },
+      [&](const sdma::CopySwap& p) -> Fault {
+        return plain({p.a, p.b}, 1);
+      },
+      [&](const sdma::WriteLinear& p) -> Fault { return plain({p.dst}, sizeof(std::uint32_t)); },
+      [&](const sdma::ConstFill& p) -> Fault { return plain({p.dst}, std::uint64_t{1} << p.element_log2); },
+      [](const auto&) -> Fault { return std::nullopt; });
 }
 
 }  // namespace cortado::device::soft

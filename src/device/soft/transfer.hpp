@@ -13,6 +13,7 @@
 
 #include "device/soft/memory_map.hpp"
 #include "device/soft/packet_fault.hpp"
+#include "device/soft/tracker_unit.hpp"
 
 namespace cortado::device::soft {
 
@@ -36,5 +37,10 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
 
 /// Moves units first .. first + count - 1 of a transfer that passed the check.
 void move_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count);
+
+/// The same where some memory has trackers: copies, with and without add, update them, other writes of tracked bytes
+/// are faults.
+std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count,
+                                              TrackerUnit& trackers);
 
 }  // namespace cortado::device::soft
