@@ -29,7 +29,7 @@ inline Program ring_product(const RingProduct& wanted) {
   const Bytes element = size_of(wanted.dtype);
   const Bytes chunk = element * (wanted.chunk_rows * wanted.n);
   const auto rank_before = [&](std::uint32_t r, std::uint32_t steps) { return (r + ranks - steps) % ranks; };
-  ProgramBuilder p("ring product", "t3-ring-8", ranks);
+  ProgramBuilder p("ring product", "mi300x-8+t3", ranks);
 
   std::vector<Region> a, b, chunks, out;
   std::vector<SignalId> entered, complete;
@@ -63,7 +63,7 @@ inline Program ring_product(const RingProduct& wanted) {
     const SignalId sent = p.signal("sent" + number, RankId{r});
     const QueueId host = p.host_queue("host" + number, RankId{r});
     const QueueId compute = p.compute_queue("compute" + number, RankId{r});
-    const QueueId dma = p.dma_queue("dma" + number, RankId{r}, EngineId{0});
+    const QueueId dma = p.dma_queue("dma" + number, RankId{r}, EngineId{2});
 
     Gemm gemm{a[r], b[r], {}, m, wanted.n, wanted.k, wanted.dtype, false, 4, 8};
     gemm.split_k = wanted.split_k;
