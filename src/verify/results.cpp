@@ -1,6 +1,7 @@
 #include "verify/results.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cortado::verifier {
 namespace {
@@ -54,8 +55,19 @@ std::optional<ProductTerm> Results::product(const Term& term) const {
   return p;
 }
 
+bool Results::may_join(const std::vector<Term>& terms) const {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> sources;  // buffers and iterations of A
+  for (const Term& term : terms) {
+    if (!is_product(term)) continue;
+    const Origin& a = results_[term.source - buffers_]->a;
+    sources.emplace_back(a.buffer, a.iteration);
+  }
+  std::ranges::sort(sources);
+  return std::ranges::adjacent_find(sources) != sources.end();
+}
+
 void Results::join_panels(std::vector<Term>& terms, DType dtype, std::uint64_t phase) {
-  if (std::ranges::count_if(terms, [&](const Term& term) { return is_product(term); }) < 2) return;
+  if (!may_join(terms)) return;
   const auto fits = [&](const std::optional<ProductTerm>& p) {
     return p && p->dtype == dtype && p->b.offset % size_of(dtype).value == phase;
   };

@@ -73,6 +73,10 @@ class Results {
     return term.source >= buffers_ && results_[term.source - buffers_].has_value();
   }
 
+  /// Two of the terms are products of rows of one A. If not, there is nothing to join: sums over many ranks are like
+  /// that, and need not be looked at pair by pair.
+  bool may_join(const std::vector<Term>& terms) const;
+
   std::uint32_t buffers_;
   std::vector<std::optional<Factors>> results_;
   std::map<Factors, std::uint32_t> known_;  // their sources

@@ -42,6 +42,7 @@ class TrackerCheck {
   }
 
   void run() {
+    halved_.resize(program_.trackers.size(), false);
     for (const Step& step : unrolled_.steps()) {
       if (findings_.full()) return;
       count(step);
@@ -90,10 +91,29 @@ class TrackerCheck {
           report_uncounted(step, tracker);
           return;
         }
+        if (adds) check_elements(step, tracker);
         counts_[access.region.buffer.value][cell.strip].update(
             cell.begin, cell.end, [&](Count& count) { (adds ? count.adds : count.stores) += each; });
       });
     }
+  }
+
+  /// An element is added as a whole.
+  void check_elements(const Step& step, std::uint32_t tracker) {
+    const auto dtype = [](const Command& c) {
+      const auto* gemm = std::get_if<Gemm>(&c);
+      return gemm != nullptr ? gemm->dtype : std::get<Copy>(c).dtype;
+    };
+    const Region region = joined(program_.trackers[tracker].region);
+    const std::uint64_t size = size_of(dtype(command(step))).value;
+    const bool whole = region.offset.value % size == 0 && region.width.value % size == 0 &&
+                       (region.rows == 1 || region.pitch.value % size == 0);
+    if (whole || halved_[tracker]) return;
+    halved_[tracker] = true;
+    findings_.add(Spot::tracker(program_, tracker),
+                  fmt::format("{} watches parts of {} elements, which {} adds", tracker_name(program_, tracker),
+                              to_string(dtype(command(step))), unrolled_.who(step)),
+                  fmt::format("offset, width and pitch must be multiples of {}", size));
   }
 
   /// Blocks that add have trackers everywhere. Several workgroups cannot store one tracked tile.
@@ -201,6 +221,7 @@ class TrackerCheck {
   Findings& findings_;
   RegionOwners owners_;
   std::vector<std::vector<IntervalMap<Count>>> counts_;  // of a buffer and strip
+  std::vector<bool> halved_;                             // trackers that watch parts of elements
 };
 
 }  // namespace
