@@ -132,6 +132,54 @@ TEST(VerifyBounds, GemmShapes) {
   expect_error(with_command(gemm, true), "must have");
 }
 
+TEST(VerifyBounds, OutputMapsHaveEveryElementOnce) {
+  // The 4 x 8 elements of C as a left and a right half.
+  Gemm mapped = small_gemm();
+  mapped.c = {};
+  mapped.outputs = {{0, 0, 4, 4, {{2}, {0}, {16}, 4, {16}}}, {0, 4, 4, 4, {{2}, {64}, {16}, 4, {16}}}};
+  mapped.raises = {{4, {0}, 1}};
+  for (const Diagnostic& error : testing::errors_of(with_command(mapped, true))) {
+    EXPECT_NE(error.code, "verify.bounds") << to_string(error);
+  }
+  const auto refused = [&](const auto& change, const char* fragment) {
+    Gemm gemm = mapped;
+    change(gemm);
+    expect_error(with_command(gemm, true), fragment);
+  };
+  refused([](Gemm& g) { g.outputs[1].column = 3; },
+          "block 0 (rows 0 to 4, columns 0 to 4) and block 1 (rows 0 to 4, columns 3 to 7) have elements of C twice");
+  refused([](Gemm& g) { g.outputs.pop_back(); }, "the output map has no block for row 0, column 4 of C");
+  refused(
+      [](Gemm& g) {
+        g.outputs[1].rows = 3;
+        g.outputs[1].to.rows = 3;
+      },
+      "the output map has no block for row 3, column 4 of C");
+  refused([](Gemm& g) { g.outputs[1].column = 5; },
+          "block 1 (rows 0 to 4, columns 5 to 9) is empty or leaves the 4 x 8");
+  refused([](Gemm& g) { g.outputs[1].rows = 0; }, "is empty or leaves");
+  refused([](Gemm& g) { g.outputs[1].row = ~0ULL; }, "is empty or leaves");
+  refused(
+      [](Gemm& g) { g.outputs[1].to.width = {12}; },
+      "the place of block 1 (rows 0 to 4, columns 4 to 8) is c[64+12 x 4 rows, pitch 16] but must have 4 rows of 4");
+  refused([](Gemm& g) { g.outputs[1].to.offset = {32}; }, "go to the same bytes");
+  refused([](Gemm& g) { g.outputs[1].to = {{0}, {0}, {16}, 4, {16}}; }, "overlap");
+  refused([](Gemm& g) { g.accumulate = true; }, "an output map that accumulates");
+  refused([](Gemm& g) { g.c = g.outputs[0].to; }, "an output map and a region C");
+  // Two tiles of 2 x 4 in each block.
+  refused([](Gemm& g) { g.raises[0].tiles = 5; }, "raises a signal after 5 of 4 tiles");
+}
+
+TEST(VerifyBounds, TrackersWatchDifferentBytesInsideTheirBuffers) {
+  Program program = testing::point_to_point();
+  program.trackers = {{"first", make_region({1}, {0}, {40}), 1, {0}, 1},
+                      {"second", make_region({1}, {40}, {25}), 1, {0}, 1}};
+  expect_error(program, "out[40+25] ends at byte 65 but buffer out has 64 bytes");
+  program.trackers[1].region = make_region({1}, {32}, {32});
+  expect_error(program,
+               "tracker first (out[0+40] of rank 1) and tracker second (out[32+32] of rank 1) watch the same bytes");
+}
+
 TEST(VerifyBounds, ProductsAreOfFloatingPoint) {
   Gemm gemm = small_gemm();
   gemm.dtype = DType::i32;

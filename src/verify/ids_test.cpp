@@ -91,6 +91,14 @@ TEST(VerifyIds, UnknownBufferInAProduct) {
   }
 }
 
+TEST(VerifyIds, UnknownBufferOrSignalOfATracker) {
+  Program program = point_to_point();
+  program.trackers.push_back({"t", make_region({2}, {0}, {64}), 1, {0}, 1});
+  EXPECT_EQ(only_error(program).place.key, "trackers[0]");
+  program.trackers[0] = {"t", make_region({1}, {0}, {64}), 1, {1}, 1};
+  EXPECT_EQ(only_error(program).place.key, "trackers[0]");
+}
+
 TEST(VerifyIds, ProgramWithoutRanks) {
   Program program;
   EXPECT_THAT(only_error(program).message, HasSubstr("no ranks"));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "verify/machine_limits.hpp"
+#include "verify/testing/mapped.hpp"
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
@@ -173,6 +174,42 @@ TEST(VerifyMachine, ComputeUnits) {
     if (queue.kind == QueueKind::compute) queue.compute_units = 9U;
   }
   expect_error(test_machine(2), program, "limited to 9 compute units; a GPU of test has 8");
+}
+
+TEST(VerifyMachine, TrackersNeedEntriesForAllTheirBytes) {
+  Program program = point_to_point(64);
+  commands_of(program, "dma").pop_back();
+  program.trackers.push_back({"t", make_region({1}, {0}, {64}), 1, {0}, 1});
+  Machine machine = test_machine(2);
+  machine.features.tracker = TrackerLimits{4, {16}};
+  EXPECT_TRUE(errors_on(machine, program).empty());
+  machine.features.tracker = TrackerLimits{4, {15}};  // 64 / 15 = 4 and a bit
+  expect_error(machine, program, "tracker t (out[0+64] of rank 1) needs 5 entries of 15 bytes; a GPU has 4");
+  machine.features.tracker.reset();
+  expect_error(machine, program, "needs memory that counts updates (tracker), which test does not have");
+}
+
+TEST(VerifyMachine, BlocksGoOverLinksAndAddWhereMemoryDoes) {
+  const Program program = testing::direct_sum_of_products({3, 1, 1});
+  Machine machine = test_machine(3);
+  EXPECT_TRUE(errors_on(machine, program).empty());
+  machine.linked[1][0] = false;
+  expect_error(machine, program,
+               "rank 1 has no link to c0, where block 1 (rows 0 to 1, columns 0 to 3) goes, of rank 0");
+  machine = test_machine(3);
+  machine.features.near_memory_compute = false;
+  expect_error(machine, program, "needs memory that adds (near_memory_compute), which test does not have");
+}
+
+TEST(VerifyMachine, TrackersReachTheirSignal) {
+  Program program = point_to_point(64);
+  commands_of(program, "dma").pop_back();
+  program.trackers.push_back({"t", make_region({1}, {0}, {64}), 1, {0}, 1});
+  program.signals[0].home = RankId{0};
+  Machine machine = test_machine(2);
+  EXPECT_TRUE(errors_on(machine, program).empty());
+  machine.linked[1][0] = false;
+  expect_error(machine, program, "rank 1 has no link to done of rank 0");
 }
 
 }  // namespace

@@ -87,6 +87,18 @@ TEST(VerifyStructure, SignalThatIsSetAndAddedTo) {
   expect_error(program, "done is both set and added to");
 }
 
+TEST(VerifyStructure, TrackersAddToTheirSignalAndCountFromOne) {
+  Program program = point_to_point();
+  program.trackers.push_back({"t", make_region({1}, {0}, {64}), 1, {0}, 1});
+  std::get<Signal>(commands_of(program, "dma")[1]).op = SignalOp::set;
+  expect_error(program, "done is both set and added to; the other way is used by rank 0, queue dma, command 1");
+  program = point_to_point();
+  program.trackers.push_back({"t", make_region({1}, {0}, {64}), 0, {0}, 1});
+  expect_error(program, "tracker t counts to 0");
+  program.trackers[0] = {"t", make_region({1}, {0}, {64}), 1, {0}, 0};
+  expect_error(program, "raises done by 0");
+}
+
 TEST(VerifyStructure, SignalSetByTwoQueues) {
   Program program = point_to_point();
   commands_of(program, "dma")[1] = Signal{{0}, 1, SignalOp::set};

@@ -75,5 +75,23 @@ TEST(TileGroups, GatherReadsOnlyTheRowsItNames) {
   EXPECT_EQ(all[2].kind, AccessKind::write);
 }
 
+TEST(TileGroups, TilesOfAMapAreCountedBlockByBlock) {
+  // Columns 3 to 6 first: 3 tile rows of 2 tiles; then columns 0 to 2: 3 tiles.
+  Gemm gemm = uneven();
+  gemm.c = {};
+  gemm.outputs = {{0, 3, 5, 4, {{2}, {0}, {16}, 5, {16}}, CopyOp::add}, {0, 0, 5, 3, {{3}, {0}, {12}, 5, {12}}}};
+  gemm.raises = {{5, {0}, 1}};
+  EXPECT_EQ(tile_group(gemm, 0).end, 5U);
+  EXPECT_EQ(tile_group(gemm, 1).end, 9U);
+  // Tiles 5 and 6: the last one of the first block (row 4, column 6) and the first one of the second.
+  const std::vector<Gemm> parts = tile_gemms(gemm, {5, 7});
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].outputs, (std::vector<OutputBlock>{{0, 0, 1, 1, {{2}, {64 + 12}, {4}, 1, {16}}, CopyOp::add}}));
+  EXPECT_EQ(parts[0].a, (Region{{0}, {32}, {8}, 1, {8}}));
+  EXPECT_EQ(parts[0].b, (Region{{1}, {24}, {4}, 2, {28}}));
+  EXPECT_EQ(parts[1].outputs, (std::vector<OutputBlock>{{0, 0, 2, 3, {{3}, {0}, {12}, 2, {12}}}}));
+  EXPECT_EQ(parts[1].b, (Region{{1}, {0}, {12}, 2, {28}}));
+}
+
 }  // namespace
 }  // namespace cortado::verifier

@@ -9,8 +9,7 @@
 //               name the same `kernel` are parts (workgroups) of one kernel: one launch, submitted one right behind
 //               another. They run side by side and are ordered among each other as any queues are: by signals only.
 //    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still
-//    be
-//               moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
+//               be moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
 //               bytes. Signal and Timestamp start only when every earlier command of the queue has finished and its
 //               bytes are visible to all. Wait holds back everything after it, but does not wait for earlier copies.
 //    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that
@@ -26,8 +25,7 @@
 //    ... a Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds
 //    to s, or the largest value set. A signal is either added to or set, never both.
 //
-// 4. The caller. Every rank has a caller, in the first host queue of that rank (or in the first host queue without a
-// rank):
+// 4. The caller. Every rank has a caller, in the first host queue of that rank (or the first one without a rank):
 //    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms
 //    or factors in the contract), and after its last command it reads the rank's output bytes (all outputs of the
 //    contract). So a host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer
@@ -47,7 +45,9 @@
 //    first in an iteration stores, all later ones add: nobody clears the memory. When every byte has had its updates,
 //    the tracker makes them visible, starts over, and raises its signal by `value`.
 //    Updates with op add of tracked bytes need no order among each other within an iteration (the memory adds one after
-//    another, in an order that nobody knows); any other access does, as do updates of different iterations.
+//    another, in an order that nobody knows); any other access does, and updates of the next iteration come after the
+//    tracker has started over. A byte is added to by all its updates or stored by its only one; nothing else writes it.
+//    A tracker tells nothing of other bytes: the tiles of a Gemm may be finished in any order.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 

@@ -1,0 +1,161 @@
+// What trackers order, and what they do not: rules verify.deadlock and verify.race on programs with trackers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cortado/ir/builder.hpp"
+
+#include "verify/testing/interpreter.hpp"
+#include "verify/testing/mapped.hpp"
+#include "verify/testing/programs.hpp"
+
+namespace cortado::verifier {
+namespace {
+
+using testing::codes_of;
+using testing::commands_of;
+using ::testing::ElementsAre;
+using testing::errors_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::ring_of_products;
+
+/// One rank: c (4 x 4 f32) = a * b in two blocks of two rows, stored to the buffers "upper" and "lower", each with a
+/// tracker and a signal of that name. Queue "reader" waits for `waits` and copies `upper` to `out`.
+struct TwoBlocks {
+  explicit TwoBlocks(const std::vector<Wait>& waits = {{{0}}}) {
+    const auto buffer = [&](const char* name, std::uint64_t bytes) {
+      return builder.buffer(name, {0}, {bytes}, BufferRole::scratch);
+    };
+    const Region a{buffer("a", 64), {0}, {16}, 4, {16}};
+    const Region b{buffer("b", 64), {0}, {16}, 4, {16}};
+    const Region upper{buffer("upper", 32), {0}, {16}, 2, {16}};
+    const Region lower{buffer("lower", 32), {0}, {16}, 2, {16}};
+    const Region out{buffer("out", 32), {0}, {16}, 2, {16}};
+    Gemm gemm{a, b, {}, 4, 4, 4};
+    gemm.tile_m = gemm.tile_n = 2;
+    gemm.outputs = {{0, 0, 2, 4, upper, CopyOp::add}, {2, 0, 2, 4, lower, CopyOp::add}};
+    builder.tracker({"upper", upper, 1, builder.signal("upper"), 1});
+    builder.tracker({"lower", lower, 1, builder.signal("lower"), 1});
+    const SignalId tiles = builder.signal("tiles");
+    const SignalId made = builder.signal("made");
+    const SignalId read = builder.signal("read");
+    gemm.raises = {{2, tiles, 1}};
+    const QueueId stream = builder.compute_queue("stream", {0});
+    const QueueId reader = builder.compute_queue("reader", {0});
+    const QueueId host = builder.host_queue("host");
+    builder.add(stream, gemm).add(stream, Signal{made});
+    for (const Wait& wait : waits) builder.add(reader, wait);
+    builder.add(reader, Copy{upper, out}).add(reader, Signal{read});
+    builder.add(host, Submit{stream}).add(host, Submit{reader});
+    for (const SignalId signal : {SignalId{0}, SignalId{1}, made, read}) builder.add(host, Wait{signal});
+  }
+  Program finish() && { return std::move(builder).finish(); }
+
+  ProgramBuilder builder{"test", "test", 1};
+};
+
+constexpr SignalId kUpper{0};
+constexpr SignalId kLower{1};
+constexpr SignalId kTiles{2};
+constexpr SignalId kMade{3};
+
+TEST(TrackedOrder, ATrackerOrdersItsBytesBeforeWhoWaitsForIt) {
+  EXPECT_THAT(errors_of(TwoBlocks({{kUpper}}).finish()), IsEmpty());
+}
+
+TEST(TrackedOrder, ATrackerTellsNothingOfOtherBlocksOfTheProduct) {
+  // `lower` is produced behind `upper`, yet its tiles may be finished first.
+  const auto errors = errors_of(TwoBlocks({{kLower}}).finish());
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].code, "verify.race");
+  EXPECT_THAT(errors[0].message, HasSubstr("queue reader, command 1"));
+  EXPECT_THAT(errors[0].message, HasSubstr("may read upper[0, 32) before tracker upper"));
+  EXPECT_THAT(errors[0].hint, HasSubstr("wait for upper"));
+}
+
+TEST(TrackedOrder, TilesAndTheEndOfTheProductOrderAsEver) {
+  EXPECT_THAT(errors_of(TwoBlocks({{kTiles}}).finish()), IsEmpty());
+  EXPECT_THAT(errors_of(TwoBlocks({{kMade}}).finish()), IsEmpty());
+  // One tile of two of the block.
+  Program program = TwoBlocks({{kTiles}}).finish();
+  std::get<Gemm>(commands_of(program, "stream")[0]).raises[0].tiles = 1;
+  EXPECT_THAT(codes_of(program), ElementsAre("verify.race"));
+}
+
+TEST(TrackedOrder, TilesOfALaterPartAreNotBehindTheRaiseOfAnEarlierOne) {
+  // Who waits for `lower` knows nothing of `tiles`, which is raised for `upper`.
+  Program program = TwoBlocks({{kLower}}).finish();
+  std::get<Gemm>(commands_of(program, "stream")[0]).raises[0].tiles = 2;
+  EXPECT_THAT(codes_of(program), ElementsAre("verify.race"));
+}
+
+TEST(TrackedOrder, TheNextIterationWaitsForTheTrackerEvenIfTheBytesAreThere) {
+  // The host goes on when the product is made; whether the trackers have started over by then nobody knows.
+  Program program = TwoBlocks({{kMade}}).finish();
+  auto& host = commands_of(program, "host");
+  std::erase(host, Command{Wait{kLower}});
+  const auto errors = errors_of(program);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].code, "verify.race");
+  EXPECT_THAT(errors[0].message, HasSubstr("of the next iteration may update lower[0, 32) before tracker lower"));
+}
+
+/// Rank 0 copies in[0, 64) to `counted` and then in[64, 128) to `other`, both on rank 1; `counted` has a tracker.
+Program two_copies(bool output_is_counted) {
+  ProgramBuilder builder("test", "test", 2);
+  const BufferId in = builder.buffer("in", {0}, {128}, BufferRole::input);
+  const Region counted = make_region(builder.buffer("counted", {1}, {64}, BufferRole::output), {0}, {64});
+  const Region other = make_region(builder.buffer("other", {1}, {64}, BufferRole::output), {0}, {64});
+  const SignalId arrived = builder.signal("arrived");
+  builder.tracker({"counted", counted, 1, arrived, 1});
+  const QueueId dma = builder.dma_queue("dma", {0}, {2});
+  const QueueId host = builder.host_queue("host");
+  const Copy first{make_region(in, {0}, {64}), counted};
+  const Copy second{make_region(in, {64}, {64}), other};
+  builder.add(dma, first).add(dma, second);
+  builder.add(host, Submit{dma}).add(host, Wait{arrived});
+  const Copy& promised = output_is_counted ? first : second;
+  builder.contract({"copy", {{promised.dst, {promised.src}}}, {}});
+  return std::move(builder).finish();
+}
+
+TEST(TrackedOrder, ATrackerTellsNothingOfOtherCopiesOfTheQueue) {
+  // `other` has no tracker and no signal: its copies of two iterations race, and so does the caller with them.
+  const auto errors = errors_of(two_copies(false));
+  ASSERT_FALSE(errors.empty());
+  for (const Diagnostic& error : errors) {
+    EXPECT_EQ(error.code, "verify.race");
+    EXPECT_THAT(error.message, ::testing::AnyOf(HasSubstr("other[0, 64)"), HasSubstr("in[64, 128)")));
+  }
+  Program program = two_copies(true);
+  commands_of(program, "dma").pop_back();
+  EXPECT_THAT(errors_of(program), IsEmpty());
+}
+
+TEST(TrackedOrder, WhatACopyHasReadIsReadWhenItsTrackersHaveFired) {
+  // The pieces that rank r passes on arrive in c of the next rank, whose trackers the host waits for.
+  Program program = ring_of_products({3, 2, 1});
+  auto& host = commands_of(program, "host");
+  const auto sent = std::ranges::find_if(program.signals, [](const SignalInfo& s) { return s.name == "sent"; });
+  const SignalId signal{static_cast<std::uint32_t>(sent - program.signals.begin())};
+  ASSERT_EQ(std::erase(host, Command{Wait{signal, 3}}), 1U);
+  EXPECT_THAT(errors_of(program), IsEmpty());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_TRUE(testing::interpret(program, 3, seed).right());
+}
+
+TEST(TrackedOrder, ADeadlockNamesTheUpdateThatATrackerLacks) {
+  Program program = TwoBlocks({{kUpper}}).finish();
+  auto& stream = commands_of(program, "stream");
+  stream.insert(stream.begin(), Wait{{4}});  // read, which is raised behind the reading of `upper`
+  const auto errors = errors_of(program);
+  ASSERT_FALSE(errors.empty());
+  EXPECT_EQ(errors[0].code, "verify.deadlock");
+  EXPECT_TRUE(std::ranges::any_of(errors, [](const Diagnostic& error) {
+    return error.message.find(
+               "should have been raised by tracker upper (upper[0+16 x 2 rows, pitch 16] of rank 0), which "
+               "lacks the update by rank 0, queue stream, command 1") != std::string::npos;
+  })) << to_string(errors[0]);
+}
+
+}  // namespace
+}  // namespace cortado::verifier
