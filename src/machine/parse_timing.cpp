@@ -133,6 +133,7 @@ void read_cores(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.cores.copy_rate = in.rate("cores.copy_rate_GBps");
   timing.cores.local_rate = in.rate("cores.local_rate_GBps");
   timing.cores.wire_efficiency = in.number("cores.wire_efficiency", 0.001, 1);
+  if (in.has("cores.sharpness")) timing.cores.sharpness = in.number("cores.sharpness", 1, 100);
   if (in.has("cores.collective_units")) {
     timing.cores.collective_units = in.small("cores.collective_units", 1, machine.compute_units);
   }

@@ -216,6 +216,7 @@ void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, cons
   out.rate("copy_rate_GBps", cores.copy_rate);
   out.rate("local_rate_GBps", cores.local_rate);
   out.entry("wire_efficiency", fmt::format("{}", cores.wire_efficiency));
+  if (cores.sharpness > 0) out.entry("sharpness", fmt::format("{}", cores.sharpness));
   if (cores.collective_units > 0) out.number("collective_units", cores.collective_units);
 }
 

@@ -20,7 +20,7 @@ std::string expected_refusal(const CollectiveRequest& request, const VariantInfo
 
 /// MI300X with its affinity table as far as it goes, the virtual machines beyond.
 const Machine& machine_for(const VariantInfo& variant, std::uint32_t ranks) {
-  if (variant.variant == "add") return machine("virtual-64-nmc");
+  if (variant.variant.starts_with("add")) return machine("virtual-64-nmc");
   return machine(ranks <= 8 ? "mi300x-8" : "virtual-64");
 }
 

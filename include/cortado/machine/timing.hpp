@@ -100,6 +100,9 @@ struct CoreTiming {
   GBps copy_rate;              ///< bytes per second that one compute unit moves to a peer
   GBps local_rate;             ///< bytes per second that one compute unit reads or writes in its own memory
   double wire_efficiency = 1;  ///< share of the link rate that stores from compute units reach
+  /// How sharp the corner is between too few compute units for a link and enough: with u units and a link that gives
+  /// them L, rate^-s = (u * copy_rate)^-s + L^-s. 0 = a true corner, the smaller of both.
+  double sharpness = 0;
   /// That a collective library occupies where nobody says how many, twice as many for sends and receives; 0 = all of
   /// the GPU.
   std::uint32_t collective_units = 0;

@@ -12,14 +12,19 @@
 namespace cortado {
 namespace plan {
 
-// Each is defined in the file of its name; the two protocols of kernels on compute units share <collective>_cores.cpp.
+// Each is defined in the file of its name; the two protocols of kernels on compute units share <collective>_cores.cpp,
+// rings <collective>_ring.cpp.
 Variant all_gather_b2b();
 Variant all_gather_bcst();
 Variant all_gather_cores_ll();
+Variant all_gather_cores_ring();
 Variant all_gather_cores_simple();
 Variant all_gather_pcpy();
+Variant all_gather_ring();
 Variant all_reduce_add();
+Variant all_reduce_add_ring();
 Variant all_reduce_cores_ll();
+Variant all_reduce_cores_ring();
 Variant all_reduce_cores_simple();
 Variant all_reduce_pcpy();
 Variant all_to_all_b2b();
@@ -33,7 +38,9 @@ Variant broadcast_pcpy();
 Variant gather_pcpy();
 Variant point_to_point_pcpy();
 Variant reduce_scatter_add();
+Variant reduce_scatter_add_ring();
 Variant reduce_scatter_cores_ll();
+Variant reduce_scatter_cores_ring();
 Variant reduce_scatter_cores_simple();
 Variant reduce_scatter_pcpy();
 Variant scatter_b2b();
@@ -47,8 +54,10 @@ const std::vector<Variant>& variants() {
       all_gather_pcpy(),
       all_gather_bcst(),
       all_gather_b2b(),
+      all_gather_ring(),
       all_gather_cores_ll(),
       all_gather_cores_simple(),
+      all_gather_cores_ring(),
       all_to_all_pcpy(),
       all_to_all_swap(),
       all_to_all_b2b(),
@@ -56,12 +65,16 @@ const std::vector<Variant>& variants() {
       all_to_all_cores_simple(),
       reduce_scatter_pcpy(),
       reduce_scatter_add(),
+      reduce_scatter_add_ring(),
       reduce_scatter_cores_ll(),
       reduce_scatter_cores_simple(),
+      reduce_scatter_cores_ring(),
       all_reduce_pcpy(),
       all_reduce_add(),
+      all_reduce_add_ring(),
       all_reduce_cores_ll(),
       all_reduce_cores_simple(),
+      all_reduce_cores_ring(),
       broadcast_pcpy(),
       broadcast_bcst(),
       broadcast_b2b(),

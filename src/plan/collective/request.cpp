@@ -95,6 +95,19 @@ Status check_feature(const CollectiveRequest& request, const Variant& variant, c
               "use variant pcpy, or a machine that has it");
 }
 
+Status check_ring(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
+  if (!variant.ring) return {};
+  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
+    const std::uint32_t next = (rank + 1) % request.ranks;
+    if (machine.linked[rank][next]) continue;
+    return fail("plan.link",
+                fmt::format("{} {} goes around a ring of {} GPUs, but GPU {} of {} has no link to GPU {}",
+                            request.collective, request.variant, request.ranks, rank, machine.name, next),
+                "every GPU needs a link to the next one and the last to the first: on a ring take all its GPUs");
+  }
+  return {};
+}
+
 Status check_size(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
   if (request.bytes.value == 0) {
     return fail("plan.size", fmt::format("{} of 0 bytes", request.collective), "give 1 byte or more");
@@ -142,13 +155,14 @@ Status check_cores(const CollectiveRequest& request, const Variant& variant, con
                             request.collective, request.variant),
                 "plan it without prelaunch");
   }
-  if (units == 0 || (units >= request.ranks && units <= machine.compute_units)) return {};
+  const std::uint32_t parts = variant.ring ? 1 : request.ranks;
+  if (units == 0 || (units >= parts && units <= machine.compute_units)) return {};
   return fail("plan.compute_units",
-              fmt::format("{} compute units for a kernel of {} parts on GPUs that have {}", units, request.ranks,
-                          machine.compute_units),
-              request.ranks > machine.compute_units
+              fmt::format("{} compute units for a kernel of {} part{} on GPUs that have {}", units, parts,
+                          parts == 1 ? "" : "s", machine.compute_units),
+              parts > machine.compute_units
                   ? "leave them out: every part then gets one"
-                  : fmt::format("give {} to {}, or leave them out", request.ranks, machine.compute_units));
+                  : fmt::format("give {} to {}, or leave them out", parts, machine.compute_units));
 }
 
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
@@ -181,6 +195,7 @@ Result<CollectiveRequest> check_request(const CollectiveRequest& request, const 
     CORTADO_RETURN_IF_ERROR(check_machine(machine));
   }
   CORTADO_RETURN_IF_ERROR(check_feature(checked, variant, machine));
+  CORTADO_RETURN_IF_ERROR(check_ring(checked, variant, machine));
   CORTADO_RETURN_IF_ERROR(check_size(checked, variant, machine));
   return checked;
 }

@@ -44,7 +44,7 @@ TEST(Request, SizesOutOfReachAreRefusedBeforePlanning) {
   for (const VariantInfo& variant : list_variants()) {
     CollectiveRequest request{
         .collective = variant.collective, .variant = variant.variant, .in_place = !variant.out_of_place};
-    const char* code = variant.variant == "add" ? "plan.feature" : "plan.size";  // mi300x-8 cannot add at all
+    const char* code = variant.variant.starts_with("add") ? "plan.feature" : "plan.size";  // mi300x-8 cannot add at all
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
       request.bytes = Bytes{bytes};
       EXPECT_EQ(refusal(request, machine).code, code) << variant.collective << " " << variant.variant << " " << bytes;

@@ -15,6 +15,7 @@ struct Variant {
   bool paired = false;                ///< looks at CollectiveRequest::peer
   bool takes_ways = false;            ///< looks at CollectiveRequest::ways
   bool reduces = false;               ///< works on elements of CollectiveRequest::dtype, not on bytes
+  bool ring = false;                  ///< goes from rank r to rank r + 1 modulo N only; on compute units in one part
 };
 
 /// The variant that the request names, or the nearest names there are.

@@ -1,7 +1,8 @@
 // Compute queues: kernels one after another, on compute units that all queues of a GPU share (compute_units.hpp).
 //
 //   Copy     moves bytes at most at (compute units that it holds) * copy_rate, or * local_rate within one GPU
-//   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all
+//   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all, and as copies
+//            do those that are on other GPUs
 //   Gemm     product.cpp
 //   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
 //   Wait     passes as soon as the counter is there
@@ -69,22 +70,15 @@ void Run::begin_bytes(std::uint32_t index, const Command& command) {
   const RankId gpu = *program_.queues[index].rank;
   QueueRun& queue = queues_[index];
   queue.blocked = Blocked::transfers;
-  const auto begin = [&](Bytes bytes, UseList& uses, double cap_per_unit) {
-    node_memory_.touch(command, bytes, uses);
-    queue.cap_per_unit = cap_per_unit;
-    queue.flow = begin_transfer(static_cast<double>(bytes.value), uses, {.cap = units_of(index) * cap_per_unit},
-                                {.queue = index, .span = kNoSpan, .command = &command});
-  };
-  if (const auto* copy = std::get_if<Copy>(&command)) {
-    const GBps per_unit = resources_.is_local(gpu, *copy) ? timing_.cores.local_rate : timing_.cores.copy_rate;
-    recorder_.moved(copy->dst.bytes());
-    begin(copy->dst.bytes(), resources_.copy_by_cores(gpu, *copy), per_unit.bytes_per_second());
-    return;
-  }
-  const auto& kernel = std::get<Kernel>(command);
-  const auto streams = static_cast<double>(kernel.sources.size() + 1);
-  begin(kernel.dst.bytes(), resources_.kernel_by_cores(gpu, kernel),
-        timing_.cores.local_rate.bytes_per_second() / streams);
+  const Bytes bytes = bytes_written(command);
+  const auto* copy = std::get_if<Copy>(&command);
+  if (copy != nullptr) recorder_.moved(bytes);
+  UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu, *copy)
+                                  : resources_.kernel_by_cores(gpu, std::get<Kernel>(command));
+  node_memory_.touch(command, bytes, uses);
+  queue.flow = begin_transfer(static_cast<double>(bytes.value), uses,
+                              {.cap = resources_.rate_of_units(gpu, command, units_of(index))},
+                              {.queue = index, .span = kNoSpan, .command = &command});
 }
 
 void Run::end_bytes(std::uint32_t index) {
@@ -123,7 +117,8 @@ void Run::use_units(const ComputeUnits::Grant& grant) {
   for (const std::uint32_t index : units_.queues(grant.tenant)) {
     QueueRun& queue = queues_[index];
     if (queue.flow) {
-      transfers_.set_cap(*queue.flow, units_of(index) * queue.cap_per_unit);
+      const Queue& in = program_.queues[index];
+      transfers_.set_cap(*queue.flow, resources_.rate_of_units(*in.rank, in.commands[queue.command], units_of(index)));
     } else if (units_.is_kernel(grant.tenant)) {
       if (queue.blocked == Blocked::units) step(index);
     } else if (const Command& command = program_.queues[index].commands[queue.command];

@@ -189,7 +189,45 @@ UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   }
   add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
   add_memory(kernel.dst, reads, 1);
+  for (const Region& source : kernel.sources) add_fabric_of_units(gpu, rank_of(source), gpu);
+  add_fabric_of_units(gpu, gpu, to);
   return uses_;
+}
+
+/// A Kernel reads and writes in its own memory, and beside that sends and fetches over links, with all of its units:
+/// the slower of the two decides. What a Copy over a link reads or writes at home is in its copy_rate.
+double MachineResources::rate_of_units(RankId gpu, const Command& command, double units) const {
+  const double local = units * timing_.cores.local_rate.bytes_per_second();
+  if (const auto* copy = std::get_if<Copy>(&command)) {
+    if (is_local(gpu, *copy)) return local;
+    return rate_over_link(gpu, rank_of(copy->dst) == gpu ? rank_of(copy->src) : rank_of(copy->dst), units);
+  }
+  const auto& kernel = std::get<Kernel>(command);
+  double rate = std::numeric_limits<double>::infinity();
+  double here = 0;
+  double beyond = 0;
+  const auto count = [&](const Region& region) {
+    const RankId rank = rank_of(region);
+    if (rank == gpu) {
+      here += 1;
+    } else {
+      beyond += 1;
+      rate = std::min(rate, rate_over_link(gpu, rank, units));
+    }
+  };
+  for (const Region& source : kernel.sources) count(source);
+  count(kernel.dst);
+  if (beyond > 0) rate /= beyond;
+  return here > 0 ? std::min(rate, local / here) : rate;
+}
+
+double MachineResources::rate_over_link(RankId gpu, RankId peer, double units) const {
+  const double by_units = units * timing_.cores.copy_rate.bytes_per_second();
+  const double sharpness = timing_.cores.sharpness;
+  if (sharpness == 0 || units == 0) return by_units;
+  const std::uint32_t links = timing_.link.shape == LinkShape::switched ? 1 : link_count(gpu, peer);
+  const double by_link = links * timing_.link.rate.bytes_per_second() * timing_.cores.wire_efficiency;
+  return by_units / std::pow(1 + std::pow(by_units / by_link, sharpness), 1 / sharpness);
 }
 
 UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,

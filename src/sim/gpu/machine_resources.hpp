@@ -78,6 +78,8 @@ class MachineResources {
   UseList& copy_by_cores(RankId gpu, const Copy& copy);
   /// Per byte of the destination.
   UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
+  /// Bytes of the destination per second that so many compute units move or make of a Copy or Kernel at most.
+  double rate_of_units(RankId gpu, const Command& command, double units) const;
   /// Of workgroups of a product, per unit of whatever their work is counted in; `memory_writes` of the memory_bytes.
   UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
                             double fabric_share);
@@ -105,6 +107,7 @@ class MachineResources {
   double update_cost() const { return timing_.memory.update_cost; }
   void add_fabric_of_units(RankId gpu, RankId from, RankId to);
   ResourceId link(RankId from, RankId to);
+  double rate_over_link(RankId gpu, RankId peer, double units) const;  ///< bytes per second, at most
 
   /// None: limits nobody.
   struct MemoryOfRank {

@@ -63,7 +63,6 @@ class Run {
     std::vector<FlowId> moving;            // dma: copies that move bytes
     double weight = 1;                     // dma: of each of these
     std::optional<FlowId> flow;            // compute: of the copy or kernel under way
-    double cap_per_unit = 0;               // compute: of that flow
     bool behind = false;                   // compute: a kernel or a wait of this iteration came before
     std::optional<SimTime> entries_since;  // that its next copy or workgroup has waited for entries of a tracker
   };

@@ -1,0 +1,158 @@
+#include "plan/collective/ring.hpp"
+
+#include <gmock/gmock.h>
+
+#include "plan/collective/testing.hpp"
+
+namespace cortado::plan {
+namespace {
+
+/// Bytes that the memory of rank 0 reads and writes in one iteration.
+struct Traffic {
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+};
+
+Traffic traffic_of_rank_0(const Program& program) {
+  Traffic traffic;
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      for (const Access& access : accesses(command)) {
+        if (rank_of(program, access.region) != 0) continue;
+        (access.kind == AccessKind::read ? traffic.reads : traffic.writes) += access.region.bytes().value;
+      }
+    }
+  }
+  return traffic;
+}
+
+constexpr std::uint64_t kChunk = 1024;
+
+CollectiveRequest around(const std::string& collective, const std::string& variant, std::uint32_t ranks) {
+  return {.collective = collective,
+          .variant = variant,
+          .bytes = Bytes{kChunk * ranks},
+          .ranks = ranks,
+          .in_place = default_in_place(collective, variant)};
+}
+
+class RingOf : public testing::TestWithParam<std::uint32_t> {
+ protected:
+  std::uint32_t ranks() const { return GetParam(); }
+  Program plan(const std::string& collective, const std::string& variant) const {
+    return plan_for_test(around(collective, variant, ranks()), machine_for_test("virtual-64-nmc"));
+  }
+};
+
+// Of N chunks, a rank reads its first one to send it; it reads N-2 that came in, and its own beside each; and two at
+// the end: 1 + 2(N-2) + 2 = 2N-1. N-1 come in, and the sum is written: N.
+TEST_P(RingOf, ReduceScatterReads2NMinus1ChunksAndWritesN) {
+  const Traffic traffic = traffic_of_rank_0(plan("reduce-scatter", "cores-ring"));
+  EXPECT_EQ(traffic.reads, (2 * ranks() - 1) * kChunk);
+  EXPECT_EQ(traffic.writes, ranks() * kChunk);
+}
+
+// N-1 chunks are sent and N-1 come in.
+TEST_P(RingOf, AllGatherReadsAndWritesNMinus1Chunks) {
+  for (const char* variant : {"ring", "cores-ring"}) {
+    const Traffic traffic = traffic_of_rank_0(plan("all-gather", variant));
+    EXPECT_EQ(traffic.reads, (ranks() - 1) * kChunk) << variant;
+    EXPECT_EQ(traffic.writes, (ranks() - 1) * kChunk) << variant;
+  }
+}
+
+TEST_P(RingOf, AllReduceIsBoth) {
+  const Traffic traffic = traffic_of_rank_0(plan("all-reduce", "cores-ring"));
+  EXPECT_EQ(traffic.reads, (3 * ranks() - 2) * kChunk);
+  EXPECT_EQ(traffic.writes, (2 * ranks() - 1) * kChunk);
+}
+
+// N-1 steps of one copy a rank, each adding: no scratch memory, no kernel, no reduction at the end.
+TEST_P(RingOf, AddingMemoryNeedsNothingButTheCopies) {
+  const Program program = plan("reduce-scatter", "add-ring");
+  const auto copies = commands_on<Copy>(program, QueueKind::dma);
+  EXPECT_EQ(copies.size(), ranks() * (ranks() - 1));
+  for (const auto& [queue, copy] : copies) EXPECT_EQ(copy.op, CopyOp::add);
+  EXPECT_EQ(count(program).kernels, 0U);
+  EXPECT_EQ(program.buffers.size(), ranks());
+}
+
+// Block c ends at rank c: with 4 ranks rank 0 sends 3, 2, 1.
+TEST_P(RingOf, EveryByteGoesToTheNextRank) {
+  for (const char* collective : {"all-gather", "reduce-scatter", "all-reduce"}) {
+    const Program program = plan(collective, "cores-ring");
+    for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::compute)) {
+      EXPECT_EQ(rank_of(program, copy.src), queue->rank->value);
+      EXPECT_EQ(rank_of(program, copy.dst), (queue->rank->value + 1) % ranks());
+    }
+    std::vector<std::uint32_t> sums_at_home(ranks());
+    for (const auto& [queue, kernel] : commands_on<Kernel>(program, QueueKind::compute)) {
+      ASSERT_EQ(kernel.sources.size(), 2U);
+      for (const Region& source : kernel.sources) EXPECT_EQ(rank_of(program, source), queue->rank->value);
+      const std::uint32_t to = rank_of(program, kernel.dst);
+      if (to == queue->rank->value) {
+        ++sums_at_home[to];
+      } else {
+        EXPECT_EQ(to, (queue->rank->value + 1) % ranks());
+      }
+    }
+    if (std::string(collective) != "all-gather") EXPECT_THAT(sums_at_home, testing::Each(1U));
+  }
+}
+
+TEST_P(RingOf, OneKernelARankOfOnePart) {
+  for (const char* collective : {"all-gather", "reduce-scatter", "all-reduce"}) {
+    const Program program = plan(collective, "cores-ring");
+    EXPECT_EQ(count(program).kernels, ranks());
+    EXPECT_EQ(count(program).doorbells, 0U);
+    EXPECT_EQ(std::count_if(program.queues.begin(), program.queues.end(),
+                            [](const Queue& queue) { return queue.kind == QueueKind::compute; }),
+              ranks());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, RingOf, testing::Values(2U, 3U, 4U, 8U, 16U));
+
+TEST(Ring, BlocksTravelInTheOrderThatEndsAtTheirOwners) {
+  const Program program = plan_for_test(around("reduce-scatter", "add-ring", 4), machine_for_test("virtual-64-nmc"));
+  std::vector<std::uint64_t> blocks;
+  for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::dma)) {
+    if (queue->rank == RankId{0}) blocks.push_back(copy.src.offset.value / kChunk);
+  }
+  EXPECT_THAT(blocks, testing::ElementsAre(3, 2, 1));
+}
+
+TEST(Ring, ComputeUnitsMayBeFewerThanRanks) {
+  const Machine machine = machine_for_test("t3-ring-16");
+  CollectiveRequest request = around("all-reduce", "cores-ring", 16);
+  request.compute_units = 8;
+  for (const Queue& queue : plan_for_test(request, machine).queues) {
+    if (queue.kind == QueueKind::compute) EXPECT_EQ(queue.compute_units, 8U);
+  }
+  request.compute_units = 81;
+  const Diagnostic refused = refusal(request, machine);
+  EXPECT_EQ(refused.code, "plan.compute_units");
+  EXPECT_EQ(refused.hint, "give 1 to 80, or leave them out");
+}
+
+TEST(Ring, AMachineWithoutARingAmongTheRanksIsRefused) {
+  const Machine machine = machine_for_test("t3-ring-16");
+  for (const char* variant : {"cores-ring", "add-ring"}) {
+    const Diagnostic refused = refusal(around("reduce-scatter", variant, 8), machine);
+    EXPECT_EQ(refused.code, "plan.link");
+    EXPECT_THAT(refused.message, testing::HasSubstr("GPU 7 of t3-ring-16 has no link to GPU 0"));
+    EXPECT_FALSE(refused.hint.empty());
+  }
+  plan_for_test(around("reduce-scatter", "add-ring", 16), machine);
+  plan_for_test(around("reduce-scatter", "add-ring", 2), machine);  // two neighbours are a ring
+}
+
+TEST(Ring, AddingNeedsMemoryThatAddsAndGrowsInPlace) {
+  EXPECT_EQ(refusal(around("reduce-scatter", "add-ring", 8), machine_for_test("mi300x-8")).code, "plan.feature");
+  CollectiveRequest request = around("all-reduce", "add-ring", 8);
+  request.in_place = false;
+  EXPECT_EQ(refusal(request, machine_for_test("t3-ring-8")).code, "plan.in_place");
+}
+
+}  // namespace
+}  // namespace cortado::plan
