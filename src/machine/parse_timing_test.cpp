@@ -50,6 +50,16 @@ TEST(ParseTiming, EveryKeyHasItsField) {
   EXPECT_EQ(timing.cores.wire_efficiency, 1);
 }
 
+TEST(ParseTiming, SharpnessMayBeLeftOut) {
+  const std::string text = text_of("virtual-64");
+  EXPECT_EQ(parsed(text).timing->cores.sharpness, 0);
+  const std::string given =
+      "sharpness = { value = 2.5, source = \"test\", confidence = \"assumption\" }\nwire_efficiency";
+  EXPECT_EQ(parsed(replaced(text, "wire_efficiency", given)).timing->cores.sharpness, 2.5);
+  EXPECT_EQ(refusal(replaced(replaced(text, "wire_efficiency", given), "value = 2.5", "value = 0.5")).code,
+            "machine.range");
+}
+
 // virtual-64 has the same clock for all element types; here each key has a number of its own.
 TEST(ParseTiming, EveryKeyOfProductsHasItsField) {
   std::string text = text_of("virtual-64");

@@ -177,6 +177,27 @@ TEST(Collective, AddChainsOfSeveralPieces) {
   }
 }
 
+// A machine that is one ring: neighbours are all that there is.
+TEST(Collective, AroundARing) {
+  const std::uint32_t ranks = 8;
+  const Machine& on = machine("t3-ring-8");
+  std::vector<Node> nodes = nodes_for(on, ranks);
+  for (const VariantInfo& variant : list_variants()) {
+    if (!variant.variant.ends_with("ring")) continue;
+    for (const std::uint64_t bytes : {6ul, 5000ul, 8192ul}) {  // fewer elements than ranks, uneven, even
+      for (const bool in_place : {false, true}) {
+        check({.collective = variant.collective,
+               .variant = variant.variant,
+               .bytes = Bytes{bytes},
+               .ranks = ranks,
+               .in_place = in_place,
+               .dtype = DType::f16},
+              variant, on, nodes);
+      }
+    }
+  }
+}
+
 TEST(Collective, SixtyFourRanks) {
   const std::uint32_t ranks = 64;
   const Machine& on = machine("virtual-64");

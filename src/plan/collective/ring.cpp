@@ -11,7 +11,7 @@ Ring Ring::on_cores(Schedule& schedule) {
     lanes.push_back(schedule.kernel_part(rank, "ring", schedule.compute_units()));
     schedule.set_local_lane(rank, lanes.back());
   }
-  return {schedule, std::move(lanes)};
+  return {schedule, std::move(lanes), true};
 }
 
 Ring Ring::on_engines(Schedule& schedule) {
@@ -19,13 +19,14 @@ Ring Ring::on_engines(Schedule& schedule) {
   for (const RankId rank : schedule.ranks()) {
     lanes.push_back(schedule.lane_towards(rank, {(rank.value + 1) % schedule.rank_count()}));
   }
-  return {schedule, std::move(lanes)};
+  return {schedule, std::move(lanes), false};
 }
 
-Ring::Ring(Schedule& schedule, std::vector<Lane> lanes)
+Ring::Ring(Schedule& schedule, std::vector<Lane> lanes, bool on_cores)
     : schedule_(schedule),
       count_(schedule.rank_count()),
       lanes_(std::move(lanes)),
+      on_cores_(on_cores),
       arrivals_(count_, std::vector<std::optional<SignalId>>(count_)) {}
 
 void Ring::reduce_by_kernel(const Reduction& reduction) {
@@ -87,6 +88,7 @@ void Ring::gather(const Gathering& gathering) {
       hand_on(rank, owner);
     }
   }
+  if (!on_cores_) return;
   for (const RankId rank : schedule_.ranks()) after_arrival(rank, next(rank));
 }
 

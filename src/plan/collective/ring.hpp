@@ -35,11 +35,12 @@ class Ring {
   /// On engines. Sums grow in the inputs, so the sum of a rank is its block of its input; its other blocks are used up.
   void reduce_by_adding(const Reduction& reduction);
 
-  /// The own place is not written. Each rank ends when it has all blocks.
+  /// The own place is not written. On compute units each rank ends when it has all blocks; on engines when it has sent
+  /// all, and the hosts wait for each other.
   void gather(const Gathering& gathering);
 
  private:
-  Ring(Schedule& schedule, std::vector<Lane> lanes);
+  Ring(Schedule& schedule, std::vector<Lane> lanes, bool on_cores);
 
   RankId next(RankId rank) const { return {(rank.value + 1) % count_}; }
   /// The rank `back` places before this one.
@@ -52,7 +53,8 @@ class Ring {
 
   Schedule& schedule_;
   std::uint32_t count_;
-  std::vector<Lane> lanes_;                                     // by rank
+  std::vector<Lane> lanes_;  // by rank
+  bool on_cores_;
   std::vector<std::vector<std::optional<SignalId>>> arrivals_;  // [rank][owner], of blocks that nobody waited for yet
 };
 

@@ -122,6 +122,20 @@ TEST(Ring, BlocksTravelInTheOrderThatEndsAtTheirOwners) {
   EXPECT_THAT(blocks, testing::ElementsAre(3, 2, 1));
 }
 
+// A signal for each copy, the last of which also tells the host.
+TEST(Ring, EnginesHaveOneQueueARank) {
+  const ProgramCounts gather =
+      count(plan_for_test(around("all-gather", "ring", 8), machine_for_test("virtual-64-nmc")));
+  EXPECT_EQ(gather.commands, 56U);
+  EXPECT_EQ(gather.signals, 56U);
+  EXPECT_EQ(gather.doorbells, 8U);
+  const ProgramCounts reduce =
+      count(plan_for_test(around("all-reduce", "add-ring", 8), machine_for_test("virtual-64-nmc")));
+  EXPECT_EQ(reduce.commands, 112U);
+  EXPECT_EQ(reduce.signals, 112U);
+  EXPECT_EQ(reduce.doorbells, 8U);
+}
+
 TEST(Ring, ComputeUnitsMayBeFewerThanRanks) {
   const Machine machine = machine_for_test("t3-ring-16");
   CollectiveRequest request = around("all-reduce", "cores-ring", 16);

@@ -190,6 +190,22 @@ TEST_P(ConservationOn, HoldsForEveryVariant) {
 INSTANTIATE_TEST_SUITE_P(Machines, ConservationOn,
                          testing::Values("mi300x-8", "switch-1024", "virtual-64", "virtual-64-nmc"));
 
+// The same on a machine that is one ring, where only some variants can be.
+TEST(Conservation, HoldsAroundARing) {
+  const Machine machine = load_machine("t3-ring-8").value();
+  for (const auto& [collective, variant] :
+       {std::pair("all-gather", "ring"), std::pair("all-gather", "cores-ring"),
+        std::pair("reduce-scatter", "cores-ring"), std::pair("reduce-scatter", "add-ring"),
+        std::pair("all-reduce", "cores-ring")}) {
+    const CollectiveRequest request{
+        .collective = collective, .variant = variant, .bytes = Bytes{100'000'004}, .in_place = true};
+    const auto program = verify(plan_collective(request, machine).value(), machine);
+    ASSERT_TRUE(program) << to_string(program.error().front());
+    SCOPED_TRACE(program->program().name);
+    EXPECT_EQ(WatchedRun(*program, {}).go(1e-9).timeline.bytes_moved, bytes_of_moves(program->program()));
+  }
+}
+
 class ConservationOfProducts : public testing::TestWithParam<const char*> {};
 
 TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {

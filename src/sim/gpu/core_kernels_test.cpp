@@ -7,8 +7,7 @@
 namespace cortado::sim {
 namespace {
 
-std::int64_t time_of(const CollectiveRequest& request, const std::string& machine_name) {
-  const Machine machine = load_machine(machine_name).value();
+std::int64_t time_of(const CollectiveRequest& request, const Machine& machine) {
   auto program = plan_collective(request, machine);
   EXPECT_TRUE(program) << to_string(program.error());
   const auto verified = verify(*std::move(program), machine);
@@ -16,6 +15,10 @@ std::int64_t time_of(const CollectiveRequest& request, const std::string& machin
   const auto result = simulate(*verified);
   EXPECT_TRUE(result) << to_string(result.error());
   return median_time(result->timeline).value;
+}
+
+std::int64_t time_of(const CollectiveRequest& request, const std::string& machine_name) {
+  return time_of(request, load_machine(machine_name).value());
 }
 
 // virtual-64: launch 5000, start 2000, flag 1000, poll 20 ns; links of 50 GB/s, so that 100 bytes take 2 ns. Work
@@ -58,6 +61,50 @@ TEST(CoreKernelTimes, SendsAndReceivesAreCallsOfTheHost) {
   request.in_place = false;
   request.own_block = false;
   EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * 500 + 1000 + 2 + 1000 + kDone + 20);
+}
+
+// Two steps of 2 ns and a flag; the sum at the end stays on the GPU.
+TEST(CoreKernelTimes, EveryStepOfARingCostsItsBytesAndAFlag) {
+  for (const char* collective : {"all-gather", "reduce-scatter"}) {
+    const CollectiveRequest request{
+        .collective = collective, .variant = "cores-ring", .bytes = 300_B, .ranks = 3, .in_place = true};
+    EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * (2 + 1000) + kDone) << collective;
+  }
+}
+
+// Blocks of 1 MB among 3 ranks, one compute unit each: 10 GB/s to a peer, 40 GB/s in its own memory. Step 1 copies;
+// step 2 adds, two reads here and a write to the neighbour; the sum at the end is two reads and a write here.
+TEST(CoreKernelTimes, SumsForANeighbourAreMadeAtTheRateOfCopies) {
+  Machine machine = load_machine("virtual-64").value();
+  const CollectiveRequest request{.collective = "reduce-scatter",
+                                  .variant = "cores-ring",
+                                  .bytes = Bytes{3'000'000},
+                                  .ranks = 3,
+                                  .in_place = true,
+                                  .compute_units = 1};
+  constexpr std::int64_t kFlags = kBegin + 2 * 1000 + kDone;
+  constexpr std::int64_t kLastSum = 3'000'000 / 40;
+  EXPECT_EQ(time_of(request, machine), kFlags + 100'000 + 100'000 + kLastSum);
+  // Two reads at 10 GB/s are slower than the write.
+  machine.timing->cores.local_rate = {10};
+  EXPECT_EQ(time_of(request, machine), kFlags + 100'000 + 200'000 + 300'000);
+}
+
+// Five units could just fill the link of 50 GB/s. With sharpness s the time is 2^(1/s) times that of a true corner.
+TEST(CoreKernelTimes, AroundTheCornerOfALinkBothItAndTheUnitsCount) {
+  Machine machine = load_machine("virtual-64").value();
+  CollectiveRequest request{.collective = "all-gather",
+                            .variant = "cores-ring",
+                            .bytes = Bytes{2'000'000},
+                            .ranks = 2,
+                            .in_place = true,
+                            .compute_units = 5};
+  constexpr std::int64_t kFlags = kBegin + 1000 + kDone;
+  EXPECT_EQ(time_of(request, machine), kFlags + 20'000);
+  machine.timing->cores.sharpness = 1;
+  EXPECT_EQ(time_of(request, machine), kFlags + 40'000);
+  machine.timing->cores.sharpness = 2;
+  EXPECT_NEAR(static_cast<double>(time_of(request, machine)), kFlags + 28'284.3, 1);
 }
 
 // Published: an all-gather kernel on MI300X saturates the links with about 32 compute units. A part has a seventh of
