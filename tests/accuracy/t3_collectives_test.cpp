@@ -2,8 +2,9 @@
 //
 // Fitted (cores.copy_rate and cores.sharpness of t3-ring-16, one set for all three machines):
 //   all-reduce on 8 of 80 compute units 41 % slower than on all, on 16 of 80 7 % slower.
-// Predicted (nothing is fitted to them):
-//   reduce-scatter by memory that adds 7 % faster than by compute units on 8 GPUs, 3 % on 16;
+// Not independent (150 GB/s of the published link is read as the rate of one direction because it explains them):
+//   reduce-scatter by memory that adds, prelaunched, 7 % faster than by compute units on 8 GPUs, 3 % on 16.
+// Predicted:
 //   a product on 64 of 80 compute units 21 % slower.
 #include <cmath>
 
