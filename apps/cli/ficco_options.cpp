@@ -9,12 +9,6 @@ namespace cortado::cli {
 
 void FiccoOptions::add_to(CLI::App& app) {
   options_ = {
-      app.add_option("--gemm", gemm_,
-                     "ficco: rows of all GPUs x columns and k that one GPU multiplies; --dtype is bf16 if not given")
-          ->type_name("MxNxK"),
-      app.add_option("--collective", collective_, "ficco: all-gather, all-to-all or reduce-scatter")
-          ->type_name("NAME")
-          ->capture_default_str(),
       app.add_option("--schedule", schedule_,
                      "ficco: how both are cut (cortado list schedules); NAME/8 in 8 steps; or auto")
           ->type_name("NAME")
@@ -22,14 +16,6 @@ void FiccoOptions::add_to(CLI::App& app) {
   };
   dependence_.add_to(app, "ficco");
   options_.insert(options_.end(), dependence_.options().begin(), dependence_.options().end());
-}
-
-Result<DependentRequest> FiccoOptions::request(DType dtype, std::uint32_t ranks) const {
-  if (!gemm_) {
-    return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 16384x2048x131072");
-  }
-  CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(*gemm_, dtype));
-  return dependence_.request(collective_, gemm, ranks);
 }
 
 Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, const Machine& machine,
@@ -49,13 +35,6 @@ Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, co
   schedule.means = dependence_.means();
   CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange(schedule));
   return schedule;
-}
-
-std::string FiccoOptions::first_given() const {
-  for (const CLI::Option* option : options_) {
-    if (option->count() > 0) return option->get_name();
-  }
-  return {};
 }
 
 }  // namespace cortado::cli

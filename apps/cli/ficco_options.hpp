@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,16 @@ class FiccoOptions {
  public:
   void add_to(CLI::App& app);
 
-  Result<DependentRequest> request(DType dtype, std::uint32_t ranks) const;
+  Result<DependentRequest> request(const GemmShape& gemm, const std::string& collective, std::uint32_t ranks) const {
+    return dependence_.request(collective, gemm, ranks);
+  }
   /// The one named or, of `auto`, that which is predicted to be fastest; the console says which.
   Result<FiccoSchedule> schedule(const DependentRequest& request, const Machine& machine, Console& console) const;
 
-  /// The first of these flags on the command line, or empty.
-  std::string first_given() const;
+  const std::vector<const CLI::Option*>& options() const { return options_; }
 
  private:
   std::vector<const CLI::Option*> options_;
-  std::optional<std::string> gemm_;
-  std::string collective_ = "all-gather";
   std::string schedule_ = "hetero-fused-1d";
   DependenceOptions dependence_;
 };

@@ -1,4 +1,5 @@
-// cortado plan: a collective, or a product in steps with the collective that it depends on, as a program file.
+// cortado plan: a collective, or a product with the collective that it depends on, in steps or with tracked stores, as
+// a program file.
 #include <fmt/format.h>
 
 #include "cortado/base/file.hpp"
@@ -9,7 +10,9 @@
 #include "ficco_options.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
+#include "product_options.hpp"
 #include "subcommand.hpp"
+#include "t3_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -29,27 +32,32 @@ class Plan : public Subcommand {
             {"cortado plan ficco --gemm 16384x2048x131072 --schedule hetero-fused-1d -o g1.json",
              "an all-gather and the product that needs it, cut into steps"},
             {"cortado plan ficco --gemm 4096x1024x2048 --collective all-to-all --tokens 3:1:1:1 --ranks 4 -o moe.json",
-             "tokens for experts, one of which is three times as popular as the others"}};
+             "tokens for experts, one of which is three times as popular as the others"},
+            {"cortado plan t3 --gemm 1024x512x128 --machine t3-ring-8 -o t3.json",
+             "a product whose tracked stores go round a ring and are added up in memory"}};
   }
 
   void add_options(CLI::App& app) override {
     app.add_option("collective", collective_,
-                   "Which one (cortado list collectives), or ficco: with a product, in steps")
+                   "Which one (cortado list collectives), or with a product ficco: in steps, t3: with tracked stores")
         ->required()
         ->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     options_.add_to(app);
+    product_.add_to(app);
     ficco_.add_to(app);
+    t3_.add_to(app);
     app.add_option("-o,--output", output_, "File to write; - is standard output")
         ->type_name("FILE")
         ->capture_default_str();
   }
 
   Result<Exit> run(Console& console) override {
+    if (collective_ != kT3) CORTADO_RETURN_IF_ERROR(check_none_given(t3_.options(), "cortado plan t3"));
     if (collective_ == kFicco) return run_ficco(console);
-    if (const std::string flag = ficco_.first_given(); !flag.empty()) {
-      return fail("usage.option", fmt::format("{} is for cortado plan ficco", flag), "leave it out");
-    }
+    CORTADO_RETURN_IF_ERROR(check_none_given(ficco_.options(), "cortado plan ficco"));
+    if (collective_ == kT3) return run_t3(console);
+    CORTADO_RETURN_IF_ERROR(check_none_given(product_.options(), "cortado plan ficco and cortado plan t3"));
     CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, options_.request(collective_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
     CORTADO_ASSIGN_OR_RETURN(request, options_.settled(request, machine, console));
@@ -59,16 +67,43 @@ class Plan : public Subcommand {
 
  private:
   static constexpr const char* kFicco = "ficco";
+  static constexpr const char* kT3 = "t3";
 
-  Result<Exit> run_ficco(Console& console) {
+  /// Ranks and dtype; nothing else of a collective alone may be given.
+  Result<CollectiveRequest> common_request() const {
     if (const std::string flag = options_.first_given({"--ranks", "--dtype"}); !flag.empty()) {
       return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
     }
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request(collective_));
+    return options_.CollectiveOptions::request(collective_);
+  }
+
+  static Status check_none_given(const std::vector<const CLI::Option*>& options, const char* whose) {
+    const std::string flag = first_given(options);
+    if (flag.empty()) return {};
+    return fail("usage.option", fmt::format("{} is for {}", flag, whose), "leave it out");
+  }
+
+  Result<Exit> run_t3(Console& console) {
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, common_request());
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
-    CORTADO_ASSIGN_OR_RETURN(const DependentRequest request,
-                             ficco_.request(options_.has_dtype() ? common.dtype : DType::bf16,
-                                            common.ranks == 0 ? machine.gpus : common.ranks));
+    CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, product_.gemm(options_.has_dtype() ? common.dtype : DType::f16));
+    CORTADO_ASSIGN_OR_RETURN(const T3Request request,
+                             t3_.request(gemm, product_.collective("reduce-scatter"), common.ranks));
+    CORTADO_ASSIGN_OR_RETURN(const T3Plan plan, plan_t3(request, machine));
+    return write(plan.program,
+                 fmt::format("{} on {} ranks of {}, chunks: {} of {}, pieces of a chunk: {}, {} of memory",
+                             plan.program.name, plan.program.ranks, machine.name, plan.chunks, name_of(plan.axis),
+                             plan.pieces, format_bytes(plan.footprint)),
+                 console);
+  }
+
+  Result<Exit> run_ficco(Console& console) {
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, common_request());
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, open_machine());
+    CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, product_.gemm(options_.has_dtype() ? common.dtype : DType::bf16));
+    CORTADO_ASSIGN_OR_RETURN(
+        const DependentRequest request,
+        ficco_.request(gemm, product_.collective("all-gather"), common.ranks == 0 ? machine.gpus : common.ranks));
     CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, ficco_.schedule(request, machine, console));
     CORTADO_ASSIGN_OR_RETURN(const FiccoPlan plan, plan_ficco(request, schedule, machine));
     return write(plan.program,
@@ -98,7 +133,9 @@ class Plan : public Subcommand {
   std::string collective_;
   std::string machine_ = kDefaultMachine;
   PlanOptions options_;
+  ProductOptions product_;
   FiccoOptions ficco_;
+  T3Options t3_;
   std::string output_ = "-";
 };
 
