@@ -9,11 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 
 #include "plan/c3/testing.hpp"
+#include "sim/gpu/fused_testing.hpp"
 #include "sim/gpu/run.hpp"
 
 namespace cortado::sim {
@@ -102,6 +104,10 @@ class WatchedRun {
       for (const Run::Batch& batch : run_.products_[i].batches) {
         OfProducts& sum = of_products_[program_.program().queues[i].rank->value];
         const double work = run_.fluid_.rate(batch.flow) * seconds;
+        if (batch.reads) {  // its work is bytes
+          sum.memory_bytes += work;
+          continue;
+        }
         sum.memory_bytes += work * (batch.memory_reads + batch.memory_writes);
         sum.unit_seconds += work * batch.count / kWorkPerSecond;
       }
@@ -126,6 +132,13 @@ class WatchedRun {
           add(run_.resources_.copy_by_cores(*program.queues[i].rank, *copy), bytes(copy->dst));
         } else if (const auto* kernel = std::get_if<Kernel>(&command)) {
           add(run_.resources_.kernel_by_cores(*program.queues[i].rank, *kernel), bytes(kernel->dst));
+        } else if (const auto* gemm = std::get_if<Gemm>(&command); gemm != nullptr && run_.products_[i].stores) {
+          const ProductStores& stores = *run_.products_[i].stores;
+          for (const OutputBlock& block : output_blocks(*gemm)) {
+            const UseList& uses = run_.resources_.stores_by_cores(*program.queues[i].rank, block.to, block.op,
+                                                                  stores.writes(), stores.reads());
+            add(uses, bytes(block.to) * static_cast<double>(gemm->split_k));
+          }
         }
       }
     }
@@ -236,6 +249,26 @@ TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {
 
 INSTANTIATE_TEST_SUITE_P(Machines, ConservationOfProducts,
                          testing::Values("mi300x-8", "h200-8", "virtual-64", "mi325x-8"));
+
+// Stages, stores as flows, updates by memory, entries that run out (on 8 GPUs a piece, half a chunk, takes 64 of them),
+// and every way to arbitrate.
+TEST(Conservation, HoldsForProductsFusedWithRings) {
+  for (const char* name : {"t3-ring-8", "t3-ring-16"}) {
+    for (const auto& [label, policy] : kArbitrationPolicies) {
+      Machine machine = load_machine(name).value();
+      machine.timing->memory.arbitration->policy = policy;
+      for (const double read_share : {0.5, 1.0}) {
+        SCOPED_TRACE(std::string(name) + " " + std::string(label));
+        machine.timing->compute->stages->read_share = read_share;
+        machine.features.tracker->entries = 160;
+        FusedRing ring{.gemm = {.m = 8192, .n = 4096, .k = 256, .dtype = DType::f16}, .pieces = 2};
+        WatchedRun(unproved(fused_ring(ring, machine), machine), {}).go(1e-9);
+        ring.tiling.split_k = 2;
+        WatchedRun(unproved(fused_ring(ring, machine), machine), {}).go(1e-9);
+      }
+    }
+  }
+}
 
 // Memories that cannot be full are left out of the sharing; this one can. A rank reads its block of 1 MiB six times and
 // writes six blocks: 12 MiB at 20 GB/s, which is less than the 5 links out and the 5 in can carry.

@@ -284,7 +284,8 @@ Diagnostic Run::stall() const {
     }
     const Queue& what = program_.queues[i];
     if (queue.entries_since) {
-      stuck.push_back(fmt::format("queue {} waits for entries of a tracker", what.name));
+      stuck.push_back(
+          fmt::format("queue {} waits for entries of tracker {}", what.name, program_.trackers[queue.entries_of].name));
       continue;
     }
     if (queue.blocked != Blocked::signal) {

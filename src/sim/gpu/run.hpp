@@ -64,7 +64,8 @@ class Run {
     double weight = 1;                     // dma: of each of these
     std::optional<FlowId> flow;            // compute: of the copy or kernel under way
     bool behind = false;                   // compute: a kernel or a wait of this iteration came before
-    std::optional<SimTime> entries_since;  // that its next copy or workgroup has waited for entries of a tracker
+    std::optional<SimTime> entries_since;  // that its next copy or workgroup has waited for entries
+    std::uint32_t entries_of = 0;          // of this tracker
   };
 
   /// Workgroups that started together.

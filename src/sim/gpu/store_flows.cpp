@@ -75,6 +75,7 @@ bool Run::open_trackers(std::uint32_t index, const Copy& copy) {
 
 void Run::wait_for_entries(std::uint32_t index, std::uint32_t tracker) {
   if (!queues_[index].entries_since) queues_[index].entries_since = events_.now();
+  queues_[index].entries_of = tracker;
   std::vector<std::uint32_t>& waiters = entry_waiters_[trackers_.gpu_of(tracker).value];
   if (std::ranges::find(waiters, index) == waiters.end()) waiters.push_back(index);
 }

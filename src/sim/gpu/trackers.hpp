@@ -3,9 +3,10 @@
 // A tracker takes ceil(bytes / granularity) entries of its GPU when its first update begins, and frees them when all
 // updates are in. Who would open a tracker for which there are no entries waits.
 //
-// In-order programs cannot lock up: as many entries as the largest tracker of the GPU takes are kept for the first one
-// (in the order of the program) that is not complete in this iteration, which may always open; all others together
-// share the rest. So a program that updates trackers in their order, with none larger than the unit, always goes on.
+// As many entries as the largest tracker of the GPU takes are kept for the first one (in the order of the program) that
+// is not complete in this iteration, which may always open; all others together share the rest. So writers that come in
+// the order of trackers never block one another on one GPU. Several GPUs still can: a ring in which every GPU has to
+// store on its neighbour more than the neighbour's entries watch, before it makes what frees its own, cannot go on.
 #pragma once
 
 #include <cstdint>
