@@ -16,10 +16,6 @@ double real(std::uint64_t count) {
   return static_cast<double>(count);
 }
 
-std::uint64_t tiles_along(std::uint64_t extent, std::uint64_t tile) {
-  return (extent + tile - 1) / tile;
-}
-
 /// The rows of A (or columns of B) cut wherever a tile of any block begins or ends, and when each piece was touched.
 class Operand {
  public:
@@ -35,32 +31,69 @@ class Operand {
     cuts_.erase(std::unique(cuts_.begin(), cuts_.end()), cuts_.end());
     last_.assign(cuts_.size() * parts_, kNever);
   }
-  std::uint32_t place(std::uint64_t at) const {
-    return static_cast<std::uint32_t>(std::ranges::lower_bound(cuts_, at) - cuts_.begin());
+
+  struct Pieces {
+    std::size_t from;
+    std::size_t to;
+  };
+  /// Of each tile along such an extent.
+  std::vector<Pieces> pieces(std::uint64_t first, std::uint64_t extent, std::uint64_t tile) const {
+    std::vector<Pieces> all;
+    for (std::uint64_t at = first; at < first + extent; at += tile) {
+      all.push_back({place(at), place(std::min(at + tile, first + extent))});
+    }
+    return all;
   }
 
-  /// Calls visit(bytes, stage of the last touch or kNever) for the pieces from one place to another that the stage has
-  /// not touched yet.
-  template <class Visit>
-  void touch(std::uint32_t from, std::uint32_t to, std::uint64_t part, std::uint64_t stage, Visit&& visit) {
-    for (std::uint32_t piece = from; piece < to; ++piece) {
+  /// A workgroup of the stage needs them.
+  void touch(Pieces pieces, std::uint64_t part, std::uint64_t stage) {
+    for (std::size_t piece = pieces.from; piece < pieces.to; ++piece) {
       std::uint64_t& last = last_[piece * parts_ + part];
       if (last == stage) continue;
-      visit(real(cuts_[piece + 1] - cuts_[piece]) * depth_, last);
+      touches_.push_back({real(cuts_[piece + 1] - cuts_[piece]) * depth_, last});
       last = stage;
     }
   }
 
+  double touched_bytes() const {
+    double bytes = 0;
+    for (const Touch& touch : touches_) bytes += touch.bytes;
+    return bytes;
+  }
+
+  /// Ends a stage: the bytes it reads, where miss(stage) is the share that is no longer cached of what that stage
+  /// touched last.
+  template <class Miss>
+  double read_bytes(Miss&& miss) {
+    double bytes = 0;
+    std::uint64_t known = kNever;  // neighbours were mostly touched together before
+    double share = 1;
+    for (const Touch& touch : touches_) {
+      if (touch.last != known) {
+        known = touch.last;
+        share = known == kNever ? 1 : miss(known);
+      }
+      bytes += touch.bytes * share;
+    }
+    touches_.clear();
+    return bytes;
+  }
+
  private:
+  struct Touch {
+    double bytes;
+    std::uint64_t last;
+  };
+
+  std::size_t place(std::uint64_t at) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(cuts_, at) - cuts_.begin());
+  }
+
   std::uint64_t parts_;
   double depth_;
   std::vector<std::uint64_t> cuts_;
   std::vector<std::uint64_t> last_;  // stage, of each piece and part
-};
-
-struct Touch {
-  double bytes;
-  std::uint64_t last;
+  std::vector<Touch> touches_;       // of the stage under way
 };
 
 }  // namespace
@@ -91,56 +124,44 @@ StageReads::StageReads(const Gemm& gemm, const Machine& machine, std::uint32_t u
   const std::vector<OutputBlock> blocks = output_blocks(gemm);
   Operand a(parts, depth);
   Operand b(parts, depth);
+  const OutputBlock* before = nullptr;  // blocks above or beside one another are cut the same way
   for (const OutputBlock& block : blocks) {
-    a.cut(block.row, block.rows, gemm.tile_m);
-    b.cut(block.column, block.columns, gemm.tile_n);
+    if (!before || before->row != block.row || before->rows != block.rows) a.cut(block.row, block.rows, gemm.tile_m);
+    if (!before || before->column != block.column || before->columns != block.columns) {
+      b.cut(block.column, block.columns, gemm.tile_n);
+    }
+    before = &block;
   }
   a.finish_cuts();
   b.finish_cuts();
 
   before_.reserve(workgroups_ / units + 2);
   std::vector<double> touched{0};  // by all stages before each
-  std::vector<Touch> touches;
   double results = 0;
   std::uint64_t in_stage = 0;
-  const auto note = [&](double bytes, std::uint64_t last) { touches.push_back({bytes, last}); };
   const auto end_stage = [&] {
-    double bytes = results;
-    for (const Touch& touch : touches) bytes += touch.bytes;
-    touched.push_back(touched.back() + bytes);
-    double read = 0;
-    std::uint64_t known = kNever;  // neighbours in a stage were mostly touched together before
-    double miss = 1;
-    for (const Touch& touch : touches) {
-      if (touch.last != known) {
-        known = touch.last;
-        const bool held = known != kNever && cache.value > 0;
-        miss = held ? 1 - cache_hit_probability(touched.back() - touched[known + 1], cache, ways) : 1;
-      }
-      read += touch.bytes * miss;
-    }
-    before_.push_back(before_.back() + read);
-    touches.clear();
+    touched.push_back(touched.back() + a.touched_bytes() + b.touched_bytes() + results);
+    const auto miss = [&](std::uint64_t last) {
+      if (cache.value == 0) return 1.0;
+      return 1 - cache_hit_probability(touched.back() - touched[last + 1], cache, ways);
+    };
+    before_.push_back(before_.back() + a.read_bytes(miss) + b.read_bytes(miss));
     results = 0;
     in_stage = 0;
   };
   for (const OutputBlock& block : blocks) {
-    const std::uint64_t tile_columns = tiles_along(block.columns, gemm.tile_n);
-    const std::uint64_t tiles = tile_count(gemm, block);
-    for (std::uint64_t tile = 0; tile < tiles; ++tile) {
-      const std::uint64_t row = tile / tile_columns * gemm.tile_m;
-      const std::uint64_t column = tile % tile_columns * gemm.tile_n;
-      const std::uint64_t rows = std::min(gemm.tile_m, block.rows - row);
-      const std::uint64_t columns = std::min(gemm.tile_n, block.columns - column);
-      const std::uint32_t a_from = a.place(block.row + row);
-      const std::uint32_t a_to = a.place(block.row + row + rows);
-      const std::uint32_t b_from = b.place(block.column + column);
-      const std::uint32_t b_to = b.place(block.column + column + columns);
-      for (std::uint64_t part = 0; part < parts; ++part) {
-        a.touch(a_from, a_to, part, before_.size() - 1, note);
-        b.touch(b_from, b_to, part, before_.size() - 1, note);
-        results += real(rows * columns) * of_result;
-        if (++in_stage == units_) end_stage();
+    const std::vector<Operand::Pieces> rows = a.pieces(block.row, block.rows, gemm.tile_m);
+    const std::vector<Operand::Pieces> columns = b.pieces(block.column, block.columns, gemm.tile_n);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const std::uint64_t height = std::min(gemm.tile_m, block.rows - row * gemm.tile_m);
+      for (std::size_t column = 0; column < columns.size(); ++column) {
+        const std::uint64_t width = std::min(gemm.tile_n, block.columns - column * gemm.tile_n);
+        for (std::uint64_t part = 0; part < parts; ++part) {
+          a.touch(rows[row], part, before_.size() - 1);
+          b.touch(columns[column], part, before_.size() - 1);
+          results += real(height * width) * of_result;
+          if (++in_stage == units_) end_stage();
+        }
       }
     }
   }

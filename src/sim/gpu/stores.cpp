@@ -22,19 +22,24 @@ ProductStores::ProductStores(const Gemm& gemm, const Program& program, const Tra
     const OutputBlock& block = blocks_[b];
     const bool tracked = !gemm.outputs.empty() && trackers.watches(block.to.buffer);
     for (std::uint64_t row = 0; row < block.rows; row += gemm.tile_m) {
+      const std::uint64_t rows = std::min(gemm.tile_m, block.rows - row);
+      const Region whole{block.to.buffer, block.to.row_offset(row), block.to.width, rows, block.to.pitch};
+      const auto around = tracked ? trackers.around(whole) : std::nullopt;
       for (std::uint64_t column = 0; column < block.columns; column += gemm.tile_n) {
-        const std::uint64_t rows = std::min(gemm.tile_m, block.rows - row);
         const std::uint64_t columns = std::min(gemm.tile_n, block.columns - column);
         Tile& tile = tiles_.emplace_back();
         tile.block = b;
         tile.first_update = static_cast<std::uint32_t>(tile_updates_.size());
         tile.bytes = rows * columns * element;
-        if (!tracked) continue;
-        const Region region{block.to.buffer, block.to.row_offset(row) + Bytes{column * element},
-                            Bytes{columns * element}, rows, block.to.pitch};
-        trackers.for_each_within(region, [&](std::uint32_t tracker, std::uint64_t bytes) {
-          tile_updates_.push_back({tracker, bytes});
-        });
+        if (around) {
+          tile_updates_.push_back({*around, tile.bytes});
+        } else if (tracked) {
+          const Region region{block.to.buffer, whole.offset + Bytes{column * element}, Bytes{columns * element}, rows,
+                              block.to.pitch};
+          trackers.for_each_within(region, [&](std::uint32_t tracker, std::uint64_t bytes) {
+            tile_updates_.push_back({tracker, bytes});
+          });
+        }
         tile.updates = static_cast<std::uint32_t>(tile_updates_.size()) - tile.first_update;
       }
     }

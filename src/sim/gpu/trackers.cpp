@@ -70,6 +70,14 @@ std::size_t Trackers::first_behind(std::span<const Watched> watched, std::uint64
   return static_cast<std::size_t>(at - watched.begin());
 }
 
+std::optional<std::uint32_t> Trackers::around(const Region& region) const {
+  std::optional<std::uint32_t> found;
+  for_each_within(region, [&](std::uint32_t tracker, std::uint64_t bytes) {
+    if (bytes == region.bytes().value) found = tracker;
+  });
+  return found;
+}
+
 bool Trackers::open(std::uint32_t index) {
   State& state = states_[index];
   if (state.is_open) return true;

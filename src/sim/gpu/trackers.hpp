@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,6 +48,9 @@ class Trackers {
       if (bytes > 0) visit(watched[i].tracker, bytes);
     }
   }
+
+  /// The tracker that has all bytes of the region; none if there is no such.
+  std::optional<std::uint32_t> around(const Region& region) const;
 
   /// An update begins. False if there are no entries for it.
   bool open(std::uint32_t tracker);
