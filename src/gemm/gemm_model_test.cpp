@@ -189,5 +189,20 @@ TEST(GemmRates, AFewRowsTakeTheTimeOfTheWeights) {
   EXPECT_FALSE(is_memory_bound({.m = 8192, .n = 8192, .k = 8192, .dtype = DType::bf16}, mi300x()));
 }
 
+// --- Results past the caches -----------------------------------------------------------------------------------------
+
+// A tile of 256 x 256 bf16 is 128 KiB. What fits the last-level cache beside C fits it without C.
+TEST(GemmModelStreamed, LeavesTheTileOfCOut) {
+  const GemmShape shape{.m = 8192, .n = 8192, .k = 1024, .dtype = DType::bf16};
+  const GemmModel cached(shape, {256, 256, 1}, mi300x());
+  const GemmModel streamed(shape, {256, 256, 1}, mi300x(), L2Windows::modelled, ResultPath::streamed);
+  const WorkgroupDemand with = cached.demand(304);
+  const WorkgroupDemand without = streamed.demand(304);
+  EXPECT_DOUBLE_EQ(with.memory_writes, 128 * kKiB);
+  EXPECT_EQ(without.memory_writes, 0);
+  EXPECT_NEAR(with.cache_bytes - without.cache_bytes, 128 * kKiB, 1e-3);
+  EXPECT_NEAR(with.memory_bytes - without.memory_bytes, 128 * kKiB, 1e-3);
+}
+
 }  // namespace
 }  // namespace cortado

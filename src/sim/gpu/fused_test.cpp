@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cortado/plan/t3.hpp"
 #include "cortado/sim/simulate.hpp"
 
 #include "sim/gpu/fused_testing.hpp"
@@ -33,6 +34,18 @@ TEST(FusedRingTraffic, IsExactlyTheAlgebra) {
     // A and B, 5 MiB, fit the cache: read once.
     EXPECT_NEAR(traffic.producer_reads, ranks * (4096 + 1024) * 512 * 2.0, ranks * 4096.0);
   }
+}
+
+// Every GPU stores each chunk straight where it ends: C once, and nobody else moves anything. No stages on this
+// machine.
+TEST(FusedDirectTraffic, IsTheProductsAlone) {
+  const Machine machine = load_machine("mi300x-8+t3").value();
+  const GemmShape shape{.m = 8192, .n = 4096, .k = 512, .dtype = DType::bf16};
+  T3Plan plan = plan_t3({.gemm = shape, .algorithm = "direct"}, machine).value();
+  const Simulated result = simulate(unproved(std::move(plan.program), machine)).value();
+  EXPECT_DOUBLE_EQ(result.traffic.producer_writes, 8 * 8192.0 * 4096 * 2);
+  EXPECT_EQ(result.traffic.collective_reads + result.traffic.collective_writes, 0);
+  EXPECT_GE(result.traffic.producer_reads, 8 * static_cast<double>(read_bytes(shape).value) * (1 - 1e-9));
 }
 
 // 8 x 10 tiles of 256 x 128 are one stage on 80 units. A and B, (2048 + 1280) x 1024 x 2 bytes, come at 1000 GB/s
