@@ -263,7 +263,7 @@ void Run::end_transfer(FlowId flow) {
   queue.ended = events_.now();
   --queue.outstanding;
   std::erase(queue.moving, flow);
-  if (const auto* copy = std::get_if<Copy>(mover.command)) land_copy(mover.queue, *copy, mover.span);
+  if (const auto* copy = std::get_if<Copy>(mover.command)) land_copy(*copy, mover.span);
   move_ready_copies(mover.queue);
   if (queue.blocked == Blocked::transfers && queue.outstanding == 0) {
     step(mover.queue);

@@ -184,7 +184,7 @@ class Run {
   void wait_for_entries(std::uint32_t index, std::uint32_t tracker);
   void stop_waiting_for_entries(std::uint32_t index);
   void land(std::span<const TrackerUpdate> updates, bool over_link, std::uint32_t span);
-  void land_copy(std::uint32_t index, const Copy& copy, std::uint32_t span);
+  void land_copy(const Copy& copy, std::uint32_t span);
   void update_tracker(const TrackerUpdate& update, std::uint32_t span);
 
   // Arbitration.

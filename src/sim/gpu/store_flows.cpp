@@ -2,8 +2,9 @@
 //
 //   stores     drain as the memory they go to, and the links on the way, let them (stores.hpp). They hold no compute
 //              unit, and the workgroups behind them do not wait for them
-//   trackers   get an update when the run of stores or the copy that makes it has ended; over a link `links.latency`
-//              later. The one that makes a tracker complete raises its signal at once. Nobody pays for that
+//   trackers   get an update when the run of stores or the copy that makes it has ended; stores over a link need
+//              `links.latency` more, which is part of copy_start for copies. The one that makes a tracker complete
+//              raises its signal at once. Nobody pays for that
 //   entries    a batch of workgroups, or a copy, starts only with entries for the trackers that it updates
 //              (trackers.hpp); of a batch those workgroups start that have them, the others wait without a compute unit
 #include <algorithm>
@@ -85,15 +86,13 @@ void Run::stop_waiting_for_entries(std::uint32_t index) {
   if (since) entries_waited_ += to_seconds(events_.now() - *since);
 }
 
-void Run::land_copy(std::uint32_t index, const Copy& copy, std::uint32_t span) {
+void Run::land_copy(const Copy& copy, std::uint32_t span) {
   if (!trackers_.watches(copy.dst.buffer)) return;
-  const RankId to = program_.buffer(copy.dst.buffer).rank;
-  const bool over_link = to != program_.queues[index].rank || to != program_.buffer(copy.src.buffer).rank;
   std::vector<TrackerUpdate> updates;
   trackers_.for_each_within(copy.dst, [&](std::uint32_t tracker, std::uint64_t bytes) {
     updates.push_back({tracker, bytes});
   });
-  land(updates, over_link, span);
+  land(updates, false, span);  // the start of a copy has paid for the way
 }
 
 void Run::land(std::span<const TrackerUpdate> updates, bool over_link, std::uint32_t span) {
