@@ -116,15 +116,13 @@ class FitCheck {
 
 /// The output map of a product has every element of C exactly once, and its blocks fit where they go.
 bool check_map(FitCheck& fit, const Gemm& gemm) {
-  const auto fault = [&](std::string message, std::string hint) {
-    return fit.error(std::move(message), std::move(hint));
-  };
-  if (gemm.c != Region{})
-    return fault("a gemm with an output map and a region C", "leave C out: the map says where it goes");
-  if (gemm.accumulate) return fault("a gemm with an output map that accumulates", "use blocks with op add");
+  if (gemm.c != Region{}) {
+    return fit.error("a gemm with an output map and a region C", "leave C out: the map says where it goes");
+  }
+  if (gemm.accumulate) return fit.error("a gemm with an output map that accumulates", "use blocks with op add");
   std::uint64_t elements = 0;
   if (__builtin_mul_overflow(gemm.m, gemm.n, &elements) || elements > kMaxOffset) {
-    return fault(fmt::format("{} x {} elements of C", gemm.m, gemm.n), "no memory has room for so many");
+    return fit.error(fmt::format("{} x {} elements of C", gemm.m, gemm.n), "no memory has room for so many");
   }
   std::vector<Region> places;  // in C, counted in elements
   std::vector<Region> regions;
@@ -132,9 +130,9 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
     const bool inside = block.rows > 0 && block.columns > 0 && block.rows <= gemm.m && block.columns <= gemm.n &&
                         block.row <= gemm.m - block.rows && block.column <= gemm.n - block.columns;
     if (!inside) {
-      return fault(fmt::format("{} is empty or leaves the {} x {} elements of C", block_name(gemm, places.size()),
-                               gemm.m, gemm.n),
-                   "blocks lie inside C");
+      return fit.error(fmt::format("{} is empty or leaves the {} x {} elements of C", block_name(gemm, places.size()),
+                                   gemm.m, gemm.n),
+                       "blocks lie inside C");
     }
     fit.matrix(block.to, "the place of " + block_name(gemm, places.size()), block.rows, block.columns, gemm.dtype);
     fit.apart(gemm.a, block.to);
@@ -145,7 +143,7 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
   const Region whole{{0}, {0}, Bytes{gemm.n}, gemm.m, Bytes{gemm.n}};
   const RegionOwners in_c(places, std::span(&whole, 1));
   if (const auto two = in_c.overlap()) {
-    return fault(
+    return fit.error(
         fmt::format("{} and {} have elements of C twice", block_name(gemm, two->first), block_name(gemm, two->second)),
         "every element of C is in exactly one block");
   }
@@ -153,12 +151,13 @@ bool check_map(FitCheck& fit, const Gemm& gemm) {
   in_c.visit(whole, [&](const Strips::Cell& cell, std::uint32_t owner) {
     if (owner != kNoOwner || !complete) return;
     const std::uint64_t at = in_c.strips({0}).first_run(cell).first;
-    complete = fault(fmt::format("the output map has no block for row {}, column {} of C", at / gemm.n, at % gemm.n),
-                     "every element of C is in exactly one block");
+    complete =
+        fit.error(fmt::format("the output map has no block for row {}, column {} of C", at / gemm.n, at % gemm.n),
+                  "every element of C is in exactly one block");
   });
   if (!complete) return false;
   if (const auto two = RegionOwners(regions, {}).overlap()) {
-    return fault(
+    return fit.error(
         fmt::format("{} and {} go to the same bytes", block_name(gemm, two->first), block_name(gemm, two->second)),
         "give every block a place of its own");
   }

@@ -14,6 +14,9 @@ using Lanes = std::array<std::uint32_t, kLanes>;
 /// Queues with fewer edges to others than this are cheap to search through.
 constexpr std::uint32_t kHubEdges = 32;
 
+/// So many nodes are looked at before anything else: who waits for a signal stands a few steps behind who raises it.
+constexpr std::size_t kNear = 16;
+
 constexpr std::uint32_t kUnreached = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -53,7 +56,8 @@ void Reachability::choose_hubs(std::span<const Edge> edges) {
   in_hub_.assign(unrolled_.node_count(), false);
   for (std::uint32_t q = 0; q < unrolled_.queue_count(); ++q) {
     if (degree[q] < kHubEdges) continue;
-    hubs_.push_back(q);
+    // Host queues first: most paths to the next iteration go through them.
+    hubs_.insert(unrolled_.is_kind(q, QueueKind::host) ? hubs_.begin() : hubs_.end(), q);
     for (Node n = unrolled_.first_node(q); n < unrolled_.end_node(q); ++n) in_hub_[execution_.position[n]] = true;
   }
 }
@@ -72,10 +76,27 @@ void Reachability::answer(std::span<Query> queries) const {
     }
   }
   work_ += queries.size();
+  std::erase_if(open, [&](Query* query) {
+    return query->holds = is_near(execution_.position[query->from], execution_.position[query->to]);
+  });
   for (std::size_t i = 0; i < hubs_.size() && !open.empty(); i += kLanes) {
     answer_by_hubs(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), open);
   }
   if (!open.empty()) answer_by_search(open);
+}
+
+bool Reachability::is_near(std::uint32_t from, std::uint32_t to) const {
+  std::array<std::uint32_t, kNear> seen{from};
+  std::size_t count = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    ++work_;
+    for (const std::uint32_t target : next_.of(seen[i])) {
+      if (target == to) return true;
+      if (count == kNear) return false;
+      if (target < to) seen[count++] = target;
+    }
+  }
+  return false;
 }
 
 void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const {

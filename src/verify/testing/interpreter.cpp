@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "cortado/base/random.hpp"
 #include "cortado/ir/visit.hpp"
 
+#include "verify/testing/tracked_bytes.hpp"
 #include "verify/tile_groups.hpp"
 
 namespace cortado::verifier::testing {
@@ -23,16 +23,10 @@ class Interpreter {
         random_(seed),
         advances_(signal_advances(program)),
         counters_(program.signals.size(), 0),
-        queues_(program.queues.size()) {
-    for (const Buffer& buffer : program.buffers) {
-      memory_.emplace_back(buffer.size.value, std::uint8_t{0xee});
-      tracked_.emplace_back(buffer.size.value);
-    }
+        queues_(program.queues.size()),
+        tracked_(program) {
+    for (const Buffer& buffer : program.buffers) memory_.emplace_back(buffer.size.value, std::uint8_t{0xee});
     inputs_ = memory_;
-    for (std::size_t t = 0; t < program.trackers.size(); ++t) {
-      missing_.push_back(0);
-      start_over(t);
-    }
   }
 
   Outcome run() {
@@ -45,12 +39,12 @@ class Interpreter {
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
       for (const std::uint32_t q : order) {
         for (std::uint64_t steps = random_.below(4); steps-- > 0;) progress = step(q) || progress;
-        if (!complete_.empty() && random_.chance(3)) fire();
+        if (!tracked_.complete().empty() && random_.chance(3)) fire();
       }
       if (!progress) {
         for (const std::uint32_t q : order) progress = step(q) || progress;
       }
-      if (!progress && !complete_.empty()) {
+      if (!progress && !tracked_.complete().empty()) {
         fire();
         progress = true;
       }
@@ -196,46 +190,20 @@ class Interpreter {
   void put(const Region& dst, std::uint64_t place, std::uint64_t size, std::uint64_t value, CopyOp op, bool update) {
     std::uint32_t carry = 0;
     for (std::uint64_t i = place; i < place + size; ++i, value >>= 8U) {
-      Tracked& tracked = tracked_[dst.buffer.value][address(dst, i)];
-      const bool counted = update && tracked.tracker;
-      const bool adds = op == CopyOp::add && !(counted && tracked.count == 0);
+      const std::uint64_t at = address(dst, i);
+      const bool counted = update && tracked_.is_tracked(dst.buffer, at);
+      const bool adds = op == CopyOp::add && !(counted && tracked_.is_fresh(dst.buffer, at));
       const std::uint32_t sum = static_cast<std::uint8_t>(value) + (adds ? byte(dst, i) + carry : std::uint32_t{0});
       byte(dst, i) = static_cast<std::uint8_t>(sum);
       carry = sum >> 8U;
-      if (counted) count(tracked);
+      if (counted && !tracked_.count(dst.buffer, at)) ++outcome_.wrong_bytes;
     }
-  }
-
-  /// What a tracker knows of a byte.
-  struct Tracked {
-    std::optional<std::size_t> tracker;
-    std::uint64_t count = 0;
-  };
-
-  void count(Tracked& tracked) {
-    const std::size_t tracker = *tracked.tracker;
-    if (tracked.count == program_.trackers[tracker].updates) {
-      ++outcome_.wrong_bytes;
-      return;
-    }
-    ++tracked.count;
-    if (--missing_[tracker] == 0) complete_.push_back(tracker);
-  }
-
-  void start_over(std::size_t tracker) {
-    const Region& region = program_.trackers[tracker].region;
-    for (std::uint64_t i = 0; i < region.bytes().value; ++i) {
-      tracked_[region.buffer.value][address(region, i)] = {tracker, 0};
-    }
-    missing_[tracker] = region.bytes().value * program_.trackers[tracker].updates;
   }
 
   /// Lets one of the trackers that have all updates raise its signal.
   void fire() {
-    std::swap(complete_.back(), complete_[random_.below(complete_.size())]);
-    const Tracker& tracker = program_.trackers[complete_.back()];
-    start_over(complete_.back());
-    complete_.pop_back();
+    const std::size_t index = random_.below(tracked_.complete().size());
+    const Tracker& tracker = program_.trackers[tracked_.start_over(index)];
     counters_[tracker.signal.value] += tracker.value;
   }
 
@@ -411,11 +379,9 @@ class Interpreter {
   std::vector<std::uint64_t> advances_;
   std::vector<std::uint64_t> counters_;
   std::vector<State> queues_;
+  TrackedBytes tracked_;
   Memory memory_;
-  std::vector<std::vector<Tracked>> tracked_;  // bytes of a buffer
-  std::vector<std::uint64_t> missing_;         // of a tracker: updates to come, of all its bytes
-  std::vector<std::size_t> complete_;          // trackers that have all updates and have not raised their signal yet
-  Memory inputs_;                              // what the callers wrote in the iteration being checked
+  Memory inputs_;  // what the callers wrote in the iteration being checked
   Outcome outcome_;
 };
 
