@@ -127,6 +127,20 @@ TEST(Tracked, OneUpdateTooManyIsAFaultWithTheTracker) {
   EXPECT_THAT(result.error().message, HasSubstr(", tracker chunk1.r1)"));
 }
 
+TEST(Tracked, AFaultOfAProductIsReported) {
+  const Machine machine = adding_machine();
+  Program program = ring_product({.ranks = 2});
+  program.trackers.pop_back();  // rank 1 keeps its chunk and rank 0 adds to it: nobody counts
+  const auto node = soft_node(machine, 2);
+  auto prepared = PreparedProgram::prepare(verified(program, machine, kUnproved), *node);
+  ASSERT_TRUE(prepared);
+  const auto result = prepared->run({.timeout = std::chrono::milliseconds(50)});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, "device.fault");
+  EXPECT_THAT(result.error().place.queue, HasSubstr("compute"));
+  EXPECT_THAT(result.error().message, HasSubstr("tracker: compute queue: the product adds to bytes without a tracker"));
+}
+
 TEST(Tracked, TracesShowWhoReleasedTheWaits) {
   const Machine machine = adding_machine();
   const auto node = soft_node(machine, 3);
