@@ -1,13 +1,16 @@
 // Good programs, broken in one place. A broken program must be refused by the verifier, or be harmless: run to the end
 // with every byte right, under several orders of events.
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <span>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cortado/ir/text.hpp"
 #include "cortado/ir/visit.hpp"
+#include "cortado/plan/t3.hpp"
 
 #include "harness.hpp"
 
@@ -216,6 +219,121 @@ constexpr std::array kMutations{
     Mutation{store_for_add, true},
 };
 
+void expect_refused_or_harmless(const Program& program, const Machine& on, const std::string& what,
+                                std::span<const Mutation> mutations, std::vector<Node>& nodes) {
+  for (const Mutation& mutation : mutations) {
+    std::vector<Mutant> mutants;
+    mutation.make(program, mutants);
+    for (Mutant& mutant : mutants) {
+      SCOPED_TRACE(what + ": " + mutant.what);
+      const auto verified = verify(std::move(mutant.program), on);
+      if (!verified) continue;
+      EXPECT_FALSE(mutation.always_refused);
+      for (Node& node : nodes) EXPECT_EQ(node.run(*verified), "");
+    }
+  }
+}
+
+/// Adds the program with one tracker edited, for all of them.
+void edit_trackers(const Program& program, const std::string& what, const std::function<void(Tracker&)>& edit,
+                   std::vector<Mutant>& mutants) {
+  for (std::size_t t = 0; t < program.trackers.size(); ++t) {
+    Program mutant = program;
+    edit(mutant.trackers[t]);
+    mutants.push_back({what + " tracker " + program.trackers[t].name, std::move(mutant)});
+  }
+}
+
+void drop_tracker(const Program& program, std::vector<Mutant>& mutants) {
+  for (std::size_t t = 0; t < program.trackers.size(); ++t) {
+    Program mutant = program;
+    mutant.trackers.erase(mutant.trackers.begin() + static_cast<std::ptrdiff_t>(t));
+    mutants.push_back({"without tracker " + program.trackers[t].name, std::move(mutant)});
+  }
+}
+
+void other_count(const Program& program, std::vector<Mutant>& mutants) {
+  edit_trackers(
+      program, "one update more for", [](Tracker& tracker) { ++tracker.updates; }, mutants);
+  edit_trackers(
+      program, "one update less for", [](Tracker& tracker) { --tracker.updates; }, mutants);
+}
+
+void other_tracked_bytes(const Program& program, std::vector<Mutant>& mutants) {
+  edit_trackers(
+      program, "4 bytes later", [](Tracker& tracker) { tracker.region.offset += Bytes{4}; }, mutants);
+  edit_trackers(
+      program, "4 bytes less for", [](Tracker& tracker) { tracker.region.width = tracker.region.width - Bytes{4}; },
+      mutants);
+}
+
+void other_raise(const Program& program, std::vector<Mutant>& mutants) {
+  edit_trackers(
+      program, "2 raised by", [](Tracker& tracker) { tracker.value = 2; }, mutants);
+  const auto signals = static_cast<std::uint32_t>(program.signals.size());
+  edit_trackers(
+      program, "another signal raised by",
+      [&](Tracker& tracker) { tracker.signal.value = (tracker.signal.value + 1) % signals; }, mutants);
+}
+
+/// Adds the program with one block of an output map edited, for all of them.
+void edit_blocks(const Program& program, const std::string& what, const std::function<void(OutputBlock&)>& edit,
+                 std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    const auto* gemm = std::get_if<Gemm>(&program.queues[q].commands[c]);
+    for (std::size_t b = 0; gemm != nullptr && b < gemm->outputs.size(); ++b) {
+      Program mutant = program;
+      edit(std::get<Gemm>(mutant.queues[q].commands[c]).outputs[b]);
+      mutants.push_back({fmt::format("{} block {} of {}", what, b, program.queues[q].name), std::move(mutant)});
+    }
+  });
+}
+
+void other_block(const Program& program, std::vector<Mutant>& mutants) {
+  edit_blocks(
+      program, "4 bytes later", [](OutputBlock& block) { block.to.offset += Bytes{4}; }, mutants);
+  edit_blocks(
+      program, "a row less of", [](OutputBlock& block) { --block.rows, --block.to.rows; }, mutants);
+  const auto buffers = static_cast<std::uint32_t>(program.buffers.size());
+  edit_blocks(
+      program, "next buffer for",
+      [&](OutputBlock& block) { block.to.buffer.value = (block.to.buffer.value + 1) % buffers; }, mutants);
+}
+
+void other_block_op(const Program& program, std::vector<Mutant>& mutants) {
+  edit_blocks(
+      program, "other op for",
+      [](OutputBlock& block) { block.op = block.op == CopyOp::add ? CopyOp::store : CopyOp::add; }, mutants);
+}
+
+/// Production in another order: harmless as long as everything is counted.
+void other_order(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    auto* gemm = std::get_if<Gemm>(&mutant.queues[q].commands[c]);
+    if (gemm == nullptr || gemm->outputs.empty()) return;
+    std::reverse(gemm->outputs.begin(), gemm->outputs.end());
+    mutants.push_back({"other order in " + program.queues[q].name, std::move(mutant)});
+  });
+}
+
+void other_split(const Program& program, std::vector<Mutant>& mutants) {
+  for_each_command(program, [&](std::size_t q, std::size_t c) {
+    Program mutant = program;
+    auto* gemm = std::get_if<Gemm>(&mutant.queues[q].commands[c]);
+    if (gemm == nullptr || gemm->outputs.empty()) return;
+    ++gemm->split_k;
+    mutants.push_back({"one more part of k in " + program.queues[q].name, std::move(mutant)});
+  });
+}
+
+/// For programs with trackers, beside the others.
+constexpr std::array kTrackedMutations{
+    Mutation{drop_tracker, false},        Mutation{other_count, true}, Mutation{other_raise, false},
+    Mutation{other_tracked_bytes, false}, Mutation{other_block, true}, Mutation{other_block_op, false},
+    Mutation{other_order, false},         Mutation{other_split, true},
+};
+
 class MutationProduct : public testing::TestWithParam<VariantInfo> {};
 
 TEST_P(MutationProduct, IsRefusedOrHarmless) {
@@ -236,17 +354,7 @@ TEST_P(MutationProduct, IsRefusedOrHarmless) {
     const Result<Program> program = plan_collective(request, on);
     ASSERT_TRUE(program) << to_string(program.error());
     ASSERT_TRUE(verify(*program, on));
-    for (const Mutation& mutation : kMutations) {
-      std::vector<Mutant> mutants;
-      mutation.make(*program, mutants);
-      for (Mutant& mutant : mutants) {
-        SCOPED_TRACE(describe(request) + ": " + mutant.what);
-        const auto verified = verify(std::move(mutant.program), on);
-        if (!verified) continue;
-        EXPECT_FALSE(mutation.always_refused);
-        for (Node& node : nodes) EXPECT_EQ(node.run(*verified), "");
-      }
-    }
+    expect_refused_or_harmless(*program, on, describe(request), kMutations, nodes);
   }
 }
 
@@ -259,6 +367,30 @@ std::string name_of(const testing::TestParamInfo<VariantInfo>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MutationProduct, testing::ValuesIn(list_variants()), name_of);
+
+TEST(Mutation, OfT3IsRefusedOrHarmless) {
+  const std::uint32_t ranks = 3;
+  const Machine& on = machine("mi300x-8+t3");
+  std::vector<Node> nodes;
+  for (const std::uint64_t seed : {1ul, 2ul, 3ul}) nodes.emplace_back(on, ranks, seed);
+  for (const T3Preset& preset : list_t3_presets()) {
+    for (const std::uint64_t split_k : {1U, 2U}) {
+      const T3Request request{.gemm = {24, 16, 8, DType::f32},
+                              .collective = preset.collective,
+                              .algorithm = preset.algorithm,
+                              .ranks = ranks,
+                              .tiling = Tiling{.tile_m = 4, .tile_n = 16},
+                              .split_k = split_k,
+                              .pieces = 2};
+      const auto plan = plan_t3(request, on);
+      ASSERT_TRUE(plan) << to_string(plan.error());
+      ASSERT_TRUE(verify(plan->program, on));
+      const std::string what = fmt::format("{} {}, split_k {}", preset.algorithm, preset.collective, split_k);
+      expect_refused_or_harmless(plan->program, on, what, kMutations, nodes);
+      expect_refused_or_harmless(plan->program, on, what, kTrackedMutations, nodes);
+    }
+  }
+}
 
 // What must never pass, whatever the variant: each of these breaks every program in which it is possible.
 TEST(Mutation, LostCopiesWaitsAndSignalsAreRefused) {
