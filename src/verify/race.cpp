@@ -9,6 +9,7 @@
 // updates of the next iteration must come after it, or the tracker would count them for this one; anything else must
 // come after it or after every single update.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <span>
 #include <tuple>
@@ -34,11 +35,13 @@ struct Touched {
   std::vector<Node>
       writes{};  // more than one: updates that need no order among each other; or a tracker that has fired
   std::vector<Node> reads{};
-  std::vector<Node> before{};  // what the updates in `writes` must come after
+  std::vector<Node> writes_before{};  // what the updates in `writes` must come after
+  std::vector<Node> reads_before{};
 
   const Touched& advanced_by(std::uint64_t) const { return *this; }
   bool continues(const Touched& other, std::uint64_t) const {
-    return writes == other.writes && reads == other.reads && before == other.before;
+    return writes == other.writes && reads == other.reads && writes_before == other.writes_before &&
+           reads_before == other.reads_before;
   }
 };
 
@@ -121,17 +124,20 @@ class ConflictFinder {
         if (touched == nullptr) return;
         const Strips::Cell part{cell.strip, begin, end};
         const bool joins = may_join && is_same_write(*touched, node);
-        compare(joins ? touched->before : touched->writes, {node, tracker, true, true}, region.buffer, part);
+        compare(joins ? touched->writes_before : touched->writes, {node, tracker, true, true}, region.buffer, part);
         compare(touched->reads, {node, tracker, false, true}, region.buffer, part);
+        if (joins) compare(touched->reads_before, {node, tracker, false, true}, region.buffer, part);
       });
       if (!may_join) {
         map.assign(cell.begin, cell.end, Touched{{node}});
         return;
       }
       map.update(cell.begin, cell.end, [&](Touched& touched) {
-        if (!is_same_write(touched, node)) touched.before = std::exchange(touched.writes, {});
-        touched.before.insert(touched.before.end(), touched.reads.begin(), touched.reads.end());
-        touched.reads.clear();
+        if (!is_same_write(touched, node)) {
+          touched.writes_before = std::exchange(touched.writes, {});
+          touched.reads_before.clear();
+        }
+        std::ranges::copy(std::exchange(touched.reads, {}), std::back_inserter(touched.reads_before));
         touched.writes.push_back(node);
       });
     });
@@ -141,14 +147,19 @@ class ConflictFinder {
   void fire(Node node, std::uint32_t tracker) {
     const Region& region = unrolled_.program().trackers[tracker].region;
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t) {
-      touched_[region.buffer.value][cell.strip].update(cell.begin, cell.end, [&](Touched& touched) {
-        for (const Node update : touched.writes) {
+      auto& map = touched_[region.buffer.value][cell.strip];
+      map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
+        if (touched == nullptr) return;
+        for (const Node update : touched->writes) {
+          if (unrolled_.iteration(update) <= unrolled_.iteration(node)) continue;
           // An update of the next iteration that came too early.
-          if (unrolled_.iteration(update) == unrolled_.iteration(node)) continue;
-          conflict(node, {update, tracker, true, true}, region.buffer, cell);
+          conflict(node, {update, tracker, true, true}, region.buffer, {cell.strip, begin, end});
         }
+      });
+      map.update(cell.begin, cell.end, [&](Touched& touched) {
         touched.writes = {node};
-        touched.before.clear();
+        touched.writes_before.clear();
+        touched.reads_before.clear();
       });
     });
   }

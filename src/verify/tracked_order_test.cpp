@@ -1,4 +1,5 @@
 // What trackers order, and what they do not: rules verify.deadlock and verify.race on programs with trackers.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -141,6 +142,73 @@ TEST(TrackedOrder, WhatACopyHasReadIsReadWhenItsTrackersHaveFired) {
   ASSERT_EQ(std::erase(host, Command{Wait{signal, 3}}), 1U);
   EXPECT_THAT(errors_of(program), IsEmpty());
   for (std::uint64_t seed = 0; seed < 20; ++seed) EXPECT_TRUE(testing::interpret(program, 3, seed).right());
+}
+
+/// Ranks 0 and 1 add their input to `out` of rank 1, each submitted by its own host, which waits for the tracker. The
+/// host of rank 1, the caller who reads, stands first. With `asks` rank 0 does so only when that host has begun.
+Program sum_of_two(bool asks) {
+  ProgramBuilder builder("test", "test", 2);
+  const QueueId hosts[] = {builder.host_queue("host1", RankId{1}), builder.host_queue("host0", RankId{0})};
+  const Region out = make_region(builder.buffer("out", {1}, {64}, BufferRole::output), {0}, {64});
+  const SignalId go = builder.signal("go");
+  const SignalId done = builder.signal("done");
+  builder.tracker({"out", out, 2, done, 1});
+  Clause clause{out, {}, DType::f32};
+  builder.add(hosts[0], Signal{go});
+  for (const std::uint32_t rank : {1U, 0U}) {
+    const BufferId in = builder.buffer(fmt::format("in{}", rank), {rank}, {64}, BufferRole::input);
+    const QueueId dma = builder.dma_queue(fmt::format("dma{}", rank), {rank}, {2});
+    clause.terms.push_back(make_region(in, {0}, {64}));
+    if (asks && rank == 0) builder.add(dma, Wait{go});
+    builder.add(dma, Copy{clause.terms.back(), out, CopyOp::add, DType::f32});
+    builder.add(hosts[1 - rank], Submit{dma}).add(hosts[1 - rank], Wait{done});
+  }
+  builder.contract({"sum", {clause}, {}});
+  return std::move(builder).finish();
+}
+
+TEST(TrackedOrder, EveryUpdateComesAfterTheReadingOfTheIterationBefore) {
+  // The update of rank 1 does, that of rank 0 need not, although both are one write.
+  EXPECT_THAT(errors_of(sum_of_two(true)), IsEmpty());
+  const auto errors = errors_of(sum_of_two(false));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].code, "verify.race");
+  EXPECT_THAT(errors[0].message, HasSubstr("queue dma0, command 0"));
+  EXPECT_THAT(errors[0].message, HasSubstr("may overwrite the output out[0, 64) while the caller of rank 1"));
+}
+
+TEST(TrackedOrder, AnUpdateOfTheNextIterationMayNotComeBeforeOtherBytesOfTheTracker) {
+  // One tracker watches what two queues store. Host 0 goes on as soon as its half is there; host 1 is slow.
+  ProgramBuilder builder("test", "test", 1);
+  const BufferId in = builder.buffer("in", {0}, {64}, BufferRole::scratch);
+  const BufferId out = builder.buffer("out", {0}, {64}, BufferRole::scratch);
+  const SignalId all = builder.signal("all");
+  const SignalId half = builder.signal("half");
+  const SignalId ping = builder.signal("ping");
+  const SignalId pong = builder.signal("pong");
+  builder.tracker({"out", make_region(out, {0}, {64}), 1, all, 1});
+  const QueueId first = builder.dma_queue("first", {0}, {2});
+  const QueueId second = builder.dma_queue("second", {0}, {2});
+  const QueueId echo = builder.compute_queue("echo", {0});
+  const QueueId host0 = builder.host_queue("host0");
+  const QueueId host1 = builder.host_queue("host1");
+  builder.add(first, Copy{make_region(in, {0}, {32}), make_region(out, {0}, {32})}).add(first, Signal{half});
+  builder.add(second, Copy{make_region(in, {32}, {32}), make_region(out, {32}, {32})});
+  builder.add(host0, Submit{first}).add(host0, Wait{half});
+  builder.add(host1, Submit{echo});
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    builder.add(host1, Signal{ping}).add(host1, Wait{pong, i});
+    builder.add(echo, Wait{ping, i}).add(echo, Signal{pong});
+  }
+  builder.add(host1, Submit{second}).add(host1, Wait{all});
+  Program program = std::move(builder).finish();
+  const auto errors = errors_of(program);
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].code, "verify.race");
+  EXPECT_THAT(errors[0].message, HasSubstr("queue first, command 0"));
+  EXPECT_THAT(errors[0].message, HasSubstr("of the next iteration may update out[0, 32) before tracker out"));
+  commands_of(program, "host0").emplace_back(Wait{all});
+  EXPECT_THAT(errors_of(program), IsEmpty());
 }
 
 TEST(TrackedOrder, ADeadlockNamesTheUpdateThatATrackerLacks) {
