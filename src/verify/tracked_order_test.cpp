@@ -1,4 +1,6 @@
 // What trackers order, and what they do not: rules verify.deadlock and verify.race on programs with trackers.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -175,6 +177,19 @@ TEST(TrackedOrder, EveryUpdateComesAfterTheReadingOfTheIterationBefore) {
   EXPECT_EQ(errors[0].code, "verify.race");
   EXPECT_THAT(errors[0].message, HasSubstr("queue dma0, command 0"));
   EXPECT_THAT(errors[0].message, HasSubstr("may overwrite the output out[0, 64) while the caller of rank 1"));
+}
+
+TEST(TrackedOrder, EveryUpdateComesAfterTheTrackerHasStartedOver) {
+  // Host 0 goes on as soon as its own copy is finished; that of rank 1 may still be on its way.
+  Program program = sum_of_two(false);
+  program.signals.push_back({"sent"});
+  commands_of(program, "dma0").emplace_back(Signal{{2}});
+  std::get<Wait>(commands_of(program, "host0")[1]).signal = {2};
+  const auto errors = errors_of(program);
+  EXPECT_TRUE(std::ranges::any_of(errors, [](const Diagnostic& error) {
+    return error.code == "verify.race" && error.place.queue == "dma0" &&
+           error.message.find("of the next iteration may update out[0, 64) before tracker out") != std::string::npos;
+  })) << (errors.empty() ? "passes" : to_string(errors[0]));
 }
 
 TEST(TrackedOrder, AnUpdateOfTheNextIterationMayNotComeBeforeOtherBytesOfTheTracker) {
