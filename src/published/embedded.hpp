@@ -13,4 +13,7 @@ std::span<const std::pair<std::string_view, std::string_view>> embedded_publicat
 /// (name, text of published/scenarios/<name>.toml) of every list of scenarios.
 std::span<const std::pair<std::string_view, std::string_view>> embedded_scenarios();
 
+/// (name, text of published/sublayers/<name>.toml) of every list of sub-layers.
+std::span<const std::pair<std::string_view, std::string_view>> embedded_sublayers();
+
 }  // namespace cortado::internal
