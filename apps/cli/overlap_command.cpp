@@ -1,5 +1,7 @@
 // cortado overlap: a product and a collective at the same time: independent of each other, by every policy, or one of
 // what the other brings or makes, by schedules that cut both.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/cores.hpp"
@@ -7,6 +9,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/pipeline/dependent.hpp"
+#include "cortado/pipeline/fused.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/simulate.hpp"
 #include "cortado/report/trace.hpp"
@@ -23,6 +26,7 @@ namespace cortado::cli {
 namespace {
 
 constexpr const char* kAllSchedules = "all";
+constexpr const char* kAllSystems = "systems";
 
 class Overlap : public Subcommand {
  public:
@@ -51,7 +55,13 @@ class Overlap : public Subcommand {
          "--schedule serial,hetero-fused-1d/4,hetero-fused-1d/16",
          "tokens for experts, one of which is popular, in 4 and in 16 steps"},
         {"cortado overlap --gemm 16384x3584x8192 --collective all-gather --dependent --schedule auto -o best.json",
-         "the schedule that is predicted to be fastest, number of steps included, against one after the other"}};
+         "the schedule that is predicted to be fastest, number of steps included, against one after the other"},
+        {"cortado overlap --gemm 8192x4256x1064 --dtype fp16 --collective reduce-scatter --dependent --schedule "
+         "t3,t3-mca,sequential,ideal --machine t3-ring-16",
+         "hardware that tracks stores and adds in memory"},
+        {"cortado overlap --gemm 8192x8192x3584 --collective reduce-scatter --dependent --schedule systems --machine "
+         "mi300x-8+t3",
+         "every system in one table"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -91,8 +101,11 @@ class Overlap : public Subcommand {
         app.add_option(
                "--schedule", schedules_,
                "--dependent: schedules separated by commas (cortado list schedules), NAME/8 in 8 steps, auto, or "
-               "all (default: serial, shard-p2p and the published ones)")
+               "all (default: serial, shard-p2p and the published ones). Of what takes a product away also "
+               "sequential, t3, t3-mca, ficco, c3 and the bounds ideal and ideal-rs+nmc, or systems for all of these")
             ->type_name("NAMES")};
+    of_dependent_.push_back(
+        app.add_option("--pieces", pieces_, "t3: pieces of a chunk that travel when each is complete")->type_name("N"));
     dependence_.add_to(app, "--dependent");
     of_dependent_.insert(of_dependent_.end(), dependence_.options().begin(), dependence_.options().end());
     place_.add_to(app);
@@ -160,7 +173,43 @@ class Overlap : public Subcommand {
         [&](const pipeline::OverlapReport& done) { return plan_overlap(done.request, done.chosen(), place.machine); });
   }
 
+  /// Whether what was asked for is compared with other systems than FiCCO.
+  bool asks_for_systems() const {
+    if (!schedules_) return collective_ == "all-reduce";
+    const auto names = split_names(*schedules_);
+    return *schedules_ == kAllSystems || std::ranges::any_of(names, pipeline::is_fused_way);
+  }
+
+  Result<Exit> run_fused(Console& console, const GemmShape& gemm) {
+    for (const CLI::Option* option : dependence_.options()) {
+      if (option->count() == 0 || option->get_name() == "--product-first") continue;
+      return fail("usage.option", fmt::format("{} is for schedules of FiCCO alone", option->get_name()),
+                  "leave it out, or ask for those schedules only");
+    }
+    CORTADO_ASSIGN_OR_RETURN(Place place, this->place());
+    pipeline::FusedRequest request{gemm, collective_, ranks_.value_or(place.machine.gpus), pieces_.value_or(0)};
+    if (collective_ == "all-to-all") {  // M is that of all GPUs together
+      if (gemm.m % request.ranks != 0) {
+        return fail("usage.gemm", fmt::format("{} rows cannot be divided evenly among {} ranks", gemm.m, request.ranks),
+                    fmt::format("give a multiple of {}", request.ranks));
+      }
+      request.gemm.m /= request.ranks;
+    }
+    pipeline::FusedOptions options;
+    if (schedules_ && *schedules_ != kAllSystems) options.ways = split_names(*schedules_);
+    watch(console, options);
+    const auto report = place.driver ? pipeline::run_fused(request, place.machine, *place.driver, settings(), options)
+                                     : pipeline::simulate_fused(request, place.machine, options);
+    if (report && report->choice == "t3-mca") place.machine.timing->memory.arbitration->policy = ArbitrationPolicy::mca;
+    return finish(console, place, report, json_ ? report::fused_json : report::fused_text,
+                  [&](const pipeline::FusedReport& done) {
+                    return pipeline::plan_fused(done.request, done.choice, place.machine);
+                  });
+  }
+
   Result<Exit> run_dependent(Console& console, const GemmShape& gemm) {
+    if (asks_for_systems()) return run_fused(console, gemm);
+    if (pieces_) return fail("usage.option", "--pieces is for t3", "leave it out, or give --schedule t3");
     pipeline::DependentOptions options;
     CORTADO_ASSIGN_OR_RETURN(options.chunks, dependence_.chunks());
     options.means = dependence_.means();
@@ -298,6 +347,7 @@ class Overlap : public Subcommand {
   std::optional<std::uint32_t> comm_units_;
   std::optional<std::string> schedules_;
   DependenceOptions dependence_;
+  std::optional<std::uint64_t> pieces_;
   std::vector<const CLI::Option*> of_independent_;
   std::vector<const CLI::Option*> of_dependent_;
   DeviceOptions place_{Places::devices_and_simulator, pipeline::kSimulator.name};

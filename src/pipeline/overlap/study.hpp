@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cortado/pipeline/overlap.hpp"
+#include "cortado/timeline/dram_traffic.hpp"
 #include "cortado/verify/verify.hpp"
 
 #include "pipeline/overlap/contention.hpp"
@@ -20,7 +21,10 @@ struct OverlapTimes {
   Nanoseconds sent{};  ///< of it, as Parts has it
   std::optional<double> hbm_bytes{};
   std::optional<std::uint64_t> wrong{};
-  std::optional<Contention> contention{};  ///< if it was asked for; predicted only
+  std::optional<Contention> contention{};               ///< if it was asked for; predicted only
+  std::optional<DramTraffic> dram{};                    ///< predicted only, as the next two
+  std::optional<std::uint32_t> tracker_entries_peak{};  ///< of programs with trackers
+  std::optional<Nanoseconds> tracker_wait{};
 };
 
 using TimeProgram = std::function<Outcome<OverlapTimes>(const VerifiedProgram&)>;
@@ -43,6 +47,8 @@ Outcome<OverlapTimes> simulated_times(const VerifiedProgram& program);
 /// Predicted; the parts end with their commands, as measured ones do, for queues that multiply and then do other
 /// things.
 Outcome<OverlapTimes> traced_times(const VerifiedProgram& program);
+/// With a policy of the memory other than the machine's.
+TimeProgram traced_times_under(std::optional<ArbitrationPolicy> policy);
 /// With what both kinds of work lose to each other, which takes two simulations more; programs of plan_ficco.
 Outcome<OverlapTimes> traced_times_and_contention(const VerifiedProgram& program);
 

@@ -16,7 +16,7 @@ struct Reproducer {
 
 constexpr std::array kReproducers{Reproducer{"conccl", reproduce_conccl}, Reproducer{"dma-latte", reproduce_dma_latte},
                                   Reproducer{"ficco", reproduce_ficco},
-                                  Reproducer{"rccl-mi300x", reproduce_rccl_mi300x}};
+                                  Reproducer{"rccl-mi300x", reproduce_rccl_mi300x}, Reproducer{"t3", reproduce_t3}};
 
 }  // namespace
 

@@ -14,5 +14,7 @@ Outcome<report::Reproduction> reproduce_ficco(const published::Publication& publ
                                               const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_rccl_mi300x(const published::Publication& publication, const Machine& machine,
                                                     const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_t3(const published::Publication& publication, const Machine& machine,
+                                           const ReproduceOptions& options);
 
 }  // namespace cortado::pipeline

@@ -1,0 +1,393 @@
+#include "cortado/pipeline/fused.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/dependent.hpp"
+#include "cortado/pipeline/simulate.hpp"
+#include "cortado/plan/c3.hpp"
+#include "cortado/plan/collective.hpp"
+
+#include "pipeline/overlap/study.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr std::string_view kSequential = "sequential";
+constexpr std::string_view kIdealOverlap = "ideal-overlap";
+constexpr std::string_view kIdealNmc = "ideal-rs+nmc";
+constexpr std::string_view kT3 = "t3";
+constexpr std::string_view kT3Mca = "t3-mca";
+constexpr std::string_view kFicco = "ficco";
+constexpr std::string_view kC3 = "c3";
+
+constexpr std::array kWays{
+    FusedWay{kSequential, "the product, then the collective on compute units"},
+    FusedWay{kIdealOverlap, "bound: all but what comes behind a reduce-scatter hidden, nobody slowed down"},
+    FusedWay{kIdealNmc, "bound: the same with a reduce-scatter by adding memory"},
+    FusedWay{kT3, "trackers count stores and release DMA, memory adds; product and communication in turn"},
+    FusedWay{kT3Mca, "the same; the memory serves the product first (arbitration)"},
+    FusedWay{kFicco, "DMA exchanges between all ranks, both cut into steps: the schedule that auto takes"},
+    FusedWay{kC3, "two halves: the collective of the first on compute units beside the product of the second"}};
+
+/// What C3 needs is a collective that is independent of the product beside it.
+constexpr FiccoSchedule kHalves{.grain = Grain::chunks,
+                                .shape = CommShape::rows_1d,
+                                .uniform = true,
+                                .fused = true,
+                                .chunks = 2,
+                                .means = CollectiveMeans::cores};
+
+bool fully_linked(const Machine& machine, std::uint32_t ranks) {
+  for (std::uint32_t a = 0; a < ranks; ++a) {
+    for (std::uint32_t b = 0; b < ranks; ++b) {
+      if (a != b && !machine.linked[a][b]) return false;
+    }
+  }
+  return true;
+}
+
+bool reduces(std::string_view collective) {
+  return collective == "reduce-scatter" || collective == "all-reduce";
+}
+
+/// The part that can overlap with the product.
+std::string overlapping(const FusedRequest& request) {
+  return request.collective == "all-reduce" ? "reduce-scatter" : request.collective;
+}
+
+Bytes output_bytes(const GemmShape& gemm) {
+  return size_of(gemm.dtype) * gemm.m * gemm.n;
+}
+
+/// Of the library's collective behind the product: bytes as CollectiveRequest counts them.
+CollectiveRequest library_collective(const FusedRequest& request, const std::string& collective,
+                                     const Machine& machine) {
+  CollectiveRequest asked;
+  asked.collective = collective;
+  asked.variant = fully_linked(machine, request.ranks) ? "cores-simple" : "cores-ring";
+  asked.bytes = output_bytes(request.gemm);
+  // A shard of every rank is gathered; behind a reduce-scatter the shards are those of one output.
+  if (request.collective == "all-gather") asked.bytes = asked.bytes * request.ranks;
+  asked.ranks = request.ranks;
+  asked.dtype = request.gemm.dtype;
+  asked.in_place = default_in_place(asked.collective, asked.variant);
+  return asked;
+}
+
+DependentRequest dependent_request(const FusedRequest& request) {
+  DependentRequest dependent;
+  dependent.gemm = request.gemm;
+  dependent.collective = overlapping(request);
+  dependent.dependence = Dependence::product_first;
+  dependent.ranks = request.ranks;
+  if (dependent.collective == "all-to-all") dependent.gemm.m *= request.ranks;  // of all ranks together
+  return dependent;
+}
+
+struct Planned {
+  Program program;
+  std::string how;
+};
+
+Result<Planned> plan_schedule(const FusedRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan_ficco(dependent_request(request), schedule, machine));
+  return Planned{
+      std::move(plan.program),
+      fmt::format("{}{}", full_name(schedule), schedule.means == CollectiveMeans::cores ? ", compute units" : "")};
+}
+
+Result<Planned> plan_way(const FusedRequest& request, std::string_view way, const Machine& machine) {
+  if (way == kT3 || way == kT3Mca) {
+    T3Request asked;
+    asked.gemm = request.gemm;
+    asked.collective = overlapping(request);
+    asked.ranks = request.ranks;
+    asked.pieces = request.pieces;
+    CORTADO_ASSIGN_OR_RETURN(T3Plan plan, plan_t3(asked, machine));
+    return Planned{std::move(plan.program), fmt::format("{}, {} chunks of {} by {} pieces", plan.algorithm, plan.chunks,
+                                                        plan.axis == T3Axis::rows ? "rows" : "columns", plan.pieces)};
+  }
+  if (way == kFicco) {
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
+                             ScheduleChooser().choose(dependent_request(request), machine));
+    return plan_schedule(request, choice.schedule, machine);
+  }
+  if (way == kC3) return plan_schedule(request, kHalves, machine);
+  CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(way));
+  return plan_schedule(request, schedule, machine);
+}
+
+/// Simulated with the policy of the way; the machine's own if the way says nothing of it.
+std::optional<ArbitrationPolicy> policy_of(std::string_view way) {
+  if (way == kT3) return ArbitrationPolicy::round_robin;
+  if (way == kT3Mca) return ArbitrationPolicy::mca;
+  return {};
+}
+
+/// Reasons that lie in the way or in what the machine has, not in the request.
+bool concerns_way(const Diagnostic& reason) {
+  return reason.code.starts_with("ficco.") || reason.code.starts_with("t3.") || reason.code.starts_with("fused.") ||
+         reason.code.starts_with("verify.");
+}
+
+class Study {
+ public:
+  Study(const FusedRequest& request, const Machine& machine, const FusedOptions& options, Times kind,
+        TimeProgram measure)
+      : machine_(machine), options_(options), kind_(kind), measure_(std::move(measure)) {
+    report_.request = request;
+    if (request.ranks == 0) report_.request.ranks = machine.gpus;
+    report_.simulated = kind == Times::simulated;
+  }
+
+  Outcome<FusedReport> run() {
+    if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
+    std::vector<TimeOne> jobs;
+    const auto add = [&](TimeOne job) {
+      jobs.push_back(std::move(job));
+      return jobs.size() - 1;
+    };
+    const std::size_t gemm = add([this] { return time(plan_product(whole(), {}, ranks(), machine_), {}); });
+    const std::size_t first = add([this] { return time_collective(overlapping(report_.request)); });
+    std::optional<std::size_t> behind;
+    if (report_.request.collective == "all-reduce") behind = add([this] { return time_collective("all-gather"); });
+    std::optional<std::size_t> in_memory;
+    if (wants(kIdealNmc)) in_memory = add([this] { return time_in_memory(); });
+    std::vector<std::optional<std::size_t>> of_way(ways_.size());
+    for (std::size_t i = 0; i < ways_.size(); ++i) {
+      if (has_program(ways_[i])) of_way[i] = add([this, i] { return time_way(i); });
+    }
+    const auto times = time_all(jobs, kind_, options_.threads, options_.progress);
+    if (!times) return tl::unexpected(times.error());
+    for (const std::size_t i : {gemm, first, behind.value_or(gemm)}) {
+      if (!(*times)[i]) return tl::unexpected((*times)[i].error());
+    }
+    gemm_ = *(*times)[gemm];
+    first_ = *(*times)[first];
+    if (behind) behind_ = *(*times)[*behind];
+    set_basis();
+    for (std::size_t i = 0; i < ways_.size(); ++i) {
+      const auto job = of_way[i] ? of_way[i] : ways_[i] == kIdealNmc ? in_memory : std::nullopt;
+      if (job && !(*times)[*job]) {
+        const Diagnostic& reason = (*times)[*job].error().errors.front();
+        if (!concerns_way(reason)) return tl::unexpected((*times)[*job].error());
+        report_.skipped.push_back({ways_[i], reason});
+        continue;
+      }
+      add_row(i, job ? &*(*times)[*job] : nullptr);
+    }
+    if (report_.rows.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
+    choose();
+    return std::move(report_);
+  }
+
+ private:
+  static bool has_program(std::string_view way) {
+    return way != kSequential && way != kIdealOverlap && way != kIdealNmc;
+  }
+  bool wants(std::string_view way) const { return std::ranges::count(ways_, way) > 0; }
+  std::uint32_t ranks() const { return report_.request.ranks; }
+
+  /// The product as a library runs it.
+  GemmShape whole() const { return report_.request.gemm; }
+
+  Status check() {
+    if (report_.request.ranks < 2 || report_.request.ranks > machine_.gpus) {
+      return fail("fused.ranks", fmt::format("{} ranks on the {} GPUs of {}", ranks(), machine_.gpus, machine_.name),
+                  fmt::format("give 2 to {}", machine_.gpus));
+    }
+    static const std::vector<std::string> known{"all-gather", "all-reduce", "all-to-all", "reduce-scatter"};
+    if (std::ranges::count(known, report_.request.collective) == 0) {
+      return fail("fused.collective", fmt::format("no way takes a product away by \"{}\"", report_.request.collective),
+                  fmt::format("there are {}", join(known)));
+    }
+    for (const std::string& way : options_.ways) {
+      if (way == kIdealSchedule) {
+        ways_.emplace_back(kIdealOverlap);
+        continue;
+      }
+      if (!is_fused_way(way)) CORTADO_RETURN_IF_ERROR(find_schedule(way));
+      ways_.push_back(way);
+    }
+    if (ways_.empty()) {
+      for (const FusedWay& way : kWays) ways_.emplace_back(way.name);
+    }
+    how_.resize(ways_.size());
+    return {};
+  }
+
+  Outcome<OverlapTimes> time(Result<Program> program, std::optional<ArbitrationPolicy> policy) const {
+    if (kind_ == Times::measured) return time_planned(std::move(program), machine_, measure_);
+    return time_planned(std::move(program), machine_, traced_times_under(policy));
+  }
+
+  Outcome<OverlapTimes> time_collective(const std::string& collective) const {
+    return time(plan_collective(library_collective(report_.request, collective, machine_), machine_), {});
+  }
+
+  Outcome<OverlapTimes> time_in_memory() const {
+    if (kind_ == Times::measured || !reduces(report_.request.collective)) {
+      return fail_at(Stage::plan, {"fused.way",
+                                   kind_ == Times::measured ? "a bound of hardware that this device has not got"
+                                                            : "there is nothing to add",
+                                   "leave it out"});
+    }
+    CollectiveRequest asked = library_collective(report_.request, "reduce-scatter", machine_);
+    asked.variant = fully_linked(machine_, ranks()) ? "add" : "add-ring";
+    asked.in_place = default_in_place(asked.collective, asked.variant);
+    return time(plan_collective(asked, machine_), {});
+  }
+
+  Outcome<OverlapTimes> time_way(std::size_t i) {
+    const std::string& way = ways_[i];
+    if (way == kT3Mca && (kind_ == Times::measured || !machine_.timing->memory.arbitration)) {
+      return fail_at(Stage::plan, {"fused.arbitration",
+                                   fmt::format("{} has no memory_arbitration",
+                                               kind_ == Times::measured ? "the device" : machine_.name),
+                                   "give a machine with [arbitration], or predict with --on sim"});
+    }
+    auto planned = plan_way(report_.request, way, machine_);
+    if (!planned) return fail_at(Stage::plan, planned.error());
+    how_[i] = planned->how;
+    return time(std::move(planned->program), policy_of(way));
+  }
+
+  void set_basis() {
+    report_.gemm = to_string(report_.request.gemm);
+    report_.collective = report_.request.collective;
+    report_.bytes = output_bytes(report_.request.gemm);
+    report_.ranks = ranks();
+    report_.machine = machine_.name;
+    report_.overlappable = first_.time;
+    report_.behind = behind_.dram.value_or(DramTraffic{});
+    const Nanoseconds comm = first_.time + behind_.time;
+    set_times(report_, gemm_.time, comm, gemm_.time + comm);
+    report_.ideal = std::max(gemm_.time, first_.time) + behind_.time;
+    report_.memory_bound = is_memory_bound(report_.request.gemm, machine_);
+  }
+
+  /// Times of the part that overlaps, with what comes behind it.
+  void add_row(std::size_t i, const OverlapTimes* overlapped) {
+    const std::string& way = ways_[i];
+    report::FusedRow row;
+    row.way = way;
+    row.how = how_[i];
+    OverlapTimes times;
+    if (way == kSequential) {
+      times = gemm_;
+      add_behind(first_, times);
+    } else if (way == kIdealOverlap) {
+      row.bound = true;
+      times.time = std::max(gemm_.time, first_.time);
+    } else if (way == kIdealNmc) {
+      row.bound = true;
+      report_.reduced_in_memory = overlapped->time;
+      times.time = std::max(gemm_.time, overlapped->time);
+    } else {
+      times = *overlapped;
+    }
+    if (row.bound) {
+      times.time += behind_.time;
+    } else {
+      add_behind(behind_, times);
+    }
+    fill_row(row, report_, times);
+    row.exposed = std::max(times.time - report_.gemm_alone, Nanoseconds{});
+    row.dram = times.dram;
+    row.tracker_entries_peak = times.tracker_entries_peak;
+    row.tracker_wait = times.tracker_wait;
+    report_.rows.push_back(std::move(row));
+  }
+
+  static void add_behind(const OverlapTimes& behind, OverlapTimes& times) {
+    times.time += behind.time;
+    times.comm = times.time;
+    if (times.hbm_bytes && behind.hbm_bytes) *times.hbm_bytes += *behind.hbm_bytes;
+    if (times.dram && behind.dram) *times.dram += *behind.dram;
+    if (behind.wrong) times.wrong = times.wrong.value_or(0) + *behind.wrong;
+  }
+
+  void choose() {
+    const report::FusedRow* best = nullptr;
+    for (const report::FusedRow& row : report_.rows) {
+      if (!row.bound && (best == nullptr || row.time < best->time)) best = &row;
+    }
+    if (best == nullptr) best = &report_.rows.front();
+    report_.choice = best->way;
+    report_.reason = reason(*best);
+  }
+
+  std::string reason(const report::FusedRow& best) const {
+    if (best.bound) return "only bounds were asked for, which no program reaches";
+    if (best.way == kSequential) return "nothing that overlaps is faster than one after the other";
+    std::vector<std::string> sentences{fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached",
+                                                   gemm_.time < first_.time ? "collective" : "product",
+                                                   100 * best.share_of_ideal)};
+    for (const report::FusedRow& row : report_.rows) {
+      if (row.bound || &row == &best || row.time <= best.time) continue;
+      sentences.push_back(fmt::format("{} takes {:.0f} % longer", row.way,
+                                      100 * (microseconds(row.time) / microseconds(best.time) - 1)));
+    }
+    return join(sentences, "; ");
+  }
+
+  const Machine& machine_;
+  const FusedOptions& options_;
+  const Times kind_;
+  const TimeProgram measure_;
+  std::vector<std::string> ways_;
+  std::vector<std::string> how_;  // of ways_
+  OverlapTimes gemm_;
+  OverlapTimes first_;   // the collective, or the reduce-scatter of an all-reduce
+  OverlapTimes behind_;  // the all-gather of an all-reduce
+  FusedReport report_;
+};
+
+}  // namespace
+
+std::vector<FusedWay> list_fused_ways() {
+  return {kWays.begin(), kWays.end()};
+}
+
+bool is_fused_way(std::string_view name) {
+  return name == kIdealSchedule || std::ranges::any_of(kWays, [&](const FusedWay& way) { return way.name == name; });
+}
+
+Outcome<FusedReport> simulate_fused(const FusedRequest& request, const Machine& machine, const FusedOptions& options) {
+  if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
+  auto report = Study(request, machine, options, Times::simulated, {}).run();
+  if (report) report->where = "simulated " + machine.name;
+  return report;
+}
+
+Outcome<FusedReport> run_fused(const FusedRequest& request, const Machine& machine, device::Driver& driver,
+                               const RunSettings& settings, const FusedOptions& options) {
+  const auto ranks = request.ranks == 0 ? machine.gpus : request.ranks;
+  const double bytes = 3 * static_cast<double>(operand_bytes(request.gemm).value) * ranks;
+  if (const Status fits = check_host_memory(bytes, ranks); !fits) return fail_at(Stage::plan, fits.error());
+  auto report = Study(request, machine, options, Times::measured, measured_times(driver, settings)).run();
+  if (report) describe_run(*report, driver, settings);
+  return report;
+}
+
+Result<Program> plan_fused(const FusedRequest& request, std::string_view way, const Machine& machine) {
+  if (way == kSequential || way == kIdealOverlap || way == kIdealNmc) {
+    return fail("fused.program",
+                fmt::format("{} has no program of its own: {}", way,
+                            way == kSequential ? "it is the product and then the collective" : "it is a bound"),
+                "ask for t3, ficco or c3");
+  }
+  FusedRequest whole = request;
+  if (whole.ranks == 0) whole.ranks = machine.gpus;
+  CORTADO_ASSIGN_OR_RETURN(Planned planned, plan_way(whole, way, machine));
+  return std::move(planned.program);
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,259 @@
+// T3 (arXiv 2401.16677): products of transformer sub-layers and the all-reduce behind them, on GPUs in a ring
+// (published/sublayers/t3.toml has the models).
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/pipeline/fused.hpp"
+#include "cortado/pipeline/simulate.hpp"
+#include "cortado/plan/c3.hpp"
+#include "cortado/plan/collective.hpp"
+#include "cortado/published/sublayers.hpp"
+
+#include "pipeline/parallel.hpp"
+#include "pipeline/reproduce/reproducer.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+constexpr const char* kSubLayers = "t3";
+
+/// Of the models that most results are about, and of those on 32 GPUs.
+constexpr std::string_view kSmall = "small";
+constexpr std::string_view kLarge = "large";
+
+/// What a library leaves to the product where 16 of 80 compute units communicate.
+constexpr std::uint32_t kProductUnits = 64;
+constexpr std::array<std::uint32_t, 2> kCollectiveUnits{8, 16};
+
+/// FC-1 and FC-2 are the same product; what is different is simulated once.
+struct Case {
+  GemmShape gemm;
+  std::uint32_t tp = 0;
+  const Machine* machine = nullptr;
+  FusedReport report{};
+  double all_reduce_slower[kCollectiveUnits.size()] = {};  ///< times its time on all compute units
+  double product_slower = 0;                               ///< on kProductUnits
+};
+
+class T3 {
+ public:
+  T3(const published::Publication& publication, const Machine& machine)
+      : publication_(publication), machine_(machine) {}
+
+  Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
+    if (const Status collected = collect(); !collected) return fail_at(Stage::plan, collected.error());
+    if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
+    report::Reproduction ours{publication_.name, publication_.title, publication_.source, machine_.name, {}, {}, {}};
+    for (const published::Figure& figure : publication_.figures) {
+      ours.figures.push_back({figure, figure_value(figure.name)});
+    }
+    ours.own = {sublayers()};
+    return ours;
+  }
+
+ private:
+  using Value = std::function<double(const Case&)>;
+
+  /// The published machine comes with 8, 16 and 32 GPUs; another one must have enough.
+  Result<const Machine*> machine_for(std::uint32_t tp) {
+    if (machine_.name != publication_.machine) {
+      if (machine_.gpus >= tp) return &machine_;
+      return fail("reproduce.machine", fmt::format("{} has {} GPUs, T3 needs {}", machine_.name, machine_.gpus, tp),
+                  "leave --machine out, or give one with 32 GPUs");
+    }
+    const auto known = machines_.find(tp);
+    if (known != machines_.end()) return &known->second;
+    CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(fmt::format("t3-ring-{}", tp)));
+    return &machines_.emplace(tp, std::move(machine)).first->second;
+  }
+
+  Status collect() {
+    CORTADO_ASSIGN_OR_RETURN(sublayers_, published::load_sublayers(kSubLayers));
+    std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t>, std::size_t> known;
+    for (const published::SubLayer& one : sublayers_) {
+      const auto [found, is_new] = known.emplace(std::tuple(one.tp, one.m, one.n, one.k), cases_.size());
+      case_of_.push_back(found->second);
+      if (!is_new) continue;
+      Case& added = cases_.emplace_back();
+      CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(one.dtype));
+      added.gemm = {one.m, one.n, one.k, dtype};
+      added.tp = one.tp;
+      CORTADO_ASSIGN_OR_RETURN(added.machine, machine_for(one.tp));
+    }
+    return {};
+  }
+
+  Outcome<void> simulate_all(const ReproduceOptions& options) {
+    std::vector<Outcome<void>> results(cases_.size());
+    const bool done = for_each_in_parallel(
+        cases_.size(), options.threads, [&](std::size_t i) { results[i] = simulate(cases_[i]); },
+        [&](std::size_t finished) { return !options.progress || options.progress(finished, cases_.size()); });
+    if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
+    for (const Outcome<void>& result : results) {
+      if (!result) return tl::unexpected(result.error());
+    }
+    return {};
+  }
+
+  static Outcome<void> simulate(Case& one) {
+    const FusedRequest request{one.gemm, "all-reduce", one.tp};
+    const FusedOptions options{.ways = {"sequential", "ideal-overlap", "ideal-rs+nmc", "t3", "t3-mca"}};
+    auto report = simulate_fused(request, *one.machine, options);
+    if (!report) return tl::unexpected(report.error());
+    for (const report::SkippedWay& skipped : report->skipped) return fail_at(Stage::plan, skipped.reason);
+    one.report = *std::move(report);
+    CollectiveRequest all_reduce{.collective = "all-reduce",
+                                 .variant = "cores-ring",
+                                 .bytes = size_of(one.gemm.dtype) * one.gemm.m * one.gemm.n,
+                                 .ranks = one.tp,
+                                 .dtype = one.gemm.dtype};
+    all_reduce.in_place = default_in_place(all_reduce.collective, all_reduce.variant);
+    const auto all = simulate_collective(all_reduce, *one.machine);
+    if (!all) return tl::unexpected(all.error());
+    for (std::size_t i = 0; i < kCollectiveUnits.size(); ++i) {
+      all_reduce.compute_units = kCollectiveUnits[i];
+      const auto few = simulate_collective(all_reduce, *one.machine);
+      if (!few) return tl::unexpected(few.error());
+      one.all_reduce_slower[i] = microseconds(few->time) / microseconds(all->time);
+    }
+    auto product = plan_product(one.gemm, {.count = kProductUnits}, one.tp, *one.machine);
+    if (!product) return fail_at(Stage::plan, product.error());
+    const auto few = simulate_program(*std::move(product), *one.machine);
+    if (!few) return tl::unexpected(few.error());
+    one.product_slower = microseconds(few->time) / microseconds(one.report.gemm_alone);
+    return {};
+  }
+
+  /// Geometric mean over the sub-layers of a group; of one degree of tensor parallelism if tp is given.
+  double geomean(std::string_view group, const Value& value, std::uint32_t tp = 0) const {
+    double logs = 0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < sublayers_.size(); ++i) {
+      if (sublayers_[i].group != group || (tp != 0 && sublayers_[i].tp != tp)) continue;
+      logs += std::log(value(cases_[case_of_[i]]));
+      ++count;
+    }
+    CORTADO_CHECK(count > 0, "the group has sub-layers");
+    return std::exp(logs / static_cast<double>(count));
+  }
+
+  double greatest(std::string_view group, const Value& value) const {
+    double most = 0;
+    for (std::size_t i = 0; i < sublayers_.size(); ++i) {
+      if (sublayers_[i].group == group) most = std::max(most, value(cases_[case_of_[i]]));
+    }
+    return most;
+  }
+
+  static const report::FusedRow& row(const Case& one, std::string_view way) {
+    const report::FusedRow* found = one.report.row(way);
+    CORTADO_CHECK(found != nullptr, "every way was simulated");
+    return *found;
+  }
+
+  static Value speedup(std::string_view way) {
+    return [way](const Case& one) { return row(one, way).speedup; };
+  }
+
+  static double movement(const Case& one) {
+    return row(one, "t3").dram->total() / row(one, "sequential").dram->total();
+  }
+  /// Without the all-gather, which is the same in both.
+  static double scatter_reads(const Case& one, std::string_view way) {
+    return row(one, way).dram->collective_reads - one.report.behind.collective_reads;
+  }
+  static double fused_writes(const Case& one, std::string_view way) {
+    return row(one, way).dram->writes() - one.report.behind.writes();
+  }
+  static double percent(double ratio) { return 100 * (ratio - 1); }
+
+  double figure_value(const std::string& name) const {
+    const Value in_memory = [](const Case& one) {
+      return microseconds(one.report.overlappable) / microseconds(one.report.reduced_in_memory);
+    };
+    const Value extra = [](const Case& one) {
+      return row(one, "ideal-rs+nmc").speedup / row(one, "ideal-overlap").speedup;
+    };
+    const Value scatter = [](const Case& one) { return scatter_reads(one, "sequential") / scatter_reads(one, "t3"); };
+    const Value reads = [](const Case& one) {
+      return row(one, "sequential").dram->producer_reads / row(one, "t3").dram->producer_reads;
+    };
+    const Value writes = [](const Case& one) { return fused_writes(one, "t3") / fused_writes(one, "sequential"); };
+    const std::map<std::string_view, std::function<double()>> values{
+        {"ideal geomean", [&] { return percent(geomean(kSmall, speedup("ideal-overlap"))); }},
+        {"ideal greatest", [&] { return percent(greatest(kSmall, speedup("ideal-overlap"))); }},
+        {"t3 geomean", [&] { return percent(geomean(kSmall, speedup("t3"))); }},
+        {"t3 greatest", [&] { return percent(greatest(kSmall, speedup("t3"))); }},
+        {"t3-mca geomean", [&] { return percent(geomean(kSmall, speedup("t3-mca"))); }},
+        {"t3-mca greatest", [&] { return percent(greatest(kSmall, speedup("t3-mca"))); }},
+        {"t3-mca large geomean", [&] { return percent(geomean(kLarge, speedup("t3-mca"))); }},
+        {"t3-mca large greatest", [&] { return percent(greatest(kLarge, speedup("t3-mca"))); }},
+        {"ideal-rs+nmc extra", [&] { return percent(greatest(kSmall, extra)); }},
+        {"movement geomean", [&] { return percent(geomean(kSmall, movement)); }},
+        {"movement greatest",
+         [&] { return percent(1 / greatest(kSmall, [](const Case& one) { return 1 / movement(one); })); }},
+        {"product reads", [&] { return geomean(kSmall, reads); }},
+        {"reduce-scatter reads tp 8", [&] { return geomean(kSmall, scatter, 8); }},
+        {"reduce-scatter reads tp 16", [&] { return geomean(kSmall, scatter, 16); }},
+        {"writes", [&] { return percent(geomean(kSmall, writes)); }},
+        {"nmc tp 8", [&] { return percent(geomean(kSmall, in_memory, 8)); }},
+        {"nmc tp 16", [&] { return percent(geomean(kSmall, in_memory, 16)); }},
+        {"all-reduce on 8 units",
+         [&] { return percent(geomean(kSmall, [](const Case& one) { return one.all_reduce_slower[0]; })); }},
+        {"all-reduce on 16 units",
+         [&] { return percent(geomean(kSmall, [](const Case& one) { return one.all_reduce_slower[1]; })); }},
+        {"product on 64 units",
+         [&] { return percent(geomean(kSmall, [](const Case& one) { return one.product_slower; })); }}};
+    const auto found = values.find(name);
+    CORTADO_CHECK(found != values.end(), "every figure of t3.toml is computed here");
+    return found->second();
+  }
+
+  report::OwnTable sublayers() const {
+    report::OwnTable table{"sub-layers",
+                           "Every sub-layer: times in us, gains over one after the other and DRAM traffic of T3 in %",
+                           {{"model"}, {"tp"}, {"sub-layer"}, {"product"}, {"reduce-scatter"}, {"sequential"}},
+                           {}};
+    const std::array ways{"ideal-overlap", "ideal-rs+nmc", "t3", "t3-mca"};
+    for (const char* way : ways) table.columns.push_back({way, 1});
+    table.columns.push_back({"traffic", 1});
+    table.columns.push_back({"entries"});
+    for (std::size_t i = 0; i < sublayers_.size(); ++i) {
+      const Case& one = cases_[case_of_[i]];
+      auto& cells = table.rows.emplace_back();
+      cells = {sublayers_[i].model,
+               static_cast<double>(one.tp),
+               sublayers_[i].name,
+               microseconds(one.report.gemm_alone),
+               microseconds(one.report.overlappable),
+               microseconds(one.report.serial)};
+      for (const char* way : ways) cells.emplace_back(percent(row(one, way).speedup));
+      cells.emplace_back(percent(movement(one)));
+      cells.emplace_back(static_cast<double>(row(one, "t3").tracker_entries_peak.value_or(0)));
+    }
+    return table;
+  }
+
+  const published::Publication& publication_;
+  const Machine& machine_;
+  std::map<std::uint32_t, Machine> machines_;  // by number of GPUs
+  std::vector<published::SubLayer> sublayers_;
+  std::vector<std::size_t> case_of_;  // of sublayers_
+  std::vector<Case> cases_;
+};
+
+}  // namespace
+
+Outcome<report::Reproduction> reproduce_t3(const published::Publication& publication, const Machine& machine,
+                                           const ReproduceOptions& options) {
+  return T3(publication, machine).compute(options);
+}
+
+}  // namespace cortado::pipeline
