@@ -1,0 +1,66 @@
+#include "cortado/pipeline/what_if.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cortado::pipeline {
+namespace {
+
+using testing::HasSubstr;
+
+Machine machine_of(const std::string& name) {
+  Result<Machine> machine = load_machine(name);
+  EXPECT_TRUE(machine) << to_string(machine.error());
+  return *std::move(machine);
+}
+
+TEST(Features, AreTakenFromAnotherMachine) {
+  const Machine t3 = machine_of("mi300x-8+t3");
+  const auto machine = with_features(machine_of("h100-8"), {"tracker", "nmc", "mca"}, t3);
+  ASSERT_TRUE(machine) << to_string(machine.error());
+  EXPECT_EQ(machine->name, "h100-8+tracker+nmc+mca");
+  EXPECT_EQ(machine->features.tracker->entries, t3.features.tracker->entries);
+  EXPECT_TRUE(machine->features.near_memory_compute);
+  EXPECT_EQ(machine->timing->memory.update_cost, t3.timing->memory.update_cost);
+  EXPECT_EQ(machine->timing->memory.arbitration->policy, ArbitrationPolicy::mca);
+  EXPECT_EQ(machine->gpus, 8U);
+}
+
+TEST(Features, WrongOnesAreRefused) {
+  const Machine today = machine_of("mi300x-8");
+  const Machine t3 = machine_of("mi300x-8+t3");
+  const auto refusal = [&](const Machine& machine, const char* feature, const Machine& as) {
+    const auto changed = with_features(machine, {feature}, as);
+    EXPECT_FALSE(changed) << feature;
+    return changed ? Diagnostic{} : changed.error();
+  };
+  EXPECT_EQ(refusal(today, "trackr", t3).code, "what-if.feature");
+  EXPECT_THAT(refusal(today, "trackr", t3).hint, HasSubstr("did you mean tracker?"));
+  EXPECT_THAT(refusal(t3, "tracker", t3).message, HasSubstr("has tracker already"));
+  EXPECT_THAT(refusal(today, "nmc", machine_of("h100-8")).message, HasSubstr("has no nmc"));
+}
+
+TEST(WhatIf, ComparesTheBestOfTodayWithTheBestOfTomorrow) {
+  const auto report = what_if({{4096, 4096, 2048, DType::bf16}}, machine_of("mi300x-8"), {"tracker", "nmc", "mca"},
+                              machine_of("mi300x-8+t3"));
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_EQ(report->today.machine, "mi300x-8");
+  EXPECT_NE(report->today.row("ficco"), nullptr);
+  ASSERT_NE(report->tomorrow.row("t3"), nullptr);
+  const double best_today = microseconds(report->today.row(report->today.choice)->time);
+  const double best_tomorrow = microseconds(report->tomorrow.row(report->tomorrow.choice)->time);
+  EXPECT_DOUBLE_EQ(report->gain(), best_today / best_tomorrow);
+}
+
+// A tracker alone can pass pieces on but not add them up.
+TEST(WhatIf, ATrackerAloneReducesNothing) {
+  const auto report =
+      what_if({{4096, 4096, 2048, DType::bf16}}, machine_of("mi300x-8"), {"tracker"}, machine_of("mi300x-8+t3"));
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_EQ(report->tomorrow.row("t3"), nullptr);
+  ASSERT_FALSE(report->tomorrow.skipped.empty());
+  EXPECT_THAT(report->tomorrow.skipped.front().reason.message, HasSubstr("near_memory_compute"));
+}
+
+}  // namespace
+}  // namespace cortado::pipeline
