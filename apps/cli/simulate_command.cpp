@@ -6,6 +6,7 @@
 #include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/simulate.hpp"
+#include "cortado/report/timeline_picture.hpp"
 #include "cortado/report/trace.hpp"
 #include "cortado/timeline/critical_path.hpp"
 
@@ -47,6 +48,7 @@ class Simulate : public Subcommand {
         ->type_name("MODE")
         ->capture_default_str();
     app.add_option("--trace", trace_, "Write a Perfetto trace")->type_name("FILE");
+    app.add_option("--picture", picture_, "Write a picture of all queues over time, as SVG")->type_name("FILE");
     app.add_flag("--unproved", unproved_, "Do not prove first that it ends, has no races and keeps its contract");
     app.add_flag("--json", json_, "JSON");
   }
@@ -58,10 +60,13 @@ class Simulate : public Subcommand {
     }
     if (sharing_ == "local") options_.sharing.mode = sim::SharingMode::local;
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {what_, machine_.value_or("")}));
+    if (picture_) {
+      CORTADO_RETURN_IF_ERROR(check_output_path(*picture_, {what_, machine_.value_or(""), trace_.value_or("")}));
+    }
     CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
     CORTADO_RETURN_IF_ERROR(check_ranks(task.input.program, task.input.machine, what_));
-    options_.trace = trace_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;
+    options_.trace = trace_.has_value() || picture_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;
 
     VerifyOptions proof;
     if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
@@ -70,6 +75,12 @@ class Simulate : public Subcommand {
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->simulated.timeline, report->program.program())));
+    }
+    if (picture_) {
+      const std::string heading =
+          fmt::format("{}, {}", report->program.program().name, report->simulated.timeline.where);
+      CORTADO_RETURN_IF_ERROR(
+          write_file(*picture_, report::timeline_picture(report->simulated.timeline, {.title = heading})));
     }
     console.out(json_ ? to_text(json(task, *report)) : text(task, *report));
     return Exit::ok;
@@ -95,6 +106,7 @@ class Simulate : public Subcommand {
     text += fmt::format("  critical path{}: {}\n", options_.iterations == 1 ? "" : " of the last iteration",
                         path_text(timeline));
     if (trace_) text += fmt::format("  trace in {}: open it at https://ui.perfetto.dev\n", *trace_);
+    if (picture_) text += fmt::format("  picture in {}\n", *picture_);
     return text;
   }
 
@@ -144,6 +156,7 @@ class Simulate : public Subcommand {
               {"critical_path_us", std::move(path)}};
     json.update(to_json_value(report.counts));
     if (trace_) json["trace"] = *trace_;
+    if (picture_) json["picture"] = *picture_;
     return json;
   }
 
@@ -154,6 +167,7 @@ class Simulate : public Subcommand {
   std::string sharing_ = "exact";
   bool unproved_ = false;
   std::optional<std::string> trace_;
+  std::optional<std::string> picture_;
   bool json_ = false;
 };
 
