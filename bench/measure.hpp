@@ -49,5 +49,6 @@ std::vector<Row> plan_rows();
 std::vector<Row> compare_rows();
 std::vector<Row> overlap_rows();
 std::vector<Row> schedule_rows();
+std::vector<Row> t3_rows();
 
 }  // namespace cortado::bench

@@ -24,7 +24,19 @@ std::vector<Command> every_command() {
       Swap{plain, strided},
       Wait{{5}, kMax64, Compare::eq},
       Signal{{6}, 9, SignalOp::set},
-      Gemm{strided, plain, strided, 1, 2, 3, DType::i32, true, 16, 32, {{4, {1}, 2}, {8, {2}, 3}}, 5},
+      Gemm{strided,
+           plain,
+           strided,
+           1,
+           2,
+           3,
+           DType::i32,
+           true,
+           16,
+           32,
+           {{4, {1}, 2}, {8, {2}, 3}},
+           5,
+           {{1, 2, 3, 4, plain, CopyOp::add}, {5, 6, 7, 8, strided, CopyOp::store}}},
       Kernel{KernelOp::scatter_rows, {plain, strided}, plain, DType::f16, {2, 0, kMax64}},
       Submit{{11}},
       Trigger{{12}, 13},
@@ -42,6 +54,8 @@ Program sample() {
   program.queues = {{"dma0", QueueKind::dma, RankId{0}, EngineId{14}, 0, {}, {Copy{}, Signal{}}},
                     {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}, "cores", 2},
                     {"host", QueueKind::host, {}, {}, 0, {}, {Submit{}, Wait{}}}};
+  program.trackers = {{"chunk0", make_region({1}, {16}, {64}), 3, {1}, 2},
+                      {"chunk1", {{1}, {80}, {8}, 2, {16}}, 1, {0}}};
   program.contract = {"point-to-point", {{make_region({1}, {}, {8}), {make_region({0}, {}, {8})}, DType::u8}}};
   return program;
 }
@@ -82,6 +96,10 @@ TEST(ProgramJson, HasOneLineABufferSignalCommandAndClause) {
   "signals": [
     {"name": "done"},
     {"name": "ready", "home": 1}
+  ],
+  "trackers": [
+    {"name": "chunk0", "region": {"buffer": 1, "offset": 16, "bytes": 64}, "updates": 3, "signal": 1, "value": 2},
+    {"name": "chunk1", "region": {"buffer": 1, "offset": 80, "width": 8, "rows": 2, "pitch": 16}, "updates": 1, "signal": 0}
   ],
   "queues": [
     {"name": "dma0", "kind": "dma", "rank": 0, "engine": 14, "commands": [

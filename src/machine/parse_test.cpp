@@ -163,5 +163,27 @@ TEST(ParseMachine, MissingKeysAndSectionsAreNamed) {
   EXPECT_THAT(section.message, HasSubstr("[engines] is missing"));
 }
 
+TEST(ParseMachine, AFileMayBuildOnABuiltInMachine) {
+  const Machine base = parse_machine(text_of("mi300x-8"), "base.toml").value();
+  const Result<Machine> machine = parse_machine(
+      "[machine]\nbase = \"mi300x-8\"\nname = \"half\"\ntitle = \"half a node\"\n"
+      "[memory]\nrate_GBps = { value = 1234, source = \"s\", confidence = \"B\" }\n",
+      "test.toml");
+  ASSERT_TRUE(machine) << to_string(machine.error());
+  EXPECT_EQ(machine->name, "half");
+  EXPECT_EQ(machine->timing->memory.rate.value, 1234);
+  EXPECT_EQ(machine->timing->memory.peak.value, base.timing->memory.peak.value);
+  EXPECT_EQ(machine->affinity, base.affinity);
+  EXPECT_EQ(machine->provenance.size(), base.provenance.size());
+}
+
+TEST(ParseMachine, OnlyBuiltInMachinesWithoutABaseAreBuiltOn) {
+  for (const char* base : {"mi300", "t3-ring-8", ""}) {
+    const Diagnostic error = refusal(std::string("[machine]\nname = \"x\"\nbase = \"") + base + "\"\n");
+    EXPECT_EQ(error.code, "machine.base") << base;
+    EXPECT_EQ(error.place.line, 3U) << base;
+  }
+}
+
 }  // namespace
 }  // namespace cortado::internal

@@ -142,6 +142,40 @@ TEST(ParseTimingRefusal, SoftwareEnginesAndSharedMemory) {
   expect_bad("node_rate_GBps", "# ", "machine.missing", "memory.node_rate_GBps", "missing");
 }
 
+TEST(ParseTiming, ArbitrationStagesAndUpdates) {
+  const Timing timing = parsed(text_of("t3-ring-16")).timing.value();
+  EXPECT_EQ(timing.memory.update_cost, 2);
+  ASSERT_TRUE(timing.memory.arbitration);
+  EXPECT_EQ(timing.memory.arbitration->policy, ArbitrationPolicy::round_robin);
+  EXPECT_EQ(timing.memory.arbitration->thresholds, (std::vector<std::uint32_t>{5, 10, 30, 64}));
+  EXPECT_EQ(timing.memory.arbitration->intensities.size(), 3U);
+  ASSERT_TRUE(timing.compute->stages);
+  EXPECT_GT(timing.compute->stages->cache_ways, 0U);
+
+  const Timing plain = parsed(text_of("mi300x-8")).timing.value();
+  EXPECT_EQ(plain.memory.update_cost, 1);
+  EXPECT_FALSE(plain.memory.arbitration);
+  EXPECT_FALSE(plain.compute->stages);
+}
+
+TEST(ParseTimingRefusal, ArbitrationStagesAndUpdates) {
+  expect_refused(
+      "t3-ring-16",
+      {{"policy = { value = \"round-robin\"", "policy = { value = \"random\"", "machine.range", "arbitration.policy",
+        "round-robin, compute-first or mca"},
+       {"[5, 10, 30, 64]", "[5, 10, 64]", "machine.contradiction", "arbitration.thresholds", "3 values for 3"},
+       {"[5, 10, 30, 64]", "[5, 10, 30, 65]", "machine.range", "arbitration.thresholds", "65"},
+       {"read_share = { value = ", "read_share = { value = 1", "machine.range", "stages.read_share", "1"},
+       {"cache_ways = { value = ", "cache_ways = { value = -", "machine.range", "stages.cache_ways", ""},
+       {"entries = { value = 256", "entries = { value = 0", "machine.range", "tracker.entries", ""},
+       {"update_cost = { value = 2", "update_cost = { value = 0", "machine.range", "memory.update_cost", ""}});
+  // Descending classes, and a cost of what the memory cannot do.
+  const auto error = refusal(replaced(text_of("mi300x-8"), "\n[memory]\n",
+                                      "\n[memory]\nupdate_cost = { value = 2, source = \"s\", confidence = \"B\" }\n"));
+  EXPECT_EQ(error.code, "machine.contradiction");
+  EXPECT_EQ(error.place.key, "memory.update_cost");
+}
+
 TEST(ParseTiming, RatesMayBeDecimalAndTimesAreRounded) {
   std::string text = replaced(text_of("virtual-64"), "packet_ns = { value = 50", "packet_ns = { value = 52.6");
   text = replaced(text, "rate_GBps = { value = 50", "rate_GBps = { value = 45.25");

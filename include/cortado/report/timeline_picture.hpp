@@ -9,7 +9,7 @@
 namespace cortado::report {
 
 struct PictureOptions {
-  std::string title;
+  std::string title{};
   bool hosts = false;  ///< lanes of host threads, too
 };
 

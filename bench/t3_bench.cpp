@@ -1,0 +1,32 @@
+// A product fused with the reduce-scatter behind it, as T3 does it: simulated, and planned and proved before.
+#include <fmt/format.h>
+
+#include "cortado/plan/t3.hpp"
+#include "cortado/published/sublayers.hpp"
+#include "cortado/sim/simulate.hpp"
+#include "cortado/verify/verify.hpp"
+
+#include "measure.hpp"
+
+namespace cortado::bench {
+
+std::vector<Row> t3_rows() {
+  std::vector<Row> rows;
+  for (const published::SubLayer& one : published::load_sublayers("t3").value()) {
+    if (one.name != "FC-2") continue;
+    const Machine machine = load_machine(fmt::format("t3-ring-{}", one.tp)).value();
+    T3Request request;
+    request.gemm = {one.m, one.n, one.k, DType::f16};
+    const std::string what = fmt::format("t3, {} {} on {} GPUs", one.model, one.name, one.tp);
+    const VerifiedProgram program = verify(plan_t3(request, machine).value().program, machine).value();
+    const double simulated = median_ns(9, [&] {
+      sim::simulate(program, {.iterations = 1, .sharing = {}, .arbitration = ArbitrationPolicy::mca}).value();
+    });
+    rows.push_back({what + ", simulated", simulated / 1e6, "ms", 10, Better::lower});
+    const double proved = median_ns(5, [&] { verify(plan_t3(request, machine).value().program, machine).value(); });
+    rows.push_back({"  planned and proved", proved / 1e6, "ms"});
+  }
+  return rows;
+}
+
+}  // namespace cortado::bench
