@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "cortado/pipeline/simulate.hpp"
 
@@ -36,6 +37,11 @@ OverlapTimes traced_times_of(const SimulationReport& report) {
   times.comm = parts.comm;
   times.sent = parts.sent;
   times.hbm_bytes = report.simulated.memory_bytes;
+  times.dram = report.simulated.traffic;
+  if (!report.program.program().trackers.empty()) {
+    times.tracker_entries_peak = report.simulated.tracker_entries_peak;
+    times.tracker_wait = Nanoseconds{std::llround(report.simulated.tracker_wait_seconds * 1e9)};
+  }
   return times;
 }
 
@@ -51,6 +57,14 @@ Outcome<OverlapTimes> traced_times(const VerifiedProgram& program) {
   const auto report = simulate_verified(program, {.trace = true});
   if (!report) return tl::unexpected(report.error());
   return traced_times_of(*report);
+}
+
+TimeProgram traced_times_under(std::optional<ArbitrationPolicy> policy) {
+  return [policy](const VerifiedProgram& program) -> Outcome<OverlapTimes> {
+    const auto report = simulate_verified(program, {.trace = true, .sharing = {}, .arbitration = policy});
+    if (!report) return tl::unexpected(report.error());
+    return traced_times_of(*report);
+  };
 }
 
 Outcome<OverlapTimes> traced_times_and_contention(const VerifiedProgram& program) {
