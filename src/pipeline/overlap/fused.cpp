@@ -294,7 +294,7 @@ class Study {
       times = *overlapped;
     }
     if (row.bound) {
-      times.time += behind_.time;
+      times.time = times.time + behind_.time;
     } else {
       add_behind(behind_, times);
     }
@@ -307,7 +307,7 @@ class Study {
   }
 
   static void add_behind(const OverlapTimes& behind, OverlapTimes& times) {
-    times.time += behind.time;
+    times.time = times.time + behind.time;
     times.comm = times.time;
     if (times.hbm_bytes && behind.hbm_bytes) *times.hbm_bytes += *behind.hbm_bytes;
     if (times.dram && behind.dram) *times.dram += *behind.dram;
