@@ -92,12 +92,19 @@ class T3Map {
 
   T3Map& receive(std::uint32_t chunk, std::uint64_t updates, std::optional<std::uint32_t> slot = {});
 
+  /// Chunks are made in turns, piece by piece: the first pieces of all, then the second ones. Chunks for different
+  /// ranks then keep the links to all of them busy at the same time, where one chunk after the other would use one link
+  /// after the other.
+  T3Map& in_turns();
+
   std::uint32_t chunks() const { return chunks_; }
+  bool are_in_turns() const { return in_turns_; }
   const std::vector<T3Entry>& entries() const { return entries_; }
   friend bool operator==(const T3Map&, const T3Map&) = default;
 
  private:
   std::uint32_t chunks_;
+  bool in_turns_ = false;
   std::vector<T3Entry> entries_;
 };
 

@@ -1,5 +1,5 @@
 // Chunk p of the product of rank r is stored straight into slot r of rank p. Rank r makes those of ranks r+1, r+2, ...
-// and its own last.
+// and its own last, in turns.
 #include "plan/t3/presets.hpp"
 
 namespace cortado::plan {
@@ -13,7 +13,7 @@ std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k)
       const std::uint32_t peer = (rank + step) % ranks;
       map.remote_map(peer, RankId{peer}, op, rank);
     }
-    map.keep(rank, split_k);
+    map.keep(rank, split_k).in_turns();
     for (std::uint32_t step = 1; step < ranks; ++step) map.receive(rank, split_k, (rank + step) % ranks);
   }
   return maps;

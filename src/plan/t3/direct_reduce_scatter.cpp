@@ -1,5 +1,5 @@
-// Every chunk is stored straight where its sum belongs: rank r makes those of ranks r+1, r+2, ... and its own last, so
-// that at any time every rank is written to by one other.
+// Every chunk is stored straight where its sum belongs: rank r makes those of ranks r+1, r+2, ... and its own last, in
+// turns, so that all links are in use and every rank is written to by all others at any time.
 #include "plan/t3/presets.hpp"
 
 namespace cortado::plan {
@@ -12,7 +12,7 @@ std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t spli
       const std::uint32_t peer = (rank + step) % ranks;
       map.remote_map(peer, RankId{peer}, CopyOp::add);
     }
-    map.keep(rank, ranks * split_k);
+    map.keep(rank, ranks * split_k).in_turns();
   }
   return maps;
 }

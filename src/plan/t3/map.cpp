@@ -51,4 +51,9 @@ T3Map& T3Map::receive(std::uint32_t chunk, std::uint64_t updates, std::optional<
   return *this;
 }
 
+T3Map& T3Map::in_turns() {
+  in_turns_ = true;
+  return *this;
+}
+
 }  // namespace cortado

@@ -101,15 +101,27 @@ class T3Program {
     const GemmShape& shape = checked_.request.gemm;
     const Operands& operands = operands_[rank];
     Gemm gemm = gemm_command(shape, checked_.tiling, operands.a.rows({0, shape.m}), operands.b.rows({0, shape.k}), {});
-    for (const T3Entry& entry : checked_.maps[rank].entries()) {
-      if (!entry.produced) continue;
-      const Span rows = chunks_.rows(entry.chunk);
-      const Span columns = chunks_.columns(entry.chunk);
-      const std::uint32_t owner = entry.remote ? entry.remote->value : rank;
-      gemm.outputs.push_back({rows.begin, columns.begin, rows.count, columns.count,
-                              rows_of(owner, entry.slot, entry.chunk, {0, rows.count}), entry.op});
+    const T3Map& map = checked_.maps[rank];
+    bool more = true;
+    for (std::size_t turn = 0; more; ++turn) {
+      more = false;
+      for (const T3Entry& entry : map.entries()) {
+        if (!entry.produced) continue;
+        const std::vector<Span> blocks =
+            map.are_in_turns() ? pieces(entry) : std::vector{Span{0, chunks_.rows(entry.chunk).count}};
+        if (turn < blocks.size()) gemm.outputs.push_back(block(rank, entry, blocks[turn]));
+        more = more || turn + 1 < blocks.size();
+      }
     }
     schedule_.compute_lane(RankId{rank}).multiply(std::move(gemm));
+  }
+
+  /// `rows` are counted from the first of the chunk.
+  OutputBlock block(std::uint32_t rank, const T3Entry& entry, const Span& rows) const {
+    const Span columns = chunks_.columns(entry.chunk);
+    const std::uint32_t owner = entry.remote ? entry.remote->value : rank;
+    return {chunks_.rows(entry.chunk).begin + rows.begin,  columns.begin, rows.count, columns.count,
+            rows_of(owner, entry.slot, entry.chunk, rows), entry.op};
   }
 
   std::vector<Span> pieces(const T3Entry& entry) const {
