@@ -242,6 +242,8 @@ class Study {
     CollectiveRequest asked = library_collective(report_.request, "reduce-scatter", machine_);
     asked.variant = fully_linked(machine_, ranks()) ? "add" : "add-ring";
     asked.in_place = default_in_place(asked.collective, asked.variant);
+    asked.host = HostThreads::per_rank;
+    asked.prelaunch = true;  // T3 programs its engines ahead
     return time(plan_collective(asked, machine_), {});
   }
 

@@ -144,14 +144,15 @@ TEST_F(T3Program, SplitsOfKAreCounted) {
 }
 
 // 4 x 10 of 2 bytes, columns on 3 ranks: 4, 3 and 3 of them. Stores go straight to their ranks, next one first; nothing
-// is left for engines.
+// is left for engines. Two pieces of 2 rows each are made in turns.
 TEST_F(T3Program, DirectReduceScatterOfColumns) {
   const T3Plan plan = t3_for_test({.gemm = {4, 10, 7}, .ranks = 3, .tiling = Tiling{2, 2, 2}, .pieces = 2}, machine_);
   EXPECT_EQ(plan.algorithm, "direct");
   EXPECT_EQ(plan.axis, T3Axis::columns);
   EXPECT_THAT(blocks(plan.program, 1),
-              ElementsAre("rows 0+4 columns 7+3 += out2[0+24]", "rows 0+4 columns 0+4 += out0[0+32]",
-                          "rows 0+4 columns 4+3 += out1[0+24]"));
+              ElementsAre("rows 0+2 columns 7+3 += out2[0+12]", "rows 0+2 columns 0+4 += out0[0+16]",
+                          "rows 0+2 columns 4+3 += out1[0+12]", "rows 2+2 columns 7+3 += out2[12+12]",
+                          "rows 2+2 columns 0+4 += out0[16+16]", "rows 2+2 columns 4+3 += out1[12+12]"));
   EXPECT_THAT(trackers(plan.program, 1),
               ElementsAre("chunk1.piece0.rank1 out1[0+12] x6", "chunk1.piece1.rank1 out1[12+12] x6"));
   EXPECT_TRUE(engines(plan.program, 1).empty());
