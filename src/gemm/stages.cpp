@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "cortado/base/check.hpp"
 #include "cortado/ir/tiles.hpp"
@@ -110,8 +111,10 @@ double cache_hit_probability(double touched_bytes, Bytes cache, std::uint32_t wa
   return std::min(1.0, sum);
 }
 
-StageReads::StageReads(const Gemm& gemm, const Machine& machine, std::uint32_t units)
-    : units_(units), workgroups_(tile_count(gemm) * gemm.split_k), before_{0} {
+namespace {
+
+/// Bytes read by all stages before each, and one more for all.
+std::vector<double> read_before(const Gemm& gemm, const Machine& machine, std::uint32_t units) {
   CORTADO_CHECK(units > 0 && machine.timing->compute->stages, "a machine whose products run in stages");
   const Bytes cache = machine.timing->memory.cache_bytes;
   const std::uint32_t ways = machine.timing->compute->stages->cache_ways;
@@ -135,7 +138,7 @@ StageReads::StageReads(const Gemm& gemm, const Machine& machine, std::uint32_t u
   a.finish_cuts();
   b.finish_cuts();
 
-  before_.reserve(workgroups_ / units + 2);
+  std::vector<double> before_stage{0};
   std::vector<double> touched{0};  // by all stages before each
   double results = 0;
   std::uint64_t in_stage = 0;
@@ -145,7 +148,7 @@ StageReads::StageReads(const Gemm& gemm, const Machine& machine, std::uint32_t u
       if (cache.value == 0) return 1.0;
       return 1 - cache_hit_probability(touched.back() - touched[last + 1], cache, ways);
     };
-    before_.push_back(before_.back() + a.read_bytes(miss) + b.read_bytes(miss));
+    before_stage.push_back(before_stage.back() + a.read_bytes(miss) + b.read_bytes(miss));
     results = 0;
     in_stage = 0;
   };
@@ -157,15 +160,32 @@ StageReads::StageReads(const Gemm& gemm, const Machine& machine, std::uint32_t u
       for (std::size_t column = 0; column < columns.size(); ++column) {
         const std::uint64_t width = std::min(gemm.tile_n, block.columns - column * gemm.tile_n);
         for (std::uint64_t part = 0; part < parts; ++part) {
-          a.touch(rows[row], part, before_.size() - 1);
-          b.touch(columns[column], part, before_.size() - 1);
+          a.touch(rows[row], part, before_stage.size() - 1);
+          b.touch(columns[column], part, before_stage.size() - 1);
           results += real(height * width) * of_result;
-          if (++in_stage == units_) end_stage();
+          if (++in_stage == units) end_stage();
         }
       }
     }
   }
   if (in_stage > 0) end_stage();
+  return before_stage;
+}
+
+/// The same tiles, column by column: the transposed product has them row by row.
+Gemm by_columns(Gemm gemm) {
+  std::swap(gemm.m, gemm.n);
+  std::swap(gemm.tile_m, gemm.tile_n);
+  return gemm;
+}
+
+}  // namespace
+
+StageReads::StageReads(const Gemm& gemm, const Machine& machine, std::uint32_t units)
+    : units_(units), workgroups_(tile_count(gemm) * gemm.split_k), before_(read_before(gemm, machine, units)) {
+  if (!gemm.outputs.empty() || !gemm.raises.empty()) return;
+  std::vector<double> other = read_before(by_columns(gemm), machine, units);
+  if (other.back() < before_.back()) before_ = std::move(other);
 }
 
 double StageReads::up_to(std::uint64_t workgroup) const {

@@ -20,6 +20,13 @@ bool is_too_wide(std::uint64_t tile, std::uint64_t extent) {
   return tile >= 2 * extent && tile > kTileSides.back();
 }
 
+/// Rows or columns that tiles take along an extent in so many parts.
+std::uint64_t taken(std::uint64_t extent, std::uint64_t parts, std::uint64_t tile) {
+  if (parts == 1) return extent;
+  const std::uint64_t part = (extent + parts - 1) / parts;
+  return parts * ((part + tile - 1) / tile) * tile;
+}
+
 struct Candidate {
   Tiling tiling;
   double seconds = 0;
@@ -28,12 +35,15 @@ struct Candidate {
 
 }  // namespace
 
-Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units) {
+Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
   std::vector<Candidate> candidates;
   double least = 0;
   for (const std::uint64_t tile_m : kTileSides) {
     for (const std::uint64_t tile_n : kTileSides) {
-      if (is_too_wide(tile_m, shape.m) || is_too_wide(tile_n, shape.n)) continue;
+      if (is_too_wide(tile_m, whole.m / cut.row_parts) || is_too_wide(tile_n, whole.n / cut.column_parts)) continue;
+      GemmShape shape = whole;
+      shape.m = taken(whole.m, cut.row_parts, tile_m);
+      shape.n = taken(whole.n, cut.column_parts, tile_n);
       for (std::uint64_t split = 1; split <= kMostSplits; split *= 2) {
         const Tiling tiling{tile_m, tile_n, split};
         const bool splits = split > 1;

@@ -93,6 +93,7 @@ void read_arbitration(MachineReader& in, MemoryArbitration& arbitration) {
   const auto thresholds = in.list("arbitration.thresholds", 1, arbitration.queue_depth);
   arbitration.intensities = in.numbers("arbitration.intensities", 0, 1);
   arbitration.starvation_share = in.number("arbitration.starvation_share", 0, 1);
+  arbitration.mixing_cost = in.number("arbitration.mixing_cost", 1, 1000);
   if (!in.ok()) return;
   for (const std::int64_t threshold : thresholds) {
     arbitration.thresholds.push_back(static_cast<std::uint32_t>(threshold));

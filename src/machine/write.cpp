@@ -188,6 +188,7 @@ void write_arbitration(MachineWriter& out, const MemoryArbitration& arbitration)
   out.entry("thresholds", fmt::format("[{}]", fmt::join(arbitration.thresholds, ", ")));
   out.entry("intensities", fmt::format("[{}]", fmt::join(arbitration.intensities, ", ")));
   out.entry("starvation_share", fmt::format("{}", arbitration.starvation_share));
+  out.entry("mixing_cost", fmt::format("{}", arbitration.mixing_cost));
 }
 
 void write_memory_and_cores(MachineWriter& out, const MemoryTiming& memory, const CoreTiming& cores) {

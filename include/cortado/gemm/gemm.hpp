@@ -53,9 +53,15 @@ Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside =
 /// More operands than the memory can bring while the compute units multiply: the memory, not the units, sets the time.
 bool is_memory_bound(const GemmShape& shape, const Machine& machine);
 
+/// A product in parts that no tile spans, as even as can be: an output map cuts it so.
+struct ProductCut {
+  std::uint64_t row_parts = 1;
+  std::uint64_t column_parts = 1;
+};
+
 /// As libraries choose: of the tiles and splits that kernels exist for, those with the least estimated time on so many
 /// compute units. The machine passed check_gemm, as for all that follows.
-Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units);
+Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units, const ProductCut& cut = {});
 
 /// Whether L2 can be too small for the windows of all workgroups. Libraries choose their kernels as if it never were.
 enum class L2Windows { modelled, ample };

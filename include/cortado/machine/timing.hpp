@@ -76,6 +76,10 @@ struct MemoryArbitration {
   std::vector<std::uint32_t> thresholds;
   std::vector<double> intensities;  ///< where the next class begins, ascending; one fewer than thresholds
   double starvation_share = 0;      ///< of the memory, that communication gets in any case
+  /// What communication takes of the fabric where its requests stand among those of a product in turn, against requests
+  /// that are let in apart: row buffers and directions of the bus change all the time. In between in proportion to the
+  /// share that communication gets.
+  double mixing_cost = 1;
 };
 
 /// Memory of one GPU.

@@ -96,8 +96,17 @@ Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine)
               suggestion(algorithm, known));
 }
 
+/// Of the product of a rank.
+std::uint32_t chunks_of(const T3Request& request) {
+  return request.collective == "all-gather" ? 1 : request.ranks;
+}
+
+/// The axis is settled.
 Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
-  Tiling tiling = request.tiling ? *request.tiling : choose_tiling(request.gemm, machine, machine.compute_units);
+  const std::uint64_t chunks = chunks_of(request);
+  const bool by_rows = request.axis == T3Axis::rows;
+  const ProductCut cut{.row_parts = by_rows ? chunks : 1, .column_parts = by_rows ? 1 : chunks};
+  Tiling tiling = request.tiling ? *request.tiling : choose_tiling(request.gemm, machine, machine.compute_units, cut);
   if (!request.tiling && !machine.features.near_memory_compute) tiling.split_k = 1;  // memory cannot add the parts
   if (request.split_k > 0) tiling.split_k = request.split_k;
   if (tiling.tile_m == 0 || tiling.tile_n == 0 || tiling.split_k == 0) {
@@ -131,7 +140,7 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
                 fmt::format("{} {} cannot be divided among {} ranks", extent, by_rows ? "rows" : "columns", ranks),
                 "take fewer ranks, a larger product, or cut along the other dimension");
   }
-  CORTADO_ASSIGN_OR_RETURN(checked.tiling, settle_tiling(request, machine));
+  CORTADO_ASSIGN_OR_RETURN(checked.tiling, settle_tiling(checked.request, machine));
   checked.request.split_k = checked.tiling.split_k;
   return checked;
 }
@@ -161,7 +170,7 @@ Status check_maps(const CheckedT3& checked, const Machine& machine) {
     return fail("t3.map", fmt::format("{} maps for {} ranks", checked.maps.size(), request.ranks),
                 "give one map for every rank");
   }
-  const std::uint32_t chunks = request.collective == "all-gather" ? 1 : request.ranks;
+  const std::uint32_t chunks = chunks_of(request);
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     if (checked.maps[rank].chunks() != chunks) {
       return fail("t3.map",

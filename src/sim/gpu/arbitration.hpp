@@ -33,6 +33,9 @@ class Arbitration {
 
   double share_for(double intensity) const;
 
+  /// Of communication in the fabric of a GPU where a product is under way (mixing_cost).
+  double mixing(std::uint32_t gpu) const { return given() ? 1 + (arbitration_->mixing_cost - 1) * shares_[gpu] : 1; }
+
   /// A product of the queue is under way on the GPU. True if the share of the GPU is not what it was.
   bool begin_product(std::uint32_t queue, std::uint32_t gpu, double intensity);
   bool end_product(std::uint32_t queue, std::uint32_t gpu);

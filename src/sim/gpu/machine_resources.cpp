@@ -267,7 +267,7 @@ void MachineResources::add_path(RankId from, RankId to, double factor) {
   if (from == to) return;
   for (const RankId end : {from, to}) {
     const MemoryOfRank& memory = memories_[end.value];
-    if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte);
+    if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte * memory.mixing);
   }
   if (timing_.link.shape == LinkShape::switched) {
     uses_.add(egress_[from.value], factor);

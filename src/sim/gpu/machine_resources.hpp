@@ -84,6 +84,10 @@ class MachineResources {
   UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
                             double fabric_share);
   /// Operands of a stage, per byte.
+  /// Of all links of the GPU in both directions, bytes per second.
+  double link_rate(RankId rank) const;
+  /// From now on a byte over a link of the GPU takes so many times its share of the fabric.
+  void set_mixing(RankId gpu, double factor) { memories_[gpu.value].mixing = factor; }
   UseList& reads_by_cores(RankId gpu);
   /// Stores of a product past the caches, per byte of C that goes to the region: so many bytes written, and read
   /// before.
@@ -97,7 +101,6 @@ class MachineResources {
   ResourceId engine(RankId gpu, EngineId engine);
   void add_memories();
   void add_fabric(RankId rank);
-  double link_rate(RankId rank) const;                          ///< of all its links, in both directions together
   std::vector<double> greatest_demands() const;                 ///< on the memory of each rank, bytes per second
   bool moves_within(RankId gpu, const Command& command) const;  ///< the memory of the GPU takes it without a link
   std::uint32_t link_count(RankId from, RankId to) const;
@@ -116,6 +119,7 @@ class MachineResources {
     double miss_share = 1;
     std::optional<ResourceId> fabric;  // where there are products
     double fabric_per_byte = 0;        // over a link
+    double mixing = 1;                 // times that, as things are
     double copy_cost = 1;              // of the memory's time, per byte copied
   };
 

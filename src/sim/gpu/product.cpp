@@ -47,6 +47,7 @@ void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
   if (streamed) product.stores.emplace(gemm, program_, trackers_);
   const std::uint32_t gpu = program_.queues[index].rank->value;
   if (arbitration_.favours_products() && arbitration_.begin_product(index, gpu, memory_intensity(index))) reweigh();
+  resources_.set_mixing({gpu}, arbitration_.mixing(gpu));
   queues_[index].blocked = Blocked::units;
   units_.launch(tenant, static_cast<std::uint32_t>(std::min<std::uint64_t>(units_.most(tenant), product.waiting)));
   grant_units(tenant);
@@ -83,12 +84,17 @@ UseList& Run::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch
   return uses;
 }
 
-/// Where products run in stages and the memory arbitrates, a byte of theirs weighs as one of a copy.
-Transfers::Speed Run::full_speed(std::uint32_t index, const Batch& batch) const {
-  const double memory = batch.memory_reads + batch.memory_writes;
-  if (products_[index].reads && arbitration_.given() && memory > 0)
-    return {.cap = kWorkPerSecond, .weight = 1 / memory};
-  return {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing_.engine.rate.bytes_per_second()};
+/// Where products run in stages and the memory arbitrates, a product and the links of its GPU take turns in the fabric:
+/// each would get as much of it as any other, and what others leave.
+Transfers::Speed Run::full_speed(std::uint32_t index) const {
+  double weight = kWorkPerSecond / timing_.engine.rate.bytes_per_second();
+  const ComputeTiming& compute = *timing_.compute;
+  if (products_[index].reads && arbitration_.given() && compute.fabric_products > 0) {
+    const double links = resources_.link_rate(*program_.queues[index].rank) / timing_.link.rate.bytes_per_second();
+    const double of_link = compute.fabric_links / std::max(1.0, links);
+    weight *= timing_.memory.arbitration->mixing_cost * of_link / compute.fabric_products;
+  }
+  return {.cap = kWorkPerSecond, .weight = weight};
 }
 
 double Run::product_weight() const {
@@ -127,7 +133,7 @@ void Run::begin_reading(std::uint32_t index, Batch& batch) {
 void Run::begin_multiplying(std::uint32_t index, Batch& batch) {
   batch.reads = false;
   UseList& uses = price_workgroups(index, units_.held_by_others(units_.tenant_of(index)), batch);
-  batch.flow = begin_transfer(batch.work, uses, full_speed(index, batch),
+  batch.flow = begin_transfer(batch.work, uses, full_speed(index),
                               {.queue = index, .span = kNoSpan, .kind = Mover::Kind::workgroups});
 }
 
@@ -145,7 +151,7 @@ void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
       const double remaining = transfers_.remaining(batch.flow);
       traffic_.producer_reads += remaining * (scale * batch.memory_reads - before.memory_reads);
       traffic_.producer_writes += remaining * (scale * batch.memory_writes - before.memory_writes);
-      batch.flow = transfers_.replace(batch.flow, scale, uses.view(), full_speed(index, batch));
+      batch.flow = transfers_.replace(batch.flow, scale, uses.view(), full_speed(index));
     }
   }
 }
@@ -169,15 +175,22 @@ void Run::end_workgroups(std::uint32_t index, FlowId flow) {
   if (product.done == product.workgroups) end_product(index);
 }
 
+/// A workgroup whose stores have not drained keeps its registers: a compute unit holds one such beside one that works.
 void Run::want_units(std::uint32_t index) {
+  const ProductRun& product = products_[index];
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
-  const std::uint64_t room = units_.most(tenant) - units_.held(tenant);
-  units_.want(tenant, static_cast<std::uint32_t>(std::min(room, products_[index].waiting)));
+  const std::uint64_t most = units_.most(tenant);
+  const std::uint64_t undrained = product.workgroups - product.waiting - product.done;
+  const std::uint64_t room =
+      std::min<std::uint64_t>(most - units_.held(tenant), 2 * most - std::min(2 * most, undrained));
+  units_.want(tenant, static_cast<std::uint32_t>(std::min(room, product.waiting)));
   grant_units(tenant);
 }
 
 void Run::end_product(std::uint32_t index) {
-  if (arbitration_.end_product(index, program_.queues[index].rank->value)) reweigh();
+  const RankId gpu = *program_.queues[index].rank;
+  if (arbitration_.end_product(index, gpu.value)) reweigh();
+  resources_.set_mixing(gpu, 1);
   end_command(index);
   step(index);
 }

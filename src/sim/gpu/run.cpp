@@ -220,9 +220,9 @@ FlowId Run::begin_transfer(double amount, const UseList& uses, Transfers::Speed 
   return mover.flow;
 }
 
+/// Stores count as such: what products wait for are their reads.
 bool Run::is_communication(const Mover& mover) const {
-  if (mover.kind != Mover::Kind::stores) return mover.kind == Mover::Kind::command;
-  return products_[mover.queue].stores->to(mover.lane) != program_.queues[mover.queue].rank;
+  return mover.kind != Mover::Kind::workgroups;
 }
 
 double Run::share_of(const Mover& mover) const {

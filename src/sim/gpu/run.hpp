@@ -169,7 +169,7 @@ class Run {
   void settle_products(ComputeUnits::Tenant on_gpu_of);  ///< others hold more or fewer units than before
   /// What the workgroups of a batch take beside so many streams of others; settles the batch for them.
   UseList& price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch);
-  Transfers::Speed full_speed(std::uint32_t index, const Batch& batch) const;
+  Transfers::Speed full_speed(std::uint32_t index) const;
   void raise_tiles(std::uint32_t index, const Gemm& gemm);
   Bytes cache_held_beside(const Gemm& gemm, RankId gpu) const;
   void count_streaming(const Command& command, double sign);

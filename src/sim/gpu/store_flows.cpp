@@ -1,7 +1,7 @@
 // Stores of products as flows of their own, and the trackers that count them and the copies of engines.
 //
 //   stores     drain as the memory they go to, and the links on the way, let them (stores.hpp). They hold no compute
-//              unit, and the workgroups behind them do not wait for them
+//              unit, but workgroups start only while no more than two a unit have not drained (product.cpp)
 //   trackers   get an update when the run of stores or the copy that makes it has ended; stores over a link need
 //              `links.latency` more, which is part of copy_start for copies. The one that makes a tracker complete
 //              raises its signal at once. Nobody pays for that
@@ -35,7 +35,8 @@ void Run::end_stores(std::uint32_t index, std::uint32_t lane) {
   raise_tiles(index, gemm_of(index));
   land(product.stores->updates_of(run), product.stores->to(lane) != program_.queues[index].rank, queues_[index].span);
   start_stores(index);
-  if (product.done == product.workgroups) end_product(index);
+  if (product.done == product.workgroups) return end_product(index);
+  want_units(index);
 }
 
 std::uint32_t Run::workgroups_with_entries(std::uint32_t index, std::uint32_t granted) {
