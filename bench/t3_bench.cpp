@@ -12,7 +12,8 @@ namespace cortado::bench {
 
 std::vector<Row> t3_rows() {
   std::vector<Row> rows;
-  for (const published::SubLayer& one : published::load_sublayers("t3").value()) {
+  const std::vector<published::SubLayer> sublayers = published::load_sublayers("t3").value();
+  for (const published::SubLayer& one : sublayers) {
     if (one.name != "FC-2") continue;
     const Machine machine = load_machine(fmt::format("t3-ring-{}", one.tp)).value();
     T3Request request;

@@ -131,10 +131,10 @@ std::optional<ArbitrationPolicy> policy_of(std::string_view way) {
   return {};
 }
 
-/// Reasons that lie in the way or in what the machine has, not in the request.
-bool concerns_way(const Diagnostic& reason) {
-  return reason.code.starts_with("ficco.") || reason.code.starts_with("t3.") || reason.code.starts_with("fused.") ||
-         reason.code.starts_with("verify.");
+/// Nothing was planned or proved for a reason that lies in the way or in what the machine has. Of what is wrong with
+/// the request itself the product alone would have told.
+bool concerns_way(const Failure& failure) {
+  return failure.stage == Stage::plan || failure.stage == Stage::verify;
 }
 
 class Study {
@@ -176,9 +176,9 @@ class Study {
     for (std::size_t i = 0; i < ways_.size(); ++i) {
       const auto job = of_way[i] ? of_way[i] : ways_[i] == kIdealNmc ? in_memory : std::nullopt;
       if (job && !(*times)[*job]) {
-        const Diagnostic& reason = (*times)[*job].error().errors.front();
-        if (!concerns_way(reason)) return tl::unexpected((*times)[*job].error());
-        report_.skipped.push_back({ways_[i], reason});
+        const Failure& failure = (*times)[*job].error();
+        if (!concerns_way(failure)) return tl::unexpected(failure);
+        report_.skipped.push_back({ways_[i], failure.errors.front()});
         continue;
       }
       add_row(i, job ? &*(*times)[*job] : nullptr);

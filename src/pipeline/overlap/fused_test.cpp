@@ -82,7 +82,7 @@ TEST(Fused, AnAllReduceIsAReduceScatterWithAnAllGatherBehindEveryWay) {
   const FusedReport reduce = simulated(request, "t3-ring-8", ways);
   const Nanoseconds gather = reduce.serial - scatter.serial;
   EXPECT_GT(gather.value, 0);
-  for (const std::string& way : {"sequential", "ideal-overlap", "t3"}) {
+  for (const char* way : {"sequential", "ideal-overlap", "t3"}) {
     EXPECT_EQ(reduce.row(way)->time - scatter.row(way)->time, gather) << way;
   }
   // Seven chunks are sent to a GPU and as many are read there.
@@ -133,9 +133,9 @@ TEST(Fused, OnlyWaysWithAProgramHaveOne) {
 }
 
 TEST(Fused, ReallyRunsOnTheEmbeddedNode) {
-  const Machine machine = machine_of("t3-ring-8");
-  FusedRequest request{{48, 40, 24, DType::f32}, "reduce-scatter"};
-  const auto driver = open_device({.name = "soft", .gpus = 8}, machine);
+  const Machine machine = machine_of("mi300x-8+t3");
+  const FusedRequest request{{48, 40, 24, DType::f32}, "reduce-scatter", 4};
+  const auto driver = open_device({"soft", 4, {}}, machine);
   ASSERT_TRUE(driver) << to_string(driver.error());
   RunSettings settings;
   settings.run.iterations = 3;

@@ -96,7 +96,9 @@ TEST_P(RingOf, EveryByteGoesToTheNextRank) {
         EXPECT_EQ(to, (queue->rank->value + 1) % ranks());
       }
     }
-    if (std::string(collective) != "all-gather") EXPECT_THAT(sums_at_home, testing::Each(1U));
+    if (std::string(collective) != "all-gather") {
+      EXPECT_THAT(sums_at_home, testing::Each(1U));
+    }
   }
 }
 
@@ -141,7 +143,9 @@ TEST(Ring, ComputeUnitsMayBeFewerThanRanks) {
   CollectiveRequest request = around("all-reduce", "cores-ring", 16);
   request.compute_units = 8;
   for (const Queue& queue : plan_for_test(request, machine).queues) {
-    if (queue.kind == QueueKind::compute) EXPECT_EQ(queue.compute_units, 8U);
+    if (queue.kind == QueueKind::compute) {
+      EXPECT_EQ(queue.compute_units, 8U);
+    }
   }
   request.compute_units = 81;
   const Diagnostic refused = refusal(request, machine);

@@ -53,7 +53,9 @@ TEST(FusedDirectTraffic, IsTheProductsAlone) {
 // 256 x 256 (1 + 12/256 + 12/128 against 1 + 24/256), and 2000 ns beside. C, 2048 x 1280 x 2 bytes, is stored behind
 // it.
 TEST(StagedProduct, ReadsThenMultipliesThenStores) {
-  const Machine machine = load_machine("t3-ring-8").value();
+  Machine machine = load_machine("t3-ring-8").value();
+  machine.timing->compute->stages->read_share = 1;
+  machine.timing->compute->operand_cost = 12;
   ProgramBuilder b("stage", machine.name, 1);
   const auto matrix = [&](const char* name, std::uint64_t rows, std::uint64_t columns) {
     const Bytes row{columns * 2};
