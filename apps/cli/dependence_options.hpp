@@ -29,6 +29,7 @@ class DependenceOptions {
   /// Of a schedule: serial has plain copies if nothing else is asked for.
   Result<ExchangeVariant> exchange(const FiccoSchedule& schedule) const;
   Result<ExchangeVariant> exchange() const { return find_exchange(exchange_.value_or("auto")); }
+  bool product_first() const { return product_first_; }
   CollectiveMeans means() const { return on_cores_ ? CollectiveMeans::cores : CollectiveMeans::dma; }
 
   const std::vector<const CLI::Option*>& options() const { return options_; }

@@ -181,6 +181,13 @@ class Overlap : public Subcommand {
   }
 
   Result<Exit> run_fused(Console& console, const GemmShape& gemm) {
+    const bool either = collective_ == "all-gather" || collective_ == "all-to-all";
+    if (either && !dependence_.product_first()) {
+      return fail("usage.dependence",
+                  fmt::format("{} is a way to take a product away, but {} brings here what is multiplied",
+                              schedules_.value_or(kAllSystems), collective_),
+                  "give --product-first, or schedules of FiCCO (cortado list schedules)");
+    }
     for (const CLI::Option* option : dependence_.options()) {
       if (option->count() == 0 || option->get_name() == "--product-first") continue;
       return fail("usage.option", fmt::format("{} is for schedules of FiCCO alone", option->get_name()),

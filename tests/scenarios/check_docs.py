@@ -3,12 +3,14 @@
 
 A block that is fenced as ```console holds lines `$ cortado ...` and, under each, what it prints on both outputs. Decimal
 numbers (times, rates) may differ unless they are simulated; `...` stands for any number of lines. All blocks of a file run in one empty folder.
+Pictures that the document shows from pictures/ are those that the commands write.
 --update rewrites what differs, where no `...` stands for a part of it.
 """
 
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,7 +19,7 @@ from run_scenario import ANY_LINES, Step, matches
 
 DECIMAL = re.compile(r" *\d+\.\d+")
 # What is simulated comes out the same everywhere; what is measured does not.
-SIMULATED = re.compile(r"cortado (simulate|reproduce|explain|breakdown|overlap|characterize) (?!.*--on soft)|--on sim")
+SIMULATED = re.compile(r"cortado (simulate|reproduce|explain|breakdown|overlap|characterize|what-if) (?!.*--on soft)|--on sim")
 
 
 def steps_of(text):
@@ -59,6 +61,17 @@ def main(arguments):
                     continue
                 failures += 1
                 print(f"{file}: $ {step.command}\nexpected:\n" + "\n".join(step.out) + "\nactual:\n" + "\n".join(actual))
+        for picture in re.findall(r"!\[[^\]]*\]\((pictures/[^)]+)\)", text):
+            shown = pathlib.Path(file).parent / picture
+            written = pathlib.Path(folder) / shown.name
+            if written.exists() and shown.exists() and written.read_bytes() == shown.read_bytes():
+                continue
+            if update and written.exists():
+                shown.parent.mkdir(exist_ok=True)
+                shutil.copyfile(written, shown)
+                continue
+            failures += 1
+            print(f"{file}: {picture} is not what the commands write")
     if update:
         pathlib.Path(file).write_text(text)
     return 1 if failures else 0

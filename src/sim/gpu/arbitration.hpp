@@ -1,10 +1,11 @@
-// Whom a full memory serves (timing.memory.arbitration): products, or communication, which is everything else, stores
-// that come from another GPU included.
+// Whom a full memory serves (timing.memory.arbitration): workgroups of products, or communication, which is everything
+// else, stores of products included: what products wait for are their reads.
 //
 // While a product is under way on a GPU, a flow of communication that touches its memory has the weight of its engine
-// times the share of that GPU, of several GPUs the least; flows of the product have the weight 1.
+// times the share of that GPU, of several GPUs the least; and it takes more of the fabric the greater that share is
+// (mixing_cost).
 //
-//   round_robin    share 1: all flows get the same rate
+//   round_robin    share 1: in turn
 //   compute_first  starvation_share: in effect what products leave
 //   mca            threshold / queue_depth, at least starvation_share; the threshold is that of the class of the
 //                  product's memory intensity i, the share of time that its first stage would keep the memory busy:

@@ -47,7 +47,8 @@ class WatchedRun {
       longest = std::max(longest, taken.of[i] / run_.fluid_.capacity({i}));
     }
     auto result = std::move(run_).go();
-    EXPECT_TRUE(result);
+    EXPECT_TRUE(result) << to_string(result.error());
+    if (!result) return {};
     const auto ns = static_cast<double>(result->timeline.iteration_times.front().value);
     EXPECT_GE(ns, longest * 1e9 * (1 - above) - 1);
     EXPECT_NEAR(result->unit_seconds, unit_seconds_, 1e-9 * unit_seconds_);

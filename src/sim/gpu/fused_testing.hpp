@@ -53,9 +53,11 @@ inline Program fused_ring(const FusedRing& wanted, const Machine& machine) {
       gemm.outputs.push_back({chunk_rows * made, 0, chunk_rows, wanted.gemm.n, region, CopyOp::add});
       if (i == 0) continue;
       const SignalId complete = b.signal("chunk" + std::to_string(made) + ".rank" + std::to_string(r), RankId{r});
+      // What comes for the second chunk are stores of the neighbour's product, for later ones copies.
+      const std::uint64_t updates = wanted.tiling.split_k + (made == rank_at(r, 2) ? wanted.tiling.split_k : 1);
       for (std::uint64_t p = 0; p < wanted.pieces; ++p) {
         b.tracker({"chunk" + std::to_string(made) + ".piece" + std::to_string(p) + ".rank" + std::to_string(r),
-                   place(r, made, p), wanted.tiling.split_k + 1, complete, 1});
+                   place(r, made, p), updates, complete, 1});
         if (made == r) continue;
         b.add(dma, Wait{complete, p + 1});
         b.add(dma, Copy{place(r, made, p), place(next, made, p), CopyOp::add, wanted.gemm.dtype});
