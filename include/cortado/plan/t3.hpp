@@ -9,8 +9,8 @@
 // order of production:
 //
 //   remote_map   the stores of a chunk go straight to another rank
-//   dma_map      the chunk is stored here; DMA commands pass its pieces on as soon as each has had all its updates, also
-//                those that come from other ranks
+//   dma_map      the chunk is stored here; DMA commands pass its pieces on as soon as each has had all its updates,
+//                those that come from other ranks included
 //   keep         the chunk is stored here and final when it has had all its updates
 //   relay        a chunk that others make and that arrives here; DMA commands pass its pieces on
 //   receive      a chunk that others make; it is final here when it has had all its updates
