@@ -16,6 +16,7 @@
 #include "packet_text.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
+#include "tracked_story.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -64,7 +65,7 @@ class Demo : public Subcommand {
     const auto closing = packets_and_trace(bytes, machine, *driver);
     if (!closing) return console.failure(closing.error());
     console.out(*closing);
-    for (const auto story : {overlap_story, dependent_story}) {
+    for (const auto story : {overlap_story, dependent_story, tracked_story}) {
       const auto part = story(machine, *driver);
       if (!part) return console.failure(part.error());
       console.out(part->text);

@@ -4,6 +4,8 @@
 #include "cortado/base/text.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/devices.hpp"
+#include "cortado/pipeline/fused.hpp"
+#include "cortado/pipeline/what_if.hpp"
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 #include "cortado/plan/ficco.hpp"
@@ -71,6 +73,26 @@ Result<Listing> schedules() {
   return listing;
 }
 
+Result<Listing> systems() {
+  Listing listing{{"name", "summary"}, {}};
+  for (const pipeline::FusedWay& way : pipeline::list_fused_ways()) listing.rows.push_back({way.name, way.summary});
+  return listing;
+}
+
+Result<Listing> features() {
+  Listing listing{{"name", "summary"}, {}};
+  for (const pipeline::FeatureInfo& info : pipeline::list_features()) listing.rows.push_back({info.name, info.summary});
+  return listing;
+}
+
+Result<Listing> maps() {
+  Listing listing{{"collective", "algorithm", "summary"}, {}};
+  for (const T3Preset& preset : list_t3_presets()) {
+    listing.rows.push_back({preset.collective, preset.algorithm, preset.summary});
+  }
+  return listing;
+}
+
 Result<Listing> devices() {
   Listing listing{{"name", "times", "summary"}, {}};
   for (const pipeline::DeviceInfo& info : pipeline::list_devices()) {
@@ -100,16 +122,24 @@ struct Topic {
   Result<Listing> (*make)();
 };
 
-constexpr std::array kTopics{Topic{"machines", list_machines},    Topic{"collectives", collectives},
-                             Topic{"variants", variants},         Topic{"policies", policies},
-                             Topic{"schedules", schedules},       Topic{"devices", devices},
-                             Topic{"publications", publications}, Topic{"rules", rules}};
+constexpr std::array kTopics{Topic{"machines", list_machines},
+                             Topic{"collectives", collectives},
+                             Topic{"variants", variants},
+                             Topic{"policies", policies},
+                             Topic{"schedules", schedules},
+                             Topic{"systems", systems},
+                             Topic{"maps", maps},
+                             Topic{"features", features},
+                             Topic{"devices", devices},
+                             Topic{"publications", publications},
+                             Topic{"rules", rules}};
 
 class List : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view description() const override {
-    return "List machines, collectives, variants, policies, schedules, devices, publications or rules";
+    return "List machines, collectives, variants, policies, schedules, systems, maps, features, devices, publications "
+           "or rules";
   }
   std::vector<Example> examples() const override {
     return {{"cortado list variants", "what --variant may be for each collective"},
@@ -117,8 +147,10 @@ class List : public Subcommand {
   }
 
   void add_options(CLI::App& app) override {
-    app.add_option("what", topic_,
-                   "machines, collectives, variants, policies, schedules, devices, publications or rules")
+    app.add_option(
+           "what", topic_,
+           "machines, collectives, variants, policies, schedules, systems (overlap --schedule), maps (plan t3), "
+           "features (what-if), devices, publications or rules")
         ->required()
         ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");

@@ -62,6 +62,7 @@ class T3Product : public testing::TestWithParam<std::uint32_t> {
 TEST_P(T3Product, ReduceScatter) {
   check({.collective = "reduce-scatter", .algorithm = "ring"});
   check({.collective = "reduce-scatter", .algorithm = "direct"});
+  check({.collective = "reduce-scatter", .algorithm = "engines"});
 }
 
 TEST_P(T3Product, AllGather) {
@@ -71,6 +72,7 @@ TEST_P(T3Product, AllGather) {
 
 TEST_P(T3Product, AllToAll) {
   check({.collective = "all-to-all", .algorithm = "direct"});
+  check({.collective = "all-to-all", .algorithm = "engines"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, T3Product, testing::Values(2U, 3U, 4U, 8U));

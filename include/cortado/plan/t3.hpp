@@ -122,8 +122,9 @@ enum class T3Axis {
 struct T3Request {
   GemmShape gemm{};  ///< what ONE rank computes; before a reduce-scatter, k is divided already
   std::string collective = "reduce-scatter";
-  std::string algorithm = "auto";  ///< "direct": chunks go to their ranks at once; "ring": from neighbour to neighbour;
-                                   ///< auto: direct where every pair of ranks is linked
+  /// "direct": stores go to their ranks at once; "engines": chunks are stored at home and engines take their pieces
+  /// away; "ring": from neighbour to neighbour; auto: direct where every pair of ranks is linked, else ring.
+  std::string algorithm = "auto";
   std::uint32_t ranks = 0;         ///< 0 = all GPUs of the machine
   std::optional<Tiling> tiling{};  ///< none: as libraries choose for the machine
   std::uint64_t split_k = 0;       ///< 0 = that of the tiling

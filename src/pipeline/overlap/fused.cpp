@@ -103,14 +103,41 @@ Result<Planned> plan_schedule(const FusedRequest& request, const FiccoSchedule& 
       fmt::format("{}{}", full_name(schedule), schedule.means == CollectiveMeans::cores ? ", compute units" : "")};
 }
 
+/// Simulated with the policy of the way; the machine's own if the way says nothing of it.
+std::optional<ArbitrationPolicy> policy_of(std::string_view way) {
+  if (way == kT3) return ArbitrationPolicy::round_robin;
+  if (way == kT3Mca) return ArbitrationPolicy::mca;
+  return {};
+}
+
+/// Of the algorithms that the machine can do the one that is predicted to be fastest; the planner's own choice where
+/// nothing can be predicted.
+Result<T3Plan> plan_fastest_t3(const FusedRequest& request, std::string_view way, const Machine& machine) {
+  T3Request asked;
+  asked.gemm = request.gemm;
+  asked.collective = overlapping(request);
+  asked.ranks = request.ranks;
+  asked.pieces = request.pieces;
+  Result<T3Plan> chosen = plan_t3(asked, machine);
+  if (!chosen || !machine.timing) return chosen;
+  const auto policy = machine.timing->memory.arbitration ? policy_of(way) : std::nullopt;
+  std::optional<Nanoseconds> least;
+  for (const T3Preset& preset : list_t3_presets()) {
+    if (preset.collective != asked.collective) continue;
+    asked.algorithm = preset.algorithm;
+    auto plan = plan_t3(asked, machine);
+    if (!plan) continue;
+    const auto times = time_planned(plan->program, machine, traced_times_under(policy));
+    if (!times || (least && times->time >= *least)) continue;
+    least = times->time;
+    chosen = std::move(plan);
+  }
+  return chosen;
+}
+
 Result<Planned> plan_way(const FusedRequest& request, std::string_view way, const Machine& machine) {
   if (way == kT3 || way == kT3Mca) {
-    T3Request asked;
-    asked.gemm = request.gemm;
-    asked.collective = overlapping(request);
-    asked.ranks = request.ranks;
-    asked.pieces = request.pieces;
-    CORTADO_ASSIGN_OR_RETURN(T3Plan plan, plan_t3(asked, machine));
+    CORTADO_ASSIGN_OR_RETURN(T3Plan plan, plan_fastest_t3(request, way, machine));
     return Planned{std::move(plan.program), fmt::format("{}, {} chunks of {} by {} pieces", plan.algorithm, plan.chunks,
                                                         plan.axis == T3Axis::rows ? "rows" : "columns", plan.pieces)};
   }
@@ -122,13 +149,6 @@ Result<Planned> plan_way(const FusedRequest& request, std::string_view way, cons
   if (way == kC3) return plan_schedule(request, kHalves, machine);
   CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(way));
   return plan_schedule(request, schedule, machine);
-}
-
-/// Simulated with the policy of the way; the machine's own if the way says nothing of it.
-std::optional<ArbitrationPolicy> policy_of(std::string_view way) {
-  if (way == kT3) return ArbitrationPolicy::round_robin;
-  if (way == kT3Mca) return ArbitrationPolicy::mca;
-  return {};
 }
 
 /// Nothing was planned or proved for a reason that lies in the way or in what the machine has. Of what is wrong with

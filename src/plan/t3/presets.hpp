@@ -10,8 +10,10 @@ namespace cortado::plan {
 
 std::vector<T3Map> ring_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k);
 std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k);
+std::vector<T3Map> engines_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k);
 std::vector<T3Map> ring_all_gather(std::uint32_t ranks, std::uint64_t split_k);
 std::vector<T3Map> direct_all_gather(std::uint32_t ranks, std::uint64_t split_k);
 std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k);
+std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k);
 
 }  // namespace cortado::plan

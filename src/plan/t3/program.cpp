@@ -55,6 +55,7 @@ class T3Program {
                               format_bytes(machine_.memory_bytes)),
                   "multiply fewer rows or columns");
     }
+    CORTADO_RETURN_IF_ERROR(check_entries());
     CORTADO_ASSIGN_OR_RETURN(plan.program, schedule_.finish(contract()));
     plan.program.name = fmt::format("{} -> {}, t3 {}", to_string(request.gemm), request.collective, request.algorithm);
     return plan;
@@ -122,6 +123,32 @@ class T3Program {
     const std::uint32_t owner = entry.remote ? entry.remote->value : rank;
     return {chunks_.rows(entry.chunk).begin + rows.begin,  columns.begin, rows.count, columns.count,
             rows_of(owner, entry.slot, entry.chunk, rows), entry.op};
+  }
+
+  /// A chunk that is stored on another rank in one go is there before that rank has made its own part of it: all of its
+  /// trackers must be open at a time, or every rank waits for entries of the next one.
+  Status check_entries() const {
+    const TrackerLimits& limits = *machine_.features.tracker;
+    for (std::uint32_t rank = 0; rank < checked_.request.ranks; ++rank) {
+      if (checked_.maps[rank].are_in_turns()) continue;
+      for (const T3Entry& entry : checked_.maps[rank].entries()) {
+        if (!entry.remote) continue;
+        std::uint64_t needed = 0;
+        for (const Span& rows : pieces(entry)) {
+          const Bytes bytes = chunks_.row_bytes(entry.chunk) * rows.count;
+          needed += (bytes.value + limits.granularity.value - 1) / limits.granularity.value;
+        }
+        if (needed <= limits.entries) continue;
+        return fail(
+            "t3.entries",
+            fmt::format("chunk {} of rank {}, {}, needs {} tracker entries on rank {} before that makes its own "
+                        "part; {} has {}",
+                        entry.chunk, rank, format_bytes(chunks_.bytes(entry.chunk)), needed, entry.remote->value,
+                        machine_.name, limits.entries),
+            "multiply fewer rows or columns, take more ranks, or a machine with more entries");
+      }
+    }
+    return {};
   }
 
   std::vector<Span> pieces(const T3Entry& entry) const {

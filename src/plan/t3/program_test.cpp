@@ -163,6 +163,36 @@ TEST_F(T3Program, DirectReduceScatterOfColumns) {
   EXPECT_EQ(clause.products.at(2).b.pitch, Bytes{20});
 }
 
+// 6 x 2 of 4 bytes on 3 ranks, chunks of 2 rows, one piece each: rank 1 stores those of ranks 2 and 0 at home, and
+// engines add each to the sum; its own sum has had its own stores and two copies.
+TEST_F(T3Program, ReduceScatterByEngines) {
+  const T3Plan plan = t3_for_test(
+      {.gemm = {6, 2, 3, DType::f32}, .algorithm = "engines", .ranks = 3, .tiling = Tiling{2, 2, 1}}, machine_);
+  EXPECT_THAT(blocks(plan.program, 1),
+              ElementsAre("rows 4+2 columns 0+2 = chunks1[16+16]", "rows 0+2 columns 0+2 = chunks1[0+16]",
+                          "rows 2+2 columns 0+2 += out1[0+16]"));
+  EXPECT_THAT(trackers(plan.program, 1),
+              ElementsAre("chunk2.piece0.rank1 chunks1[16+16] x1", "chunk0.piece0.rank1 chunks1[0+16] x1",
+                          "chunk1.piece0.rank1 out1[0+16] x3"));
+  EXPECT_THAT(engines(plan.program, 1),
+              testing::UnorderedElementsAre("wait chunk2.piece0.rank1.complete", "copy chunks1[16+16] += out2[0+16]",
+                                            "wait chunk0.piece0.rank1.complete", "copy chunks1[0+16] += out0[0+16]"));
+}
+
+// A chunk of a ring is stored on the neighbour before that makes its own part: 4 MiB are 64 entries of 64 KiB.
+TEST_F(T3Program, AChunkThatCannotBeWatchedAsAWholeIsRefused) {
+  Machine ring = machine_for_test("t3-ring-8");
+  const T3Request request{.gemm = {8192, 2048, 64, DType::f16}};
+  ring.features.tracker->entries = 64;
+  EXPECT_TRUE(plan_t3(request, ring));
+  ring.features.tracker->entries = 63;
+  const auto refused = plan_t3(request, ring);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "t3.entries");
+  EXPECT_THAT(refused.error().message,
+              testing::HasSubstr("chunk 7 of rank 0, 4MiB, needs 64 tracker entries on rank 1"));
+}
+
 // 4 x 2 of 4 bytes, two pieces of 16. Rank 1 passes on its own pieces and those of rank 0, each one behind an own piece
 // that is made later; it keeps what rank 2 made, which rank 0 brings.
 TEST_F(T3Program, RingAllGather) {

@@ -72,7 +72,7 @@ Status check_links(const std::string& algorithm, std::uint32_t ranks, const Mach
   const bool ring = algorithm == "ring";
   return fail("t3.topology",
               fmt::format("{} {} ranks, but GPU {} of {} has no link to GPU {}",
-                          ring ? "a ring links the" : "direct needs links between all", ranks, missing->first,
+                          ring ? "a ring links the" : algorithm + " needs links between all", ranks, missing->first,
                           machine.name, missing->second),
               ring ? "take all GPUs of a ring, or a machine where every pair is linked"
                    : "take a machine where every pair is linked, or the algorithm ring where there is one");
