@@ -27,6 +27,18 @@ Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
   return shape;
 }
 
+Result<pipeline::FusedRequest> fused_request(const GemmShape& gemm, const std::string& collective,
+                                             std::uint32_t ranks) {
+  pipeline::FusedRequest request{.gemm = gemm, .collective = collective, .ranks = ranks};
+  if (collective != "all-to-all" || ranks == 0) return request;
+  if (gemm.m % ranks != 0) {
+    return fail("usage.gemm", fmt::format("{} rows cannot be divided evenly among {} ranks", gemm.m, ranks),
+                fmt::format("give a multiple of {}", ranks));
+  }
+  request.gemm.m /= ranks;
+  return request;
+}
+
 void DependenceOptions::add_to(CLI::App& app, const std::string& of) {
   options_ = {
       app.add_flag("--product-first", product_first_,

@@ -10,12 +10,17 @@
 #include <CLI/CLI.hpp>
 
 #include "cortado/base/result.hpp"
+#include "cortado/pipeline/fused.hpp"
 #include "cortado/plan/ficco.hpp"
 
 namespace cortado::cli {
 
 /// "MxNxK". Whether a machine can do it is not asked here.
 Result<GemmShape> parse_shape(const std::string& text, DType dtype);
+
+/// What takes a product away, of so many ranks. Before an all-to-all M is that of all ranks together and must divide
+/// evenly.
+Result<pipeline::FusedRequest> fused_request(const GemmShape& gemm, const std::string& collective, std::uint32_t ranks);
 
 class DependenceOptions {
  public:

@@ -102,7 +102,7 @@ class Overlap : public Subcommand {
                "--schedule", schedules_,
                "--dependent: schedules separated by commas (cortado list schedules), NAME/8 in 8 steps, auto, or "
                "all (default: serial, shard-p2p and the published ones). Of what takes a product away also "
-               "sequential, t3, t3-mca, ficco, c3 and the bounds ideal and ideal-rs+nmc, or systems for all of these")
+               "sequential, t3, t3-mca, ficco, c3, ideal and ideal-rs+nmc, or systems for all of these")
             ->type_name("NAMES")};
     of_dependent_.push_back(
         app.add_option("--pieces", pieces_, "t3: pieces of a chunk that travel when each is complete")->type_name("N"));
@@ -193,25 +193,28 @@ class Overlap : public Subcommand {
       return fail("usage.option", fmt::format("{} is for schedules of FiCCO alone", option->get_name()),
                   "leave it out, or ask for those schedules only");
     }
-    CORTADO_ASSIGN_OR_RETURN(Place place, this->place());
-    pipeline::FusedRequest request{gemm, collective_, ranks_.value_or(place.machine.gpus), pieces_.value_or(0)};
-    if (collective_ == "all-to-all") {  // M is that of all GPUs together
-      if (gemm.m % request.ranks != 0) {
-        return fail("usage.gemm", fmt::format("{} rows cannot be divided evenly among {} ranks", gemm.m, request.ranks),
-                    fmt::format("give a multiple of {}", request.ranks));
-      }
-      request.gemm.m /= request.ranks;
+    if (pieces_ && *pieces_ == 0) return fail("usage.pieces", "--pieces 0 cuts nothing", "give 1 or more");
+    if (collective_ == "all-reduce" && (trace_ || output_)) {
+      return fail("usage.option",
+                  "an all-reduce is a program that overlaps and an all-gather behind it: not one program",
+                  "give --collective reduce-scatter for -o and --trace");
     }
+    CORTADO_ASSIGN_OR_RETURN(Place place, this->place());
+    CORTADO_ASSIGN_OR_RETURN(pipeline::FusedRequest request,
+                             fused_request(gemm, collective_, ranks_.value_or(place.machine.gpus)));
+    request.pieces = pieces_.value_or(0);
     pipeline::FusedOptions options;
     if (schedules_ && *schedules_ != kAllSystems) options.ways = split_names(*schedules_);
     watch(console, options);
     const auto report = place.driver ? pipeline::run_fused(request, place.machine, *place.driver, settings(), options)
                                      : pipeline::simulate_fused(request, place.machine, options);
-    if (report && report->choice == "t3-mca") place.machine.timing->memory.arbitration->policy = ArbitrationPolicy::mca;
-    return finish(console, place, report, json_ ? report::fused_json : report::fused_text,
-                  [&](const pipeline::FusedReport& done) {
-                    return pipeline::plan_fused(done.request, done.choice, place.machine);
-                  });
+    const std::string way = report ? pipeline::fastest_program(*report) : "";
+    if (const auto policy = pipeline::policy_of(way, place.machine)) {  // so that the trace is that of the row
+      place.machine.timing->memory.arbitration->policy = *policy;
+    }
+    return finish(
+        console, place, report, json_ ? report::fused_json : report::fused_text,
+        [&](const pipeline::FusedReport& done) { return pipeline::plan_fused(done.request, way, place.machine); });
   }
 
   Result<Exit> run_dependent(Console& console, const GemmShape& gemm) {

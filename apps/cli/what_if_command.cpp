@@ -40,24 +40,29 @@ class WhatIf : public Subcommand {
     app.add_option("--as", as_, "Machine whose features they are: entries, costs, thresholds")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_option("--gemm", gemm_, "The product of every GPU, C = A B: rows of A x columns of B x columns of A")
+    app.add_option("--gemm", gemm_,
+                   "The product of every GPU, C = A B: rows of A x columns of B x columns of A; before an all-to-all M "
+                   "are the rows "
+                   "of all GPUs together")
         ->required()
         ->type_name("MxNxK");
     app.add_option("--dtype", dtype_, "Its element type: fp32, fp16, bf16, fp8")
         ->type_name("TYPE")
         ->capture_default_str();
-    app.add_option("--collective", request_.collective,
+    app.add_option("--collective", collective_,
                    "What takes the product away: reduce-scatter, all-reduce, all-to-all, all-gather")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_option("--ranks", request_.ranks, "GPUs that take part (default: all of the machine)")->type_name("N");
+    app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
 
   Result<Exit> run(Console& console) override {
     CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(dtype_));
-    CORTADO_ASSIGN_OR_RETURN(request_.gemm, parse_shape(gemm_, dtype));
+    CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(gemm_, dtype));
     CORTADO_ASSIGN_OR_RETURN(const Machine today, load_machine(machine_));
+    CORTADO_ASSIGN_OR_RETURN(const pipeline::FusedRequest request,
+                             fused_request(gemm, collective_, ranks_.value_or(today.gpus)));
     CORTADO_ASSIGN_OR_RETURN(const Machine as, load_machine(as_));
     pipeline::FusedOptions options;
     options.threads = available_cores();
@@ -66,7 +71,7 @@ class WhatIf : public Subcommand {
       return !interrupted();
     };
     watch_for_interrupt();
-    const auto report = pipeline::what_if(request_, today, split_names(features_), as, options);
+    const auto report = pipeline::what_if(request, today, split_names(features_), as, options);
     console.clear_progress();
     if (!report && interrupted()) {
       console.talk("interrupted before all was simulated: there is nothing to compare");
@@ -83,7 +88,8 @@ class WhatIf : public Subcommand {
   std::string as_ = "mi300x-8+t3";
   std::string gemm_;
   std::string dtype_ = "bf16";
-  pipeline::FusedRequest request_;
+  std::string collective_ = "reduce-scatter";
+  std::optional<std::uint32_t> ranks_;
   bool json_ = false;
 };
 

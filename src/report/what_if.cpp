@@ -26,7 +26,7 @@ void add_rows(const FusedReport& report, const char* when, double today_us, Text
                    fmt::format("{:.2f}", today_us / microseconds(row.time)),
                    row.dram ? gigabytes(row.dram->reads()) : "-", row.dram ? gigabytes(row.dram->writes()) : "-",
                    row.tracker_entries_peak ? fmt::format("{}", *row.tracker_entries_peak) : "-",
-                   row.bound ? "bound" : row.how});
+                   row.bound ? "ideal" : row.how});
   }
 }
 

@@ -10,8 +10,8 @@ namespace cortado::verifier {
 namespace {
 
 void check_entries(const Program& program, const TrackerLimits& limits, std::size_t index, Findings& findings) {
-  const std::uint64_t unit = std::max<std::uint64_t>(limits.granularity.value, 1);
-  const std::uint64_t needed = (program.trackers[index].region.bytes().value - 1) / unit + 1;
+  const std::uint64_t unit = limits.granularity.value;
+  const std::uint64_t needed = limits.entries_for(program.trackers[index].region.bytes());
   if (needed <= limits.entries) return;
   findings.add(Spot::tracker(program, index),
                fmt::format("{} needs {} entries of {} bytes; a GPU has {}", tracker_name(program, index), needed, unit,

@@ -5,6 +5,7 @@
 //   assumption: not known, chosen by us.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,7 +61,12 @@ struct DmaLimits {
 /// Hardware at the memory of a GPU that counts updates (program.hpp, rule 7).
 struct TrackerLimits {
   std::uint32_t entries = 0;  ///< of one GPU
-  Bytes granularity;          ///< memory that one entry watches; a tracker takes as many as its region needs
+  Bytes granularity;          ///< memory that one entry watches
+
+  /// That a tracker of so many bytes takes.
+  std::uint64_t entries_for(Bytes bytes) const {
+    return bytes.value == 0 ? 0 : (bytes.value - 1) / std::max<std::uint64_t>(granularity.value, 1) + 1;
+  }
 };
 
 struct Features {

@@ -1,5 +1,5 @@
 // A product and the collective that takes away what it makes, by every system that Cortado knows, on one machine and in
-// one table: one after the other, T3, FiCCO, C3, and the bounds that no program reaches.
+// one table: one after the other, T3, FiCCO, C3, and ideals that have no program.
 //
 // Times. One after the other (`sequential`) is the product alone and then the collective alone, on all compute units:
 // in a ring where not every pair of GPUs is linked, else directly. An all-reduce is a reduce-scatter, which can overlap
@@ -68,6 +68,12 @@ Outcome<FusedReport> simulate_fused(const FusedRequest& request, const Machine& 
 /// that a program has.
 Outcome<FusedReport> run_fused(const FusedRequest& request, const Machine& machine, device::Driver& driver,
                                const RunSettings& settings, const FusedOptions& options = {});
+
+/// The policy of the memories under which the way is simulated; none: as the machine is.
+std::optional<ArbitrationPolicy> policy_of(std::string_view way, const Machine& machine);
+
+/// The fastest way of the report that has a program; its choice if none has.
+std::string fastest_program(const FusedReport& report);
 
 /// The program of a way that has one.
 Result<Program> plan_fused(const FusedRequest& request, std::string_view way, const Machine& machine);

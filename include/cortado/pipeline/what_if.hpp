@@ -24,8 +24,7 @@ std::vector<FeatureInfo> list_features();
 /// (what-if.feature).
 Result<Machine> with_features(const Machine& machine, const std::vector<std::string>& features, const Machine& as);
 
-/// Ways of today on the machine as it is; T3 and the bounds on the machine with these features, as another one has
-/// them.
+/// Ways of today on the machine as it is; all ways on the machine with these features, as another one has them.
 Outcome<report::WhatIfReport> what_if(const FusedRequest& request, const Machine& today,
                                       const std::vector<std::string>& features, const Machine& as,
                                       const FusedOptions& options = {});

@@ -16,9 +16,10 @@ namespace cortado::report {
 
 /// One way.
 struct FusedRow : WayRow {
-  std::string way;                                      ///< "t3-mca", "hetero-fused-1d/16"
-  std::string how;                                      ///< what was planned, in a few words
-  bool bound = false;                                   ///< no program reaches it
+  std::string way;  ///< "t3-mca", "hetero-fused-1d/16"
+  std::string how;  ///< what was planned, in a few words
+  bool bound =
+      false;  ///< an ideal of what is known alone: it has no program. T3, whose product reads less, may beat it
   Nanoseconds exposed{};                                ///< time - product alone, not below 0
   std::optional<DramTraffic> dram{};                    ///< none: measured, or a bound
   std::optional<std::uint32_t> tracker_entries_peak{};  ///< of the GPU that needed most; none: no trackers, or measured

@@ -185,6 +185,7 @@ ComputeRunner::Outcome ComputeRunner::move_rows(const KernelLaunchOp& op, Quota 
 }
 
 ComputeRunner::Outcome ComputeRunner::run(const GemmLaunchOp& op, Quota quota) {
+  if (mapped_) return run_mapped(op, quota);  // checked when it began
   if (auto fault = check_gemm(op)) return stop(std::move(*fault));
   if (!op.outputs.empty()) return run_mapped(op, quota);
   const std::uint64_t tiles = gemm_tiles(op);

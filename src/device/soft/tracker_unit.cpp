@@ -74,8 +74,7 @@ Result<TrackerHandle> TrackerUnit::create(const TrackerRequest& request) {
   if (!limits_) {
     return fail("device.tracker", "the memory of this node has no trackers", "plan for a machine that has them");
   }
-  const std::uint64_t granularity = std::max(limits_->granularity.value, std::uint64_t{1});
-  const std::uint64_t entries = (request.region.width * request.region.rows + granularity - 1) / granularity;
+  const std::uint64_t entries = limits_->entries_for({request.region.width * request.region.rows});
   CORTADO_RETURN_IF_ERROR(check(request, entries));
   const std::unique_lock lock(mutex_);
   bool free = true;

@@ -29,8 +29,9 @@ constexpr std::string_view kC3 = "c3";
 
 constexpr std::array kWays{
     FusedWay{kSequential, "the product, then the collective on compute units"},
-    FusedWay{kIdealOverlap, "bound: all but what comes behind a reduce-scatter hidden, nobody slowed down"},
-    FusedWay{kIdealNmc, "bound: the same with a reduce-scatter by adding memory"},
+    FusedWay{kIdealOverlap,
+             "ideal: product and collective as they are alone, all but what comes behind a reduce-scatter hidden"},
+    FusedWay{kIdealNmc, "ideal: the same with a reduce-scatter by adding memory"},
     FusedWay{kT3, "trackers count stores and release DMA, memory adds; product and communication in turn"},
     FusedWay{kT3Mca, "the same; the memory serves the product first (arbitration)"},
     FusedWay{kFicco, "DMA exchanges between all ranks, both cut into steps: the schedule that auto takes"},
@@ -71,7 +72,8 @@ CollectiveRequest library_collective(const FusedRequest& request, const std::str
                                      const Machine& machine) {
   CollectiveRequest asked;
   asked.collective = collective;
-  asked.variant = fully_linked(machine, request.ranks) ? "cores-simple" : "cores-ring";
+  const bool ring = collective != "all-to-all" && !fully_linked(machine, request.ranks);
+  asked.variant = ring ? "cores-ring" : "cores-simple";
   asked.bytes = output_bytes(request.gemm);
   // A shard of every rank is gathered; behind a reduce-scatter the shards are those of one output.
   if (request.collective == "all-gather") asked.bytes = asked.bytes * request.ranks;
@@ -103,15 +105,8 @@ Result<Planned> plan_schedule(const FusedRequest& request, const FiccoSchedule& 
       fmt::format("{}{}", full_name(schedule), schedule.means == CollectiveMeans::cores ? ", compute units" : "")};
 }
 
-/// Simulated with the policy of the way; the machine's own if the way says nothing of it.
-std::optional<ArbitrationPolicy> policy_of(std::string_view way) {
-  if (way == kT3) return ArbitrationPolicy::round_robin;
-  if (way == kT3Mca) return ArbitrationPolicy::mca;
-  return {};
-}
-
-/// Of the algorithms that the machine can do the one that is predicted to be fastest; the planner's own choice where
-/// nothing can be predicted.
+/// Of the algorithms that the machine can do, along rows and along columns, the one that is predicted to be fastest;
+/// the planner's own choice where nothing can be predicted.
 Result<T3Plan> plan_fastest_t3(const FusedRequest& request, std::string_view way, const Machine& machine) {
   T3Request asked;
   asked.gemm = request.gemm;
@@ -120,17 +115,20 @@ Result<T3Plan> plan_fastest_t3(const FusedRequest& request, std::string_view way
   asked.pieces = request.pieces;
   Result<T3Plan> chosen = plan_t3(asked, machine);
   if (!chosen || !machine.timing) return chosen;
-  const auto policy = machine.timing->memory.arbitration ? policy_of(way) : std::nullopt;
+  const auto policy = policy_of(way, machine);
   std::optional<Nanoseconds> least;
   for (const T3Preset& preset : list_t3_presets()) {
     if (preset.collective != asked.collective) continue;
     asked.algorithm = preset.algorithm;
-    auto plan = plan_t3(asked, machine);
-    if (!plan) continue;
-    const auto times = time_planned(plan->program, machine, traced_times_under(policy));
-    if (!times || (least && times->time >= *least)) continue;
-    least = times->time;
-    chosen = std::move(plan);
+    for (const T3Axis axis : {T3Axis::rows, T3Axis::columns}) {
+      asked.axis = axis;
+      auto plan = plan_t3(asked, machine);
+      if (!plan) continue;
+      const auto times = time_planned(plan->program, machine, traced_times_under(policy));
+      if (!times || (least && times->time >= *least)) continue;
+      least = times->time;
+      chosen = std::move(plan);
+    }
   }
   return chosen;
 }
@@ -151,10 +149,11 @@ Result<Planned> plan_way(const FusedRequest& request, std::string_view way, cons
   return plan_schedule(request, schedule, machine);
 }
 
-/// Nothing was planned or proved for a reason that lies in the way or in what the machine has. Of what is wrong with
-/// the request itself the product alone would have told.
+/// Nothing was planned, or not within the limits of the machine, or it runs out of tracker entries: a reason that lies
+/// in the way or in what the machine has. Of what is wrong with the request itself the product alone would have told.
 bool concerns_way(const Failure& failure) {
-  return failure.stage == Stage::plan || failure.stage == Stage::verify;
+  const std::string& code = failure.errors.front().code;
+  return failure.stage == Stage::plan || code == "verify.machine" || code == "sim.stall";
 }
 
 class Study {
@@ -233,7 +232,15 @@ class Study {
         ways_.emplace_back(kIdealOverlap);
         continue;
       }
-      if (!is_fused_way(way)) CORTADO_RETURN_IF_ERROR(find_schedule(way));
+      if (!is_fused_way(way) && !find_schedule(way)) {
+        std::vector<std::string> names;
+        for (const FusedWay& one : kWays) names.emplace_back(one.name);
+        for (const FiccoScheduleInfo& info : list_schedules()) names.push_back(info.name);
+        const std::string near = nearest_name(way, names);
+        return fail(
+            "ficco.schedule", fmt::format("unknown schedule '{}'", way),
+            fmt::format("{}known: {}", near.empty() ? "" : fmt::format("did you mean {}? ", near), join(names)));
+      }
       ways_.push_back(way);
     }
     if (ways_.empty()) {
@@ -255,7 +262,7 @@ class Study {
   Outcome<OverlapTimes> time_in_memory() const {
     if (kind_ == Times::measured || !reduces(report_.request.collective)) {
       return fail_at(Stage::plan, {"fused.way",
-                                   kind_ == Times::measured ? "a bound of hardware that this device has not got"
+                                   kind_ == Times::measured ? "an ideal of hardware that this device has not got"
                                                             : "there is nothing to add",
                                    "leave it out"});
     }
@@ -273,12 +280,12 @@ class Study {
       return fail_at(Stage::plan, {"fused.arbitration",
                                    fmt::format("{} has no memory_arbitration",
                                                kind_ == Times::measured ? "the device" : machine_.name),
-                                   "give a machine with [arbitration], or predict with --on sim"});
+                                   "give a machine with [arbitration]; what-if: add mca"});
     }
     auto planned = plan_way(report_.request, way, machine_);
     if (!planned) return fail_at(Stage::plan, planned.error());
     how_[i] = planned->how;
-    return time(std::move(planned->program), policy_of(way));
+    return time(std::move(planned->program), policy_of(way, machine_));
   }
 
   void set_basis() {
@@ -347,8 +354,9 @@ class Study {
   }
 
   std::string reason(const report::FusedRow& best) const {
-    if (best.bound) return "only bounds were asked for, which no program reaches";
+    if (best.bound) return "only ideals were asked for, which have no program";
     if (best.way == kSequential) return "nothing that overlaps is faster than one after the other";
+    if (best.time > report_.serial) return "of those asked for it is the fastest, but slower than one after the other";
     std::vector<std::string> sentences{fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached",
                                                    gemm_.time < first_.time ? "collective" : "product",
                                                    100 * best.share_of_ideal)};
@@ -382,6 +390,13 @@ bool is_fused_way(std::string_view name) {
   return name == kIdealSchedule || std::ranges::any_of(kWays, [&](const FusedWay& way) { return way.name == name; });
 }
 
+std::optional<ArbitrationPolicy> policy_of(std::string_view way, const Machine& machine) {
+  if (!machine.timing || !machine.timing->memory.arbitration) return {};
+  if (way == kT3) return ArbitrationPolicy::round_robin;
+  if (way == kT3Mca) return ArbitrationPolicy::mca;
+  return {};
+}
+
 Outcome<FusedReport> simulate_fused(const FusedRequest& request, const Machine& machine, const FusedOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
   auto report = Study(request, machine, options, Times::simulated, {}).run();
@@ -399,12 +414,25 @@ Outcome<FusedReport> run_fused(const FusedRequest& request, const Machine& machi
   return report;
 }
 
+std::string fastest_program(const FusedReport& report) {
+  const report::FusedRow* best = nullptr;
+  for (const report::FusedRow& row : report.rows) {
+    const bool program = !row.bound && row.way != kSequential;
+    if (program && (best == nullptr || row.time < best->time)) best = &row;
+  }
+  return best == nullptr ? report.choice : best->way;
+}
+
 Result<Program> plan_fused(const FusedRequest& request, std::string_view way, const Machine& machine) {
   if (way == kSequential || way == kIdealOverlap || way == kIdealNmc) {
     return fail("fused.program",
                 fmt::format("{} has no program of its own: {}", way,
-                            way == kSequential ? "it is the product and then the collective" : "it is a bound"),
+                            way == kSequential ? "it is the product and then the collective" : "it is an ideal"),
                 "ask for t3, ficco or c3");
+  }
+  if (request.collective == "all-reduce") {
+    return fail("fused.program", "an all-reduce is a program that overlaps and an all-gather behind it",
+                "ask for reduce-scatter, and for the all-gather by itself");
   }
   FusedRequest whole = request;
   if (whole.ranks == 0) whole.ranks = machine.gpus;

@@ -70,8 +70,9 @@ Result<Machine> with_features(const Machine& machine, const std::vector<std::str
           "what-if.feature", fmt::format("there is no feature \"{}\"", name),
           fmt::format("{}features: {}", near.empty() ? "" : fmt::format("did you mean {}? ", near), join(names)));
     }
-    if (feature->has(machine)) {
-      return fail("what-if.feature", fmt::format("{} has {} already", machine.name, name), "leave it out");
+    if (feature->has(changed)) {
+      return fail("what-if.feature", fmt::format("{} has {} already", changed.name, name),
+                  "leave it out; cortado overlap --schedule systems compares all that a machine can do");
     }
     if (!feature->has(as)) {
       return fail("what-if.feature", fmt::format("{} has no {} that could be taken over", as.name, name),
@@ -91,7 +92,7 @@ Outcome<report::WhatIfReport> what_if(const FusedRequest& request, const Machine
   FusedOptions now = options;
   now.ways = {"sequential", "ficco", "c3"};
   FusedOptions then = options;
-  then.ways = {"t3", "t3-mca", "ideal-overlap", "ideal-rs+nmc"};
+  then.ways.clear();  // what is possible today is so tomorrow
   const auto before = simulate_fused(request, today, now);
   if (!before) return tl::unexpected(before.error());
   const auto after = simulate_fused(request, *tomorrow, then);

@@ -37,6 +37,7 @@ TEST(Features, WrongOnesAreRefused) {
   EXPECT_EQ(refusal(today, "trackr", t3).code, "what-if.feature");
   EXPECT_THAT(refusal(today, "trackr", t3).hint, HasSubstr("did you mean tracker?"));
   EXPECT_THAT(refusal(t3, "tracker", t3).message, HasSubstr("has tracker already"));
+  EXPECT_FALSE(with_features(today, {"tracker", "tracker"}, t3));
   EXPECT_THAT(refusal(today, "nmc", machine_of("h100-8")).message, HasSubstr("has no nmc"));
 }
 
@@ -50,6 +51,18 @@ TEST(WhatIf, ComparesTheBestOfTodayWithTheBestOfTomorrow) {
   const double best_today = microseconds(report->today.row(report->today.choice)->time);
   const double best_tomorrow = microseconds(report->tomorrow.row(report->tomorrow.choice)->time);
   EXPECT_DOUBLE_EQ(report->gain(), best_today / best_tomorrow);
+  EXPECT_FALSE(report->tomorrow.row(report->tomorrow.choice)->bound);
+  // What is possible today is so tomorrow.
+  for (const char* way : {"sequential", "ficco", "c3"}) EXPECT_NE(report->tomorrow.row(way), nullptr) << way;
+}
+
+// Without arbitration there is T3, in turn, and no T3-MCA.
+TEST(WhatIf, FeaturesMayComeWithoutArbitration) {
+  const auto report =
+      what_if({{4096, 4096, 2048, DType::bf16}}, machine_of("mi300x-8"), {"tracker", "nmc"}, machine_of("mi300x-8+t3"));
+  ASSERT_TRUE(report) << to_string(report.error().errors.front());
+  EXPECT_NE(report->tomorrow.row("t3"), nullptr);
+  EXPECT_EQ(report->tomorrow.row("t3-mca"), nullptr);
 }
 
 // A tracker alone can pass pieces on but not add them up.
@@ -60,6 +73,7 @@ TEST(WhatIf, ATrackerAloneReducesNothing) {
   EXPECT_EQ(report->tomorrow.row("t3"), nullptr);
   ASSERT_FALSE(report->tomorrow.skipped.empty());
   EXPECT_THAT(report->tomorrow.skipped.front().reason.message, HasSubstr("near_memory_compute"));
+  EXPECT_FALSE(report->tomorrow.row(report->tomorrow.choice)->bound);
 }
 
 }  // namespace

@@ -135,8 +135,7 @@ class T3Program {
         if (!entry.remote) continue;
         std::uint64_t needed = 0;
         for (const Span& rows : pieces(entry)) {
-          const Bytes bytes = chunks_.row_bytes(entry.chunk) * rows.count;
-          needed += (bytes.value + limits.granularity.value - 1) / limits.granularity.value;
+          needed += limits.entries_for(chunks_.row_bytes(entry.chunk) * rows.count);
         }
         if (needed <= limits.entries) continue;
         return fail(

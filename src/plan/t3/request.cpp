@@ -112,6 +112,11 @@ Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
   if (tiling.tile_m == 0 || tiling.tile_n == 0 || tiling.split_k == 0) {
     return fail("t3.tiling", "tiles of no rows, no columns or no workgroups", "give 1 or more of each");
   }
+  constexpr std::uint64_t kLargestTile = 1U << 28U;  // as the largest dimension of a product
+  if (tiling.tile_m > kLargestTile || tiling.tile_n > kLargestTile) {
+    return fail("t3.tiling", fmt::format("tiles of {} x {}", tiling.tile_m, tiling.tile_n),
+                "give no more than the product has rows and columns");
+  }
   if (tiling.split_k <= request.gemm.k) return tiling;
   return fail("t3.tiling", fmt::format("k is {}, too short for {} workgroups", request.gemm.k, tiling.split_k),
               fmt::format("give a split of k of 1 to {}", request.gemm.k));

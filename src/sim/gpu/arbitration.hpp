@@ -10,7 +10,7 @@
 //   mca            threshold / queue_depth, at least starvation_share; the threshold is that of the class of the
 //                  product's memory intensity i, the share of time that its first stage would keep the memory busy:
 //
-//                    i = (read phase + stores at their cost) / (read phase + multiply)
+//                    i = (reads + stores at their cost) / memory rate / (read phase + multiply)
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Who gets a full memory. t3-ring-8: 1000 GB/s, queue of 64, thresholds 5, 10, 30, 64 below the intensities 0.3, 0.32,
-// 0.33 and above.
+// Who gets a full memory.
 #include "sim/gpu/arbitration.hpp"
 
 #include <gtest/gtest.h>

@@ -47,6 +47,7 @@ void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
   if (streamed) product.stores.emplace(gemm, program_, trackers_);
   const std::uint32_t gpu = program_.queues[index].rank->value;
   if (arbitration_.favours_products() && arbitration_.begin_product(index, gpu, memory_intensity(index))) reweigh();
+  ++products_on_gpu_[gpu];
   resources_.set_mixing({gpu}, arbitration_.mixing(gpu));
   queues_[index].blocked = Blocked::units;
   units_.launch(tenant, static_cast<std::uint32_t>(std::min<std::uint64_t>(units_.most(tenant), product.waiting)));
@@ -190,7 +191,8 @@ void Run::want_units(std::uint32_t index) {
 void Run::end_product(std::uint32_t index) {
   const RankId gpu = *program_.queues[index].rank;
   if (arbitration_.end_product(index, gpu.value)) reweigh();
-  resources_.set_mixing(gpu, 1);
+  const bool last = --products_on_gpu_[gpu.value] == 0;
+  resources_.set_mixing(gpu, last ? 1 : arbitration_.mixing(gpu.value));
   end_command(index);
   step(index);
 }

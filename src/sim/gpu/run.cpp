@@ -41,6 +41,7 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       entry_waiters_(program_.ranks) {
   if (std::any_of(program_.queues.begin(), program_.queues.end(), multiplies)) {
     products_.resize(program_.queues.size());
+    products_on_gpu_.resize(program_.ranks, 0);
     streaming_.resize(program_.ranks, 0);
   }
   for (std::uint32_t i = 0; i < queues_.size(); ++i) {
@@ -300,7 +301,12 @@ Diagnostic Run::stall() const {
   }
   std::string text = "the program cannot go on: " + join(stuck, "; ");
   if (more > 0) text += fmt::format("; and {} more", more);
-  return {"sim.stall", text, "verify it without skipped rules: the verifier names who should have signalled"};
+  const bool entries =
+      std::ranges::any_of(queues_, [](const QueueRun& queue) { return queue.entries_since.has_value(); });
+  return {"sim.stall", text,
+          entries
+              ? "trackers need more entries than the machine has: smaller chunks, or pieces in the order of production"
+              : "verify it without skipped rules: the verifier names who should have signalled"};
 }
 
 }  // namespace cortado::sim

@@ -217,11 +217,12 @@ class Run {
   std::vector<QueueRun> queues_;
   std::vector<Mover> movers_;  // by owner number of a transfer
   std::vector<std::uint32_t> free_movers_;
-  std::vector<SimTime> submit_costs_;         // by queue: what its Submit costs the host
-  std::vector<std::uint32_t> released_;       // scratch of apply_raise
-  std::vector<std::uint32_t> parts_at_work_;  // by tenant, of kernels
-  std::vector<ProductRun> products_;          // by queue; empty if the program has none
-  std::vector<double> streaming_;             // by rank: bytes of the commands under way; empty without products
+  std::vector<SimTime> submit_costs_;           // by queue: what its Submit costs the host
+  std::vector<std::uint32_t> released_;         // scratch of apply_raise
+  std::vector<std::uint32_t> parts_at_work_;    // by tenant, of kernels
+  std::vector<ProductRun> products_;            // by queue; empty if the program has none
+  std::vector<std::uint32_t> products_on_gpu_;  // under way
+  std::vector<double> streaming_;               // by rank: bytes of the commands under way; empty without products
   std::vector<Landing> landings_;
   std::vector<std::uint32_t> free_landings_;
   std::vector<std::vector<std::uint32_t>> entry_waiters_;  // by GPU of the tracker: queues

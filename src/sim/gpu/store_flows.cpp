@@ -123,6 +123,7 @@ void Run::update_tracker(const TrackerUpdate& update, std::uint32_t span) {
   // Its entries are free, and another tracker is the first that is not complete.
   const auto waiters = std::exchange(entry_waiters_[trackers_.gpu_of(update.tracker).value], {});
   for (const std::uint32_t queue : waiters) {
+    if (!queues_[queue].entries_since) continue;  // another writer has opened its tracker meanwhile
     if (program_.queues[queue].kind == QueueKind::dma) {
       move_ready_copies(queue);
     } else {

@@ -50,7 +50,7 @@ Trackers::Trackers(const Program& program, const Machine& machine)
     const std::uint64_t bytes = tracker.region.bytes().value;
     State& state = states_.emplace_back();
     state.gpu = program.buffer(tracker.region.buffer).rank.value;
-    state.entries = static_cast<std::uint32_t>((bytes + limits.granularity.value - 1) / limits.granularity.value);
+    state.entries = static_cast<std::uint32_t>(limits.entries_for({bytes}));
     state.in_all = state.missing = bytes * tracker.updates;
     Gpu& gpu = gpus_[state.gpu];
     gpu.trackers.push_back(i);

@@ -83,7 +83,7 @@ class Trackers {
     std::uint32_t tracker;
   };
 
-  /// Extents of trackers may overlap where their rows interleave; `longest` of a buffer says how far to look back.
+  /// Extents of trackers may overlap where their rows interleave; the longest of all says how far to look back.
   std::size_t first_behind(std::span<const Watched> watched, std::uint64_t offset) const;
 
   const Program& program_;
