@@ -26,9 +26,12 @@ std::vector<Span> Chunks::pieces(std::uint32_t chunk, std::uint64_t wanted) cons
   return pieces;
 }
 
+/// Smaller pieces would only cost commands.
+constexpr std::uint64_t kEntriesOfPiece = 16;
+
 std::uint64_t Chunks::fitting_pieces(std::uint32_t chunk, Bytes granularity) const {
   const std::uint64_t tile_row = (row_bytes(chunk) * tile_m_).value;
-  const std::uint64_t together = std::max<std::uint64_t>(granularity.value / tile_row, 1);
+  const std::uint64_t together = std::max<std::uint64_t>(kEntriesOfPiece * granularity.value / tile_row, 1);
   return std::max<std::uint64_t>(tile_rows(chunk) / together, 1);
 }
 

@@ -24,7 +24,7 @@ class Chunks {
   /// Rows of each piece, counted from the first one of the chunk. No more pieces than rows of tiles.
   std::vector<Span> pieces(std::uint32_t chunk, std::uint64_t wanted) const;
 
-  /// So many that each is one row of tiles, or as many of them as one tracker entry can watch.
+  /// So many that each is one row of tiles, or as many of them as sixteen tracker entries can watch.
   std::uint64_t fitting_pieces(std::uint32_t chunk, Bytes granularity) const;
 
  private:

@@ -239,13 +239,14 @@ TEST_F(T3Program, AllToAll) {
   EXPECT_TRUE(engines(plan.program, 0).empty());
 }
 
-// 256 entries of 64 KiB on t3-ring-8. Rows of tiles of 128 x 1024 x 2 bytes are 256 KiB: one a piece, so 2048 / 8 /
-// 128. Those of 128 x 64 x 2 bytes are 16 KiB: four of them to an entry.
-TEST_F(T3Program, PiecesAreRowsOfTilesOrAnEntry) {
+// 256 entries of 64 KiB on t3-ring-8, sixteen of them 1 MiB. Rows of tiles of 128 x 4096 x 2 bytes have that: one a
+// piece, so 2048 / 8 / 128. Those of 128 x 1024 x 2 bytes are 256 KiB: four to a piece, so 8192 / 8 / 128 / 4.
+TEST_F(T3Program, PiecesAreRowsOfTilesOrSixteenEntries) {
   const Machine ring = machine_for_test("t3-ring-8");
   const Tiling tiling{128, 128, 1};
-  EXPECT_EQ(t3_for_test({.gemm = {2048, 1024, 64, DType::f16}, .tiling = tiling}, ring).pieces, 2U);
-  EXPECT_EQ(t3_for_test({.gemm = {8192, 64, 64, DType::f16}, .tiling = tiling}, ring).pieces, 2U);
+  EXPECT_EQ(t3_for_test({.gemm = {2048, 4096, 64, DType::f16}, .tiling = tiling, .axis = T3Axis::rows}, ring).pieces,
+            2U);
+  EXPECT_EQ(t3_for_test({.gemm = {8192, 1024, 64, DType::f16}, .tiling = tiling}, ring).pieces, 2U);
   EXPECT_EQ(t3_for_test({.gemm = {2048, 1024, 64, DType::f16}, .tiling = tiling, .pieces = 9}, ring).pieces, 2U);
 }
 
