@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/overlap_testing.hpp"
+
 namespace cortado::report {
 namespace {
 
@@ -11,18 +13,7 @@ using testing::HasSubstr;
 
 DependentReport small_report() {
   DependentReport report;
-  report.gemm = "64x64x64 bf16";
-  report.collective = "all-gather";
-  report.bytes = 8_KiB;
-  report.ranks = 8;
-  report.machine = "mi300x-8";
-  report.where = "simulated mi300x-8";
-  report.simulated = true;
-  report.gemm_alone = {60'000};
-  report.comm_alone = {40'000};
-  report.serial = {100'000};
-  report.ideal = {60'000};
-  report.scenario = "G-long";
+  set_small_basis(report);
   DependentRow row;
   row.schedule = "hetero-fused-1d";
   row.chunks = 8;

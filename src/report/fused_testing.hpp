@@ -3,23 +3,18 @@
 
 #include "cortado/report/fused.hpp"
 
+#include "report/overlap_testing.hpp"
+
 namespace cortado::report {
 
 /// T3 takes 75 us where one after the other takes 100 and the bound is 60; t3-mca was left out.
 inline FusedReport small_fused_report() {
   FusedReport report;
+  set_small_basis(report);
   report.gemm = "64x64x64 f16";
   report.collective = "reduce-scatter";
-  report.bytes = 8_KiB;
-  report.ranks = 8;
   report.machine = "t3-ring-8";
   report.where = "simulated t3-ring-8";
-  report.simulated = true;
-  report.gemm_alone = {60'000};
-  report.comm_alone = {40'000};
-  report.serial = {100'000};
-  report.ideal = {60'000};
-  report.scenario = "G-long";
   FusedRow row;
   row.way = "t3";
   row.how = "ring, 8 chunks";

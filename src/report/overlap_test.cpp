@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/overlap_testing.hpp"
+
 namespace cortado::report {
 namespace {
 
@@ -22,18 +24,8 @@ TEST(Overlap, ShareOfIdealIsOfTheGain) {
 
 OverlapReport small_report() {
   OverlapReport report;
-  report.gemm = "64x64x64 bf16";
-  report.collective = "all-gather";
+  set_small_basis(report);
   report.bytes = 64_KiB;
-  report.ranks = 8;
-  report.machine = "mi300x-8";
-  report.where = "simulated mi300x-8";
-  report.simulated = true;
-  report.gemm_alone = {60'000};
-  report.comm_alone = {40'000};
-  report.serial = {100'000};
-  report.ideal = {60'000};
-  report.scenario = "G-long";
   OverlapRow row;
   row.policy = "conccl";
   row.variant = "pcpy";

@@ -23,10 +23,6 @@ std::uint64_t total_bytes(const Span2D& span) {
   return span.width * span.rows;
 }
 
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
-}
-
 /// Rows of a span stand for rows of a matrix.
 bool is_matrix(const Span2D& span, std::uint64_t rows, std::uint64_t columns, std::uint64_t element) {
   return span.rows == rows && span.width == columns * element &&

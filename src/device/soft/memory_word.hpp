@@ -13,6 +13,11 @@
 
 namespace cortado::device::soft {
 
+/// As engines and packets name it.
+inline std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
 /// The word that holds the address.
 inline std::atomic_ref<std::uint64_t> word_at(std::uint64_t address) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(address & ~std::uint64_t{7}));

@@ -14,10 +14,6 @@ namespace {
 /// Moved under the lock at a time, so that updates of several engines take turns. A multiple of every element.
 constexpr std::uint64_t kPieceBytes = 1 << 16;
 
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
-}
-
 }  // namespace
 
 void TrackerEntries::take(std::uint64_t entries) {

@@ -11,13 +11,10 @@
 
 #include "device/soft/bulk_copy.hpp"
 #include "device/soft/cpu_kernels.hpp"
+#include "device/soft/memory_word.hpp"
 
 namespace cortado::device::soft {
 namespace {
-
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
-}
 
 /// Calls visit(address, bytes, offset in the span) for every row, or once if the rows touch.
 template <class Visitor>

@@ -96,6 +96,13 @@ DependentRequest dependent_request(const FusedRequest& request) {
 struct Planned {
   Program program;
   std::string how;
+  std::optional<OverlapTimes> predicted{};  ///< where several were compared
+};
+
+/// A plan of T3, with its predicted times if there were any.
+struct TimedT3 {
+  T3Plan plan;
+  std::optional<OverlapTimes> predicted{};
 };
 
 Result<Planned> plan_schedule(const FusedRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
@@ -107,16 +114,16 @@ Result<Planned> plan_schedule(const FusedRequest& request, const FiccoSchedule& 
 
 /// Of the algorithms that the machine can do, along rows and along columns, the one that is predicted to be fastest;
 /// the planner's own choice where nothing can be predicted.
-Result<T3Plan> plan_fastest_t3(const FusedRequest& request, std::string_view way, const Machine& machine) {
+Result<TimedT3> plan_fastest_t3(const FusedRequest& request, std::string_view way, const Machine& machine) {
   T3Request asked;
   asked.gemm = request.gemm;
   asked.collective = overlapping(request);
   asked.ranks = request.ranks;
   asked.pieces = request.pieces;
-  Result<T3Plan> chosen = plan_t3(asked, machine);
-  if (!chosen || !machine.timing) return chosen;
+  CORTADO_ASSIGN_OR_RETURN(T3Plan usual, plan_t3(asked, machine));
+  TimedT3 chosen{std::move(usual), {}};
+  if (!machine.timing) return chosen;
   const auto policy = policy_of(way, machine);
-  std::optional<Nanoseconds> least;
   for (const T3Preset& preset : list_t3_presets()) {
     if (preset.collective != asked.collective) continue;
     asked.algorithm = preset.algorithm;
@@ -125,9 +132,8 @@ Result<T3Plan> plan_fastest_t3(const FusedRequest& request, std::string_view way
       auto plan = plan_t3(asked, machine);
       if (!plan) continue;
       const auto times = time_planned(plan->program, machine, traced_times_under(policy));
-      if (!times || (least && times->time >= *least)) continue;
-      least = times->time;
-      chosen = std::move(plan);
+      if (!times || (chosen.predicted && times->time >= chosen.predicted->time)) continue;
+      chosen = {*std::move(plan), *times};
     }
   }
   return chosen;
@@ -135,9 +141,11 @@ Result<T3Plan> plan_fastest_t3(const FusedRequest& request, std::string_view way
 
 Result<Planned> plan_way(const FusedRequest& request, std::string_view way, const Machine& machine) {
   if (way == kT3 || way == kT3Mca) {
-    CORTADO_ASSIGN_OR_RETURN(T3Plan plan, plan_fastest_t3(request, way, machine));
-    return Planned{std::move(plan.program), fmt::format("{}, {} chunks of {} by {} pieces", plan.algorithm, plan.chunks,
-                                                        plan.axis == T3Axis::rows ? "rows" : "columns", plan.pieces)};
+    CORTADO_ASSIGN_OR_RETURN(TimedT3 fastest, plan_fastest_t3(request, way, machine));
+    const T3Plan& plan = fastest.plan;
+    std::string how = fmt::format("{}, {} chunks of {} by {} pieces", plan.algorithm, plan.chunks,
+                                  plan.axis == T3Axis::rows ? "rows" : "columns", plan.pieces);
+    return Planned{std::move(fastest.plan.program), std::move(how), fastest.predicted};
   }
   if (way == kFicco) {
     CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
@@ -285,6 +293,7 @@ class Study {
     auto planned = plan_way(report_.request, way, machine_);
     if (!planned) return fail_at(Stage::plan, planned.error());
     how_[i] = planned->how;
+    if (kind_ == Times::simulated && planned->predicted) return *planned->predicted;
     return time(std::move(planned->program), policy_of(way, machine_));
   }
 

@@ -20,6 +20,13 @@ constexpr std::array kReproducers{Reproducer{"conccl", reproduce_conccl}, Reprod
 
 }  // namespace
 
+report::Reproduction with_figures(const published::Publication& publication, const Machine& machine,
+                                  const std::function<double(const std::string&)>& value) {
+  report::Reproduction ours{publication.name, publication.title, publication.source, machine.name, {}, {}, {}};
+  for (const published::Figure& figure : publication.figures) ours.figures.push_back({figure, value(figure.name)});
+  return ours;
+}
+
 Outcome<report::Reproduction> reproduce(const std::string& name, const std::optional<Machine>& machine,
                                         const ReproduceOptions& options) {
   const auto publication = published::load_publication(name);

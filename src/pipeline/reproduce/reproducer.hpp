@@ -1,9 +1,16 @@
 // What computes one publication again: one file each, listed in reproduce.cpp.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado::pipeline {
+
+/// The publication with our value of each of its figures, and no tables yet.
+report::Reproduction with_figures(const published::Publication& publication, const Machine& machine,
+                                  const std::function<double(const std::string&)>& value);
 
 /// Fills the tables and figures of the publication with ours.
 Outcome<report::Reproduction> reproduce_conccl(const published::Publication& publication, const Machine& machine,

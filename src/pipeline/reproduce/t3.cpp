@@ -50,10 +50,8 @@ class T3 {
   Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
     if (const Status collected = collect(); !collected) return fail_at(Stage::plan, collected.error());
     if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
-    report::Reproduction ours{publication_.name, publication_.title, publication_.source, machine_.name, {}, {}, {}};
-    for (const published::Figure& figure : publication_.figures) {
-      ours.figures.push_back({figure, figure_value(figure.name)});
-    }
+    report::Reproduction ours =
+        with_figures(publication_, machine_, [this](const std::string& name) { return figure_value(name); });
     ours.own = {sublayers()};
     return ours;
   }
