@@ -141,7 +141,7 @@ class TraceWriter {
               {"machine", program_.machine},
               {"ranks", program_.ranks},
               {"bytes_moved", timeline_.bytes_moved.value}};
-    if (timeline_.joules) data["joules"] = *timeline_.joules;
+    if (timeline_.energy) data["joules"] = timeline_.energy->joules();
     // Arrows that would point back in time cannot be drawn.
     if (undrawn_flows_ > 0) data["undrawn_arrows"] = undrawn_flows_;
     return data;

@@ -14,4 +14,13 @@ Nanoseconds median_time(const Timeline& timeline) {
   return {below.value + (middle->value - below.value) / 2};
 }
 
+std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline) {
+  if (!timeline.energy || timeline.iteration_energies.empty()) return std::nullopt;
+  EnergyUse use{
+      .energy = {}, .seconds = static_cast<double>(median_time(timeline).value) * 1e-9, .gpus = timeline.energy->gpus};
+  for (const Energy& energy : timeline.iteration_energies) use.energy += energy;
+  use.energy = use.energy * (1 / static_cast<double>(timeline.iteration_energies.size()));
+  return use;
+}
+
 }  // namespace cortado

@@ -13,6 +13,7 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
+#include "cortado/machine/power.hpp"
 #include "cortado/machine/timing.hpp"
 
 namespace cortado {
@@ -98,6 +99,7 @@ struct Machine {
   /// link_count.
   std::vector<std::vector<std::uint32_t>> link_counts;
   std::optional<Timing> timing;  ///< none: programs can be planned, proved and run for the machine, not simulated
+  std::optional<Power> power{};  ///< of each GPU; none: simulations say nothing of energy
   std::vector<Provenance> provenance;
 
   const Engine* engine(EngineId id) const;  ///< nullptr if the machine has no such engine

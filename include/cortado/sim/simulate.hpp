@@ -10,6 +10,7 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/sim/fluid.hpp"
+#include "cortado/sim/power.hpp"
 #include "cortado/timeline/dram_traffic.hpp"
 #include "cortado/timeline/timeline.hpp"
 #include "cortado/verify/verify.hpp"
@@ -24,6 +25,13 @@ struct SimulateOptions {
   bool trace = false;            ///< record spans and flows; without it the Timeline has times and totals only
   FluidOptions sharing{};        ///< SharingMode::local: approximate, for large programs; the Timeline says so
   std::optional<ArbitrationPolicy> arbitration{};  ///< of the memories, instead of the machine's
+  /// Count energy, on machines that say what things take. It changes no time.
+  bool energy = true;
+  /// Power over time: the Timeline gets counters, averages over so long each, watts by GPU and component and, where
+  /// clocks are managed, their gigahertz. None: no counters.
+  std::optional<Nanoseconds> power_samples{};
+  /// Clocks follow power. None: all clocks stay as the machine file has them, whatever that draws.
+  std::optional<PowerManagement> manage{};
 };
 
 struct Simulated {
@@ -37,13 +45,14 @@ struct Simulated {
   double unit_seconds = 0;                 ///< compute units held, times seconds, over all GPUs
   std::uint64_t events = 0;
   FluidWork sharing_work;
+  std::optional<ManagedClocks> clocks{};  ///< where clocks are managed
 };
 
 /// Refuses machines that cannot be simulated, because their file has no timing (sim.timing).
 Status check_timing(const Machine& machine);
 
 /// Refuses machines without timing (sim.timing), a policy of arbitration for a machine that says nothing of it
-/// (sim.arbitration), programs with commands that have no model (sim.command) and products
+/// (sim.arbitration), power management that the machine does not allow (check_power_management), programs with commands that have no model (sim.command) and products
 /// that the machine cannot do (check_gemm). A program that cannot finish, possible only where verifier rules were
 /// skipped, ends with sim.stall, which names who waits for what.
 Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options = {});

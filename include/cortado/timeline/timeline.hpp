@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cortado/base/units.hpp"
+#include "cortado/timeline/energy.hpp"
 
 namespace cortado {
 
@@ -58,12 +59,18 @@ struct Timeline {
   std::vector<Flow> flows;
   std::vector<Counter> counters;
   Bytes bytes_moved{};
-  std::optional<double> joules{};
   /// Time of each iteration: from "begin" to "end" of the host queues, or the whole of it (program.hpp, Timestamp).
   std::vector<Nanoseconds> iteration_times;
+  /// Of all GPUs, from the first to the last moment; none: nobody counted it.
+  std::optional<EnergyUse> energy{};
+  /// Of all GPUs within the time of each iteration; empty if nobody counted it.
+  std::vector<Energy> iteration_energies{};
 };
 
 /// Median of the iteration times; zero if there are none.
 Nanoseconds median_time(const Timeline& timeline);
+
+/// Of an iteration: its time is the median, its energy the mean of all; none if nobody counted it.
+std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline);
 
 }  // namespace cortado

@@ -1,0 +1,70 @@
+// What the power model needs to know of one GPU; docs/models.md gives the equations.
+//
+// Every component has a clock and a voltage that follows it. Energies of events and watts of clocks are given at the
+// nominal clock of their component, which is the one that the times of the machine file hold for; products alone have
+// clocks of their own there (compute.bf16_clock_GHz), which the compute dies reach under such load.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "cortado/base/component.hpp"
+#include "cortado/base/units.hpp"
+
+namespace cortado {
+
+/// Volts at clocks, linear between points; both ascend.
+struct VoltageCurve {
+  std::vector<double> ghz;
+  std::vector<double> volts;
+
+  double lowest() const { return ghz.front(); }
+  double highest() const { return ghz.back(); }
+  /// Within the curve; outside, that of its nearest end.
+  double volts_at(double clock_ghz) const;
+};
+
+/// A component with a clock.
+struct ComponentPower {
+  double idle_w = 0;       ///< nothing runs on it
+  double leakage_w = 0;    ///< on top of that while it is awake, at the nominal voltage
+  double clock_w = 0;      ///< on top of that while it is awake, at nominal clock and voltage: clock trees
+  double nominal_ghz = 0;  ///< a point of the curve
+  VoltageCurve curve;
+};
+
+struct Power {
+  double cap_w = 0;              ///< of the board
+  Nanoseconds control_interval;  ///< between two decisions of the power management
+  double clock_step_ghz = 0;     ///< clocks are whole multiples of it
+  double leakage_exponent = 0;   ///< leakage grows with this power of the voltage
+  double rest_idle_w = 0;
+  double loss = 0;  ///< of voltage regulators, as a share of what the other components draw; counts as rest
+  /// None: the machine does not describe it. What it draws is in `rest_idle_w`, its bytes take nothing, and policies
+  /// that want its clock are refused.
+  std::optional<ComponentPower> xcd{};
+  std::optional<ComponentPower> iod{};
+  std::optional<ComponentPower> hbm{};
+
+  // Events, joules each.
+  double f32_flop = 0;  ///< XCD
+  double f16_flop = 0;
+  double bf16_flop = 0;
+  double f8_flop = 0;
+  double l2_byte = 0;      ///< XCD: that compute units read or write beyond their own caches
+  double cache_byte = 0;   ///< IOD: of the last-level cache
+  double link_byte = 0;    ///< IOD: at each end of a link
+  double engine_byte = 0;  ///< IOD: that a DMA engine moves
+  double packet = 0;       ///< IOD: that a DMA engine reads
+  double hbm_byte = 0;     ///< HBM, its interface in the IOD included
+  // Watts while it lasts.
+  double unit_w = 0;     ///< XCD: a compute unit that a kernel holds, at the nominal clock
+  double polling_w = 0;  ///< IOD: a DMA engine that polls
+
+  /// Nullptr for `rest` and for what the machine does not describe.
+  const ComponentPower* component(Component which) const;
+  double idle_w() const;  ///< of the whole GPU, regulators included
+};
+
+}  // namespace cortado

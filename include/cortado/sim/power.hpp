@@ -1,0 +1,53 @@
+// Power management in a simulation: who decides the clocks of each GPU, and how its board stays under its cap.
+//
+// Every control interval the clocks of each GPU are decided anew, from what it did in the last one. Clocks change how
+// long things take: products and kernels follow the clock of the compute dies (xcd), last-level cache, fabric and DMA
+// engines that of the I/O dies (iod), memory that of hbm. Links have clocks of their own that nobody changes.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cortado/base/result.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::sim {
+
+enum class PowerPolicy {
+  none,             ///< the board alone: as much of the xcd clock as its cap allows, all else at nominal clocks
+  uniform_cap,      ///< the same under a lower limit for the whole GPU
+  component_cap,    ///< components that do not bound what runs are clocked down as far as that costs no time
+  component_shift,  ///< and what they no longer draw goes to the component that does
+};
+
+inline constexpr std::array<std::pair<std::string_view, PowerPolicy>, 4> kPowerPolicies{
+    {{"none", PowerPolicy::none},
+     {"uniform-cap", PowerPolicy::uniform_cap},
+     {"component-cap", PowerPolicy::component_cap},
+     {"component-shift", PowerPolicy::component_shift}}};
+
+std::string_view name_of(PowerPolicy policy);
+std::optional<PowerPolicy> power_policy(std::string_view name);
+
+struct PowerManagement {
+  PowerPolicy policy = PowerPolicy::none;
+  std::optional<double> cap_w{};    ///< of a board, instead of the machine's
+  std::optional<double> limit_w{};  ///< uniform_cap: of a GPU; none: 80 % of the cap
+};
+
+/// What the management did.
+struct ManagedClocks {
+  /// Mean clocks of xcd, iod and hbm over all GPUs while anything ran on them, GHz; 0 where nothing did.
+  std::array<double, 3> mean_ghz{};
+  double peak_w = 0;             ///< greatest average of a control interval, of any GPU
+  double longest_above_cap = 0;  ///< seconds that a GPU drew more than it should without interruption
+};
+
+/// Refuses machines without power (power.machine), caps and limits that are not above idle power or not finite
+/// (power.cap), a limit for other policies than uniform_cap (power.limit), and policies for components that the machine
+/// does not describe (power.component).
+Status check_power_management(const PowerManagement& management, const Machine& machine);
+
+}  // namespace cortado::sim

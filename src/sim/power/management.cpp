@@ -1,0 +1,59 @@
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cortado/sim/power.hpp"
+
+namespace cortado::sim {
+namespace {
+
+Status check_watts(double watts, std::string_view what, const Machine& machine) {
+  const double idle = machine.power->idle_w();
+  if (std::isfinite(watts) && watts > idle) return {};
+  return fail(
+      "power.cap",
+      fmt::format("{} of {:g} W, where a GPU of {} draws {:.0f} W when it is idle", what, watts, machine.name, idle),
+      fmt::format("ask for more than {:.0f} W; its own cap is {:g} W", idle, machine.power->cap_w));
+}
+
+}  // namespace
+
+std::string_view name_of(PowerPolicy policy) {
+  return kPowerPolicies[static_cast<std::size_t>(policy)].first;
+}
+
+std::optional<PowerPolicy> power_policy(std::string_view name) {
+  for (const auto& [known, policy] : kPowerPolicies) {
+    if (known == name) return policy;
+  }
+  return std::nullopt;
+}
+
+Status check_power_management(const PowerManagement& management, const Machine& machine) {
+  if (!machine.power) {
+    return fail("power.machine", fmt::format("machine {} says nothing of power", machine.name),
+                "take a machine that does (cortado list machines), or add the section power to its file");
+  }
+  if (management.cap_w) CORTADO_RETURN_IF_ERROR(check_watts(*management.cap_w, "a cap", machine));
+  if (management.limit_w) {
+    CORTADO_RETURN_IF_ERROR(check_watts(*management.limit_w, "a limit", machine));
+    if (management.policy != PowerPolicy::uniform_cap) {
+      return fail("power.limit", fmt::format("a limit for the policy {}", name_of(management.policy)),
+                  "a limit is for uniform-cap; the others keep to the cap of the board");
+    }
+  }
+  const bool by_component =
+      management.policy == PowerPolicy::component_cap || management.policy == PowerPolicy::component_shift;
+  for (const Component component : {Component::xcd, Component::iod, Component::hbm}) {
+    if (machine.power->component(component) != nullptr) continue;
+    if (component != Component::xcd && !by_component) continue;
+    return fail("power.component",
+                fmt::format("the policy {} needs the clock of {}, which machine {} does not describe",
+                            name_of(management.policy), name_of(component), machine.name),
+                fmt::format("add the section power.{} to the machine file (machines/README.md)", name_of(component)));
+  }
+  return {};
+}
+
+}  // namespace cortado::sim
