@@ -225,6 +225,7 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
   const std::string_view topology = internal::read_topology(in, machine);
   read_affinity(in, machine);
   internal::read_timing(in, machine, topology == internal::kSwitch ? LinkShape::switched : LinkShape::mesh);
+  internal::read_power(in, machine);
   CORTADO_RETURN_IF_ERROR(in.finish());
   machine.provenance = in.take_provenance();
   return machine;

@@ -23,4 +23,7 @@ std::string_view read_topology(MachineReader& in, Machine& machine);
 /// [host], [engine_timing], the rates of [links], [memory] and [cores], into timing: all of them or none.
 void read_timing(MachineReader& in, Machine& machine, LinkShape shape);
 
+/// [power] and the sections of its components, into power; after the timing, whose clocks the curves must hold.
+void read_power(MachineReader& in, Machine& machine);
+
 }  // namespace cortado::internal

@@ -37,7 +37,7 @@ inline Diagnostic refusal(const std::string& text) {
 }
 
 struct Case {
-  std::string from;  ///< first text of this kind in the file of the machine
+  std::string from;  ///< first text of this kind in the file
   std::string to;
   std::string code;
   std::string key;
@@ -45,8 +45,7 @@ struct Case {
 };
 
 /// Every case is refused with its code, file, line, key and reason.
-inline void expect_refused(const std::string& machine, const std::vector<Case>& cases) {
-  const std::string good = text_of(machine);
+inline void expect_text_refused(const std::string& good, const std::vector<Case>& cases) {
   for (const Case& wrong : cases) {
     SCOPED_TRACE(wrong.from + " -> " + wrong.to);
     const std::uint32_t line = line_with(good, wrong.from);
@@ -57,6 +56,10 @@ inline void expect_refused(const std::string& machine, const std::vector<Case>& 
     EXPECT_EQ(error.place.file, "test.toml");
     EXPECT_THAT(error.message + " | " + error.hint, testing::HasSubstr(wrong.message));
   }
+}
+
+inline void expect_refused(const std::string& machine, const std::vector<Case>& cases) {
+  expect_text_refused(text_of(machine), cases);
 }
 
 }  // namespace cortado::internal

@@ -20,11 +20,8 @@ void read_host(MachineReader& in, const Machine&, Timing& timing) {
   timing.host.signal = in.time("host.signal_ns");
 }
 
-/// Reads a key that must be there exactly if the machine has what it speaks of.
 GBps rate_if(MachineReader& in, std::string_view path, bool wanted, std::string_view why_not) {
-  if (!wanted && !in.has(path)) return {};
-  if (!wanted) in.refuse(path, "machine.contradiction", fmt::format("is given, but {}", why_not), "leave it out");
-  return in.rate(path);
+  return in.has_exactly_if(path, wanted, why_not) ? in.rate(path) : GBps{};
 }
 
 void read_engine(MachineReader& in, const Machine& machine, Timing& timing) {

@@ -38,8 +38,9 @@ std::string shown(const toml::node& value) {
   return text;
 }
 
+/// The section of a path, empty for none, and the key in it.
 std::pair<std::string_view, std::string_view> split(std::string_view path) {
-  const std::size_t dot = path.find('.');
+  const std::size_t dot = path.rfind('.');
   if (dot == std::string_view::npos) return {std::string_view{}, path};
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
@@ -49,16 +50,16 @@ std::pair<std::string_view, std::string_view> split(std::string_view path) {
 const toml::node* MachineReader::node(std::string_view path) const {
   const auto [section, key] = split(path);
   if (section.empty()) return root_.get(key);
-  const toml::node* table = root_.get(section);
+  const toml::node* table = node(section);
   return table != nullptr && table->is_table() ? table->as_table()->get(key) : nullptr;
 }
 
 const toml::node* MachineReader::required(std::string_view path) {
   const auto [section, key] = split(path);
-  if (!section.empty()) known_.emplace(section);
+  for (std::string_view above = section; !above.empty(); above = split(above).first) known_.emplace(above);
   known_.emplace(path);
   if (const toml::node* found = node(path)) return found;
-  const toml::node* table = section.empty() ? nullptr : root_.get(section);
+  const toml::node* table = section.empty() ? nullptr : node(section);
   if (table != nullptr && !table->is_table()) {
     refuse_at(line_of(*table), section, "machine.type", fmt::format("must be a table, [{}]", section), {});
   } else if (table == nullptr && !section.empty()) {
@@ -304,6 +305,14 @@ std::vector<GBps> MachineReader::rates(std::string_view path) {
 void MachineReader::wrong_type(std::string_view path, const toml::node& value, std::string_view wanted) {
   refuse_at(line_of(value), path, "machine.type", fmt::format("is {}, not {}", shown(value), wanted),
             fmt::format("give {}", wanted));
+}
+
+bool MachineReader::has_exactly_if(std::string_view path, bool wanted, std::string_view why_not) {
+  const bool given = has(path);
+  if (given && !wanted) {
+    refuse(path, "machine.contradiction", fmt::format("is given, but {}", why_not), "leave it out");
+  }
+  return given || wanted;
 }
 
 void MachineReader::refuse(std::string_view path, std::string code, std::string message, std::string hint) {

@@ -37,7 +37,7 @@ class MachineReader {
   /// A plain string without a source, such as the name.
   std::string text(std::string_view path);
 
-  /// Sourced values. Paths have one or two parts: "affinity", "dma.ring_bytes".
+  /// Sourced values. Paths have one to three parts: "affinity", "dma.ring_bytes", "power.xcd.idle_W".
   std::uint64_t count(std::string_view path, std::uint64_t min, std::uint64_t max);
   Bytes bytes(std::string_view path, std::uint64_t min, std::uint64_t max) { return {count(path, min, max)}; }
   std::uint32_t small(std::string_view path, std::uint32_t min, std::uint32_t max) {
@@ -64,6 +64,8 @@ class MachineReader {
     known_.emplace(path);
     return node(path) != nullptr;
   }
+  /// Whether to read a key that must be there exactly if the machine has what it speaks of; refuses it elsewhere.
+  bool has_exactly_if(std::string_view path, bool wanted, std::string_view why_not);
   bool ok() const { return errors_.empty(); }
 
   /// Records an error at a path that was read.

@@ -253,6 +253,52 @@ void write_compute(MachineWriter& out, const ComputeTiming& compute) {
   }
 }
 
+/// The section of a component and its curve; nothing for one that the machine does not describe.
+void write_component(MachineWriter& out, Component which, const ComponentPower* power) {
+  if (power == nullptr) return;
+  out.section(fmt::format("power.{}", name_of(which)));
+  out.entry("idle_W", fmt::format("{}", power->idle_w));
+  out.entry("leakage_W", fmt::format("{}", power->leakage_w));
+  out.entry("clock_W", fmt::format("{}", power->clock_w));
+  out.entry("nominal_GHz", fmt::format("{}", power->nominal_ghz));
+  out.entry("clocks_GHz", fmt::format("[{}]", fmt::join(power->curve.ghz, ", ")));
+  out.entry("volts", fmt::format("[{}]", fmt::join(power->curve.volts, ", ")));
+}
+
+void write_power(MachineWriter& out, const Power& power, const std::optional<ComputeTiming>& compute) {
+  // Of units that are parts of those of the model; 15 digits are those that survive the way there and back.
+  const auto scaled = [&out](std::string_view key, double value, double parts) {
+    out.entry(key, fmt::format("{:.15g}", value * parts));
+  };
+  constexpr double kPico = 1e12;
+  constexpr double kNano = 1e9;
+  out.section("power");
+  out.entry("cap_W", fmt::format("{}", power.cap_w));
+  out.entry("control_interval_us", fmt::format("{}", microseconds(power.control_interval)));
+  scaled("clock_step_MHz", power.clock_step_ghz, 1e3);
+  out.entry("leakage_exponent", fmt::format("{}", power.leakage_exponent));
+  out.entry("rest_idle_W", fmt::format("{}", power.rest_idle_w));
+  out.entry("loss", fmt::format("{}", power.loss));
+  if (power.xcd) {
+    const ComputeTiming products = compute.value_or(ComputeTiming{});
+    if (products.f32.flops_per_clock > 0) scaled("f32_flop_pJ", power.f32_flop, kPico);
+    if (products.f16.flops_per_clock > 0) scaled("f16_flop_pJ", power.f16_flop, kPico);
+    if (products.bf16.flops_per_clock > 0) scaled("bf16_flop_pJ", power.bf16_flop, kPico);
+    if (products.f8.flops_per_clock > 0) scaled("f8_flop_pJ", power.f8_flop, kPico);
+    scaled("l2_byte_pJ", power.l2_byte, kPico);
+    out.entry("unit_W", fmt::format("{}", power.unit_w));
+  }
+  if (power.iod) {
+    scaled("cache_byte_pJ", power.cache_byte, kPico);
+    scaled("link_byte_pJ", power.link_byte, kPico);
+    scaled("engine_byte_pJ", power.engine_byte, kPico);
+    scaled("packet_nJ", power.packet, kNano);
+    out.entry("polling_W", fmt::format("{}", power.polling_w));
+  }
+  if (power.hbm) scaled("hbm_byte_pJ", power.hbm_byte, kPico);
+  for (const Component which : kComponents) write_component(out, which, power.component(which));
+}
+
 void write_affinity(MachineWriter& out, const Machine& machine) {
   if (machine.affinity.empty()) return;
   std::vector<std::vector<std::int64_t>> rows;
@@ -274,6 +320,7 @@ std::string machine_text(const Machine& machine) {
     write_host_and_engines(out, timing->host, timing->engine);
     write_memory_and_cores(out, timing->memory, timing->cores);
     if (timing->compute) write_compute(out, *timing->compute);
+    if (machine.power) write_power(out, *machine.power, timing->compute);
   }
   write_affinity(out, machine);
   return out.take();

@@ -51,6 +51,22 @@ TEST(MachineText, SoftwareEnginesAndSharedMemory) {
   EXPECT_EQ(again.provenance.size(), machine.provenance.size() + 3);
 }
 
+TEST(MachineText, PowerWithAComponentAndATypeLess) {
+  Machine machine = load_machine("mi300x-8").value();
+  const std::size_t facts = machine.provenance.size();
+  machine.power->hbm.reset();
+  machine.timing->compute->f8 = {};
+  machine.power->control_interval = {1500};
+  machine.power->packet = 12.3e-9;
+  const Machine again = read_back(machine);
+  ASSERT_TRUE(again.power);
+  EXPECT_FALSE(again.power->hbm);
+  EXPECT_EQ(again.power->control_interval.value, 1500);
+  EXPECT_DOUBLE_EQ(again.power->packet, 12.3e-9);
+  EXPECT_EQ(again.power->xcd->curve.volts, machine.power->xcd->curve.volts);
+  EXPECT_EQ(again.provenance.size(), facts - 6 - 1 - 3 - 1);  // [power.hbm], hbm_byte_pJ, products of f8, f8_flop_pJ
+}
+
 TEST(MachineText, SourcesMayHaveAnyCharacter) {
   Machine machine = load_machine("mi300x-8").value();
   machine.title = "a \"quoted\" \\ title";
