@@ -100,6 +100,15 @@ inline constexpr const char* kAllPolicies = "all";
 Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
                               const OverlapCost& cost);
 
+/// How a library does a collective on compute units, knowing nothing of any product: variant and number of units, by
+/// the cost of it alone. Fails with c3.variant if it has no variant there. The machine has timing.
+Result<CollectiveRequest> library_collective(const CollectiveRequest& request, const Machine& machine,
+                                             const OverlapCost& cost);
+
+/// A product and this collective at once, with all compute units for the product: as c3 does where the collective runs
+/// on compute units, as conccl where on engines.
+OverlapWay way_at_once(CollectiveRequest collective);
+
 /// The program: per rank buffers "gemm.a<r>", "gemm.b<r>", "gemm.c<r>", a compute queue "gemm<r>", and the queues of
 /// the collective; one contract for both. Refuses what choose_way refuses, more compute units for the product than
 /// there are (c3.compute_units), and what does not fit the memory of a GPU together (gemm.memory).

@@ -50,6 +50,30 @@ TEST_F(Policies, AreListedInTheOrderOfTheDocumentation) {
   EXPECT_THAT(names, ElementsAre("serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl", "conccl-rp", "auto"));
 }
 
+TEST_F(Policies, LibrariesDecideWithoutAProduct) {
+  const auto library = library_collective(overlap_for_test().collective, machine_, cost_);
+  ASSERT_TRUE(library) << to_string(library.error());
+  EXPECT_EQ(library->variant, "cores-simple");  // 103 < 220
+  EXPECT_EQ(library->compute_units, 64U);
+  const auto none = library_collective(overlap_for_test("gather").collective, machine_, cost_);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, "c3.variant");
+}
+
+TEST_F(Policies, AtOnceIsAsC3OnUnitsAndAsConcclOnEngines) {
+  const auto same = [](const OverlapWay& a, const OverlapWay& b) {
+    EXPECT_EQ(a.order, b.order);
+    EXPECT_EQ(way_name(a.collective), way_name(b.collective));
+    EXPECT_EQ(a.gemm_units, b.gemm_units);
+    EXPECT_EQ(a.tuned, b.tuned);
+    EXPECT_EQ(a.priority, b.priority);
+  };
+  for (const char* policy : {"c3", "conccl"}) {
+    const OverlapWay way = decide(policy);
+    same(way_at_once(way.collective), way);
+  }
+}
+
 TEST_F(Policies, SerialAndPlainTakeTheFasterKernelOfTheLibrary) {
   const OverlapWay serial = decide("serial");
   EXPECT_EQ(serial.order, LaunchOrder::serial);

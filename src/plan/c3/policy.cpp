@@ -17,6 +17,22 @@ bool OverlapWay::on_cores() const {
   return variant && (*variant)->info.on_cores;
 }
 
+Result<CollectiveRequest> library_collective(const CollectiveRequest& request, const Machine& machine,
+                                             const OverlapCost& cost) {
+  const OverlapRequest asked{.gemm = {}, .collective = request};
+  CORTADO_ASSIGN_OR_RETURN(plan::TimedCollective library, plan::library_collective({asked, machine, cost}));
+  return std::move(library.request);
+}
+
+OverlapWay way_at_once(CollectiveRequest collective) {
+  OverlapWay on_cores{.order = LaunchOrder::gemm_first,
+                      .collective = std::move(collective),
+                      .why = "product first, the collective beside it where units are free"};
+  if (on_cores.on_cores()) return on_cores;
+  return plan::beside_engines(std::move(on_cores.collective), 0,
+                              "the collective on DMA engines, all compute units for the product");
+}
+
 namespace plan {
 
 Status check_plannable(const CollectiveRequest& request, const Machine& machine) {
