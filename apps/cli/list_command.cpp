@@ -25,16 +25,19 @@ struct Listing {
 };
 
 std::string cell_text(const Json& cell) {
+  if (cell.is_null()) return "-";
+  if (cell.is_number_float()) return fmt::format("{:g}", cell.get<double>());
   if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
   if (!cell.is_array()) return cell.is_string() ? cell.get<std::string>() : cell.dump();
   return join(cell.get<std::vector<std::string>>());
 }
 
 Result<Listing> list_machines() {
-  Listing listing{{"name", "gpus", "gpu", "title"}, {}};
+  Listing listing{{"name", "gpus", "gpu", "cap_W", "title"}, {}};
   for (const std::string& name : machine_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
-    listing.rows.push_back({machine.name, machine.gpus, machine.gpu, machine.title});
+    const Json cap = machine.power ? Json(machine.power->cap_w) : Json();
+    listing.rows.push_back({machine.name, machine.gpus, machine.gpu, cap, machine.title});
   }
   return listing;
 }

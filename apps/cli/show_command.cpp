@@ -31,6 +31,16 @@ std::string affinity_text(const Machine& machine) {
   return table.to_string("  ");
 }
 
+/// What the limits of a policy must lie between, and which clocks it can set.
+std::string power_text(const Power& power) {
+  std::vector<std::string> clocked;
+  for (const Component which : kComponents) {
+    if (power.component(which) != nullptr) clocked.emplace_back(name_of(which));
+  }
+  return fmt::format("{:g} W at most, {:.0f} W idle; components with a clock: {}", power.cap_w, power.idle_w(),
+                     clocked.empty() ? "none" : join(clocked, " "));
+}
+
 /// Long lists are cut in the table; --json has them whole.
 std::string shortened(const std::string& value) {
   constexpr std::size_t kWidth = 40;
@@ -42,6 +52,7 @@ std::string machine_text(const Machine& machine) {
   text += fmt::format("  {} x {}, from {}\n", machine.gpus, machine.gpu, machine.file);
   text += fmt::format("  engines to peers: {}\n", engine_list(machine, EngineClass::peer));
   text += fmt::format("  engines to the host: {}\n", engine_list(machine, EngineClass::host));
+  if (machine.power) text += fmt::format("  power of a GPU: {}\n", power_text(*machine.power));
   if (!machine.affinity.empty()) text += "\nBest engine from one GPU to another:\n" + affinity_text(machine);
   TextTable table({"key", "value", "confidence", "source"});
   for (const Provenance& fact : machine.provenance) {
@@ -69,6 +80,8 @@ Json machine_json(const Machine& machine) {
     for (const auto& engine : row) cells.push_back(engine ? Json(engine->value) : Json());
     affinity.push_back(std::move(cells));
   }
+  Json power;
+  if (machine.power) power = {{"cap_W", machine.power->cap_w}, {"idle_W", machine.power->idle_w()}};
   return {{"name", machine.name},
           {"title", machine.title},
           {"file", machine.file},
@@ -76,6 +89,7 @@ Json machine_json(const Machine& machine) {
           {"gpu", machine.gpu},
           {"engines", std::move(engines)},
           {"affinity", std::move(affinity)},
+          {"power", std::move(power)},
           {"values", std::move(facts)}};
 }
 
