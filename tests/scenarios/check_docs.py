@@ -51,7 +51,7 @@ def main(arguments):
         environment["XDG_CACHE_HOME"] = f"{folder}/.cache"
         for step in steps:
             done = subprocess.run(["sh", "-c", step.command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             actual = [line.rstrip() for line in done.stdout.decode("utf-8", "replace").splitlines()]
             as_shown = (lambda lines: lines) if SIMULATED.search(step.command) else without_decimals
             if not matches(as_shown(step.out), as_shown(actual)):

@@ -1,30 +1,60 @@
 #!/usr/bin/env python3
-"""Runs every example that the help of every subcommand shows, in an order that makes files before they are read."""
+"""Runs examples that the help of subcommands shows: check_examples.py CORTADO PART PARTS.
 
+The examples of all subcommands are dealt out in turn, so that PARTS calls run every one of them once. Before an example
+come those that write the files it reads, whichever part they belong to.
+"""
+
+import os
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import time
 
 
-def output(command):
-    return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
-
-
-def main():
-    subcommands = re.findall(r"^  (\w+) ", output("cortado --help").split("Subcommands:")[1], re.MULTILINE)
+def examples_of(output):
+    subcommands = re.findall(r"^  ([\w-]+) ", output("cortado --help").split("Subcommands:")[1], re.MULTILINE)
     examples = []
     for name in subcommands:
         text = output(f"cortado {name} --help").split("Examples:\n")[1]
         examples += re.findall(r"^  (\S.*)$", text, re.MULTILINE)
+    return examples
+
+
+def in_order(command, makers, done):
+    """The examples that the command needs and that are not done yet, and then itself."""
+    if command in done:
+        return
+    done.add(command)
+    for file, maker in makers.items():
+        if re.search(rf"(?<!\S){re.escape(file)}(?!\S)", command):
+            yield from in_order(maker, makers, done)
+    yield command
+
+
+def main(arguments):
+    cortado, part, parts = arguments[0], int(arguments[1]), int(arguments[2])
     failed = 0
-    for command in sorted(examples, key=lambda text: " -o " not in text):
-        done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            failed += 1
-            print(f"{command}\n  exit code {done.returncode}: {done.stderr}")
-    print(f"examples of {', '.join(subcommands)}: {'all' if failed == 0 else 'not all'} work")
-    return 1 if failed else 0
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, LC_ALL="C", XDG_CACHE_HOME=f"{folder}/.cache",
+                           PATH=f"{pathlib.Path(cortado).resolve().parent}:{os.environ['PATH']}")
+        run = lambda command: subprocess.run(command, shell=True, cwd=folder, env=environment,
+                                             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        examples = examples_of(lambda command: run(command).stdout)
+        makers = {file: command for command in examples for file in re.findall(r" -o (\S+)", command)}
+        done = set()
+        for command in examples[part::parts]:
+            for each in in_order(command, makers, done):
+                start = time.monotonic()
+                finished = run(each)
+                print(f"{time.monotonic() - start:6.1f} s  {each}")
+                if finished.returncode != 0:
+                    failed += 1
+                    print(f"  exit code {finished.returncode}: {finished.stderr}")
+    return 1 if failed or not done else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -71,7 +71,7 @@ def updated(expected, actual):
 
 def run(step, folder, environment):
     done = subprocess.run(["sh", "-c", step.command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=120, check=False)
+                          capture_output=True, check=False)
     lines = lambda raw: raw.decode("utf-8", "replace").splitlines()
     return lines(done.stdout), lines(done.stderr), done.returncode
 
