@@ -25,6 +25,10 @@ MatrixTiming matrix_timing(const ComputeTiming& compute, DType dtype) {
   return {};
 }
 
+double sustained_clock_ghz(DType dtype, const Machine& machine) {
+  return matrix_timing(*machine.timing->compute, dtype).clock_ghz;
+}
+
 double unit_flops(const ComputeTiming& compute, DType dtype) {
   const MatrixTiming matrix = matrix_timing(compute, dtype);
   return matrix.flops_per_clock * matrix.clock_ghz * 1e9 * matrix.efficiency;

@@ -50,6 +50,9 @@ std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
 /// with [compute] (gemm.compute).
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
 
+/// Of the compute units, under products of the element type, as the machine file has it. The machine passed check_gemm.
+double sustained_clock_ghz(DType dtype, const Machine& machine);
+
 /// More operands than the memory can bring while the compute units multiply: the memory, not the units, sets the time.
 bool is_memory_bound(const GemmShape& shape, const Machine& machine);
 

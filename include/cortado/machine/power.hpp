@@ -41,8 +41,8 @@ struct Power {
   double leakage_exponent = 0;   ///< leakage grows with this power of the voltage
   double rest_idle_w = 0;
   double loss = 0;  ///< of voltage regulators, as a share of what the other components draw; counts as rest
-  /// None: the machine does not describe it. What it draws is in `rest_idle_w`, its bytes take nothing, and policies
-  /// that want its clock are refused.
+  /// None: the machine does not describe it. What it draws without work is in `rest_idle_w`, and policies that want its
+  /// clock are refused.
   std::optional<ComponentPower> xcd{};
   std::optional<ComponentPower> iod{};
   std::optional<ComponentPower> hbm{};

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/machine/machine.hpp"
@@ -35,7 +36,18 @@ struct PowerManagement {
   PowerPolicy policy = PowerPolicy::none;
   std::optional<double> cap_w{};    ///< of a board, instead of the machine's
   std::optional<double> limit_w{};  ///< uniform_cap: of a GPU; none: 80 % of the cap
+  /// component policies: those whose clocks may be moved. None: what software can move today, the xcd, for
+  /// component_cap; all for component_shift.
+  std::optional<std::vector<Component>> components{};
+  /// component policies: clock of components that do not bound, above what work made use of, as a share.
+  double headroom = 0.02;
 };
+
+/// Those whose clocks the policy may move. The board moves the clock of xcd in any case, to keep to its cap.
+std::vector<Component> managed_components(const PowerManagement& management);
+
+/// What a GPU may draw: the limit of uniform_cap, the cap of the board for the others. The machine describes power.
+double watts_allowed(const PowerManagement& management, const Power& power);
 
 /// What the management did.
 struct ManagedClocks {
@@ -46,8 +58,8 @@ struct ManagedClocks {
 };
 
 /// Refuses machines without power (power.machine), caps and limits that are not above idle power or not finite
-/// (power.cap), a limit for other policies than uniform_cap (power.limit), and policies for components that the machine
-/// does not describe (power.component).
+/// (power.cap), a limit or components for policies that have none (power.limit, power.component), and policies for
+/// components that the machine does not describe (power.component).
 Status check_power_management(const PowerManagement& management, const Machine& machine);
 
 }  // namespace cortado::sim

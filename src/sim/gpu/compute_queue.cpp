@@ -38,7 +38,7 @@ void Run::step_compute(std::uint32_t index) {
       raise_at(flag_time(index, signal->signal), index, signal->signal, signal->value, signal->op);
     } else if (!std::holds_alternative<Timestamp>(command)) {
       if (!noted && queue.behind && !units_.is_kernel(tenant)) {
-        step_at(index, events_.now() + to_sim_time(timing_.cores.start));
+        step_at(index, events_.now() + by_units(*program_.queues[index].rank, timing_.cores.start));
         return;
       }
       queue.behind = true;
@@ -76,9 +76,18 @@ void Run::begin_bytes(std::uint32_t index, const Command& command) {
   UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu, *copy)
                                   : resources_.kernel_by_cores(gpu, std::get<Kernel>(command));
   node_memory_.touch(command, bytes, uses);
-  queue.flow = begin_transfer(static_cast<double>(bytes.value), uses,
-                              {.cap = resources_.rate_of_units(gpu, command, units_of(index))},
+  queue.flow = begin_transfer(static_cast<double>(bytes.value), uses, {.cap = speed_of_kernel(index)},
                               {.queue = index, .span = kNoSpan, .command = &command});
+}
+
+double Run::speed_of_kernel(std::uint32_t index) const {
+  const Queue& queue = program_.queues[index];
+  const Command& command = queue.commands[queues_[index].command];
+  return resources_.rate_of_units(*queue.rank, command, units_of(index)) * unit_speed(*queue.rank);
+}
+
+void Run::set_speed_of_kernel(std::uint32_t index) {
+  transfers_.set_cap(*queues_[index].flow, speed_of_kernel(index));
 }
 
 void Run::end_bytes(std::uint32_t index) {
@@ -117,8 +126,7 @@ void Run::use_units(const ComputeUnits::Grant& grant) {
   for (const std::uint32_t index : units_.queues(grant.tenant)) {
     QueueRun& queue = queues_[index];
     if (queue.flow) {
-      const Queue& in = program_.queues[index];
-      transfers_.set_cap(*queue.flow, resources_.rate_of_units(*in.rank, in.commands[queue.command], units_of(index)));
+      set_speed_of_kernel(index);
     } else if (units_.is_kernel(grant.tenant)) {
       if (queue.blocked == Blocked::units) step(index);
     } else if (const Command& command = program_.queues[index].commands[queue.command];

@@ -29,7 +29,12 @@ void Run::step_dma(std::uint32_t index) {
     if (const auto* wait = std::get_if<Wait>(&command)) {
       const bool noted = queue.begun;  // then this step is its release
       begin_command(index);
-      if (!noted && !pass_wait(index, *wait)) return;
+      const std::uint32_t gpu = program_.queues[index].rank->value;
+      if (!noted && !pass_wait(index, *wait)) {
+        if (meter_) meter_->poll(gpu, +1, events_.now());
+        return;
+      }
+      if (noted && meter_) meter_->poll(gpu, -1, events_.now());
       end_command(index);
       continue;
     }

@@ -15,6 +15,7 @@ enum class EventKind : std::uint8_t {
   signal_visible,  ///< raise `index` can be seen by all
   update_lands,    ///< update `index` of a tracker has come over a link
   settle,          ///< rates are shared anew
+  control,         ///< a control interval of the power management is over
 };
 
 struct Event {

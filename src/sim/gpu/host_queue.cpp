@@ -50,7 +50,10 @@ void Run::step_host(std::uint32_t index) {
   while (at_command(index)) {
     const Command& command = program_.queues[index].commands[queue.command];
     if (!queue.begun) {
-      if (queue.command == 0) recorder_.host_at_work(queue.iteration, events_.now());
+      if (queue.command == 0) {
+        recorder_.host_at_work(queue.iteration, events_.now());
+        note_energy(IterationEnergy::Moment::work_begins, queue.iteration);
+      }
       begin_command(index);
       // A wait that must be noted pays its poll when it is released.
       if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && !pass_wait(index, *wait)) return;
@@ -71,15 +74,23 @@ void Run::finish_host_command(std::uint32_t index, const Command& command) {
         QueueRun& target = queues_[submit.queue.value];
         target.submit_span = queue.span;
         const bool compute = program_.queue(submit.queue).kind == QueueKind::compute;
-        const SimTime begins = events_.now() + to_sim_time(compute ? timing_.cores.start : timing_.engine.fetch);
+        const SimTime begins =
+            events_.now() + (compute ? by_units(*program_.queue(submit.queue).rank, timing_.cores.start)
+                                     : to_sim_time(timing_.engine.fetch));
         events_.schedule(begins, EventClass::begin, {EventKind::fetched, submit.queue.value});
       },
       [&](const Trigger& t) { raise_at(events_.now(), index, t.signal, t.value, SignalOp::add); },
       [&](const Signal& s) { raise_at(events_.now(), index, s.signal, s.value, s.op); },
-      [&](const Timestamp& t) { recorder_.stamp(t.label, queue.iteration, events_.now()); }, [](const auto&) {});
+      [&](const Timestamp& t) {
+        recorder_.stamp(t.label, queue.iteration, events_.now());
+        if (t.label == "begin") note_energy(IterationEnergy::Moment::stamp_begin, queue.iteration);
+        if (t.label == "end") note_energy(IterationEnergy::Moment::stamp_end, queue.iteration);
+      },
+      [](const auto&) {});
   end_command(index);
   if (queue.command == program_.queues[index].commands.size()) {
     recorder_.host_at_work(queue.iteration, events_.now());
+    note_energy(IterationEnergy::Moment::work_ends, queue.iteration);
   }
 }
 

@@ -14,11 +14,14 @@ bool multiplies(const Queue& queue) {
   return std::any_of(queue.commands.begin(), queue.commands.end(), is_product);
 }
 
-MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid)
+MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid,
+                                   Energies energies)
     : machine_(machine),
       timing_(*machine.timing),
       program_(program),
       fluid_(fluid),
+      power_(energies == Energies::none ? nullptr : &*machine.power),
+      managed_(energies == Energies::managed),
       uncached_(program.buffers.size(), timing_.compute && timing_.compute->stages),
       memory_updates_(machine.features.tracker || timing_.memory.update_cost != 1) {
   for (const Tracker& tracker : program.trackers) uncached_[tracker.region.buffer.value] = true;
@@ -45,7 +48,7 @@ void MachineResources::add_memories() {
   const std::vector<double> demands = greatest_demands();
   const auto cached = static_cast<double>(timing_.memory.cache_bytes.value);
   const auto unless_ample = [&](GBps rate, double demand) -> std::optional<ResourceId> {
-    if (rate.bytes_per_second() >= demand) return std::nullopt;
+    if (rate.bytes_per_second() >= demand && !managed_) return std::nullopt;
     return fluid_.add_resource(rate.bytes_per_second());
   };
   for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
@@ -56,7 +59,8 @@ void MachineResources::add_memories() {
       memory.cache = unless_ample(timing_.memory.cache_rate, demands[rank]);
     }
     const bool products = std::isinf(demands[rank]);
-    if (products) add_fabric({rank});
+    if (products || (managed_ && timing_.compute)) add_fabric({rank});
+    if (products) memory.copy_cost = timing_.compute->copy_cost;
     memory.memory = unless_ample(
         timing_.memory.rate, products ? demands[rank] : demands[rank] * std::max(uncached[rank], memory.miss_share));
   }
@@ -66,7 +70,6 @@ void MachineResources::add_fabric(RankId rank) {
   MemoryOfRank& memory = memories_[rank.value];
   const double links = link_rate(rank);
   memory.fabric = fluid_.add_resource(1);
-  memory.copy_cost = timing_.compute->copy_cost;
   memory.fabric_per_byte = links > 0 ? timing_.compute->fabric_links / links : 0;
 }
 
@@ -132,6 +135,7 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
   add_path(gpu, to, 1);
   add_memory(copy.src, 1, 0);
   add_write(copy.dst, copy.op);
+  draw_bytes_of_engine(gpu, 1);
   return uses_;
 }
 
@@ -145,6 +149,7 @@ UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, c
     add_path(gpu, rank_of(*dst), 1);
     add_memory(*dst, 0, 1);
   }
+  draw_bytes_of_engine(gpu, 2);
   return uses_;
 }
 
@@ -159,6 +164,7 @@ UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const 
   }
   add_memory(swap.a, 1, 1);
   add_memory(swap.b, 1, 1);
+  draw_bytes_of_engine(gpu, 2);
   return uses_;
 }
 
@@ -171,6 +177,7 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
   add_memory(copy.src, 1, 0);
   add_memory(copy.dst, copy.op == CopyOp::add ? 1 : 0, 1);
   add_fabric_of_units(gpu, from, to);
+  draw_bytes_of_units(gpu, 2);
   return uses_;
 }
 
@@ -191,6 +198,7 @@ UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   add_memory(kernel.dst, reads, 1);
   for (const Region& source : kernel.sources) add_fabric_of_units(gpu, rank_of(source), gpu);
   add_fabric_of_units(gpu, gpu, to);
+  draw_bytes_of_units(gpu, static_cast<double>(kernel.sources.size()) + 1);
   return uses_;
 }
 
@@ -238,6 +246,11 @@ UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, doub
   if (memory.cache) uses_.add(*memory.cache, cache_bytes);
   if (memory.memory) uses_.add(*memory.memory, memory_bytes);
   uses_.count_memory(memory_bytes - memory_writes, memory_writes);
+  if (power_ != nullptr) {
+    draw_bytes_of_units(gpu, cache_bytes);
+    uses_.draw(gpu, EnergyPart::iod_cache, cache_bytes * power_->cache_byte);
+    uses_.draw(gpu, EnergyPart::hbm_bytes, memory_bytes * power_->hbm_byte);
+  }
   return uses_;
 }
 
@@ -253,13 +266,19 @@ UseList& MachineResources::stores_by_cores(RankId gpu, const Region& region, Cop
   add_fabric_of_units(gpu, gpu, to);
   if (memory.memory) uses_.add(*memory.memory, reads + writes * (op == CopyOp::add ? update_cost() : 1));
   uses_.count_memory(reads, writes);
+  if (power_ != nullptr) {
+    draw_bytes_of_units(gpu, reads + writes);
+    uses_.draw(to, EnergyPart::hbm_bytes, (reads + writes) * power_->hbm_byte);
+  }
   return uses_;
 }
 
 ResourceId MachineResources::engine(RankId gpu, EngineId id) {
   CORTADO_CHECK(id.value < engine_ids_, "a verified program names engines of its machine");
   auto& resource = engines_[gpu.value * engine_ids_ + id.value];
-  if (!resource) resource = fluid_.add_resource(timing_.engine.rate.bytes_per_second());
+  if (!resource) {
+    resource = fluid_.add_resource(timing_.engine.rate.bytes_per_second() * memories_[gpu.value].iod_clock);
+  }
   return *resource;
 }
 
@@ -268,6 +287,7 @@ void MachineResources::add_path(RankId from, RankId to, double factor) {
   for (const RankId end : {from, to}) {
     const MemoryOfRank& memory = memories_[end.value];
     if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte * memory.mixing);
+    if (power_ != nullptr) uses_.draw(end, EnergyPart::iod_links, power_->link_byte);
   }
   if (timing_.link.shape == LinkShape::switched) {
     uses_.add(egress_[from.value], factor);
@@ -309,6 +329,48 @@ void MachineResources::add_memory(const Region& region, double reads, double wri
   if (memory.cache && !uncached) uses_.add(*memory.cache, touches);
   if (memory.memory) uses_.add(*memory.memory, touches * miss_share * memory.copy_cost);
   uses_.count_memory(reads * miss_share, writes * miss_share);
+  if (power_ == nullptr) return;
+  const RankId gpu = rank_of(region);
+  const bool cached = !uncached && timing_.memory.cache_bytes.value > 0;
+  uses_.draw(gpu, EnergyPart::iod_cache, cached ? (reads + writes) * power_->cache_byte : 0);
+  uses_.draw(gpu, EnergyPart::hbm_bytes, (reads + writes) * miss_share * power_->hbm_byte);
+}
+
+/// Through L2, on their way in and out.
+void MachineResources::draw_bytes_of_units(RankId gpu, double bytes) {
+  if (power_ != nullptr) uses_.draw(gpu, EnergyPart::xcd_bytes, bytes * power_->l2_byte);
+}
+
+void MachineResources::draw_bytes_of_engine(RankId gpu, double written) {
+  if (power_ != nullptr) uses_.draw(gpu, EnergyPart::iod_engines, written * power_->engine_byte);
+}
+
+void MachineResources::set_clocks(RankId gpu, double iod, double memory) {
+  MemoryOfRank& of = memories_[gpu.value];
+  of.iod_clock = iod;
+  if (of.cache) fluid_.set_capacity(*of.cache, timing_.memory.cache_rate.bytes_per_second() * iod);
+  if (of.fabric) fluid_.set_capacity(*of.fabric, iod);
+  if (of.memory) fluid_.set_capacity(*of.memory, timing_.memory.rate.bytes_per_second() * memory);
+  for (std::size_t i = 0; i < engine_ids_; ++i) {
+    const auto& engine = engines_[gpu.value * engine_ids_ + i];
+    if (engine) fluid_.set_capacity(*engine, timing_.engine.rate.bytes_per_second() * iod);
+  }
+}
+
+double MachineResources::use_of(const std::optional<ResourceId>& resource) const {
+  if (!resource || fluid_.flow_count(*resource) == 0) return -1;
+  return fluid_.load(*resource) / fluid_.capacity(*resource);
+}
+
+double MachineResources::iod_use(RankId gpu) const {
+  const MemoryOfRank& of = memories_[gpu.value];
+  double use = std::max(use_of(of.cache), use_of(of.fabric));
+  for (std::size_t i = 0; i < engine_ids_; ++i) use = std::max(use, use_of(engines_[gpu.value * engine_ids_ + i]));
+  return use;
+}
+
+double MachineResources::memory_use(RankId gpu) const {
+  return use_of(memories_[gpu.value].memory);
 }
 
 /// By memory that adds; where the machine does not say what that takes, it reads what it writes.

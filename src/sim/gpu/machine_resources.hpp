@@ -13,7 +13,10 @@
 //   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
 //            driven by its compute units fabric_cores times as much; products on all units take fabric_products
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
-// do not name it.
+// do not name it, unless clocks are managed.
+//
+// Where energy is counted, transfers also say what they draw (sim/power/meter.hpp): engines for each byte that they
+// write, both ends of every link, L2 for what compute units read and write, caches and memories for what these do.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +28,8 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/sim/fluid.hpp"
 
+#include "sim/power/meter.hpp"
+
 namespace cortado::sim {
 
 /// The resources of one transfer, each once.
@@ -32,6 +37,7 @@ class UseList {
  public:
   void clear() {
     uses_.clear();
+    draws_.clear();
     memory_reads_ = 0;
     memory_writes_ = 0;
   }
@@ -47,6 +53,18 @@ class UseList {
   }
   std::span<const ResourceUse> view() const { return uses_; }
 
+  /// Energy of one byte, or of one unit of what else the work is counted in.
+  void draw(RankId gpu, EnergyPart part, double joules) {
+    if (joules == 0) return;
+    for (Draw& draw : draws_) {
+      if (draw.gpu != gpu.value || draw.part != part) continue;
+      draw.joules += joules;
+      return;
+    }
+    draws_.push_back({gpu.value, part, joules});
+  }
+  std::span<const Draw> draws() const { return draws_; }
+
   /// Bytes that memories read and write for one byte, whether they can limit anybody or not.
   double memory() const { return memory_reads_ + memory_writes_; }
   double memory_reads() const { return memory_reads_; }
@@ -58,6 +76,7 @@ class UseList {
 
  private:
   std::vector<ResourceUse> uses_;
+  std::vector<Draw> draws_;
   double memory_reads_ = 0;
   double memory_writes_ = 0;
 };
@@ -67,8 +86,15 @@ bool multiplies(const Queue& queue);
 
 class MachineResources {
  public:
-  /// The machine has timing. Both it and the program must outlive this.
-  MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid);
+  /// How power counts here.
+  enum class Energies {
+    none,     ///< not at all
+    counted,  ///< transfers say what they draw
+    managed,  ///< and clocks of I/O dies and memory may change
+  };
+  /// The machine has timing, and power if that is counted. Both it and the program must outlive this.
+  MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid,
+                   Energies energies = Energies::none);
 
   // What these return is valid until the next call of one of them: transfers are many, and lists cost an allocation.
   // `gpu` executes the command.
@@ -83,15 +109,22 @@ class MachineResources {
   /// Of workgroups of a product, per unit of whatever their work is counted in; `memory_writes` of the memory_bytes.
   UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
                             double fabric_share);
-  /// Operands of a stage, per byte.
   /// Of all links of the GPU in both directions, bytes per second.
   double link_rate(RankId rank) const;
   /// From now on a byte over a link of the GPU takes so many times its share of the fabric.
   void set_mixing(RankId gpu, double factor) { memories_[gpu.value].mixing = factor; }
+  /// Operands of a stage, per byte.
   UseList& reads_by_cores(RankId gpu);
   /// Stores of a product past the caches, per byte of C that goes to the region: so many bytes written, and read
   /// before.
   UseList& stores_by_cores(RankId gpu, const Region& to, CopyOp op, double writes, double reads);
+
+  /// Clocks of the GPU are so many times nominal: caches, fabric and engines follow the first, memory the second.
+  void set_clocks(RankId gpu, double iod, double memory);
+  /// Share of the capacity of what follows the clock of the I/O dies, or of the memory, that is in use: of the resource
+  /// that is fullest. Negative if nothing is.
+  double iod_use(RankId gpu) const;
+  double memory_use(RankId gpu) const;
 
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }
@@ -111,6 +144,9 @@ class MachineResources {
   void add_fabric_of_units(RankId gpu, RankId from, RankId to);
   ResourceId link(RankId from, RankId to);
   double rate_over_link(RankId gpu, RankId peer, double units) const;  ///< bytes per second, at most
+  double use_of(const std::optional<ResourceId>& resource) const;
+  void draw_bytes_of_units(RankId gpu, double bytes);
+  void draw_bytes_of_engine(RankId gpu, double written);
 
   /// None: limits nobody.
   struct MemoryOfRank {
@@ -121,13 +157,16 @@ class MachineResources {
     double fabric_per_byte = 0;        // over a link
     double mixing = 1;                 // times that, as things are
     double copy_cost = 1;              // of the memory's time, per byte copied
+    double iod_clock = 1;              // times nominal
   };
 
   const Machine& machine_;
   const Timing& timing_;
   const Program& program_;
   FluidSystem& fluid_;
-  UseList uses_;  // of the transfer asked for last
+  const Power* power_;  // nullptr: energy is not counted
+  bool managed_;        // every resource that follows a clock exists, whether it can limit anybody or not
+  UseList uses_;        // of the transfer asked for last
   std::vector<MemoryOfRank> memories_;
   std::vector<ResourceId> egress_;  // switched: one port a rank and direction
   std::vector<ResourceId> ingress_;

@@ -48,6 +48,7 @@ void Run::begin_product(std::uint32_t index, const Gemm& gemm) {
   const std::uint32_t gpu = program_.queues[index].rank->value;
   if (arbitration_.favours_products() && arbitration_.begin_product(index, gpu, memory_intensity(index))) reweigh();
   ++products_on_gpu_[gpu];
+  product_clock({gpu}, gemm.dtype, +1);
   resources_.set_mixing({gpu}, arbitration_.mixing(gpu));
   queues_[index].blocked = Blocked::units;
   units_.launch(tenant, static_cast<std::uint32_t>(std::min<std::uint64_t>(units_.most(tenant), product.waiting)));
@@ -73,11 +74,21 @@ UseList& Run::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch
   WorkgroupDemand demand = product.model->demand(product.running, beside);
   if (product.reads) demand.memory_bytes = batch.read_beside;
   const std::uint32_t count = batch.count;
-  const double work = demand.seconds * kWorkPerSecond;
-  const double fabric = timing_.compute->fabric_products * count / machine_.compute_units;
+  const Gemm& gemm = gemm_of(index);
+  batch.clock = xcd_clock(gpu, gemm.dtype);
+  const double overhead = static_cast<double>(timing_.compute->tile_overhead.value) * 1e-9;
+  const double speed = batch.clock / sustained_clock_ghz(gemm.dtype, machine_);
+  const double seconds = speed == 1 ? demand.seconds : overhead + (demand.seconds - overhead) / speed;
+  const double work = seconds * kWorkPerSecond;
+  // The fabric is for the clock that the machine file gives: as much in all, in another time.
+  const double fabric = timing_.compute->fabric_products * count / machine_.compute_units * (demand.seconds / seconds);
   UseList& uses =
       resources_.product_by_cores(gpu, count * demand.cache_bytes / work, count * demand.memory_bytes / work,
                                   count * demand.memory_writes / work, fabric / kWorkPerSecond);
+  if (meter_) {
+    const double flops_of_each = flops(shape_of(gemm)) / static_cast<double>(product.workgroups);
+    uses.draw(gpu, EnergyPart::xcd_products, count * flops_of_each / work * joules_of_flop(gemm.dtype));
+  }
   batch.streams = streams;
   batch.work = work;
   batch.memory_reads = uses.memory_reads();
@@ -145,14 +156,17 @@ void Run::settle_products(ComputeUnits::Tenant on_gpu_of) {
     ProductRun& product = products_[index];
     const std::uint32_t streams = units_.held_by_others(tenant);
     for (Batch& batch : product.batches) {
-      if (batch.reads || batch.streams == streams) continue;
+      if (batch.reads) continue;
+      if (batch.streams == streams && batch.clock == xcd_clock(*program_.queues[index].rank, gemm_of(index).dtype)) {
+        continue;
+      }
       const Batch before = batch;
       UseList& uses = price_workgroups(index, streams, batch);
       const double scale = batch.work / before.work;
       const double remaining = transfers_.remaining(batch.flow);
       traffic_.producer_reads += remaining * (scale * batch.memory_reads - before.memory_reads);
       traffic_.producer_writes += remaining * (scale * batch.memory_writes - before.memory_writes);
-      batch.flow = transfers_.replace(batch.flow, scale, uses.view(), full_speed(index));
+      batch.flow = transfers_.replace(batch.flow, scale, uses.view(), uses.draws(), full_speed(index));
     }
   }
 }
@@ -192,6 +206,7 @@ void Run::end_product(std::uint32_t index) {
   const RankId gpu = *program_.queues[index].rank;
   if (arbitration_.end_product(index, gpu.value)) reweigh();
   const bool last = --products_on_gpu_[gpu.value] == 0;
+  product_clock(gpu, gemm_of(index).dtype, -1);
   resources_.set_mixing(gpu, last ? 1 : arbitration_.mixing(gpu.value));
   end_command(index);
   step(index);

@@ -18,6 +18,11 @@ FluidOptions one_class(FluidOptions sharing) {
   return sharing;
 }
 
+std::optional<SimTime> sample_of(const SimulateOptions& options) {
+  if (!options.power_samples) return std::nullopt;
+  return to_sim_time(*options.power_samples);
+}
+
 }  // namespace
 
 Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
@@ -25,12 +30,15 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       machine_(program.machine()),
       timing_(*machine_.timing),
       options_(options),
+      meter_(energies_of(machine_, options) == MachineResources::Energies::none
+                 ? std::nullopt
+                 : std::optional<PowerMeter>(std::in_place, *machine_.power, program_.ranks, sample_of(options))),
       fluid_(one_class(options.sharing)),
-      resources_(machine_, program_, fluid_),
+      resources_(machine_, program_, fluid_, energies_of(machine_, options)),
       node_memory_(timing_.memory, program_, fluid_),
       turns_(timing_.engine.threads, program_.queues.size()),
-      units_(program_, machine_),
-      transfers_(events_, fluid_),
+      units_(program_, machine_, meter_ ? &*meter_ : nullptr),
+      transfers_(events_, fluid_, meter_ ? &*meter_ : nullptr),
       signals_(program_),
       trackers_(program_, machine_),
       arbitration_(timing_.memory.arbitration, options.arbitration, program_.ranks),
@@ -39,6 +47,11 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       submit_costs_(submit_costs(program_, timing_)),
       parts_at_work_(program_.queues.size(), 0),
       entry_waiters_(program_.ranks) {
+  if (meter_) iteration_energy_.emplace(program_, options.iterations);
+  if (options.manage) {
+    manager_.emplace(*options.manage, *machine_.power, program_.ranks, *meter_, options.power_samples.has_value());
+    events_.schedule(manager_->interval(), EventClass::begin, {EventKind::control, 0});
+  }
   if (std::any_of(program_.queues.begin(), program_.queues.end(), multiplies)) {
     products_.resize(program_.queues.size());
     products_on_gpu_.resize(program_.ranks, 0);
@@ -58,6 +71,7 @@ Result<Simulated> Run::go() && {
   }
   Simulated result;
   result.timeline = std::move(recorder_).finish();
+  tell_energy(result);
   for (const QueueRun& queue : queues_) result.queue_ends.push_back(to_nanoseconds(queue.ended));
   result.traffic = traffic_;
   result.memory_bytes = traffic_.total();
@@ -94,6 +108,10 @@ void Run::handle(const Event& event) {
     }
     case EventKind::settle:
       transfers_.settle();
+      if (manager_) observe_use();
+      break;
+    case EventKind::control:
+      manage_clocks();
       break;
   }
 }
@@ -154,6 +172,9 @@ void Run::begin_command(std::uint32_t index) {
   if (queue.begun) return;
   queue.begun = true;
   queue.span = recorder_.begin(index, queue.command, queue.iteration, events_.now());
+  if (meter_ && program_.queues[index].kind == QueueKind::dma) {
+    meter_->spend(program_.queues[index].rank->value, EnergyPart::iod_packets, machine_.power->packet, events_.now());
+  }
   if (queue.command == 0) recorder_.flow(queue.submit_span, queue.span);
 }
 
@@ -175,7 +196,7 @@ bool Run::pass_wait(std::uint32_t index, const Wait& wait) {
 
 SimTime Run::flag_time(std::uint32_t index, SignalId signal) const {
   const bool local = program_.signals[signal.value].home == program_.queues[index].rank;
-  return events_.now() + (local ? SimTime{} : to_sim_time(timing_.cores.flag));
+  return events_.now() + (local ? SimTime{} : by_units(*program_.queues[index].rank, timing_.cores.flag));
 }
 
 void Run::raise_at(SimTime visible, std::uint32_t index, SignalId signal, std::uint64_t value, SignalOp op) {
@@ -216,7 +237,7 @@ FlowId Run::begin_transfer(double amount, const UseList& uses, Transfers::Speed 
   mover.alive = true;
   mover.weight = speed.weight;
   if (arbitration_.favours_products()) speed.weight *= share_of(mover);
-  mover.flow = transfers_.begin(amount, uses.view(), speed, owner);
+  mover.flow = transfers_.begin(amount, uses.view(), uses.draws(), speed, owner);
   movers_[owner] = mover;
   return mover.flow;
 }

@@ -6,6 +6,7 @@
 // a dma or host queue also waits for its turn on a thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "sim/gpu/arbitration.hpp"
 #include "sim/gpu/compute_units.hpp"
 #include "sim/gpu/events.hpp"
+#include "sim/gpu/iteration_energy.hpp"
 #include "sim/gpu/machine_resources.hpp"
 #include "sim/gpu/node_memory.hpp"
 #include "sim/gpu/recorder.hpp"
@@ -25,6 +27,8 @@
 #include "sim/gpu/thread_turns.hpp"
 #include "sim/gpu/trackers.hpp"
 #include "sim/gpu/transfers.hpp"
+#include "sim/power/manager.hpp"
+#include "sim/power/meter.hpp"
 
 namespace cortado::sim {
 
@@ -79,6 +83,7 @@ class Run {
     double work = 0;            // of each, in all
     double memory_reads = 0;    // bytes of the memory for one unit of work
     double memory_writes = 0;
+    double clock = 0;  // for which its speed was settled, GHz
   };
 
   /// A product under way: workgroups that wait, run, store or are done.
@@ -157,6 +162,9 @@ class Run {
   void part_ends(std::uint32_t index);
   void grant_units(ComputeUnits::Tenant on_gpu_of);  ///< as many as are free and wanted
   void use_units(const ComputeUnits::Grant& grant);
+  /// Of the copy or kernel under way: bytes per second that its compute units can do.
+  double speed_of_kernel(std::uint32_t index) const;
+  void set_speed_of_kernel(std::uint32_t index);
 
   // product.cpp
   void begin_product(std::uint32_t index, const Gemm& gemm);
@@ -166,7 +174,8 @@ class Run {
   void end_workgroups(std::uint32_t index, FlowId flow);
   void want_units(std::uint32_t index);
   void end_product(std::uint32_t index);
-  void settle_products(ComputeUnits::Tenant on_gpu_of);  ///< others hold more or fewer units than before
+  /// Others hold more or fewer units than before, or the clock is another.
+  void settle_products(ComputeUnits::Tenant on_gpu_of);
   /// What the workgroups of a batch take beside so many streams of others; settles the batch for them.
   UseList& price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch);
   Transfers::Speed full_speed(std::uint32_t index) const;
@@ -187,6 +196,20 @@ class Run {
   void land_copy(const Copy& copy, std::uint32_t span);
   void update_tracker(const TrackerUpdate& update, std::uint32_t span);
 
+  // clocks.cpp
+  static MachineResources::Energies energies_of(const Machine& machine, const SimulateOptions& options);
+  double xcd_clock(RankId gpu, DType dtype) const;  ///< GHz at which products of the type run
+  double unit_speed(RankId gpu) const;              ///< of compute units, against what the machine file has them at
+  SimTime by_units(RankId gpu, Nanoseconds time) const;  ///< what compute units take so long for at nominal clocks
+  void product_clock(RankId gpu, DType dtype, std::int32_t more);  ///< products of the type begin or end
+  void manage_clocks();                                            ///< a control interval is over
+  void change_clocks(RankId gpu);                                  ///< they are others than before
+  void observe_use();                                              ///< rates are shared anew
+  double unit_use(RankId gpu) const;
+  double joules_of_flop(DType dtype) const;
+  void note_energy(IterationEnergy::Moment moment, std::uint32_t iteration);
+  void tell_energy(Simulated& result);
+
   // Arbitration.
   bool is_communication(const Mover& mover) const;
   double share_of(const Mover& mover) const;
@@ -204,6 +227,8 @@ class Run {
   const Timing& timing_;
   SimulateOptions options_;
   Events events_;
+  std::optional<PowerMeter> meter_;      // energy is counted
+  std::optional<PowerManager> manager_;  // clocks are managed
   FluidSystem fluid_;
   MachineResources resources_;
   NodeMemory node_memory_;
@@ -228,6 +253,8 @@ class Run {
   std::vector<std::vector<std::uint32_t>> entry_waiters_;  // by GPU of the tracker: queues
   double entries_waited_ = 0;                              // seconds
   DramTraffic traffic_;
+  std::vector<std::array<std::uint32_t, 4>> product_types_;  // by GPU: products under way of f32, f16, bf16, f8
+  std::optional<IterationEnergy> iteration_energy_;
 };
 
 }  // namespace cortado::sim

@@ -73,6 +73,7 @@ Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions
                 fmt::format("machine {} does not say how its memories arbitrate", program.machine().name),
                 "leave the policy open, or add the section arbitration to the machine file (machines/README.md)");
   }
+  if (options.manage) CORTADO_RETURN_IF_ERROR(check_power_management(*options.manage, program.machine()));
   CORTADO_RETURN_IF_ERROR(check_commands(program.program(), program.machine()));
   return Run(program, options).go();
 }

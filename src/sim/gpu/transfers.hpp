@@ -13,12 +13,15 @@
 #include "cortado/sim/fluid.hpp"
 
 #include "sim/gpu/events.hpp"
+#include "sim/power/meter.hpp"
 
 namespace cortado::sim {
 
 class Transfers {
  public:
-  Transfers(Events& events, FluidSystem& fluid) : events_(events), fluid_(fluid) {}
+  /// `meter`, if there is one, hears of every rate.
+  Transfers(Events& events, FluidSystem& fluid, PowerMeter* meter = nullptr)
+      : events_(events), fluid_(fluid), meter_(meter) {}
 
   struct Speed {
     double cap = kUnlimited;
@@ -26,7 +29,8 @@ class Transfers {
   };
 
   /// `owner` comes back from finish(). The amount, bytes or what else the work is counted in, is not zero.
-  FlowId begin(double amount, std::span<const ResourceUse> uses, Speed speed, std::uint32_t owner);
+  FlowId begin(double amount, std::span<const ResourceUse> uses, std::span<const Draw> draws, Speed speed,
+               std::uint32_t owner);
   void set_cap(FlowId flow, double cap);
   void set_weight(FlowId flow, double weight);
 
@@ -37,13 +41,16 @@ class Transfers {
 
   /// What has not moved yet goes on as another transfer of the same owner, as much larger or smaller as `scale` says,
   /// with other uses and speed.
-  FlowId replace(FlowId flow, double scale, std::span<const ResourceUse> uses, Speed speed);
+  FlowId replace(FlowId flow, double scale, std::span<const ResourceUse> uses, std::span<const Draw> draws,
+                 Speed speed);
 
   /// Takes the transfer out when its transfer_end event has come; returns the owner.
   std::uint32_t finish(FlowId flow);
 
   /// Shares the rates anew; on every settle event.
   void settle();
+  /// Capacities have changed: rates are shared anew now.
+  void request_settle();
 
  private:
   struct Transfer {
@@ -54,10 +61,14 @@ class Transfers {
     std::uint32_t owner = 0;
   };
 
-  void request_settle();
+  /// Of what it was to move at its last rate; below zero where its end was rounded up.
+  double signed_rest(const Transfer& transfer) const {
+    return transfer.remaining - transfer.rate * to_seconds(events_.now() - transfer.since);
+  }
 
   Events& events_;
   FluidSystem& fluid_;
+  PowerMeter* meter_;
   std::vector<Transfer> transfers_;  // by FlowId
   bool settle_requested_ = false;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -30,14 +31,34 @@ std::optional<PowerPolicy> power_policy(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<Component> managed_components(const PowerManagement& management) {
+  if (management.components) return *management.components;
+  switch (management.policy) {
+    case PowerPolicy::component_cap:
+      return {Component::xcd};
+    case PowerPolicy::component_shift:
+      return {Component::xcd, Component::iod, Component::hbm};
+    default:
+      return {};
+  }
+}
+
+double watts_allowed(const PowerManagement& management, const Power& power) {
+  constexpr double kUsualLimit = 0.8;  // of the cap
+  const double cap = management.cap_w.value_or(power.cap_w);
+  return management.policy == PowerPolicy::uniform_cap ? management.limit_w.value_or(kUsualLimit * cap) : cap;
+}
+
 Status check_power_management(const PowerManagement& management, const Machine& machine) {
   if (!machine.power) {
     return fail("power.machine", fmt::format("machine {} says nothing of power", machine.name),
                 "take a machine that does (cortado list machines), or add the section power to its file");
   }
   if (management.cap_w) CORTADO_RETURN_IF_ERROR(check_watts(*management.cap_w, "a cap", machine));
+  if (management.policy == PowerPolicy::uniform_cap) {
+    CORTADO_RETURN_IF_ERROR(check_watts(watts_allowed(management, *machine.power), "a limit", machine));
+  }
   if (management.limit_w) {
-    CORTADO_RETURN_IF_ERROR(check_watts(*management.limit_w, "a limit", machine));
     if (management.policy != PowerPolicy::uniform_cap) {
       return fail("power.limit", fmt::format("a limit for the policy {}", name_of(management.policy)),
                   "a limit is for uniform-cap; the others keep to the cap of the board");
@@ -45,9 +66,17 @@ Status check_power_management(const PowerManagement& management, const Machine& 
   }
   const bool by_component =
       management.policy == PowerPolicy::component_cap || management.policy == PowerPolicy::component_shift;
-  for (const Component component : {Component::xcd, Component::iod, Component::hbm}) {
+  if (management.components && !by_component) {
+    return fail("power.component", fmt::format("components for the policy {}", name_of(management.policy)),
+                "components are for component-cap and component-shift");
+  }
+  std::vector<Component> needed = managed_components(management);
+  if (std::ranges::find(needed, Component::xcd) == needed.end()) needed.push_back(Component::xcd);
+  for (const Component component : needed) {
     if (machine.power->component(component) != nullptr) continue;
-    if (component != Component::xcd && !by_component) continue;
+    if (component == Component::rest) {
+      return fail("power.component", "the rest of the board has no clock", "name xcd, iod or hbm");
+    }
     return fail("power.component",
                 fmt::format("the policy {} needs the clock of {}, which machine {} does not describe",
                             name_of(management.policy), name_of(component), machine.name),

@@ -1,0 +1,137 @@
+// Energy and clocks of a run: what the power meter hears of, and what managed clocks change.
+//
+//   products   what a workgroup takes but for its overhead is for the clock that the machine file gives its element
+//              type; at another clock it takes as much more or less
+//   kernels    copies and reductions by compute units are for the nominal clock: bytes per second follow the clock, and
+//              so do the start of a kernel and the raising of a flag
+//   caches, fabric, engines and memory follow their clocks (machine_resources.hpp); all else stays as it is
+//
+// Where clocks are not managed, nothing above changes. Energy then counts as if the compute dies ran at the lowest of
+// the clocks that the products under way are given for, and at the nominal clock without any.
+#include <algorithm>
+
+#include "sim/gpu/run.hpp"
+
+namespace cortado::sim {
+namespace {
+
+std::size_t index_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return 0;
+    case DType::f16:
+      return 1;
+    case DType::bf16:
+      return 2;
+    default:
+      return 3;
+  }
+}
+
+constexpr std::array<DType, 4> kTypes{DType::f32, DType::f16, DType::bf16, DType::f8};
+
+}  // namespace
+
+MachineResources::Energies Run::energies_of(const Machine& machine, const SimulateOptions& options) {
+  using Energies = MachineResources::Energies;
+  if (options.manage) return Energies::managed;
+  return options.energy && machine.power ? Energies::counted : Energies::none;
+}
+
+double Run::xcd_clock(RankId gpu, DType dtype) const {
+  return manager_ ? meter_->clocks(gpu.value).xcd : sustained_clock_ghz(dtype, machine_);
+}
+
+double Run::unit_speed(RankId gpu) const {
+  return manager_ ? meter_->clocks(gpu.value).xcd / machine_.power->xcd->nominal_ghz : 1;
+}
+
+SimTime Run::by_units(RankId gpu, Nanoseconds time) const {
+  if (!manager_) return to_sim_time(time);
+  return sim_time_from_seconds(static_cast<double>(time.value) * 1e-9 / unit_speed(gpu));
+}
+
+double Run::joules_of_flop(DType dtype) const {
+  const Power& power = *machine_.power;
+  return std::array{power.f32_flop, power.f16_flop, power.bf16_flop, power.f8_flop}[index_of(dtype)];
+}
+
+void Run::product_clock(RankId gpu, DType dtype, std::int32_t more) {
+  if (!meter_ || manager_ || !machine_.power->xcd) return;
+  if (product_types_.empty()) product_types_.resize(program_.ranks);
+  auto& types = product_types_[gpu.value];
+  types[index_of(dtype)] += static_cast<std::uint32_t>(more);
+  Clocks clocks = nominal_clocks(*machine_.power);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] > 0) clocks.xcd = std::min(clocks.xcd, sustained_clock_ghz(kTypes[i], machine_));
+  }
+  meter_->set_clocks(gpu.value, clocks, events_.now());
+}
+
+void Run::manage_clocks() {
+  for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
+    if (manager_->decide(gpu, events_.now())) change_clocks({gpu});
+  }
+  // Without anything that can still happen, clocks change nothing.
+  if (events_.next_time() == SimTime::never()) return;
+  events_.schedule(events_.now() + manager_->interval(), EventClass::begin, {EventKind::control, 0});
+}
+
+void Run::change_clocks(RankId gpu) {
+  const Clocks& clocks = meter_->clocks(gpu.value);
+  const Power& power = *machine_.power;
+  const auto ratio = [](const std::optional<ComponentPower>& component, double ghz) {
+    return component ? ghz / component->nominal_ghz : 1;
+  };
+  resources_.set_clocks(gpu, ratio(power.iod, clocks.iod), ratio(power.hbm, clocks.hbm));
+  for (std::uint32_t index = 0; index < queues_.size(); ++index) {
+    const Queue& queue = program_.queues[index];
+    if (queue.kind != QueueKind::compute || queue.rank != gpu) continue;
+    if (queues_[index].flow) set_speed_of_kernel(index);
+    if (!products_.empty()) settle_products(units_.tenant_of(index));
+  }
+  transfers_.request_settle();
+}
+
+double Run::unit_use(RankId gpu) const {
+  double use = -1;
+  for (std::uint32_t index = 0; index < queues_.size(); ++index) {
+    const Queue& queue = program_.queues[index];
+    if (queue.kind != QueueKind::compute || queue.rank != gpu) continue;
+    if (queues_[index].flow) {
+      const double cap = speed_of_kernel(index);
+      if (cap > 0) use = std::max(use, fluid_.rate(*queues_[index].flow) / cap);
+    }
+    if (products_.empty()) continue;
+    for (const Batch& batch : products_[index].batches) {
+      if (!batch.reads) use = std::max(use, fluid_.rate(batch.flow) / full_speed(index).cap);
+    }
+  }
+  return use;
+}
+
+void Run::observe_use() {
+  for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
+    manager_->observe(gpu, {unit_use({gpu}), resources_.iod_use({gpu}), resources_.memory_use({gpu})}, events_.now());
+  }
+}
+
+void Run::note_energy(IterationEnergy::Moment moment, std::uint32_t iteration) {
+  if (!meter_ || !iteration_energy_->at(moment, iteration)) return;
+  iteration_energy_->keep(moment, iteration, meter_->joules(events_.now()));
+}
+
+void Run::tell_energy(Simulated& result) {
+  if (!meter_) return;
+  const SimTime end = events_.now();
+  Timeline& timeline = result.timeline;
+  timeline.energy = EnergyUse{.energy = meter_->joules(end), .seconds = to_seconds(end), .gpus = program_.ranks};
+  timeline.iteration_energies = std::move(*iteration_energy_).finish();
+  timeline.counters = meter_->counters(end);
+  if (!manager_) return;
+  result.clocks = manager_->summary(end);
+  const std::vector<Counter> clocks = manager_->counters();
+  timeline.counters.insert(timeline.counters.end(), clocks.begin(), clocks.end());
+}
+
+}  // namespace cortado::sim

@@ -1,0 +1,39 @@
+// What a GPU did in a control interval, and what it would draw at other clocks. Policies decide from this.
+#pragma once
+
+#include <array>
+
+#include "cortado/machine/power.hpp"
+#include "cortado/timeline/energy.hpp"
+
+#include "sim/power/scaling.hpp"
+
+namespace cortado::sim {
+
+/// Share of the component's clock that work makes use of, 1 = it cannot go faster at this clock; by xcd, iod, hbm.
+/// Negative: it has no work.
+using Utilisation = std::array<double, 3>;
+inline constexpr std::array<Component, 3> kClocked{Component::xcd, Component::iod, Component::hbm};
+inline constexpr Utilisation kNoWork{-1, -1, -1};
+
+/// Work that uses so much of a clock is bound by it.
+inline constexpr double kBound = 0.999;
+
+struct GpuActivity {
+  Clocks clocks;                   ///< at which it worked
+  std::array<double, 3> needed{};  ///< GHz that its work made use of, on average; 0: no work
+  std::array<bool, 3> bounds{};    ///< the component's clock set the pace
+  Energy mean_watts;               ///< over the interval, by part
+  Energy watts_now;                ///< at its end
+  const Power* power = nullptr;
+
+  bool idle() const { return needed[0] <= 0 && needed[1] <= 0 && needed[2] <= 0; }
+  bool bound() const { return bounds[0] || bounds[1] || bounds[2]; }
+
+  /// How fast the same work would go, against how it went. Work that no clock bounds gains nothing from higher ones.
+  double speed_at(const Clocks& other) const;
+  /// What the same work would draw: the greater of the interval and of its end.
+  double watts_at(const Clocks& other) const;
+};
+
+}  // namespace cortado::sim

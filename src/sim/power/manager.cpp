@@ -1,0 +1,122 @@
+#include "sim/power/manager.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/power/policies/policy.hpp"
+
+namespace cortado::sim {
+
+PowerManager::PowerManager(const PowerManagement& management, const Power& power, std::uint32_t gpus, PowerMeter& meter,
+                           bool keep_clocks)
+    : policy_(management.policy),
+      power_(power),
+      cap_w_(watts_allowed(management, power)),
+      headroom_(management.headroom),
+      interval_(to_sim_time(power.control_interval)),
+      meter_(meter),
+      keep_clocks_(keep_clocks),
+      gpus_(gpus) {
+  for (const Component component : managed_components(management)) moves_[static_cast<std::size_t>(component)] = true;
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    gpus_[gpu].joules = meter_.joules(gpu, {});
+    for (std::size_t i = 0; i < kClocked.size(); ++i) {
+      gpus_[gpu].clocks[i].name = fmt::format("gpu {} {} clock", gpu, name_of(kClocked[i]));
+      gpus_[gpu].clocks[i].unit = "GHz";
+    }
+    this->keep_clocks(gpu, {});
+  }
+}
+
+void PowerManager::pass_time(std::uint32_t index, SimTime now) {
+  Gpu& gpu = gpus_[index];
+  const double seconds = to_seconds(now - gpu.since);
+  gpu.since = now;
+  if (seconds <= 0) return;
+  for (std::size_t i = 0; i < kClocked.size(); ++i) {
+    if (gpu.is_awake[i]) {
+      gpu.awake[i] += seconds;
+      gpu.clocked[i] += seconds * gpu.at.of(kClocked[i]);
+    }
+    if (gpu.use[i] < 0) continue;
+    gpu.worked[i] += seconds;
+    gpu.used[i] += seconds * gpu.use[i];
+    if (gpu.use[i] >= kBound) gpu.bound[i] += seconds;
+  }
+  // Watts that are above the cap by less than rounding are at it.
+  gpu.above = gpu.watts > cap_w_ * (1 + 1e-9) ? gpu.above + seconds : 0;
+  longest_above_ = std::max(longest_above_, gpu.above);
+}
+
+void PowerManager::observe(std::uint32_t index, const Utilisation& use, SimTime now) {
+  pass_time(index, now);
+  Gpu& gpu = gpus_[index];
+  gpu.use = use;
+  gpu.at = meter_.clocks(index);
+  gpu.watts = meter_.watts(index).total();
+  for (std::size_t i = 0; i < kClocked.size(); ++i) gpu.is_awake[i] = meter_.awake(index, kClocked[i]);
+}
+
+GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
+  Gpu& gpu = gpus_[index];
+  GpuActivity activity;
+  activity.power = &power_;
+  activity.clocks = meter_.clocks(index);
+  for (std::size_t i = 0; i < kClocked.size(); ++i) {
+    if (gpu.worked[i] <= 0) continue;
+    activity.needed[i] = activity.clocks.of(kClocked[i]) * gpu.used[i] / gpu.worked[i];
+    activity.bounds[i] = gpu.bound[i] > gpu.worked[i] / 2;
+  }
+  const double seconds = to_seconds(now - gpu.interval_began);
+  const Energy joules = meter_.joules(index, now);
+  activity.mean_watts = (joules - gpu.joules) * (1 / seconds);
+  activity.watts_now = meter_.watts(index);
+  peak_w_ = std::max(peak_w_, activity.mean_watts.total());
+  gpu.joules = joules;
+  gpu.interval_began = now;
+  gpu.worked = gpu.used = gpu.bound = {};
+  return activity;
+}
+
+bool PowerManager::decide(std::uint32_t gpu, SimTime now) {
+  pass_time(gpu, now);
+  const Clocks clocks = sim::decide(policy_, activity(gpu, now),
+                                    {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_});
+  if (clocks == meter_.clocks(gpu)) return false;
+  meter_.set_clocks(gpu, clocks, now);
+  keep_clocks(gpu, now);
+  return true;
+}
+
+void PowerManager::keep_clocks(std::uint32_t gpu, SimTime now) {
+  if (!keep_clocks_) return;
+  for (std::size_t i = 0; i < kClocked.size(); ++i) {
+    gpus_[gpu].clocks[i].samples.push_back({to_nanoseconds(now), meter_.clocks(gpu).of(kClocked[i])});
+  }
+}
+
+ManagedClocks PowerManager::summary(SimTime now) {
+  ManagedClocks result;
+  std::array<double, 3> awake{};
+  for (std::uint32_t gpu = 0; gpu < gpus_.size(); ++gpu) {
+    pass_time(gpu, now);
+    for (std::size_t i = 0; i < kClocked.size(); ++i) {
+      awake[i] += gpus_[gpu].awake[i];
+      result.mean_ghz[i] += gpus_[gpu].clocked[i];
+    }
+  }
+  for (std::size_t i = 0; i < kClocked.size(); ++i) result.mean_ghz[i] /= awake[i] > 0 ? awake[i] : 1;
+  result.peak_w = peak_w_;
+  result.longest_above_cap = longest_above_;
+  return result;
+}
+
+std::vector<Counter> PowerManager::counters() const {
+  std::vector<Counter> counters;
+  if (!keep_clocks_) return counters;
+  for (const Gpu& gpu : gpus_) counters.insert(counters.end(), gpu.clocks.begin(), gpu.clocks.end());
+  return counters;
+}
+
+}  // namespace cortado::sim

@@ -1,0 +1,67 @@
+// Power management of a simulated run: observes what every GPU does with its clocks, decides them anew every control
+// interval by a policy, and keeps account of it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortado/sim/power.hpp"
+#include "cortado/sim/time.hpp"
+
+#include "sim/power/activity.hpp"
+#include "sim/power/meter.hpp"
+
+namespace cortado::sim {
+
+class PowerManager {
+ public:
+  /// Both must outlive this.
+  PowerManager(const PowerManagement& management, const Power& power, std::uint32_t gpus, PowerMeter& meter,
+               bool keep_clocks);
+
+  SimTime interval() const { return interval_; }
+  /// From now on the work of the GPU uses so much of its clocks.
+  void observe(std::uint32_t gpu, const Utilisation& use, SimTime now);
+  /// At the end of a control interval: clocks for the next one, which the meter takes over too. True if they changed.
+  bool decide(std::uint32_t gpu, SimTime now);
+
+  ManagedClocks summary(SimTime now);
+  std::vector<Counter> counters() const;  ///< clocks, if they are kept
+
+ private:
+  struct Gpu {
+    // Since `since`:
+    Utilisation use = kNoWork;
+    Clocks at;
+    double watts = 0;
+    std::array<bool, 3> is_awake{};
+    SimTime since{};
+    SimTime interval_began{};
+    std::array<double, 3> worked{};   // seconds of the interval
+    std::array<double, 3> used{};     // utilisation times seconds
+    std::array<double, 3> bound{};    // seconds at which it set the pace
+    Energy joules;                    // when the interval began
+    std::array<double, 3> awake{};    // seconds, since the beginning
+    std::array<double, 3> clocked{};  // GHz times seconds while awake
+    double above = 0;                 // seconds above the cap, now
+    std::array<Counter, 3> clocks;
+  };
+
+  void pass_time(std::uint32_t gpu, SimTime now);
+  GpuActivity activity(std::uint32_t gpu, SimTime now);
+  void keep_clocks(std::uint32_t gpu, SimTime now);
+
+  PowerPolicy policy_;
+  const Power& power_;
+  double cap_w_;
+  double headroom_;
+  std::array<bool, 3> moves_{};
+  SimTime interval_;
+  PowerMeter& meter_;
+  bool keep_clocks_;
+  std::vector<Gpu> gpus_;
+  double peak_w_ = 0;
+  double longest_above_ = 0;
+};
+
+}  // namespace cortado::sim

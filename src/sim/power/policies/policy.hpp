@@ -1,0 +1,32 @@
+// A power policy: the clocks of a GPU for the next control interval, from what it did in the last one.
+#pragma once
+
+#include <array>
+
+#include "cortado/sim/power.hpp"
+
+#include "sim/power/activity.hpp"
+
+namespace cortado::sim {
+
+struct PolicyInputs {
+  const Power& power;
+  double cap_w = 0;             ///< of the board, or the limit of uniform-cap
+  double headroom = 0;          ///< of components that do not bound, above what work made use of
+  std::array<bool, 3> moves{};  ///< clocks that a component policy may move, by xcd, iod, hbm
+};
+
+/// Clocks of a GPU that does nothing: as high as they go without a boost.
+Clocks resting_clocks(const Power& power);
+/// Within the curve of the component, a whole number of steps, not below `ghz` if the curve allows.
+double clock_for(const Power& power, Component component, double ghz, double highest);
+
+// One file each.
+Clocks decide_none(const GpuActivity& activity, const PolicyInputs& inputs);
+Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inputs);
+Clocks decide_component_shift(const GpuActivity& activity, const PolicyInputs& inputs);
+
+/// uniform_cap is `none` under a lower cap.
+Clocks decide(PowerPolicy policy, const GpuActivity& activity, const PolicyInputs& inputs);
+
+}  // namespace cortado::sim

@@ -1,0 +1,37 @@
+// How watts follow clocks. At clock f and voltage V, with f0 and V0 those that the machine file holds for:
+//
+//   idle      stays
+//   leakage   (V / V0)^leakage_exponent
+//   clocks    (V / V0)^2 f / f0          clock trees, and compute units that are held
+//   events    (V / V0)^2                 an operation, a byte, a packet
+//   links     stay: they have a supply of their own
+#pragma once
+
+#include <array>
+
+#include "cortado/machine/power.hpp"
+#include "cortado/timeline/energy.hpp"
+
+namespace cortado::sim {
+
+/// Of a GPU, GHz. 0 for components that the machine does not describe.
+struct Clocks {
+  double xcd = 0;
+  double iod = 0;
+  double hbm = 0;
+
+  double of(Component component) const;
+  void set(Component component, double ghz);
+  friend bool operator==(const Clocks&, const Clocks&) = default;
+};
+
+Clocks nominal_clocks(const Power& power);
+
+/// By part, against nominal clocks.
+using PartScales = std::array<double, kEnergyParts.size()>;
+PartScales part_scales(const Power& power, const Clocks& clocks);
+
+/// Made by events, so that it follows how fast work goes; not by time that passes.
+bool follows_work(EnergyPart part);
+
+}  // namespace cortado::sim
