@@ -172,29 +172,31 @@ void read_affinity(MachineReader& in, Machine& machine) {
   }
 }
 
-/// The file of a machine with a base holds only what differs: its keys take the place of those of the base.
-void lay_over(const toml::table& over, toml::table& base) {
-  for (const auto& [key, value] : over) {
+/// The file of a machine with a base holds only what differs: its keys take the place of those of the base. They are
+/// moved, because a copy forgets its line.
+void lay_over(toml::table&& over, toml::table& base) {
+  for (auto&& [key, value] : over) {
     toml::table* beneath = base[key.str()].as_table();
-    const toml::table* entries = value.as_table();
+    toml::table* entries = value.as_table();
     const bool section = beneath != nullptr && entries != nullptr && !entries->contains("value");
     if (section) {
-      lay_over(*entries, *beneath);
+      lay_over(std::move(*entries), *beneath);
     } else {
-      base.insert_or_assign(key.str(), value);
+      base.insert_or_assign(key, std::move(value));
     }
   }
 }
 
-/// The text of the built-in machine that the file names as its base; nothing if it names none.
+/// The built-in machine that the file names as its base, without lines, which would be taken for those of the file;
+/// nothing if it names none.
 Result<std::optional<toml::table>> base_of(const toml::table& root, const std::string& file) {
   const toml::node* base = root["machine"]["base"].node();
   if (base == nullptr) return std::optional<toml::table>{};
   const std::string name = base->value_or(std::string{});
   for (const auto& [known, text] : internal::embedded_machines()) {
     if (known != name) continue;
-    toml::table table = toml::parse(text);
-    if (!table["machine"]["base"]) return std::optional(std::move(table));
+    const toml::table table = toml::parse(text);
+    if (!table["machine"]["base"]) return std::optional(toml::table(table));
   }
   Diagnostic diagnostic{"machine.base",
                         fmt::format("there is no machine \"{}\" to build on", name),
@@ -235,10 +237,10 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
 
 Result<Machine> parse_machine(const std::string& text, const std::string& file) {
   try {
-    const toml::table root = toml::parse(text);
+    toml::table root = toml::parse(text);
     CORTADO_ASSIGN_OR_RETURN(std::optional<toml::table> base, base_of(root, file));
     if (!base) return read_machine(root, file);
-    lay_over(root, *base);
+    lay_over(std::move(root), *base);
     return read_machine(*base, file);
   } catch (const toml::parse_error& error) {
     Diagnostic diagnostic{"machine.toml", std::string(error.description()), "the file must be TOML", {}};

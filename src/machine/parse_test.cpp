@@ -177,6 +177,20 @@ TEST(ParseMachine, AFileMayBuildOnABuiltInMachine) {
   EXPECT_EQ(machine->provenance.size(), base.provenance.size());
 }
 
+TEST(ParseMachineRefusal, LinesAreThoseOfTheFileAndNotOfItsBase) {
+  const std::string head = "[machine]\nbase = \"mi300x-8\"\nname = \"x\"\ntitle = \"x\"\n[memory]\n";
+  const Diagnostic own = refusal(head + "rate_GBps = { value = -1, source = \"s\", confidence = \"B\" }\n");
+  EXPECT_EQ(own.place.key, "memory.rate_GBps");
+  EXPECT_EQ(own.place.line, 6U);
+  const Diagnostic unknown = refusal(head + "\n\nrate = { value = 1, source = \"s\", confidence = \"B\" }\n");
+  EXPECT_EQ(unknown.place.key, "memory.rate");
+  EXPECT_EQ(unknown.place.line, 8U);
+  // What is wrong is the rate of the base, which has no line in this file.
+  const Diagnostic of_base = refusal(head + "peak_GBps = { value = 1, source = \"s\", confidence = \"B\" }\n");
+  EXPECT_EQ(of_base.place.key, "memory.rate_GBps");
+  EXPECT_EQ(of_base.place.line, 0U);
+}
+
 TEST(ParseMachine, OnlyBuiltInMachinesWithoutABaseAreBuiltOn) {
   for (const char* base : {"mi300", "t3-ring-8", ""}) {
     const Diagnostic error = refusal(std::string("[machine]\nname = \"x\"\nbase = \"") + base + "\"\n");

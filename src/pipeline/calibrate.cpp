@@ -207,6 +207,7 @@ Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options)
   machine.title = fmt::format("the embedded node of this computer in the shape of {}, {}", base.name,
                               data->threads == 1 ? "1 thread" : fmt::format("{} threads", data->threads));
   machine.timing = fit_timing(*data, base);
+  machine.power.reset();  // nothing here draws what the GPUs of the base would
   // Through the text, so that a machine used at once and one read from the file are the same.
   auto read = parse_machine(machine_text(machine), "calibrated");
   if (!read) return fail_at(Stage::prepare, read.error());

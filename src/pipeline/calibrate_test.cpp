@@ -40,6 +40,8 @@ TEST(Calibrate, MakesAMachineThatCanBeWrittenReadAndSimulated) {
   EXPECT_EQ(machine->affinity, base.affinity);
   EXPECT_EQ(machine->timing->engine.threads, 1U);  // no workers
   EXPECT_FALSE(machine->timing->memory.node.empty());
+  EXPECT_TRUE(base.power);
+  EXPECT_FALSE(machine->power);
   const auto fact = std::find_if(machine->provenance.begin(), machine->provenance.end(),
                                  [](const Provenance& one) { return one.key == "host.submit_ns"; });
   ASSERT_NE(fact, machine->provenance.end());
