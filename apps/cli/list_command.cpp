@@ -5,6 +5,7 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/devices.hpp"
 #include "cortado/pipeline/fused.hpp"
+#include "cortado/pipeline/power.hpp"
 #include "cortado/pipeline/what_if.hpp"
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
@@ -64,6 +65,14 @@ Result<Listing> policies() {
   Listing listing{{"name", "summary", "wins", "loses"}, {}};
   for (const PolicyInfo& info : list_policies()) {
     listing.rows.push_back({info.name, info.summary, info.wins, info.loses});
+  }
+  return listing;
+}
+
+Result<Listing> power_policies() {
+  Listing listing{{"name", "summary"}, {}};
+  for (const pipeline::PowerPolicyInfo& info : pipeline::list_power_policies()) {
+    listing.rows.push_back({info.name, info.summary});
   }
   return listing;
 }
@@ -129,6 +138,7 @@ constexpr std::array kTopics{Topic{"machines", list_machines},
                              Topic{"collectives", collectives},
                              Topic{"variants", variants},
                              Topic{"policies", policies},
+                             Topic{"power-policies", power_policies},
                              Topic{"schedules", schedules},
                              Topic{"systems", systems},
                              Topic{"maps", maps},
@@ -141,8 +151,8 @@ class List : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view description() const override {
-    return "List machines, collectives, variants, policies, schedules, systems, maps, features, devices, publications "
-           "or rules";
+    return "List machines, collectives, variants, policies, power-policies, schedules, systems, maps, features, "
+           "devices, publications or rules";
   }
   std::vector<Example> examples() const override {
     return {{"cortado list variants", "what --variant may be for each collective"},
@@ -152,8 +162,8 @@ class List : public Subcommand {
   void add_options(CLI::App& app) override {
     app.add_option(
            "what", topic_,
-           "machines, collectives, variants, policies, schedules, systems (overlap --schedule), maps (plan t3), "
-           "features (what-if), devices, publications or rules")
+           "machines, collectives, variants, policies (overlap), power-policies (power), schedules, systems (overlap "
+           "--schedule), maps (plan t3), features (what-if), devices, publications or rules")
         ->required()
         ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");

@@ -14,6 +14,7 @@ std::unique_ptr<Subcommand> make_explain();
 std::unique_ptr<Subcommand> make_list();
 std::unique_ptr<Subcommand> make_overlap();
 std::unique_ptr<Subcommand> make_plan();
+std::unique_ptr<Subcommand> make_power();
 std::unique_ptr<Subcommand> make_reproduce();
 std::unique_ptr<Subcommand> make_run();
 std::unique_ptr<Subcommand> make_show();
@@ -24,8 +25,8 @@ std::unique_ptr<Subcommand> make_what_if();
 std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
   for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench,
-                          make_breakdown, make_explain, make_overlap, make_what_if, make_characterize, make_calibrate,
-                          make_compare, make_reproduce, make_encode, make_decode}) {
+                          make_breakdown, make_explain, make_overlap, make_what_if, make_power, make_characterize,
+                          make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

@@ -1,4 +1,6 @@
 // The same content twice: aligned columns for a terminal, tables of Markdown for docs/accuracy.md.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
@@ -47,10 +49,15 @@ std::vector<std::string> header(const ReproducedTable& table) {
   return names;
 }
 
+std::string number(double value, const published::Figure& figure) {
+  const bool whole = figure.published == std::floor(figure.published);
+  return whole ? number(value, figure.unit) : fmt::format("{:.2f}", value);
+}
+
 /// "17", or "0 to 10" where a range was published.
 std::string published_text(const published::Figure& figure) {
-  const std::string from = number(figure.published, figure.unit);
-  return figure.published_to ? fmt::format("{} to {}", from, number(*figure.published_to, figure.unit)) : from;
+  const std::string from = number(figure.published, figure);
+  return figure.published_to ? fmt::format("{} to {}", from, number(*figure.published_to, figure)) : from;
 }
 
 std::vector<std::string> cells(const ReproducedFigure& figure) {
@@ -58,7 +65,7 @@ std::vector<std::string> cells(const ReproducedFigure& figure) {
   const char* unit = unit_of(figure.published.errors);
   return {figure.published.title,
           published_text(figure.published),
-          number(row.ours, figure.published.unit),
+          number(row.ours, figure.published),
           fmt::format("{:+.1f}{}", row.error, unit),
           figure.published.goal ? fmt::format("{}{}", *figure.published.goal, unit) : "-",
           !figure.published.goal ? "-"

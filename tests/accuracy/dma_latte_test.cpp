@@ -42,9 +42,11 @@ TEST(DmaLatte, AllToAllVariantsAreWithinTwelvePercent) {
   EXPECT_LE(table("all-to-all").mean_error(), 12);
 }
 
+/// Those of power are in power_test.cpp.
 TEST(DmaLatte, EveryFigureIsWithinItsGoal) {
-  EXPECT_EQ(dma_latte().figures.size(), 8U);
+  EXPECT_EQ(dma_latte().figures.size(), 8U + 3U);
   for (const report::ReproducedFigure& figure : dma_latte().figures) {
+    if (figure.published.name.starts_with("power")) continue;
     ASSERT_TRUE(figure.published.goal) << figure.published.title;
     EXPECT_LE(std::abs(figure.row().error), *figure.published.goal)
         << figure.published.title << ": published " << figure.published.published << ", ours " << figure.ours;

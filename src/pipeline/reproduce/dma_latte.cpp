@@ -4,7 +4,7 @@
 // Programs as the published measurements ran them: one host thread, all-gather in place, all-to-all without the block
 // of a rank for itself, one trigger word per queue. The GPU-core library takes the faster of its two protocols for
 // all-gather; its all-to-all is made of sends and receives, which shake hands first (protocol simple). Averages are
-// geometric.
+// geometric, those of power arithmetic.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -14,6 +14,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/breakdown.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
 #include "pipeline/parallel.hpp"
@@ -22,7 +23,10 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr Bytes kLatencyBound = 32_MiB;  // "small" in the paper is below
+constexpr Bytes kLatencyBound = 32_MiB;       // "small" in the paper is below
+constexpr std::string_view kPower = "power";  // figures of machines that say what things draw
+/// On as many compute units as libraries take: what they hold draws power, whether it is needed or not.
+constexpr std::string_view kLibrary = "library";
 constexpr std::string_view kPrelaunched = "+PL";
 constexpr std::string_view kCollectives[] = {"all-gather", "all-to-all"};
 
@@ -50,23 +54,30 @@ std::vector<std::string> core_columns(std::string_view collective) {
   return {"cores-ll", "cores-simple"};
 }
 
-/// Simulated times by (collective, column, size).
+/// Simulated times, and mean watts of a GPU on machines with power, by (collective, column, size).
 class Times {
  public:
   using Key = std::tuple<std::string, std::string, Bytes>;
+  struct Point {
+    double microseconds = 0;
+    double watts = 0;
+  };
 
   void want(const std::string& collective, const std::string& column, Bytes size) {
-    microseconds_.try_emplace({collective, column, size}, 0);
+    points_.try_emplace({collective, column, size});
   }
   std::vector<Key> wanted() const {
     std::vector<Key> keys;
-    for (const auto& [key, time] : microseconds_) keys.push_back(key);
+    for (const auto& [key, point] : points_) keys.push_back(key);
     return keys;
   }
-  void set(const Key& key, double microseconds) { microseconds_.at(key) = microseconds; }
+  void set(const Key& key, const Point& point) { points_.at(key) = point; }
 
   double of(std::string_view collective, const std::string& column, Bytes size) const {
-    return microseconds_.at({std::string(collective), column, size});
+    return points_.at({std::string(collective), column, size}).microseconds;
+  }
+  double watts(std::string_view collective, const std::string& column, Bytes size) const {
+    return points_.at({std::string(collective), column, size}).watts;
   }
   double best_dma(std::string_view collective, Bytes size) const {
     double best = INFINITY;
@@ -80,7 +91,7 @@ class Times {
   }
 
  private:
-  std::map<Key, double> microseconds_;
+  std::map<Key, Point> points_;
 };
 
 /// Geometric mean of ratio(size) over the sizes that `chosen` accepts.
@@ -99,6 +110,10 @@ double geomean(const std::vector<Bytes>& sizes, const std::function<bool(Bytes)>
 /// Beyond what is latency-bound on GPU cores in either collective (ConCCL: below 32 MB all-gather, 64 MB all-to-all).
 bool large_on_cores(Bytes size) {
   return size >= 64_MiB;
+}
+/// Where power was compared: large on GPU cores, and up to what everybody calls large.
+bool large_for_power(Bytes size) {
+  return large_on_cores(size) && size <= 1_GiB;
 }
 bool small(Bytes size) {
   return size < kLatencyBound;
@@ -133,7 +148,8 @@ class DmaLatte {
         machine_(machine),
         phases_(table("copy-phases")),
         all_gather_(table("all-gather")),
-        all_to_all_(table("all-to-all")) {}
+        all_to_all_(table("all-to-all")),
+        cost_(simulated_overlap_cost(machine)) {}
 
   Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
     if (const auto status = simulate_all(options); !status) return tl::unexpected(status.error());
@@ -142,6 +158,7 @@ class DmaLatte {
     ours.tables.push_back(speed_ups(all_gather_));
     ours.tables.push_back(speed_ups(all_to_all_));
     for (const published::Figure& figure : publication_.figures) {
+      if (figure.name.starts_with(kPower) && !machine_.power) continue;
       ours.figures.push_back({figure, figure_value(figure.name, ours.tables[1])});
     }
     return ours;
@@ -159,6 +176,7 @@ class DmaLatte {
       for (const Bytes size : table(collective).sizes) {
         for (const std::string& column : dma_columns(collective)) times_.want(collective, column, size);
         for (const std::string& protocol : core_columns(collective)) times_.want(collective, protocol, size);
+        if (machine_.power && large_for_power(size)) times_.want(collective, std::string(kLibrary), size);
       }
     }
     const auto wanted = times_.wanted();
@@ -193,9 +211,17 @@ class DmaLatte {
 
   std::optional<Failure> simulate_collective_time(const Times::Key& key) {
     const auto& [collective, column, size] = key;
-    const auto report = simulate_collective(request_for(collective, column, size), machine_);
+    CollectiveRequest request = request_for(collective, column, size);
+    if (column == kLibrary) {
+      const auto library = library_collective(request, machine_, *cost_);
+      if (!library) return Failure{Stage::plan, {library.error()}};
+      request = *library;
+    }
+    const auto report = simulate_collective(request, machine_);
     if (!report) return report.error();
-    times_.set(key, microseconds(report->time));  // every key is set by one thread and exists already
+    const auto use = energy_of_iteration(report->simulated.timeline);
+    // Every key is set by one thread and exists already.
+    times_.set(key, {microseconds(report->time), use ? use->watts() : 0});
     return {};
   }
 
@@ -243,10 +269,29 @@ class DmaLatte {
          [&] {
            return geomean(all_to_all_.sizes, small, [&](Bytes s) { return cores(exchange, s) / best(exchange, s); });
          }},
+        {"power",
+         [&] {
+           const std::string library(kLibrary);
+           return (power_change(gather, "pcpy", library) + power_change(exchange, "pcpy", library)) / 2;
+         }},
+        {"power bcst", [&] { return power_change(gather, "bcst", "pcpy"); }},
+        {"power swap", [&] { return power_change(exchange, "swap", "pcpy"); }},
     };
     const auto found = figures.find(name);
     CORTADO_CHECK(found != figures.end(), "every figure of dma-latte.toml is computed here");
     return found->second();
+  }
+
+  /// Mean power of one column against that of another: percent, averaged over large sizes.
+  double power_change(std::string_view collective, const std::string& column, const std::string& from) const {
+    double sum = 0;
+    double count = 0;
+    for (const Bytes size : table(collective).sizes) {
+      if (!large_for_power(size)) continue;
+      sum += times_.watts(collective, column, size) / times_.watts(collective, from, size) - 1;
+      count += 1;
+    }
+    return 100 * sum / count;
   }
 
   const published::Publication& publication_;
@@ -254,6 +299,7 @@ class DmaLatte {
   const published::Table& phases_;
   const published::Table& all_gather_;
   const published::Table& all_to_all_;
+  std::unique_ptr<OverlapCost> cost_;
   Times times_;
   std::vector<std::vector<double>> phase_shares_;
 };

@@ -13,6 +13,8 @@ report::Reproduction with_figures(const published::Publication& publication, con
                                   const std::function<double(const std::string&)>& value);
 
 /// Fills the tables and figures of the publication with ours.
+Outcome<report::Reproduction> reproduce_comppow(const published::Publication& publication, const Machine& machine,
+                                                const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_conccl(const published::Publication& publication, const Machine& machine,
                                                const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_dma_latte(const published::Publication& publication, const Machine& machine,

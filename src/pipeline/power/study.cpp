@@ -1,0 +1,271 @@
+#include <algorithm>
+#include <cmath>
+
+#include "cortado/base/check.hpp"
+#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/power.hpp"
+#include "cortado/pipeline/simulate.hpp"
+#include "cortado/plan/choose.hpp"
+
+#include "pipeline/parallel.hpp"
+#include "pipeline/power/over_time.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+/// The management decides once an interval; after so many its clocks are those of the load.
+constexpr double kSettled = 40;
+constexpr std::uint32_t kLeastIterations = 3;
+constexpr double kSamples = 400;  ///< of power over time: more than a picture has room for nobody sees
+
+/// One program, alone or both at once, and how often it is repeated.
+struct Case {
+  std::string what;
+  VerifiedProgram program;
+  std::uint32_t iterations = 0;
+  std::optional<Nanoseconds> sample{};  ///< of power over time; none: not asked for
+};
+
+/// None: clocks are not managed.
+using Policy = std::optional<sim::PowerPolicy>;
+
+double seconds(Nanoseconds time) {
+  return static_cast<double>(time.value) / 1e9;
+}
+
+class Study {
+ public:
+  Study(const PowerRequest& request, const Machine& machine, const PowerOptions& options)
+      : request_(request), machine_(machine), options_(options) {}
+
+  Outcome<report::PowerReport> run() {
+    if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
+    auto programs = plan();
+    if (!programs) return fail_at(Stage::plan, programs.error());
+    total_ = programs->size() * (1 + policies_.size());
+    if (const auto prepared = prepare(*std::move(programs)); !prepared) return tl::unexpected(prepared.error());
+    if (const auto simulated = simulate_rows(); !simulated) return tl::unexpected(simulated.error());
+    describe();
+    return std::move(report_);
+  }
+
+ private:
+  Status check() {
+    if (!request_.gemm && !request_.collective) {
+      return fail("power.request", "neither a product nor a collective is given", "give one of them, or both");
+    }
+    CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
+    if (!options_.managed) return check_unmanaged();
+    CORTADO_RETURN_IF_ERROR(sim::check_power_management(management(sim::PowerPolicy::none), machine_));
+    policies_ = {sim::PowerPolicy::none};
+    if (options_.policies) {
+      for (const sim::PowerPolicy policy : *options_.policies) {
+        CORTADO_RETURN_IF_ERROR(sim::check_power_management(management(policy), machine_));
+        if (policy != sim::PowerPolicy::none) policies_.push_back(policy);
+      }
+    } else {
+      for (const auto& [name, policy] : sim::kPowerPolicies) {
+        if (policy == sim::PowerPolicy::none) continue;
+        const Status possible = sim::check_power_management(management(policy), machine_);
+        if (!possible && possible.error().code != "power.component") return possible;
+        if (possible) policies_.push_back(policy);
+        if (!possible) report_.skipped.push_back({std::string(name), possible.error()});
+      }
+    }
+    if (options_.limit_w && !asked_for(sim::PowerPolicy::uniform_cap)) {
+      return sim::check_power_management({*policies_.back(), options_.cap_w, options_.limit_w}, machine_);
+    }
+    return {};
+  }
+
+  Status check_unmanaged() {
+    if (options_.policies || options_.cap_w || options_.limit_w) {
+      return fail("power.unmanaged", "a policy, cap or limit for clocks that are not managed",
+                  "leave policy and limit out, or give a cap");
+    }
+    const Status managed = sim::check_power_management({}, machine_);
+    if (!managed && managed.error().code == "power.machine") return managed;
+    policies_ = {std::nullopt};
+    return {};
+  }
+
+  bool asked_for(sim::PowerPolicy policy) const { return std::ranges::count(policies_, Policy(policy)) > 0; }
+
+  sim::PowerManagement management(sim::PowerPolicy policy) const {
+    sim::PowerManagement management{policy, options_.cap_w, {}};
+    if (policy == sim::PowerPolicy::uniform_cap) management.limit_w = options_.limit_w;
+    return management;
+  }
+
+  struct Planned {
+    std::string what;
+    Program program;
+  };
+
+  Result<std::vector<Planned>> plan() {
+    std::vector<Planned> programs;
+    std::uint32_t ranks = request_.ranks == 0 ? machine_.gpus : request_.ranks;
+    std::optional<CollectiveRequest> collective;
+    if (request_.collective) {
+      CORTADO_ASSIGN_OR_RETURN(collective, settled(*request_.collective));
+      ranks = collective->ranks;
+    }
+    if (request_.gemm) {
+      CORTADO_ASSIGN_OR_RETURN(Program product, plan_product(*request_.gemm, {}, ranks, machine_));
+      programs.push_back({"gemm", std::move(product)});
+    }
+    if (collective) {
+      CORTADO_ASSIGN_OR_RETURN(Program alone, plan_collective(*collective, machine_));
+      programs.push_back({"collective", std::move(alone)});
+    }
+    if (request_.gemm && collective) {
+      CORTADO_ASSIGN_OR_RETURN(Program both,
+                               plan_overlap({*request_.gemm, *collective}, way_at_once(*collective), machine_));
+      programs.push_back({"both", std::move(both)});
+    }
+    return programs;
+  }
+
+  /// With its final variant and number of ranks.
+  Result<CollectiveRequest> settled(CollectiveRequest collective) {
+    collective.host = HostThreads::per_rank;
+    if (collective.ranks == 0) collective.ranks = machine_.gpus;
+    if (collective.variant == kCoresVariants) {
+      const auto cost = simulated_overlap_cost(machine_);
+      CORTADO_ASSIGN_OR_RETURN(collective, library_collective(collective, machine_, *cost));
+    }
+    report_.collective = collective.collective;
+    report_.bytes = collective.bytes;
+    report_.variant = way_name(collective);
+    return collective;
+  }
+
+  /// Proves the programs and simulates each once, to know how often it must be repeated.
+  Outcome<void> prepare(std::vector<Planned> programs) {
+    std::vector<std::optional<Outcome<Case>>> prepared(programs.size());
+    const auto work = [&](std::size_t i) {
+      prepared[i] = prepared_case(std::move(programs[i]), i + 1 == programs.size() && options_.over_time);
+    };
+    if (const auto done = in_parallel(programs.size(), 0, work); !done) return done;
+    for (auto& one : prepared) {
+      if (!*one) return tl::unexpected(one->error());
+      cases_.push_back(**std::move(one));
+    }
+    return {};
+  }
+
+  Outcome<Case> prepared_case(Planned planned, bool over_time) const {
+    auto verified = verify(std::move(planned.program), machine_);
+    if (!verified) return fail_at(Stage::verify, verified.error());
+    const auto once = simulate_verified(*verified);
+    if (!once) return tl::unexpected(once.error());
+    const double time = std::max(seconds(once->time), 1e-9);
+    const double enough = std::ceil(kSettled * seconds(machine_.power->control_interval) / time);
+    Case made{planned.what, *std::move(verified)};
+    made.iterations = static_cast<std::uint32_t>(std::clamp<double>(enough, kLeastIterations, sim::kMaxIterations));
+    if (over_time) made.sample = Nanoseconds{std::max(1LL, std::llround(1e9 * time * made.iterations / kSamples))};
+    return made;
+  }
+
+  Outcome<void> simulate_rows() {
+    std::vector<std::optional<Outcome<report::PowerRow>>> rows(cases_.size() * policies_.size());
+    const auto work = [&](std::size_t i) {
+      rows[i] = simulated_row(cases_[i / policies_.size()], policies_[i % policies_.size()]);
+    };
+    if (const auto done = in_parallel(rows.size(), cases_.size(), work); !done) return done;
+    for (auto& row : rows) {
+      if (!*row) return tl::unexpected(row->error());
+      report_.rows.push_back(**std::move(row));
+    }
+    for (report::PowerRow& row : report_.rows) {
+      const report::PowerRow* none = report_.row(row.what, name_of(sim::PowerPolicy::none));
+      if (none != nullptr) row.change = change_of(row.use, none->use);
+    }
+    return {};
+  }
+
+  static report::PowerChange change_of(const EnergyUse& use, const EnergyUse& from) {
+    const auto percent = [](double now, double before) { return before == 0 ? 0 : 100 * (now / before - 1); };
+    return {percent(use.seconds, from.seconds), percent(use.joules(), from.joules())};
+  }
+
+  Outcome<report::PowerRow> simulated_row(const Case& what, const Policy& policy) const {
+    sim::SimulateOptions options;
+    options.iterations = what.iterations;
+    if (policy) options.manage = management(*policy);
+    options.power_samples = what.sample;
+    const auto report = simulate_verified(what.program, options);
+    if (!report) return tl::unexpected(report.error());
+    const Timeline& timeline = report->simulated.timeline;
+    report::PowerRow row;
+    row.what = what.what;
+    row.policy = policy ? name_of(*policy) : "unmanaged";
+    row.iterations = what.iterations;
+    row.use = settled_use(timeline);
+    if (const auto& clocks = report->simulated.clocks) {
+      row.clocks_ghz = clocks->mean_ghz;
+      row.peak_w = clocks->peak_w;
+    }
+    if (request_.gemm && row.what != "collective") row.tflops = flops(*request_.gemm) / row.use.seconds / 1e12;
+    if (what.sample) row.over_time = power_over_time(timeline);
+    return row;
+  }
+
+  /// Mean of the second half of the iterations. A simulation has no outliers, but clocks that go up and down between
+  /// two steps, so that a median would be the time of one of them.
+  static EnergyUse settled_use(const Timeline& timeline) {
+    CORTADO_CHECK(timeline.energy && timeline.iteration_energies.size() == timeline.iteration_times.size(),
+                  "the machine has power");
+    EnergyUse use;
+    use.gpus = timeline.energy->gpus;
+    const std::size_t all = timeline.iteration_times.size();
+    for (std::size_t i = all / 2; i < all; ++i) {
+      use.energy += timeline.iteration_energies[i];
+      use.seconds += seconds(timeline.iteration_times[i]);
+    }
+    const double share = 1 / static_cast<double>(all - all / 2);
+    use.energy = use.energy * share;
+    use.seconds *= share;
+    return use;
+  }
+
+  /// Calls work(0) to work(count - 1) on all threads; `before` counts what was done already.
+  template <class Work>
+  Outcome<void> in_parallel(std::size_t count, std::size_t before, const Work& work) const {
+    const bool all = for_each_in_parallel(count, options_.threads, work, [&](std::size_t done) {
+      return !options_.progress || options_.progress(before + done, total_);
+    });
+    if (!all) return fail_at(Stage::run, {"power.interrupted", "interrupted before all was simulated", ""});
+    return {};
+  }
+
+  void describe() {
+    if (request_.gemm) report_.gemm = to_string(*request_.gemm);
+    report_.ranks = cases_.front().program.program().ranks;
+    report_.machine = machine_.name;
+    report_.where = "simulated " + machine_.name;
+    report_.idle_w = machine_.power->idle_w();
+    if (!options_.managed) return;
+    report_.cap_w = options_.cap_w.value_or(machine_.power->cap_w);
+    if (asked_for(sim::PowerPolicy::uniform_cap)) {
+      report_.limit_w = sim::watts_allowed(management(sim::PowerPolicy::uniform_cap), *machine_.power);
+    }
+  }
+
+  const PowerRequest& request_;
+  const Machine& machine_;
+  const PowerOptions& options_;
+  std::vector<Policy> policies_;
+  std::vector<Case> cases_;
+  std::size_t total_ = 0;
+  report::PowerReport report_;
+};
+
+}  // namespace
+
+Outcome<report::PowerReport> study_power(const PowerRequest& request, const Machine& machine,
+                                         const PowerOptions& options) {
+  return Study(request, machine, options).run();
+}
+
+}  // namespace cortado::pipeline
