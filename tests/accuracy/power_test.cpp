@@ -1,0 +1,67 @@
+// The simulator against published numbers of power, with the tolerances of published/comppow.toml and dma-latte.toml.
+#include "cortado/pipeline/power.hpp"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "cortado/pipeline/reproduce.hpp"
+
+namespace cortado {
+namespace {
+
+const report::Reproduction& comppow() {
+  static const report::Reproduction once = [] {
+    const auto result = pipeline::reproduce("comppow", {}, {.threads = 2});
+    EXPECT_TRUE(result) << to_string(result.error().errors.front());
+    return result ? *result : report::Reproduction{};
+  }();
+  return once;
+}
+
+void expect_within_goal(const report::ReproducedFigure& figure) {
+  ASSERT_TRUE(figure.published.goal) << figure.published.title;
+  EXPECT_LE(std::abs(figure.row().error), *figure.published.goal)
+      << figure.published.title << ": published " << figure.published.published << ", ours " << figure.ours;
+}
+
+TEST(CompPow, DISABLED_EveryFigureIsWithinItsGoal) {
+  EXPECT_EQ(comppow().figures.size(), 11U);
+  for (const report::ReproducedFigure& figure : comppow().figures) expect_within_goal(figure);
+}
+
+TEST(DmaLatte, PowerIsWithinItsGoal) {
+  const auto result = pipeline::reproduce("dma-latte", {}, {.threads = 2});
+  ASSERT_TRUE(result) << to_string(result.error().errors.front());
+  for (const char* name : {"power", "power bcst", "power swap"}) {
+    ASSERT_NE(result->figure(name), nullptr) << name;
+    expect_within_goal(*result->figure(name));
+  }
+}
+
+/// One GPU under caps that it can keep at some clock: a lower one never runs faster, and never draws more.
+TEST(Caps, LowerOnesNeverRunFaster) {
+  const Result<Machine> machine = load_machine("mi300x-8");
+  ASSERT_TRUE(machine) << to_string(machine.error());
+  pipeline::PowerRequest request;
+  request.gemm = GemmShape{4864, 4096, 8192, DType::bf16};
+  request.ranks = 1;
+  double time = 0;
+  double watts = INFINITY;
+  for (const double cap : {800.0, 750.0, 700.0, 650.0, 600.0, 550.0, 500.0, 450.0}) {
+    pipeline::PowerOptions options;
+    options.policies = {{sim::PowerPolicy::none}};
+    options.cap_w = cap;
+    const auto report = pipeline::study_power(request, *machine, options);
+    ASSERT_TRUE(report) << to_string(report.error().errors.front());
+    const report::PowerRow& row = report->rows.front();
+    EXPECT_GE(row.time_us(), time) << cap;
+    EXPECT_LE(row.use.watts(), watts * (1 + 1e-9)) << cap;
+    EXPECT_LE(row.use.watts(), cap) << cap;
+    time = row.time_us();
+    watts = row.use.watts();
+  }
+}
+
+}  // namespace
+}  // namespace cortado
