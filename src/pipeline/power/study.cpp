@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/power.hpp"
@@ -105,6 +107,10 @@ class Study {
   Result<std::vector<Planned>> plan() {
     std::vector<Planned> programs;
     std::uint32_t ranks = request_.ranks == 0 ? machine_.gpus : request_.ranks;
+    if (ranks > machine_.gpus) {
+      return fail("plan.ranks", fmt::format("{} ranks on {}, which has {} GPUs", ranks, machine_.name, machine_.gpus),
+                  fmt::format("give 1 to {} ranks", machine_.gpus));
+    }
     std::optional<CollectiveRequest> collective;
     if (request_.collective) {
       CORTADO_ASSIGN_OR_RETURN(collective, settled(*request_.collective));
@@ -131,6 +137,7 @@ class Study {
     collective.host = HostThreads::per_rank;
     if (collective.ranks == 0) collective.ranks = machine_.gpus;
     if (collective.variant == kCoresVariants) {
+      CORTADO_RETURN_IF_ERROR(list_candidates({.base = collective, .among = {kCoresVariants}}));
       const auto cost = simulated_overlap_cost(machine_);
       CORTADO_ASSIGN_OR_RETURN(collective, library_collective(collective, machine_, *cost));
     }

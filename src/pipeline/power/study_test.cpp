@@ -144,6 +144,16 @@ TEST(PowerStudy, WrongRequestsAreRefused) {
   EXPECT_EQ(refusal(both_on_two_ranks(), {.policies = {{PowerPolicy::component_cap}}, .limit_w = 500}, machine).code,
             "power.limit");
   EXPECT_EQ(refusal(both_on_two_ranks(), {.managed = false, .cap_w = 500}, machine).code, "power.unmanaged");
+  PowerRequest many;
+  many.gemm = both_on_two_ranks().gemm;
+  many.ranks = 9;
+  EXPECT_EQ(refusal(many, {}, machine).code, "plan.ranks");
+  PowerRequest unknown = both_on_two_ranks();
+  unknown.collective->variant = kCoresVariants;
+  unknown.collective->collective = "all-gathr";
+  EXPECT_EQ(refusal(unknown, {}, machine).code, "plan.unknown_collective");
+  unknown.collective->collective = "gather";  // no kernels do it
+  EXPECT_EQ(refusal(unknown, {}, machine).code, "plan.auto");
   Machine silent = machine;
   silent.power.reset();
   EXPECT_EQ(refusal(both_on_two_ranks(), {}, silent).code, "power.machine");
