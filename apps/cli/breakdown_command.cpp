@@ -7,6 +7,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/breakdown.hpp"
 #include "cortado/pipeline/devices.hpp"
+#include "cortado/report/energy.hpp"
 #include "cortado/sim/simulate.hpp"
 
 #include "device_options.hpp"
@@ -19,7 +20,7 @@
 namespace cortado::cli {
 namespace {
 
-using pipeline::CopyPhases;
+using pipeline::CopyReport;
 using pipeline::kCopyPhaseNames;
 
 /// Of a measured copy; a trace keeps the last 16 iterations.
@@ -28,7 +29,7 @@ constexpr std::uint32_t kWarmup = 5;
 
 struct Row {
   Bytes bytes;
-  CopyPhases phases;
+  CopyReport phases;
 
   double percent(std::size_t phase) const {
     return 100 * microseconds(phases.in_order()[phase]) / microseconds(phases.total());
@@ -39,7 +40,7 @@ struct Row {
 struct Source {
   bool simulated = false;
   std::string where;
-  std::function<pipeline::Outcome<CopyPhases>(Bytes)> phases;
+  std::function<pipeline::Outcome<CopyReport>(Bytes)> phases;
 };
 
 class Breakdown : public Subcommand {
@@ -117,6 +118,7 @@ class Breakdown : public Subcommand {
       header.push_back(fmt::format("{} us", phase));
       header.emplace_back("%");
     }
+    if (source.simulated) header.insert(header.end(), {"energy J", "power W"});
     TextTable table(std::move(header));
     for (const Row& row : rows) {
       std::vector<std::string> cells{fmt::format("{}", row.bytes.value),
@@ -124,6 +126,9 @@ class Breakdown : public Subcommand {
       for (std::size_t i = 0; i < kCopyPhaseNames.size(); ++i) {
         cells.push_back(fmt::format("{:.3f}", microseconds(row.phases.in_order()[i])));
         cells.push_back(fmt::format("{:.1f}", row.percent(i)));
+      }
+      if (source.simulated) {
+        cells.insert(cells.end(), {report::joules_text(row.phases.energy), report::watts_text(row.phases.energy)});
       }
       table.add_row(std::move(cells));
     }
@@ -145,7 +150,7 @@ class Breakdown : public Subcommand {
         object[fmt::format("{}_us", kCopyPhaseNames[i])] = microseconds(row.phases.in_order()[i]);
         object[fmt::format("{}_pct", kCopyPhaseNames[i])] = row.percent(i);
       }
-      document["rows"].push_back(std::move(object));
+      document["rows"].push_back(report::with_energy(std::move(object), row.phases.energy));
     }
     return document;
   }
@@ -153,13 +158,13 @@ class Breakdown : public Subcommand {
   static std::string csv(const std::vector<Row>& rows) {
     std::string text = "bytes,total_us";
     for (const std::string_view phase : kCopyPhaseNames) text += fmt::format(",{0}_us,{0}_pct", phase);
-    text += "\n";
+    text += "," + report::energy_csv_names() + "\n";
     for (const Row& row : rows) {
       text += fmt::format("{},{:.3f}", row.bytes.value, microseconds(row.phases.total()));
       for (std::size_t i = 0; i < kCopyPhaseNames.size(); ++i) {
         text += fmt::format(",{:.3f},{:.4f}", microseconds(row.phases.in_order()[i]), row.percent(i));
       }
-      text += "\n";
+      text += "," + report::energy_csv(row.phases.energy) + "\n";
     }
     return text;
   }

@@ -8,6 +8,7 @@
 #include "cortado/pipeline/compare.hpp"
 #include "cortado/pipeline/devices.hpp"
 #include "cortado/report/bandwidth.hpp"
+#include "cortado/report/energy.hpp"
 #include "cortado/report/trace.hpp"
 #include "cortado/sim/simulate.hpp"
 
@@ -154,8 +155,9 @@ class Compare : public Subcommand {
     }
     if (!json_) {
       console.out(fmt::format("# {}: measured on {}; simulated on {}\n", what_, node, machine.name));
-      console.out(fmt::format("# {:>10}  {:<12}  {:<9}  {:>13}  {:>14}  {:>5}\n", "size (B)", "what", "prelaunch",
-                              "measured (us)", "simulated (us)", "ratio"));
+      console.out(fmt::format("# {:>10}  {:<12}  {:<9}  {:>13}  {:>14}  {:>5}{}\n", "size (B)", "what", "prelaunch",
+                              "measured (us)", "simulated (us)", "ratio",
+                              machine.power ? fmt::format("  {:>10}  {:>9}", "energy (J)", "power (W)") : ""));
     }
     std::vector<Row> rows;
     Exit exit = Exit::ok;
@@ -210,9 +212,12 @@ class Compare : public Subcommand {
 
   static std::string line(const Row& row) {
     const auto& request = row.point->request;
-    return fmt::format("  {:>10}  {:<12}  {:<9}  {:>13.2f}  {:>14.2f}  {:>5.2f}\n", bytes_of(*row.point).value,
-                       row.point->what, request ? (request->prelaunch ? "yes" : "no") : "",
-                       microseconds(row.times.measured), microseconds(row.times.simulated), row.times.ratio());
+    const auto& energy = row.times.energy;
+    return fmt::format(
+        "  {:>10}  {:<12}  {:<9}  {:>13.2f}  {:>14.2f}  {:>5.2f}{}\n", bytes_of(*row.point).value, row.point->what,
+        request ? (request->prelaunch ? "yes" : "no") : "", microseconds(row.times.measured),
+        microseconds(row.times.simulated), row.times.ratio(),
+        energy ? fmt::format("  {:>10}  {:>9}", report::joules_text(energy), report::watts_text(energy)) : "");
   }
 
   Json json(const std::vector<Row>& rows, const std::string& node, const Machine& machine,
@@ -220,13 +225,14 @@ class Compare : public Subcommand {
     Json list = Json::array();
     for (const Row& row : rows) {
       const auto& request = row.point->request;
-      list.push_back({{"what", row.point->what},
-                      {"bytes", bytes_of(*row.point).value},
-                      {"prelaunch", request ? Json(request->prelaunch) : Json()},
-                      {"measured_us", microseconds(row.times.measured)},
-                      {"simulated_us", microseconds(row.times.simulated)},
-                      {"ratio", row.times.ratio()},
-                      {"wrong", row.times.wrong_bytes}});
+      const Json object{{"what", row.point->what},
+                        {"bytes", bytes_of(*row.point).value},
+                        {"prelaunch", request ? Json(request->prelaunch) : Json()},
+                        {"measured_us", microseconds(row.times.measured)},
+                        {"simulated_us", microseconds(row.times.simulated)},
+                        {"ratio", row.times.ratio()},
+                        {"wrong", row.times.wrong_bytes}};
+      list.push_back(report::with_energy(object, row.times.energy));
     }
     return {{"schema", "cortado.compare"},
             {"what", what_},

@@ -7,6 +7,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/choose_schedule.hpp"
 #include "cortado/pipeline/explain.hpp"
+#include "cortado/report/energy.hpp"
 
 #include "dependence_options.hpp"
 #include "json.hpp"
@@ -127,9 +128,19 @@ class Explain : public Subcommand {
     return request;
   }
 
+  static std::string energy_text(const pipeline::Explanation& explanation) {
+    const auto both = [](const std::optional<EnergyUse>& energy) {
+      return fmt::format("{} J, {} W a GPU on average", report::joules_text(energy), report::watts_text(energy));
+    };
+    std::string text = fmt::format("It takes {}", both(explanation.energy));
+    if (explanation.runner_up_energy) text += fmt::format("; the second {}", both(explanation.runner_up_energy));
+    return text + ".\n";
+  }
+
   static std::string text(const pipeline::Explanation& explanation) {
     std::string text;
     for (const std::string& sentence : pipeline::sentences(explanation)) text += sentence + "\n";
+    if (explanation.energy) text += energy_text(explanation);
     const ChoiceRow& row = explanation.row;
     TextTable table({"variant", "prelaunch", "in place", "time (us)", "of best"});
     for (const TimedCandidate& candidate : row.fitting) {
@@ -166,7 +177,10 @@ class Explain : public Subcommand {
             {"machine", explanation.machine},
             {"ranks", explanation.ranks},
             {"sentences", pipeline::sentences(explanation)},
-            {"chosen", to_json_value(row.best())},
+            {"chosen", report::with_energy(to_json_value(row.best()), explanation.energy)},
+            {"runner_up", row.fitting.size() > 1
+                              ? report::with_energy(to_json_value(row.fitting[1]), explanation.runner_up_energy)
+                              : Json()},
             {"phases_us", to_json_value(explanation.phases)},
             {"runner_up_phases_us", explanation.runner_up ? to_json_value(*explanation.runner_up) : Json()},
             {"candidates", std::move(candidates)},

@@ -61,7 +61,9 @@ class Overlap : public Subcommand {
          "hardware that tracks stores and adds in memory"},
         {"cortado overlap --gemm 8192x8192x3584 --collective reduce-scatter --dependent --schedule systems --machine "
          "mi300x-8+t3",
-         "every system in one table"}};
+         "every system in one table"},
+        {"cortado overlap --gemm 4096x4096x4096 --collective all-gather --bytes 64MiB --independent --objective energy",
+         "the policy that takes the least energy"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -108,6 +110,12 @@ class Overlap : public Subcommand {
         app.add_option("--pieces", pieces_, "t3: pieces of a chunk that travel when each is complete")->type_name("N"));
     dependence_.add_to(app, "--dependent");
     of_dependent_.insert(of_dependent_.end(), dependence_.options().begin(), dependence_.options().end());
+    app.add_option(
+           "--objective", objective_,
+           "What the way to use is chosen by: time, energy, or edp (their product); the last two among all that "
+           "was simulated, while what auto, ficco and t3 leave open is still searched by time")
+        ->type_name("NAME")
+        ->capture_default_str();
     place_.add_to(app);
     iterations_option_ =
         app.add_option("--iters,--iterations", iterations_, "Measured iterations of each way, in three rounds")
@@ -160,8 +168,9 @@ class Overlap : public Subcommand {
     request.collective.ranks = ranks_.value_or(0);
     request.collective.in_place = default_in_place(collective_, request.collective.variant);
     request.collective.own_block = !leave_own_block_;
-    CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
     pipeline::OverlapOptions options;
+    CORTADO_ASSIGN_OR_RETURN(options.objective, objective());
+    CORTADO_ASSIGN_OR_RETURN(const Place place, this->place());
     if (policies_ != kAllPolicies) options.policies = split_names(policies_);
     options.gemm_units = gemm_units_;
     options.comm_units = comm_units_;
@@ -199,16 +208,17 @@ class Overlap : public Subcommand {
                   "an all-reduce is a program that overlaps and an all-gather behind it: not one program",
                   "give --collective reduce-scatter for -o and --trace");
     }
+    pipeline::FusedOptions options;
+    CORTADO_ASSIGN_OR_RETURN(options.objective, objective());
     CORTADO_ASSIGN_OR_RETURN(Place place, this->place());
     CORTADO_ASSIGN_OR_RETURN(pipeline::FusedRequest request,
                              fused_request(gemm, collective_, ranks_.value_or(place.machine.gpus)));
     request.pieces = pieces_.value_or(0);
-    pipeline::FusedOptions options;
     if (schedules_ && *schedules_ != kAllSystems) options.ways = split_names(*schedules_);
     watch(console, options);
     const auto report = place.driver ? pipeline::run_fused(request, place.machine, *place.driver, settings(), options)
                                      : pipeline::simulate_fused(request, place.machine, options);
-    const std::string way = report ? pipeline::fastest_program(*report) : "";
+    const std::string way = report ? pipeline::best_program(*report) : "";
     if (const auto policy = pipeline::policy_of(way, place.machine)) {  // so that the trace is that of the row
       place.machine.timing->memory.arbitration->policy = *policy;
     }
@@ -221,6 +231,7 @@ class Overlap : public Subcommand {
     if (asks_for_systems()) return run_fused(console, gemm);
     if (pieces_) return fail("usage.option", "--pieces is for t3", "leave it out, or give --schedule t3");
     pipeline::DependentOptions options;
+    CORTADO_ASSIGN_OR_RETURN(options.objective, objective());
     CORTADO_ASSIGN_OR_RETURN(options.chunks, dependence_.chunks());
     options.means = dependence_.means();
     CORTADO_ASSIGN_OR_RETURN(options.exchange, dependence_.exchange());
@@ -242,6 +253,14 @@ class Overlap : public Subcommand {
                     CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan_ficco(done.request, done.chosen(), place.machine));
                     return std::move(plan.program);
                   });
+  }
+
+  Result<report::Objective> objective() const {
+    if (const auto known = report::find_objective(objective_)) return *known;
+    std::vector<std::string> names;
+    for (const auto& [name, objective] : report::kObjectives) names.emplace_back(name);
+    return fail("usage.objective", fmt::format("--objective {} is not known", objective_),
+                fmt::format("give {}", join(names, " or ")));
   }
 
   /// Where it is run.
@@ -328,9 +347,7 @@ class Overlap : public Subcommand {
   }
 
   static pipeline::Outcome<std::string> predicted_trace(Program program, const Machine& machine) {
-    sim::SimulateOptions options;
-    options.trace = true;
-    const auto simulated = pipeline::simulate_program(std::move(program), machine, options);
+    const auto simulated = pipeline::simulate_traced(std::move(program), machine);
     if (!simulated) return tl::unexpected(simulated.error());
     return report::perfetto_trace(simulated->simulated.timeline, simulated->program.program());
   }
@@ -358,6 +375,7 @@ class Overlap : public Subcommand {
   std::optional<std::string> schedules_;
   DependenceOptions dependence_;
   std::optional<std::uint64_t> pieces_;
+  std::string objective_ = std::string(name_of(report::Objective::time));
   std::vector<const CLI::Option*> of_independent_;
   std::vector<const CLI::Option*> of_dependent_;
   DeviceOptions place_{Places::devices_and_simulator, pipeline::kSimulator.name};

@@ -6,6 +6,7 @@
 #include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/simulate.hpp"
+#include "cortado/report/energy.hpp"
 #include "cortado/report/timeline_picture.hpp"
 #include "cortado/report/trace.hpp"
 #include "cortado/timeline/critical_path.hpp"
@@ -70,7 +71,9 @@ class Simulate : public Subcommand {
 
     VerifyOptions proof;
     if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
-    const auto report = pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof);
+    const auto report =
+        trace_ ? pipeline::simulate_traced(std::move(task.input.program), task.input.machine, options_, proof)
+               : pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof);
     if (!report) return task_failure(console, report.error(), json_);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
@@ -103,6 +106,10 @@ class Simulate : public Subcommand {
                         options_.iterations == 1 ? "" : fmt::format(" (median of {})", options_.iterations),
                         report.algbw_gbps, report.busbw_gbps);
     text += fmt::format("  {} bytes moved, {} events\n", timeline.bytes_moved.value, report.simulated.events);
+    if (report.energy) {
+      text += fmt::format("  energy {} J, {} W a GPU on average: {}\n", report::joules_text(report.energy),
+                          report::watts_text(report.energy), report::components_text(*report.energy));
+    }
     text += fmt::format("  critical path{}: {}\n", options_.iterations == 1 ? "" : " of the last iteration",
                         path_text(timeline));
     if (trace_) text += fmt::format("  trace in {}: open it at https://ui.perfetto.dev\n", *trace_);
@@ -155,6 +162,7 @@ class Simulate : public Subcommand {
               {"events", report.simulated.events},
               {"critical_path_us", std::move(path)}};
     json.update(to_json_value(report.counts));
+    report::add_energy(report.energy, json);
     if (trace_) json["trace"] = *trace_;
     if (picture_) json["picture"] = *picture_;
     return json;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -149,29 +150,38 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
-TextTable::TextTable(std::vector<std::string> header) {
-  rows_.push_back(std::move(header));
+TextTable::TextTable(std::vector<std::string> header) : columns_(header.size()), header_(1) {
+  const auto breaks = [](const std::string& cell) {
+    return static_cast<std::size_t>(std::count(cell.begin(), cell.end(), '\n'));
+  };
+  for (const std::string& cell : header) header_ = std::max(header_, breaks(cell) + 1);
+  rows_.resize(header_, std::vector<std::string>(columns_));
+  for (std::size_t c = 0; c < columns_; ++c) {
+    std::istringstream lines(header[c]);
+    std::size_t row = header_ - 1 - breaks(header[c]);
+    for (std::string line; std::getline(lines, line); ++row) rows_[row][c] = line;
+  }
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
-  CORTADO_CHECK(cells.size() == rows_.front().size(), "a table row has as many cells as the header");
+  CORTADO_CHECK(cells.size() == columns_, "a table row has as many cells as the header");
   rows_.push_back(std::move(cells));
 }
 
 std::string TextTable::to_string(std::string_view indent) const {
-  const std::size_t columns = rows_.front().size();
-  std::vector<std::size_t> width(columns, 0);
-  std::vector<bool> right(columns, rows_.size() > 1);
+  std::vector<std::size_t> width(columns_, 0);
+  std::vector<bool> right(columns_, rows_.size() > header_);
   for (std::size_t r = 0; r < rows_.size(); ++r) {
-    for (std::size_t c = 0; c < columns; ++c) {
+    for (std::size_t c = 0; c < columns_; ++c) {
       width[c] = std::max(width[c], rows_[r][c].size());
-      if (r > 0 && !rows_[r][c].empty() && rows_[r][c] != "-" && !looks_like_number(rows_[r][c])) right[c] = false;
+      if (r >= header_ && !rows_[r][c].empty() && rows_[r][c] != "-" && !looks_like_number(rows_[r][c]))
+        right[c] = false;
     }
   }
   std::string text;
   for (const auto& row : rows_) {
     std::string line(indent);
-    for (std::size_t c = 0; c < columns; ++c) {
+    for (std::size_t c = 0; c < columns_; ++c) {
       if (c > 0) line += "  ";
       line += right[c] ? fmt::format("{:>{}}", row[c], width[c]) : fmt::format("{:<{}}", row[c], width[c]);
     }

@@ -55,5 +55,15 @@ TEST(TextTable, AlignsNumbersRightAndWordsLeft) {
             "b2b      3\n");
 }
 
+TEST(TextTable, CellsOfTheHeaderMayHaveSeveralLines) {
+  TextTable table({"name", "time\nus", "three\nlines\nhere"});
+  table.add_row({"pcpy", "12.5", "1"});
+  EXPECT_EQ(table.to_string(),
+            "            three\n"
+            "      time  lines\n"
+            "name    us   here\n"
+            "pcpy  12.5      1\n");
+}
+
 }  // namespace
 }  // namespace cortado

@@ -85,17 +85,17 @@ Result<CopyPhases> copy_phases_of(const Timeline& timeline) {
   return CopyPhases{median(phases[0]), median(phases[1]), median(phases[2]), median(phases[3])};
 }
 
-Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine) {
+Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine) {
   sim::SimulateOptions options;
   options.trace = true;
   const auto report = simulate_collective(one_copy(bytes), machine, options);
   if (!report) return tl::unexpected(report.error());
   const auto phases = copy_phases_of(report->simulated.timeline);
   if (!phases) return fail_at(Stage::run, phases.error());
-  return *phases;
+  return CopyReport{*phases, report->energy};
 }
 
-Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
+Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
                                 const device::RunOptions& run, std::uint32_t warmup) {
   RunSettings settings;
   settings.prepare.trace = true;
@@ -106,7 +106,7 @@ Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine, device::Dri
   if (report->result.first_wrong) return fail_at(Stage::run, *report->result.first_wrong);
   const auto phases = copy_phases_of(report->result.timeline);
   if (!phases) return fail_at(Stage::run, phases.error());
-  return *phases;
+  return CopyReport{*phases, {}};
 }
 
 }  // namespace cortado::pipeline

@@ -31,7 +31,7 @@ Outcome<Comparison> compare_verified(const VerifiedProgram& program, device::Dri
   if (!simulated) return tl::unexpected(simulated.error());
   const auto measured = run_verified(program, driver, settings);
   if (!measured) return tl::unexpected(measured.error());
-  Comparison comparison{measured->time, simulated->time, measured->result.wrong_bytes};
+  Comparison comparison{measured->time, simulated->time, measured->result.wrong_bytes, simulated->energy};
   if (settings.prepare.trace) {
     comparison.measured_timeline = last_iteration(measured->result.timeline);
     comparison.simulated_timeline = last_iteration(simulated->simulated.timeline);
@@ -54,6 +54,8 @@ Timeline last_iteration(const Timeline& timeline) {
   last.flows.clear();
   last.counters.clear();
   if (!timeline.iteration_times.empty()) last.iteration_times = {timeline.iteration_times.back()};
+  if (!timeline.iteration_energies.empty()) last.iteration_energies = {timeline.iteration_energies.back()};
+  last.energy = energy_of_iteration(last);
   std::uint32_t iteration = 0;
   for (const Span& span : timeline.spans) iteration = std::max(iteration, span.iteration);
   Nanoseconds first{std::numeric_limits<std::int64_t>::max()};

@@ -68,6 +68,9 @@ TEST(Compare, TheLastIterationBeginsAtZero) {
                     {.track = 0, .name = "b", .start = {30}, .end = {40}, .iteration = 1},
                     {.track = 0, .name = "c", .start = {40}, .end = {45}, .iteration = 1}};
   timeline.flows = {{0, 1}, {1, 2}};
+  timeline.energy = EnergyUse{.energy = {}, .seconds = 40e-9, .gpus = 2};
+  timeline.iteration_energies.resize(2);
+  timeline.iteration_energies[1][EnergyPart::hbm_bytes] = 3e-6;
   const Timeline last = last_iteration(timeline);
   ASSERT_EQ(last.spans.size(), 2U);
   EXPECT_EQ(last.spans[0].start.value, 0);
@@ -78,6 +81,8 @@ TEST(Compare, TheLastIterationBeginsAtZero) {
   EXPECT_EQ(last.flows[0].from_span, 0U);
   EXPECT_EQ(last.flows[0].to_span, 1U);
   EXPECT_EQ(last.iteration_times, std::vector<Nanoseconds>{{20}});
+  EXPECT_DOUBLE_EQ(last.energy->joules(), 3e-6);
+  EXPECT_NEAR(last.energy->watts(), 75, 1e-9);  // 3 uJ in 20 ns on 2 GPUs
 }
 
 }  // namespace

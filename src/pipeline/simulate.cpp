@@ -1,6 +1,19 @@
 #include "cortado/pipeline/simulate.hpp"
 
+#include <algorithm>
+
 namespace cortado::pipeline {
+namespace {
+
+constexpr std::int64_t kPowerSamples = 500;
+constexpr Nanoseconds kShortestSample{100};
+
+Nanoseconds power_sample(const std::vector<Nanoseconds>& ends) {
+  const auto last = std::max_element(ends.begin(), ends.end());
+  return last == ends.end() ? kShortestSample : std::max(kShortestSample, Nanoseconds{last->value / kPowerSamples});
+}
+
+}  // namespace
 
 Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, const Machine& machine,
                                               const sim::SimulateOptions& options) {
@@ -13,6 +26,20 @@ Outcome<SimulationReport> simulate_program(Program program, const Machine& machi
                                            const VerifyOptions& verify_options) {
   const auto verified = verify(std::move(program), machine, verify_options);
   if (!verified) return fail_at(Stage::verify, verified.error());
+  return simulate_verified(*verified, options);
+}
+
+Outcome<SimulationReport> simulate_traced(Program program, const Machine& machine, sim::SimulateOptions options,
+                                          const VerifyOptions& verify_options) {
+  const auto verified = verify(std::move(program), machine, verify_options);
+  if (!verified) return fail_at(Stage::verify, verified.error());
+  if (machine.power) {
+    options.trace = false;
+    const auto before = simulate_verified(*verified, options);
+    if (!before) return before;
+    options.power_samples = power_sample(before->simulated.queue_ends);
+  }
+  options.trace = true;
   return simulate_verified(*verified, options);
 }
 

@@ -53,6 +53,27 @@ TEST(SimulatePipeline, TheCriticalPathAddsUpToTheTimeOfEveryVariant) {
   }
 }
 
+TEST(SimulatePipeline, TracesHaveWattsOverTimeWhereTheMachineSaysWhatItDraws) {
+  const CollectiveRequest request{.collective = "all-gather", .bytes = 1_MiB, .ranks = 2};
+  const Machine machine = load_machine("mi300x-8").value();
+  const auto untraced = simulate_collective(request, machine);
+  const auto report = simulate_traced(plan_collective(request, machine).value(), machine);
+  ASSERT_TRUE(untraced && report);
+  EXPECT_EQ(report->time, untraced->time);
+  EXPECT_FALSE(report->simulated.timeline.spans.empty());
+  ASSERT_FALSE(report->simulated.timeline.counters.empty());
+  for (const Counter& counter : report->simulated.timeline.counters) {
+    EXPECT_GE(counter.samples.size(), 10U) << counter.name;
+    EXPECT_LE(counter.samples.size(), 502U) << counter.name;  // the first and the last may be short
+  }
+  const Machine without = load_machine("virtual-64").value();
+  const auto plain = simulate_traced(plan_collective(request, without).value(), without);
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(plain->energy);
+  EXPECT_FALSE(plain->simulated.timeline.spans.empty());
+  EXPECT_TRUE(plain->simulated.timeline.counters.empty());
+}
+
 TEST(SimulatePipeline, ABadRequestFailsAtPlan) {
   const auto report = simulate_collective({.collective = "all-gahter"}, load_machine("mi300x-8").value());
   ASSERT_FALSE(report);

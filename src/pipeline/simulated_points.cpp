@@ -44,7 +44,7 @@ class SimulatedPoints : public PointRunner {
     if (!report) return tl::unexpected(report.error());
     const CollectiveRequest& request = point.request;
     return report::BenchRow{request.bytes, point.label,    request.prelaunch, request.in_place,
-                            report->time,  report->counts, std::nullopt};
+                            report->time,  report->counts, std::nullopt,      report->energy};
   }
 
   const BenchPlan& plan_;

@@ -3,19 +3,53 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/base/text.hpp"
+#include "cortado/base/check.hpp"
 #include "cortado/report/bandwidth.hpp"
+#include "cortado/report/energy.hpp"
 
 namespace cortado::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A heading line starts with '#', so that readers of nccl-tests tables skip it.
-constexpr std::string_view kHeading =
-    "#{:>11}  {:<{}}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
-constexpr std::string_view kColumns =
-    "{:>12}  {:<{}}  {:>9}  {:>8}  {:>12}  {:>8}  {:>8}  {:>8}  {:>7}  {:>9}  {:>6}\n";
+/// A column of the text form: two lines of heading above, words to the left, numbers to the right.
+struct Column {
+  std::string_view title;
+  std::string_view unit;
+  std::size_t width;
+  bool words = false;
+};
+
+/// Simulated rows have two columns more, so theirs are narrow.
+std::vector<Column> columns(const BenchHeader& header) {
+  if (!header.simulated) {
+    return {{"size", "(B)", 12},    {"variant", "", header.variant_width, true},
+            {"prelaunch", "", 9},   {"in place", "", 8},
+            {"time", "(us)", 12},   {"algbw", "(GB/s)", 8},
+            {"busbw", "(GB/s)", 8}, {"commands", "", 8},
+            {"signals", "", 7},     {"doorbells", "", 9},
+            {"#wrong", "(B)", 6}};
+  }
+  return {{"size", "(B)", 12},    {"variant", "", header.variant_width, true},
+          {"pre-", "launch", 6},  {"in", "place", 5},
+          {"time", "(us)", 10},   {"algbw", "(GB/s)", 8},
+          {"busbw", "(GB/s)", 8}, {"energy", "(J)", 8},
+          {"power", "(W)", 6},    {"commands", "", 8},
+          {"signals", "", 7},     {"door-", "bells", 5}};
+}
+
+/// Cells under each other. The '#' of a heading line stands in the first column.
+template <class Cells>
+std::string line_of(const std::vector<Column>& columns, std::string_view start, const Cells& cells) {
+  CORTADO_CHECK(cells.size() == columns.size(), "a row has as many cells as the table has columns");
+  std::string line(start);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i > 0) line += "  ";
+    const std::size_t width = columns[i].width - (i == 0 ? start.size() : 0);
+    line += columns[i].words ? fmt::format("{:<{}}", cells[i], width) : fmt::format("{:>{}}", cells[i], width);
+  }
+  return line + "\n";
+}
 
 std::string_view yes_no(bool value) {
   return value ? "yes" : "no";
@@ -50,19 +84,32 @@ std::string bench_heading(const BenchHeader& header) {
   std::string text = fmt::format("# {} on {} ranks of {}, {} on {}\n", header.collective, header.ranks, header.machine,
                                  header.simulated ? "simulated" : "measured", header.node);
   text += fmt::format("# {}; size = whole buffer; counts are of all ranks together\n", iterations_text(header));
-  text += fmt::format(fmt::runtime(kHeading), "size", "variant", header.variant_width, "prelaunch", "in place", "time",
-                      "algbw", "busbw", "commands", "signals", "doorbells", "#wrong");
-  text += fmt::format(fmt::runtime(kHeading), "(B)", "", header.variant_width, "", "", "(us)", "(GB/s)", "(GB/s)", "",
-                      "", "", "(B)");
-  return text;
+  const std::vector<Column> all = columns(header);
+  std::vector<std::string_view> titles;
+  std::vector<std::string_view> units;
+  for (const Column& column : all) {
+    titles.push_back(column.title);
+    units.push_back(column.unit);
+  }
+  // Readers of nccl-tests tables skip lines that start with '#'.
+  return text + line_of(all, "#", titles) + line_of(all, "#", units);
 }
 
 std::string bench_line(const BenchHeader& header, const BenchRow& row) {
   const Bandwidths bandwidth = bandwidths(header, row);
-  return fmt::format(fmt::runtime(kColumns), row.bytes.value, row.variant, header.variant_width, yes_no(row.prelaunch),
-                     yes_no(row.in_place), fmt::format("{:.2f}", microseconds(row.time)),
-                     fmt::format("{:.2f}", bandwidth.algorithm), fmt::format("{:.2f}", bandwidth.bus),
-                     row.counts.commands, row.counts.signals, row.counts.doorbells, wrong_text(row, "-"));
+  std::vector<std::string> cells{fmt::format("{}", row.bytes.value),
+                                 row.variant,
+                                 std::string(yes_no(row.prelaunch)),
+                                 std::string(yes_no(row.in_place)),
+                                 fmt::format("{:.2f}", microseconds(row.time)),
+                                 fmt::format("{:.2f}", bandwidth.algorithm),
+                                 fmt::format("{:.2f}", bandwidth.bus)};
+  if (header.simulated) cells.insert(cells.end(), {joules_text(row.energy), watts_text(row.energy)});
+  for (const std::uint64_t count : {row.counts.commands, row.counts.signals, row.counts.doorbells}) {
+    cells.push_back(fmt::format("{}", count));
+  }
+  if (!header.simulated) cells.push_back(wrong_text(row, "-"));
+  return line_of(columns(header), "", cells);
 }
 
 std::string bench_line(const SkippedRow& row) {
@@ -80,17 +127,18 @@ std::string bench_json(const BenchReport& report) {
                 {"rows", Json::array()},           {"skipped", Json::array()}};
   for (const BenchRow& row : report.rows) {
     const Bandwidths bandwidth = bandwidths(header, row);
-    document["rows"].push_back({{"bytes", row.bytes.value},
-                                {"variant", row.variant},
-                                {"prelaunch", row.prelaunch},
-                                {"in_place", row.in_place},
-                                {"time_us", microseconds(row.time)},
-                                {"algbw_GBps", bandwidth.algorithm},
-                                {"busbw_GBps", bandwidth.bus},
-                                {"commands", row.counts.commands},
-                                {"signals", row.counts.signals},
-                                {"doorbells", row.counts.doorbells},
-                                {"wrong", row.wrong ? Json(*row.wrong) : Json()}});
+    const Json object{{"bytes", row.bytes.value},
+                      {"variant", row.variant},
+                      {"prelaunch", row.prelaunch},
+                      {"in_place", row.in_place},
+                      {"time_us", microseconds(row.time)},
+                      {"algbw_GBps", bandwidth.algorithm},
+                      {"busbw_GBps", bandwidth.bus},
+                      {"commands", row.counts.commands},
+                      {"signals", row.counts.signals},
+                      {"doorbells", row.counts.doorbells},
+                      {"wrong", row.wrong ? Json(*row.wrong) : Json()}};
+    document["rows"].push_back(with_energy(object, row.energy));
   }
   for (const SkippedRow& row : report.skipped) {
     document["skipped"].push_back({{"bytes", row.bytes.value},
@@ -107,13 +155,14 @@ std::string bench_csv(const BenchReport& report) {
   const BenchHeader& header = report.header;
   std::string text =
       "collective,ranks,bytes,variant,prelaunch,in_place,time_us,algbw_GBps,busbw_GBps,commands,signals,doorbells,"
-      "wrong\n";
+      "wrong," +
+      energy_csv_names() + "\n";
   for (const BenchRow& row : report.rows) {
     const Bandwidths bandwidth = bandwidths(header, row);
-    text += fmt::format("{},{},{},{},{},{},{:.3f},{:.6f},{:.6f},{},{},{},{}\n", header.collective, header.ranks,
+    text += fmt::format("{},{},{},{},{},{},{:.3f},{:.6f},{:.6f},{},{},{},{},{}\n", header.collective, header.ranks,
                         row.bytes.value, row.variant, row.prelaunch, row.in_place, microseconds(row.time),
                         bandwidth.algorithm, bandwidth.bus, row.counts.commands, row.counts.signals,
-                        row.counts.doorbells, wrong_text(row, ""));
+                        row.counts.doorbells, wrong_text(row, ""), energy_csv(row.energy));
   }
   return text;
 }

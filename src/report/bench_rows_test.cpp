@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/energy_testing.hpp"
+
 namespace cortado::report {
 namespace {
 
@@ -42,13 +44,34 @@ TEST(BenchRows, SimulatedRowsHaveNoWrongBytes) {
   report.rows[0].wrong = std::nullopt;
   const std::string heading = bench_heading(report.header);
   EXPECT_THAT(heading, HasSubstr("simulated on mi300x-8\n# one iteration of an idle machine;"));
-  EXPECT_THAT(bench_line(report.header, report.rows[0]), testing::EndsWith("     -\n"));
+  EXPECT_THAT(bench_line(report.header, report.rows[0]), HasSubstr(" 45.88         -       -        32"));
   const auto document = nlohmann::json::parse(bench_json(report));
   EXPECT_EQ(document["simulated"], true);
   EXPECT_TRUE(document["rows"].at(0)["wrong"].is_null());
-  EXPECT_THAT(bench_csv(report), testing::EndsWith(",32,32,32,\n"));
+  EXPECT_TRUE(document["rows"].at(0)["energy_J"].is_null());
+  EXPECT_THAT(bench_csv(report), testing::EndsWith(",32,32,32,,,,,,,\n"));
   report.header.iterations = 3;
   EXPECT_THAT(bench_heading(report.header), HasSubstr("# median of 3 iterations in a row, from an idle machine;"));
+}
+
+// A terminal has 120 columns.
+TEST(BenchRows, SimulatedRowsHaveEnergyAndPower) {
+  BenchReport report = sample();
+  report.header.simulated = true;
+  report.rows[0].wrong = std::nullopt;
+  report.rows[0].energy = small_energy_use();
+  const std::string heading = bench_heading(report.header);
+  const std::string line = bench_line(report.header, report.rows[0]);
+  EXPECT_THAT(heading, testing::ContainsRegex("energy +power"));
+  EXPECT_THAT(heading, testing::ContainsRegex("[(]J[)] +[(]W[)]"));
+  EXPECT_THAT(line, testing::ContainsRegex(" 45.88 +0.3 +500.0 +32 +32 +32\n"));
+  EXPECT_EQ(heading.size() - heading.rfind('\n', heading.size() - 2) - 1, line.size());
+  EXPECT_LE(line.size(), 120U);
+  const auto row = nlohmann::json::parse(bench_json(report))["rows"].at(0);
+  EXPECT_NEAR(row["energy_J"].get<double>(), 0.3, 1e-12);
+  EXPECT_NEAR(row["power_W"].get<double>(), 500, 1e-9);
+  EXPECT_NEAR(row["energy_by_component"]["xcd"].get<double>(), 0.12, 1e-12);
+  EXPECT_THAT(bench_csv(report), testing::EndsWith(",32,32,32,,0.3,500,0.12,0.09,0.06,0.03\n"));
 }
 
 TEST(BenchRows, JsonRowsCarryTheAgreedKeys) {
@@ -72,8 +95,8 @@ TEST(BenchRows, CsvHasOneLineARow) {
   EXPECT_EQ(
       bench_csv(sample()),
       "collective,ranks,bytes,variant,prelaunch,in_place,time_us,algbw_GBps,busbw_GBps,commands,signals,doorbells,"
-      "wrong\n"
-      "all-gather,8,1048576,bcst,true,true,20.000,52.428800,45.875200,32,32,32,3\n");
+      "wrong,energy_J,power_W,xcd_J,iod_J,hbm_J,rest_J\n"
+      "all-gather,8,1048576,bcst,true,true,20.000,52.428800,45.875200,32,32,32,3,,,,,,\n");
 }
 
 }  // namespace

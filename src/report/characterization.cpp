@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
 
 #include "report/characterization_parts.hpp"
 #include "report/overlap_parts.hpp"
@@ -31,18 +32,19 @@ Json row_of(const DecompositionRow& row) {
 }
 
 Json row_of(const ContentionRow& row) {
-  return {{"schedule", row.schedule},
-          {"chunks", row.chunks},
-          {"means", row.on_cores ? "cores" : "dma"},
-          {"time_us", microseconds(row.time)},
-          {"speedup", row.speedup},
-          {"cil_gemm", row.cil_gemm},
-          {"cil_comm", row.cil_comm},
-          {"products_alone_us", microseconds(row.products_alone)},
-          {"products_us", microseconds(row.products)},
-          {"other_kernels_us", microseconds(row.other_kernels)},
-          {"first_wait_us", microseconds(row.first_wait)},
-          {"later_waits_us", microseconds(row.later_waits)}};
+  const Json object{{"schedule", row.schedule},
+                    {"chunks", row.chunks},
+                    {"means", row.on_cores ? "cores" : "dma"},
+                    {"time_us", microseconds(row.time)},
+                    {"speedup", row.speedup},
+                    {"cil_gemm", row.cil_gemm},
+                    {"cil_comm", row.cil_comm},
+                    {"products_alone_us", microseconds(row.products_alone)},
+                    {"products_us", microseconds(row.products)},
+                    {"other_kernels_us", microseconds(row.other_kernels)},
+                    {"first_wait_us", microseconds(row.first_wait)},
+                    {"later_waits_us", microseconds(row.later_waits)}};
+  return with_energy(object, row.energy);
 }
 
 std::string table_text(const NumberTable& table) {
@@ -77,15 +79,17 @@ NumberTable decomposition_table(const Characterization& report) {
 }
 
 NumberTable contention_table(const Characterization& report) {
-  NumberTable table{{"schedule", "chunks", "copies by", "time us", "speed-up", "CIL product", "CIL copies",
-                     "pieces alone us", "pieces us", "other kernels us", "first wait us", "later waits us"},
-                    {}};
+  NumberTable table{
+      {"schedule", "chunks", "copies by", "time us", "speed-\nup", "CIL\nproduct", "CIL\ncopies", "pieces\nalone us",
+       "pieces\nus", "other\nkernels us", "first\nwait us", "later\nwaits us", "energy\nJ", "power\nW"},
+      {}};
   const auto us = [](Nanoseconds time) { return fmt::format("{:.1f}", microseconds(time)); };
   for (const ContentionRow& row : report.contention) {
     table.rows.push_back({row.schedule, fmt::format("{}", row.chunks), std::string(row.means()), us(row.time),
                           fmt::format("{:.2f}", row.speedup), fmt::format("{:.2f}", row.cil_gemm),
                           fmt::format("{:.2f}", row.cil_comm), us(row.products_alone), us(row.products),
-                          us(row.other_kernels), us(row.first_wait), us(row.later_waits)});
+                          us(row.other_kernels), us(row.first_wait), us(row.later_waits), joules_text(row.energy),
+                          watts_text(row.energy)});
   }
   return table;
 }

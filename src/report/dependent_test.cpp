@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/energy_testing.hpp"
 #include "report/overlap_testing.hpp"
 
 namespace cortado::report {
@@ -29,6 +30,7 @@ DependentReport small_report() {
   row.footprint = {3'000'000'000};
   row.staging = {500'000'000};
   row.hbm_bytes = 2e9;
+  row.energy = small_energy_use();
   report.rows = {row};
   report.skipped = {{"uniform-fused-2d", {"ficco.panels", "odd rows", "pad k"}}};
   report.choice = "hetero-fused-1d";
@@ -40,9 +42,10 @@ TEST(Dependent, TextHasATableWhatWasLeftOutAndOneLineToUse) {
   const std::string text = dependent_text(small_report());
   EXPECT_THAT(text, HasSubstr("# all-gather of 8KiB, then 64x64x64 bf16 of what it brings, on 8 ranks of mi300x-8\n"));
   EXPECT_THAT(text, HasSubstr("one after the other 100.0 us, ideal 60.0 us: 1.67 times as fast"));
-  EXPECT_THAT(text,
-              testing::ContainsRegex(
-                  "hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +1.25 +1.50 +3.00 +0.50 +2.00\n"));
+  EXPECT_THAT(
+      text,
+      testing::ContainsRegex(
+          "hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +1.25 +1.50 +3.00 +0.50 +2.00 +0.3 +500.0\n"));
   EXPECT_THAT(text, HasSubstr("# uniform-fused-2d left out: ficco.panels: odd rows (hint: pad k)\n"));
   EXPECT_THAT(text, testing::EndsWith("use hetero-fused-1d: because\n"));
 }
@@ -81,6 +84,7 @@ TEST(Dependent, JsonHasEveryField) {
   EXPECT_EQ(row["staging_bytes"], 500'000'000);
   EXPECT_EQ(row["hbm_bytes"], 2e9);
   EXPECT_TRUE(row["wrong"].is_null());
+  EXPECT_NEAR(row["power_W"].get<double>(), 500, 1e-9);
   EXPECT_EQ(document["skipped"][0]["schedule"], "uniform-fused-2d");
   EXPECT_EQ(document["skipped"][0]["code"], "ficco.panels");
 }
@@ -104,7 +108,7 @@ TEST(Dependent, MeasuredRowsSayWhatWasWrong) {
   report.rows[0].cil_gemm = {};
   report.rows[0].cil_comm = {};
   report.rows[0].wrong = 3;
-  EXPECT_THAT(dependent_text(report), HasSubstr("wrong bytes"));
+  EXPECT_THAT(dependent_text(report), testing::ContainsRegex("wrong\n.* bytes\n"));
   EXPECT_THAT(dependent_text(report), testing::ContainsRegex(" +1.1[23] +- +- +3.00"));
   const auto row = nlohmann::json::parse(dependent_json(report))["rows"][0];
   EXPECT_TRUE(row["hbm_bytes"].is_null());

@@ -3,6 +3,7 @@
 
 #include "cortado/report/fused.hpp"
 
+#include "report/energy_testing.hpp"
 #include "report/overlap_testing.hpp"
 
 namespace cortado::report {
@@ -26,6 +27,7 @@ inline FusedReport small_fused_report() {
   row.dram = DramTraffic{3e9, 2e9, 1e9, 0.5e9};
   row.tracker_entries_peak = 96;
   row.tracker_wait = Nanoseconds{2000};
+  row.energy = small_energy_use();
   FusedRow bound;
   bound.way = "ideal-overlap";
   bound.bound = true;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
 
 #include "report/overlap_parts.hpp"
 
@@ -16,16 +17,18 @@ using Json = nlohmann::ordered_json;
 constexpr double kAboveIdeal = 1.01;
 
 std::vector<std::string> cells(const OverlapReport& report, const OverlapRow& row) {
-  return {row.policy,
-          row.variant,
-          fmt::format("{:.1f}", microseconds(row.time)),
-          fmt::format("{:.2f}", row.speedup),
-          has_gain(report.serial, report.ideal) ? fmt::format("{:.0f}", 100 * row.share_of_ideal) : "-",
-          fmt::format("{:.2f}", row.gemm_slowdown),
-          fmt::format("{:.2f}", row.comm_slowdown),
-          fmt::format("{}", row.gemm_units),
-          row.comm_units == 0 ? "dma" : fmt::format("{}", row.comm_units),
-          report.simulated ? gigabytes(row.hbm_bytes.value_or(0)) : fmt::format("{}", row.wrong.value_or(0))};
+  std::vector<std::string> cells{
+      row.policy,
+      row.variant,
+      fmt::format("{:.1f}", microseconds(row.time)),
+      fmt::format("{:.2f}", row.speedup),
+      has_gain(report.serial, report.ideal) ? fmt::format("{:.0f}", 100 * row.share_of_ideal) : "-",
+      fmt::format("{:.2f}", row.gemm_slowdown),
+      fmt::format("{:.2f}", row.comm_slowdown),
+      fmt::format("{}", row.gemm_units),
+      row.comm_units == 0 ? "dma" : fmt::format("{}", row.comm_units)};
+  add_measures(row, report.simulated, cells);
+  return cells;
 }
 
 }  // namespace
@@ -36,8 +39,9 @@ const OverlapRow* OverlapReport::row(std::string_view policy) const {
 }
 
 std::string overlap_text(const OverlapReport& report) {
-  TextTable table({"policy", "collective", "time us", "speed-up", "% of ideal", "product x", "collective x",
-                   "product CUs", "collective CUs", report.simulated ? "HBM GB" : "wrong bytes"});
+  TextTable table(with_measures({"policy", "collective", "time us", "speed-up", "% of\nideal", "product\nx",
+                                 "collective\nx", "product\nCUs", "collective\nCUs"},
+                                report.simulated));
   for (const OverlapRow& row : report.rows) table.add_row(cells(report, row));
   const std::string asked =
       fmt::format("# {} beside {} of {}, independent of each other, on {} ranks of {}\n", report.gemm,
@@ -52,20 +56,21 @@ std::string overlap_text(const OverlapReport& report) {
 std::string overlap_json(const OverlapReport& report) {
   Json document = overlap_document(report, "cortado.overlap", "policy");
   for (const OverlapRow& row : report.rows) {
-    document["rows"].push_back({{"policy", row.policy},
-                                {"time_us", microseconds(row.time)},
-                                {"speedup", row.speedup},
-                                {"share_of_ideal", row.share_of_ideal},
-                                {"gemm_us", microseconds(row.gemm)},
-                                {"comm_us", microseconds(row.comm)},
-                                {"gemm_slowdown", row.gemm_slowdown},
-                                {"comm_slowdown", row.comm_slowdown},
-                                {"hbm_bytes", row.hbm_bytes ? Json(*row.hbm_bytes) : Json()},
-                                {"gemm_units", row.gemm_units},
-                                {"comm_units", row.comm_units},
-                                {"variant", row.variant},
-                                {"why", row.why},
-                                {"wrong", row.wrong ? Json(*row.wrong) : Json()}});
+    const Json object{{"policy", row.policy},
+                      {"time_us", microseconds(row.time)},
+                      {"speedup", row.speedup},
+                      {"share_of_ideal", row.share_of_ideal},
+                      {"gemm_us", microseconds(row.gemm)},
+                      {"comm_us", microseconds(row.comm)},
+                      {"gemm_slowdown", row.gemm_slowdown},
+                      {"comm_slowdown", row.comm_slowdown},
+                      {"hbm_bytes", row.hbm_bytes ? Json(*row.hbm_bytes) : Json()},
+                      {"gemm_units", row.gemm_units},
+                      {"comm_units", row.comm_units},
+                      {"variant", row.variant},
+                      {"why", row.why},
+                      {"wrong", row.wrong ? Json(*row.wrong) : Json()}};
+    document["rows"].push_back(with_energy(object, row.energy));
   }
   return to_text(document);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cortado/report/energy.hpp"
+
 namespace cortado::report {
 
 using Json = nlohmann::ordered_json;
@@ -36,6 +38,23 @@ Json skipped_list(const std::vector<SkippedWay>& skipped, std::string_view kind)
   return list;
 }
 
+std::vector<std::string> with_measures(std::vector<std::string> header, bool simulated) {
+  if (simulated) {
+    header.insert(header.end(), {"HBM\nGB", "energy\nJ", "power\nW"});
+  } else {
+    header.emplace_back("wrong\nbytes");
+  }
+  return header;
+}
+
+void add_measures(const WayRow& row, bool simulated, std::vector<std::string>& cells) {
+  if (simulated) {
+    cells.insert(cells.end(), {gigabytes(row.hbm_bytes.value_or(0)), joules_text(row.energy), watts_text(row.energy)});
+  } else {
+    cells.push_back(fmt::format("{}", row.wrong.value_or(0)));
+  }
+}
+
 std::string overlap_ending(const OverlapBasis& basis) {
   std::string text = skipped_text(basis.skipped);
   if (!basis.note.empty()) text += fmt::format("# {}\n", basis.note);
@@ -58,6 +77,7 @@ Json overlap_document(const OverlapBasis& basis, std::string_view schema, std::s
                 {"comm_alone_us", microseconds(basis.comm_alone)},
                 {"class", basis.scenario},
                 {"memory_bound", basis.memory_bound},
+                {"objective", name_of(basis.objective)},
                 {"choice", basis.choice},
                 {"reason", basis.reason},
                 {"note", basis.note},

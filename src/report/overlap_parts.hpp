@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,10 @@ std::string overlap_ending(const OverlapBasis& basis);
 std::string skipped_text(const std::vector<SkippedWay>& skipped);
 /// A list; ways are named by `kind`, "policy" or "schedule".
 nlohmann::ordered_json skipped_list(const std::vector<SkippedWay>& skipped, std::string_view kind);
+
+/// What was counted in a simulation, or else checked: the last columns of a table of policies or schedules.
+std::vector<std::string> with_measures(std::vector<std::string> header, bool simulated);
+void add_measures(const WayRow& row, bool simulated, std::vector<std::string>& cells);
 
 /// Everything but the rows; "skipped" names its ways by `kind`, "policy" or "schedule".
 nlohmann::ordered_json overlap_document(const OverlapBasis& basis, std::string_view schema, std::string_view kind);

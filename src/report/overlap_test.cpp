@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "report/energy_testing.hpp"
 #include "report/overlap_testing.hpp"
 
 namespace cortado::report {
@@ -38,6 +39,7 @@ OverlapReport small_report() {
   row.comm_slowdown = 1.25;
   row.gemm_units = 304;
   row.hbm_bytes = 2e9;
+  row.energy = small_energy_use();
   row.why = "engines";
   report.rows = {row};
   report.skipped = {{"c3", {"c3.variant", "no kernels", "use conccl"}}};
@@ -50,7 +52,7 @@ TEST(Overlap, TextHasATableWhatWasLeftOutAndOneLineToUse) {
   const std::string text = overlap_text(small_report());
   EXPECT_THAT(text, HasSubstr("64x64x64 bf16 beside all-gather of 64KiB"));
   EXPECT_THAT(text, HasSubstr("one after the other 100.0 us, ideal 60.0 us: 1.67 times as fast"));
-  EXPECT_THAT(text, testing::ContainsRegex("conccl +pcpy +75.0 +1.33 +50 +1.25 +1.25 +304 +dma +2.00\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("conccl +pcpy +75.0 +1.33 +50 +1.25 +1.25 +304 +dma +2.00 +0.3 +500.0\n"));
   EXPECT_THAT(text, HasSubstr("# c3 left out: c3.variant: no kernels (hint: use conccl)\n"));
   EXPECT_THAT(text, testing::EndsWith("use conccl: because\n"));
 }
@@ -71,6 +73,8 @@ TEST(Overlap, JsonHasEveryField) {
   EXPECT_EQ(row["share_of_ideal"], 0.5);
   EXPECT_EQ(row["hbm_bytes"], 2e9);
   EXPECT_TRUE(row["wrong"].is_null());
+  EXPECT_NEAR(row["energy_J"].get<double>(), 0.3, 1e-12);
+  EXPECT_EQ(document["objective"], "time");
   EXPECT_EQ(document["skipped"][0]["code"], "c3.variant");
 }
 
@@ -80,12 +84,14 @@ TEST(Overlap, MeasuredRowsSayWhatWasWrong) {
   report.where = "embedded node";
   report.iterations = 5;
   report.rows[0].hbm_bytes = {};
+  report.rows[0].energy = {};
   report.rows[0].wrong = 3;
   EXPECT_THAT(overlap_text(report), HasSubstr("measured on embedded node; medians of 5 iterations"));
-  EXPECT_THAT(overlap_text(report), HasSubstr("wrong bytes"));
+  EXPECT_THAT(overlap_text(report), testing::ContainsRegex("wrong\n.* bytes\n"));
   const auto row = nlohmann::json::parse(overlap_json(report))["rows"][0];
   EXPECT_TRUE(row["hbm_bytes"].is_null());
   EXPECT_EQ(row["wrong"], 3);
+  EXPECT_TRUE(row["energy_J"].is_null());
 }
 
 }  // namespace

@@ -102,15 +102,23 @@ std::string schedule_map_json(const ScheduleMap& map) {
     const auto best = cell.winner();
     const auto speedup = map.speedup(cell);
     Json times = Json::object();
+    Json joules = Json::object();
+    Json watts = Json::object();
     for (std::size_t i = 0; i < map.schedules.size(); ++i) {
-      times[map.schedules[i]] = cell.times[i] ? Json(microseconds(*cell.times[i])) : Json();
+      const std::string& schedule = map.schedules[i];
+      const auto energy = i < cell.energies.size() ? cell.energies[i] : std::nullopt;
+      times[schedule] = cell.times[i] ? Json(microseconds(*cell.times[i])) : Json();
+      joules[schedule] = energy ? Json(energy->joules()) : Json();
+      watts[schedule] = energy ? Json(energy->watts()) : Json();
     }
     document["cells"].push_back({{"m", cell.m},
                                  {"k", cell.k},
                                  {"winner", best ? Json(map.schedules[*best]) : Json()},
                                  {"speedup", speedup ? Json(*speedup) : Json()},
                                  {"close", cell.is_close()},
-                                 {"times_us", times}});
+                                 {"times_us", times},
+                                 {"energy_J", joules},
+                                 {"power_W", watts}});
   }
   return to_text(document);
 }

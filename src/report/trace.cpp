@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cortado/ir/text.hpp"
+#include "cortado/report/energy.hpp"
 
 namespace cortado::report {
 namespace {
@@ -18,8 +19,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kHostProcess = 1;
 
+std::uint32_t process_of(const std::optional<RankId>& rank) {
+  return rank ? rank->value + 2 : kHostProcess;
+}
+
 std::uint32_t process_of(const Track& track) {
-  return track.rank ? track.rank->value + 2 : kHostProcess;
+  return process_of(track.rank);
 }
 
 /// Where a span is drawn. Slices of one thread never overlap and are at least 1 ns long, so that the end of an arrow,
@@ -141,7 +146,7 @@ class TraceWriter {
               {"machine", program_.machine},
               {"ranks", program_.ranks},
               {"bytes_moved", timeline_.bytes_moved.value}};
-    if (timeline_.energy) data["joules"] = timeline_.energy->joules();
+    if (timeline_.energy) add_energy(timeline_.energy, data);
     // Arrows that would point back in time cannot be drawn.
     if (undrawn_flows_ > 0) data["undrawn_arrows"] = undrawn_flows_;
     return data;
@@ -156,9 +161,11 @@ class TraceWriter {
 
   void add_names() {
     std::map<std::uint32_t, std::string> processes;
-    for (const Track& track : timeline_.tracks) {
-      processes.emplace(process_of(track), track.rank ? fmt::format("rank {}", track.rank->value) : "host");
-    }
+    const auto add = [&](const std::optional<RankId>& rank) {
+      processes.emplace(process_of(rank), rank ? fmt::format("rank {}", rank->value) : "host");
+    };
+    for (const Track& track : timeline_.tracks) add(track.rank);
+    for (const Counter& counter : timeline_.counters) add(counter.rank);
     for (const auto& [process, title] : processes) {
       add_name("process_name", process, {}, {{"name", title}});
       add_name("process_sort_index", process, {}, {{"sort_index", process}});
@@ -239,7 +246,7 @@ class TraceWriter {
     for (const CounterSample& sample : counter.samples) {
       events_.push_back(
           {sample.time.value, Json{{"ph", "C"},
-                                   {"pid", kHostProcess},
+                                   {"pid", process_of(counter.rank)},
                                    {"ts", trace_time(sample.time.value)},
                                    {"name", fmt::format("{} ({})", counter.name, counter.unit)},
                                    {"args", {{counter.unit.empty() ? "value" : counter.unit, sample.value}}}}});

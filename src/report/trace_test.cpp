@@ -9,6 +9,8 @@
 
 #include "cortado/ir/builder.hpp"
 
+#include "report/energy_testing.hpp"
+
 namespace cortado::report {
 namespace {
 
@@ -155,6 +157,25 @@ TEST(Trace, CountersAreSamples) {
   ASSERT_EQ(counters.size(), 2U);
   EXPECT_EQ(counters[1]["name"], "power (W)");
   EXPECT_DOUBLE_EQ(counters[1]["args"]["W"], 200.25);
+}
+
+TEST(Trace, CountersOfARankStandInItsProcess) {
+  Sample given = sample();
+  given.timeline.counters = {{"xcd", "W", {{{10}, 100}}, RankId{0}}, {"xcd", "W", {{{10}, 90}}, RankId{1}}};
+  given.timeline.energy = small_energy_use();
+  const Json document = Json::parse(perfetto_trace(given.timeline, given.program));
+  std::map<int, std::string> processes;
+  for (const Json& event : events(document, "M")) {
+    if (event["name"] == "process_name") processes[event["pid"]] = event["args"]["name"];
+  }
+  std::map<std::string, double> watts;
+  for (const Json& event : events(document, "C")) {
+    EXPECT_EQ(event["name"], "xcd (W)");
+    watts[processes.at(event["pid"])] = event["args"]["W"];
+  }
+  // Rank 1 has no queue: its process is there for its counter.
+  EXPECT_EQ(watts, (std::map<std::string, double>{{"rank 0", 100}, {"rank 1", 90}}));
+  EXPECT_NEAR(document["otherData"]["energy_J"].get<double>(), 0.3, 1e-12);
 }
 
 TEST(Trace, AnEmptyTimelineIsStillATrace) {

@@ -4,6 +4,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
 
 #include "report/overlap_parts.hpp"
 
@@ -26,7 +27,7 @@ void add_rows(const FusedReport& report, const char* when, double today_us, Text
                    fmt::format("{:.2f}", today_us / microseconds(row.time)),
                    row.dram ? gigabytes(row.dram->reads()) : "-", row.dram ? gigabytes(row.dram->writes()) : "-",
                    row.tracker_entries_peak ? fmt::format("{}", *row.tracker_entries_peak) : "-",
-                   row.bound ? "ideal" : row.how});
+                   joules_text(row.energy), watts_text(row.energy), row.bound ? "ideal" : row.how});
   }
 }
 
@@ -42,8 +43,8 @@ std::string what_if_text(const WhatIfReport& report) {
                   report.today.gemm, report.today.collective, format_bytes(report.today.bytes), report.today.ranks);
   const FusedRow& now = best(report.today);
   const FusedRow& then = best(report.tomorrow);
-  TextTable table(
-      {"when", "schedule", "time us", "over best of today", "DRAM read GB", "written GB", "tracker entries", "how"});
+  TextTable table({"when", "schedule", "time us", "over best\nof today", "DRAM\nread GB", "written\nGB",
+                   "tracker\nentries", "energy\nJ", "power\nW", "how"});
   add_rows(report.today, "today", microseconds(now.time), table);
   add_rows(report.tomorrow, "tomorrow", microseconds(now.time), table);
   text += table.to_string();

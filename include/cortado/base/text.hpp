@@ -25,7 +25,8 @@ std::string nearest_name(std::string_view wrong, const std::vector<std::string>&
 /// "a, b, c"
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
-/// Columns of text with a header, aligned; numbers (cells that parse as one) to the right, the rest to the left.
+/// Columns of text with a header, aligned; numbers (cells that parse as one) to the right, the rest to the left. Cells
+/// of the header may have several lines, which end on the same one.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);
@@ -33,7 +34,9 @@ class TextTable {
   std::string to_string(std::string_view indent = "") const;
 
  private:
-  std::vector<std::vector<std::string>> rows_;  // rows_[0] is the header
+  std::size_t columns_;
+  std::size_t header_;                          // lines of the header, the first of rows_
+  std::vector<std::vector<std::string>> rows_;  // cells of one line each
 };
 
 }  // namespace cortado

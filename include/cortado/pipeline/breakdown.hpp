@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "cortado/base/result.hpp"
@@ -42,12 +43,17 @@ inline constexpr std::array<std::string_view, 4> kCopyPhaseNames{"control", "sch
 /// before the Submit that caused it is over, the control phase ends with its start, so that phases never overlap.
 Result<CopyPhases> copy_phases_of(const Timeline& timeline);
 
+/// The phases of one copy and what it took.
+struct CopyReport : CopyPhases {
+  std::optional<EnergyUse> energy{};  ///< of all GPUs that the program has; none: measured, or a machine without power
+};
+
 /// Simulates the copy on the machine.
-Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine);
+Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine);
 
 /// Runs the copy on a device with at least two GPUs and checks its bytes. `run.iterations` are measured, at most 16
 /// of which have spans, after `warmup` others.
-Outcome<CopyPhases> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
+Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
                                 const device::RunOptions& run, std::uint32_t warmup);
 
 }  // namespace cortado::pipeline

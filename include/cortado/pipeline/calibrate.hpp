@@ -61,7 +61,7 @@ struct CalibrateOptions {
 /// `progress` said no.
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options);
 
-/// The base machine with the measured timing, under the name "<base>-soft".
+/// The base machine with the measured timing and without power, under the name "<base>-soft".
 Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options = {});
 
 }  // namespace cortado::pipeline

@@ -15,7 +15,8 @@ namespace cortado::pipeline {
 struct Comparison {
   Nanoseconds measured;
   Nanoseconds simulated;
-  std::uint64_t wrong_bytes = 0;  ///< of the measured run
+  std::uint64_t wrong_bytes = 0;      ///< of the measured run
+  std::optional<EnergyUse> energy{};  ///< of the simulated one; none: a machine without power
   /// With settings.prepare.trace: the last iteration of each, beginning at zero.
   std::optional<Timeline> measured_timeline{};
   std::optional<Timeline> simulated_timeline{};

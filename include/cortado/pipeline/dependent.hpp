@@ -42,7 +42,9 @@ struct DependentOptions {
   std::uint32_t chunks = 0;                      ///< of schedules whose name does not say; 0 = as many as ranks
   CollectiveMeans means = CollectiveMeans::dma;  ///< of all schedules, serial included
   ExchangeVariant exchange = ExchangeVariant::automatic;  ///< of all schedules but serial
-  bool contention = false;    ///< with cil_gemm and cil_comm, where predicted: three simulations, not one
+  bool contention = false;  ///< with cil_gemm and cil_comm, where predicted: three simulations, not one
+  /// What the choice is made by; energy is predicted only, on machines with power (overlap.objective, power.machine).
+  report::Objective objective = report::Objective::time;
   std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};

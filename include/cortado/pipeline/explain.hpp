@@ -20,6 +20,8 @@ struct Explanation {
   PathPhases phases;                    ///< of the best
   std::optional<PathPhases> runner_up;  ///< of the second, if two fit
   ChoiceTable table;                    ///< around it
+  std::optional<EnergyUse> energy{};    ///< of the best; none: a machine without power
+  std::optional<EnergyUse> runner_up_energy{};
 };
 
 /// Chooses for the request and looks at `sizes`, in ascending order, for changes of the choice.

@@ -47,6 +47,8 @@ struct FusedRequest {
 struct FusedOptions {
   /// Ways of the list or schedules of FiCCO as find_schedule takes them; empty: all of the list.
   std::vector<std::string> ways{};
+  /// What the choice is made by; energy is predicted only, on machines with power (overlap.objective, power.machine).
+  report::Objective objective = report::Objective::time;
   std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};
@@ -72,8 +74,8 @@ Outcome<FusedReport> run_fused(const FusedRequest& request, const Machine& machi
 /// The policy of the memories under which the way is simulated; none: as the machine is.
 std::optional<ArbitrationPolicy> policy_of(std::string_view way, const Machine& machine);
 
-/// The fastest way of the report that has a program; its choice if none has.
-std::string fastest_program(const FusedReport& report);
+/// The best way of the report that has a program, by its objective; its choice if none has.
+std::string best_program(const FusedReport& report);
 
 /// The program of a way that has one.
 Result<Program> plan_fused(const FusedRequest& request, std::string_view way, const Machine& machine);

@@ -39,6 +39,8 @@ struct OverlapOptions {
   /// the measure of the others and stays as it is.
   std::optional<std::uint32_t> gemm_units{};
   std::optional<std::uint32_t> comm_units{};
+  /// What the choice is made by; energy is predicted only, on machines with power (overlap.objective, power.machine).
+  report::Objective objective = report::Objective::time;
   std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (overlap.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};

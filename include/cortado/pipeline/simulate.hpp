@@ -23,6 +23,11 @@ Outcome<SimulationReport> simulate_program(Program program, const Machine& machi
 /// Simulates a program that is verified already.
 Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, const sim::SimulateOptions& options = {});
 
+/// As simulate_program, with spans and, on machines with power, watts over time: about 500 samples, none shorter than
+/// 100 ns. How long they have to be another simulation tells before.
+Outcome<SimulationReport> simulate_traced(Program program, const Machine& machine, sim::SimulateOptions options = {},
+                                          const VerifyOptions& verify = {});
+
 /// Plans first.
 Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, const Machine& machine,
                                               const sim::SimulateOptions& options = {});

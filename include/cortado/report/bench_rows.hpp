@@ -10,6 +10,7 @@
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
 #include "cortado/ir/visit.hpp"
+#include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
 
@@ -22,6 +23,7 @@ struct BenchRow {
   Nanoseconds time;  ///< median of the iterations
   ProgramCounts counts;
   std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated, no bytes
+  std::optional<EnergyUse> energy{};     ///< of an iteration; none: measured, or a machine without power
 };
 
 /// A point that the planner refused, with its reason.
@@ -51,17 +53,18 @@ struct BenchReport {
   bool interrupted = false;
 };
 
-/// The text form in three parts, so that rows can be shown as they are measured: all lines have fixed columns.
+/// The text form in three parts, so that rows can be shown as they are measured: all lines have fixed columns. Measured
+/// rows end with wrong bytes; simulated ones, which have none, have energy and power instead.
 std::string bench_heading(const BenchHeader& header);
 std::string bench_line(const BenchHeader& header, const BenchRow& row);
 std::string bench_line(const SkippedRow& row);
 
 /// "schema": "cortado.bench"; rows carry bytes, variant, prelaunch, in_place, time_us, algbw_GBps, busbw_GBps,
-/// commands, signals, doorbells, wrong (null if simulated).
+/// commands, signals, doorbells, wrong (null if simulated), and energy (energy.hpp).
 std::string bench_json(const BenchReport& report);
 
-/// One header line and one line a row, with the keys of the JSON form and the collective and ranks in front; nothing
-/// stands for null.
+/// One header line and one line a row, with the keys of the JSON form and the collective and ranks in front, joules of
+/// components as xcd_J, ...; nothing stands for null.
 std::string bench_csv(const BenchReport& report);
 
 }  // namespace cortado::report

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,7 @@ struct ContentionRow {
   Nanoseconds other_kernels{};  ///< own rows into a staging, gathered and scattered rows, sums
   Nanoseconds first_wait{};     ///< before the first product that needs what others send
   Nanoseconds later_waits{};
+  std::optional<EnergyUse> energy{};  ///< none: a machine without power
 
   std::string_view means() const { return on_cores ? "compute units" : "DMA engines"; }
 };

@@ -16,6 +16,8 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
+#include "cortado/report/objective.hpp"
+#include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
 
@@ -28,6 +30,7 @@ struct WayRow {
   Nanoseconds comm{};                    ///< begin to the end of the collective
   std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
   std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
+  std::optional<EnergyUse> energy{};     ///< none: measured, no program, or a machine without power
 };
 
 /// A policy or schedule that cannot do it.
@@ -52,9 +55,10 @@ struct OverlapBasis {
   std::string scenario;       ///< "G-long", "C-long" or "GC-equal"
   bool memory_bound = false;  ///< the product
   std::vector<SkippedWay> skipped;
-  std::string choice;  ///< the fastest of the rows; of equally fast ones the first
-  std::string reason;  ///< one line
-  std::string note;    ///< one line on how to read it; may be empty
+  Objective objective = Objective::time;  ///< what the choice is made by
+  std::string choice;                     ///< the best of the rows; of equally good ones the first
+  std::string reason;                     ///< one line
+  std::string note;                       ///< one line on how to read it; may be empty
 };
 
 /// Whether perfect overlap would gain anything worth a share: one percent.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cortado/base/units.hpp"
+#include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
 
@@ -16,6 +17,7 @@ struct MapCell {
   std::uint64_t m = 0;
   std::uint64_t k = 0;
   std::vector<std::optional<Nanoseconds>> times;  ///< by schedule; none: cannot be planned, for example for its memory
+  std::vector<std::optional<EnergyUse>> energies{};  ///< by schedule; none, or empty: nobody counted
 
   std::optional<std::size_t> winner() const;  ///< least time, of equal ones the first; none if nothing can be planned
   bool is_close() const;                      ///< another one takes at most 1 % longer
@@ -43,7 +45,8 @@ struct ScheduleMap {
 /// A letter for the winner and its speed-up; "~" where another one takes at most 1 % longer, "." where nothing fits.
 std::string schedule_map_text(const ScheduleMap& map);
 
-/// "schema": "cortado.schedule_map"; "cells" carry m, k, winner, speedup, close and times_us by schedule.
+/// "schema": "cortado.schedule_map"; "cells" carry m, k, winner, speedup, close and, by schedule, times_us, energy_J
+/// and power_W.
 std::string schedule_map_json(const ScheduleMap& map);
 
 /// One page that needs nothing else.

@@ -3,7 +3,8 @@
 // One process per rank and one for the host, one thread per queue, named and in the order of the program. Slices carry
 // bytes, command and iteration; arrows lead from a signal to the wait it released; bytes moved by DMA engines have the
 // category "communication". Spans of one track that overlap (copies of a DMA queue may) are laid on further threads of
-// the same name, because slices of one thread must not cross.
+// the same name, because slices of one thread must not cross. Counters, such as watts by component, are tracks of their
+// rank, or of the host if they have none.
 #pragma once
 
 #include <string>

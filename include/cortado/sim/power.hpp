@@ -57,6 +57,9 @@ struct ManagedClocks {
   double longest_above_cap = 0;  ///< seconds that a GPU drew more than it should without interruption
 };
 
+/// Refuses machines that say nothing of power (power.machine).
+Status check_power(const Machine& machine);
+
 /// Refuses machines without power (power.machine), caps and limits that are not above idle power or not finite
 /// (power.cap), a limit or components for policies that have none (power.limit, power.component), and policies for
 /// components that the machine does not describe (power.component).

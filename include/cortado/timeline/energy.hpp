@@ -96,6 +96,13 @@ struct EnergyUse {
   double watts(Component component) const { return per_gpu(energy.of(component)); }
   double energy_delay() const { return joules() * seconds; }  ///< joule seconds
 
+  /// One after the other on the same GPUs.
+  EnergyUse& operator+=(const EnergyUse& other) {
+    energy += other.energy;
+    seconds += other.seconds;
+    return *this;
+  }
+
  private:
   double per_gpu(double joules) const { return seconds > 0 ? joules / seconds / gpus : 0; }
 };

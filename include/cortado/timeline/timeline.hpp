@@ -48,6 +48,7 @@ struct Counter {
   std::string name;
   std::string unit;
   std::vector<CounterSample> samples;
+  std::optional<RankId> rank{};  ///< none: of the whole node
 };
 
 struct Timeline {

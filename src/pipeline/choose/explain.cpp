@@ -7,12 +7,17 @@
 namespace cortado::pipeline {
 namespace {
 
-Result<PathPhases> simulated_phases(const CollectiveRequest& request, const Machine& machine) {
+struct Traced {
+  PathPhases phases;
+  std::optional<EnergyUse> energy;
+};
+
+Result<Traced> simulate_with_phases(const CollectiveRequest& request, const Machine& machine) {
   sim::SimulateOptions traced;
   traced.trace = true;
   const auto report = simulate_collective(request, machine, traced);
   if (!report) return fail(report.error().errors.front());
-  return phases_of(*report);
+  return Traced{phases_of(*report), report->energy};
 }
 
 }  // namespace
@@ -21,13 +26,17 @@ Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine
                             const std::vector<Bytes>& sizes, const Chooser::Progress& progress) {
   CORTADO_ASSIGN_OR_RETURN(ChoiceRow row, chooser.row(request));
   CORTADO_ASSIGN_OR_RETURN(ChoiceTable table, chooser.table(request, sizes, progress));
-  CORTADO_ASSIGN_OR_RETURN(const PathPhases phases, simulated_phases(row.best().request, machine));
+  CORTADO_ASSIGN_OR_RETURN(const Traced best, simulate_with_phases(row.best().request, machine));
   std::optional<PathPhases> runner_up;
+  std::optional<EnergyUse> runner_up_energy;
   if (row.fitting.size() > 1) {
-    CORTADO_ASSIGN_OR_RETURN(runner_up, simulated_phases(row.fitting[1].request, machine));
+    CORTADO_ASSIGN_OR_RETURN(const Traced second, simulate_with_phases(row.fitting[1].request, machine));
+    runner_up = second.phases;
+    runner_up_energy = second.energy;
   }
   const std::uint32_t ranks = request.base.ranks == 0 ? machine.gpus : request.base.ranks;
-  return Explanation{machine.name, ranks, std::move(row), phases, runner_up, std::move(table)};
+  return Explanation{machine.name,     ranks,       std::move(row),  best.phases, runner_up,
+                     std::move(table), best.energy, runner_up_energy};
 }
 
 std::size_t longest_phase(const PathPhases& phases) {

@@ -132,6 +132,7 @@ class Characterizer {
     row.other_kernels = times.contention->other_kernels;
     row.first_wait = times.contention->first_wait;
     row.later_waits = times.contention->later_waits;
+    row.energy = times.energy;
     report_.contention.push_back(std::move(row));
   }
 

@@ -11,6 +11,7 @@
 #include "cortado/sim/simulate.hpp"
 
 #include "pipeline/overlap/dependent_parts.hpp"
+#include "pipeline/overlap/objective.hpp"
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
@@ -123,6 +124,7 @@ class Study {
   }
 
   Status check() {
+    CORTADO_RETURN_IF_ERROR(check_objective(options_.objective, machine_, kind_));
     CORTADO_ASSIGN_OR_RETURN(schedules_, schedules_of(report_.request, machine_, options_));
     auto serial = plan_ficco(report_.request, serial_schedule(), roomy_);
     if (!serial && serial.error().code == "ficco.memory" && kind_ == Times::simulated) {
@@ -195,11 +197,14 @@ class Study {
   }
 
   void choose() {
-    const auto best =
-        std::min_element(report_.rows.begin(), report_.rows.end(),
-                         [](const report::DependentRow& a, const report::DependentRow& b) { return a.time < b.time; });
+    const auto best = std::ranges::min_element(
+        report_.rows, {}, [this](const report::DependentRow& row) { return cost_of(row, options_.objective); });
+    report_.objective = options_.objective;
     report_.choice = best->schedule;
-    report_.reason = dependent_reason(report_);
+    report_.reason =
+        options_.objective == report::Objective::time
+            ? dependent_reason(report_)
+            : energy_reason(named_rows(report_.rows, &report::DependentRow::schedule), *best, options_.objective);
   }
 
   const Machine& machine_;

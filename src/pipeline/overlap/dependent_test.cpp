@@ -75,6 +75,24 @@ TEST(Dependent, RowsFollowFromTheirTimes) {
   EXPECT_EQ(name_of(report->chosen()), report->choice);
 }
 
+TEST(Dependent, TheObjectiveDecides) {
+  for (const auto& [name, objective] : report::kObjectives) {
+    const auto report = simulate_dependent(small_request(), mi300x(), {.objective = objective});
+    ASSERT_TRUE(report) << to_string(report.error().errors.front());
+    const report::DependentRow& best = *report->row(report->choice);
+    for (const report::DependentRow& row : report->rows) {
+      ASSERT_TRUE(row.energy) << row.schedule;
+      EXPECT_NEAR(row.energy->seconds, microseconds(row.time) * 1e-6, 1e-12) << row.schedule;
+      EXPECT_LE(report::cost_of(best.time, best.energy, objective), report::cost_of(row.time, row.energy, objective))
+          << name << " " << row.schedule;
+    }
+  }
+  Machine machine = mi300x();
+  machine.power.reset();
+  EXPECT_EQ(code_of(simulate_dependent(small_request(), machine, {.objective = report::Objective::edp})),
+            "power.machine");
+}
+
 // All of A is 1024 KiB, the rows of a rank 128 KiB, B 256 KiB, C 512 KiB.
 TEST(Dependent, MemoryOfASchedule) {
   const auto report = simulate_dependent(small_request(), mi300x());

@@ -14,6 +14,7 @@
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 
+#include "pipeline/overlap/objective.hpp"
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
@@ -157,6 +158,17 @@ Result<Planned> plan_way(const FusedRequest& request, std::string_view way, cons
   return plan_schedule(request, schedule, machine);
 }
 
+/// Of the rows wanted, by the report's objective; nullptr if there is none.
+template <class Wanted>
+const report::FusedRow* best_row(const report::FusedReport& report, const Wanted& wanted) {
+  const report::FusedRow* best = nullptr;
+  for (const report::FusedRow& row : report.rows) {
+    if (!wanted(row)) continue;
+    if (best == nullptr || cost_of(row, report.objective) < cost_of(*best, report.objective)) best = &row;
+  }
+  return best;
+}
+
 /// Nothing was planned, or not within the limits of the machine, or it runs out of tracker entries: a reason that lies
 /// in the way or in what the machine has. Of what is wrong with the request itself the product alone would have told.
 bool concerns_way(const Failure& failure) {
@@ -226,6 +238,7 @@ class Study {
   GemmShape whole() const { return report_.request.gemm; }
 
   Status check() {
+    CORTADO_RETURN_IF_ERROR(check_objective(options_.objective, machine_, kind_));
     if (report_.request.ranks < 2 || report_.request.ranks > machine_.gpus) {
       return fail("fused.ranks", fmt::format("{} ranks on the {} GPUs of {}", ranks(), machine_.gpus, machine_.name),
                   fmt::format("give 2 to {}", machine_.gpus));
@@ -349,14 +362,13 @@ class Study {
     times.comm = times.time;
     if (times.hbm_bytes && behind.hbm_bytes) *times.hbm_bytes += *behind.hbm_bytes;
     if (times.dram && behind.dram) *times.dram += *behind.dram;
+    if (times.energy && behind.energy) *times.energy += *behind.energy;
     if (behind.wrong) times.wrong = times.wrong.value_or(0) + *behind.wrong;
   }
 
   void choose() {
-    const report::FusedRow* best = nullptr;
-    for (const report::FusedRow& row : report_.rows) {
-      if (!row.bound && (best == nullptr || row.time < best->time)) best = &row;
-    }
+    report_.objective = options_.objective;
+    const report::FusedRow* best = best_row(report_, [](const report::FusedRow& row) { return !row.bound; });
     if (best == nullptr) best = &report_.rows.front();
     report_.choice = best->way;
     report_.reason = reason(*best);
@@ -364,6 +376,13 @@ class Study {
 
   std::string reason(const report::FusedRow& best) const {
     if (best.bound) return "only ideals were asked for, which have no program";
+    if (options_.objective != report::Objective::time) {
+      std::vector<NamedRow> programs;
+      for (const report::FusedRow& row : report_.rows) {
+        if (!row.bound) programs.push_back({row.way, &row});
+      }
+      return energy_reason(programs, best, options_.objective);
+    }
     if (best.way == kSequential) return "nothing that overlaps is faster than one after the other";
     if (best.time > report_.serial) return "of those asked for it is the fastest, but slower than one after the other";
     std::vector<std::string> sentences{fmt::format("the {} is the bottleneck, and {:.0f} % of ideal is reached",
@@ -423,12 +442,9 @@ Outcome<FusedReport> run_fused(const FusedRequest& request, const Machine& machi
   return report;
 }
 
-std::string fastest_program(const FusedReport& report) {
-  const report::FusedRow* best = nullptr;
-  for (const report::FusedRow& row : report.rows) {
-    const bool program = !row.bound && row.way != kSequential;
-    if (program && (best == nullptr || row.time < best->time)) best = &row;
-  }
+std::string best_program(const FusedReport& report) {
+  const report::FusedRow* best =
+      best_row(report, [](const report::FusedRow& row) { return !row.bound && row.way != kSequential; });
   return best == nullptr ? report.choice : best->way;
 }
 

@@ -90,6 +90,40 @@ TEST(Fused, AnAllReduceIsAReduceScatterWithAnAllGatherBehindEveryWay) {
   EXPECT_DOUBLE_EQ(reduce.row("t3")->dram->total() - scatter.row("t3")->dram->total(), reduce.behind.total());
 }
 
+TEST(Fused, EnergiesOfWhatIsDoneOneAfterTheOtherAddUp) {
+  const std::vector<std::string> ways{"sequential", "ideal", "ficco", "c3"};
+  const FusedReport scatter = simulated(kSmall, "mi300x-8", ways);
+  FusedRequest request = kSmall;
+  request.collective = "all-reduce";
+  const FusedReport reduce = simulated(request, "mi300x-8", ways);
+  EXPECT_FALSE(scatter.row("ideal-overlap")->energy);  // it has no program
+  ASSERT_TRUE(scatter.row("sequential")->energy);
+  EXPECT_NEAR(scatter.row("sequential")->energy->seconds, microseconds(scatter.serial) * 1e-6, 1e-12);
+  // The all-gather behind is the same in all ways.
+  const auto behind = [&](const char* way) {
+    return reduce.row(way)->energy->joules() - scatter.row(way)->energy->joules();
+  };
+  EXPECT_GT(behind("sequential"), 0);
+  EXPECT_NEAR(behind("ficco"), behind("sequential"), 1e-9);
+  EXPECT_NEAR(behind("c3"), behind("sequential"), 1e-9);
+}
+
+TEST(Fused, TheObjectiveDecides) {
+  for (const report::Objective objective : {report::Objective::energy, report::Objective::edp}) {
+    const auto report = simulate_fused(kSmall, machine_of("mi300x-8"), {.objective = objective});
+    ASSERT_TRUE(report) << to_string(report.error().errors.front());
+    const auto cost = [&](const report::FusedRow& row) { return report::cost_of(row.time, row.energy, objective); };
+    for (const report::FusedRow& row : report->rows) {
+      if (row.bound) continue;
+      EXPECT_LE(cost(*report->row(report->choice)), cost(row)) << row.way;
+    }
+    EXPECT_THAT(report->reason, HasSubstr("energy"));
+  }
+  Machine machine = machine_of("mi300x-8");
+  machine.power.reset();
+  EXPECT_EQ(code_of(simulate_fused(kSmall, machine, {.objective = report::Objective::energy})), "power.machine");
+}
+
 TEST(Fused, EverySystemStandsInOneTableWhereTheMachineCanDoIt) {
   const FusedReport tomorrow = simulated(kSmall, "mi300x-8+t3");
   EXPECT_THAT(ways_of(tomorrow),

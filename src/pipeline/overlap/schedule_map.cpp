@@ -35,7 +35,8 @@ report::ScheduleMap empty_map(const MapRequest& request, const std::vector<Ficco
   map.k = request.k;
   for (const std::uint64_t m : map.m) {
     for (const std::uint64_t k : map.k) {
-      map.cells.push_back({m, k, std::vector<std::optional<Nanoseconds>>(schedules.size())});
+      map.cells.push_back({m, k, std::vector<std::optional<Nanoseconds>>(schedules.size()),
+                           std::vector<std::optional<EnergyUse>>(schedules.size())});
     }
   }
   return map;
@@ -79,6 +80,7 @@ Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Mach
       const auto times = time_of(one, schedules[s], machine);
       if (times) {
         cell.times[s] = times->time;
+        cell.energies[s] = times->energy;
       } else if (const std::string& code = times.error().errors.front().code;
                  !concerns_schedule(times.error().errors.front()) && code != "gemm.memory") {
         failures[i] = times.error();

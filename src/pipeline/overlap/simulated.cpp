@@ -26,6 +26,7 @@ OverlapTimes times_of(const SimulationReport& report) {
   times.gemm = since_begin(last(is_product_queue));
   times.comm = since_begin(last([](const Queue& q) { return q.kind != QueueKind::host && !is_product_queue(q); }));
   times.hbm_bytes = report.simulated.memory_bytes;
+  times.energy = report.energy;
   return times;
 }
 
@@ -38,6 +39,7 @@ OverlapTimes traced_times_of(const SimulationReport& report) {
   times.sent = parts.sent;
   times.hbm_bytes = report.simulated.memory_bytes;
   times.dram = report.simulated.traffic;
+  times.energy = report.energy;
   if (!report.program.program().trackers.empty()) {
     times.tracker_entries_peak = report.simulated.tracker_entries_peak;
     times.tracker_wait = Nanoseconds{std::llround(report.simulated.tracker_wait_seconds * 1e9)};

@@ -7,6 +7,8 @@
 #include "cortado/base/check.hpp"
 #include "cortado/plan/choose.hpp"
 
+#include "pipeline/overlap/objective.hpp"
+
 namespace cortado::pipeline {
 namespace {
 
@@ -91,6 +93,8 @@ class Study {
   }
 
   Status check() {
+    const Times kind = report_.simulated ? Times::simulated : Times::measured;
+    CORTADO_RETURN_IF_ERROR(check_objective(options_.objective, machine_, kind));
     CORTADO_ASSIGN_OR_RETURN(policies_, policies_of(options_));
     asked_for_ = policies_.size();
     if (report_.simulated && std::ranges::count(policies_, kAutoPolicy) > 0) {  // it is compared with all others
@@ -118,14 +122,18 @@ class Study {
     return pipeline::time_planned(std::move(program), machine_, time_);
   }
 
-  /// `auto` chose by a model that is fast and not exact; where the simulator finds another policy faster, it does as
-  /// that.
+  auto cost() const {
+    return [this](const report::OverlapRow& row) { return cost_of(row, options_.objective); };
+  }
+
+  /// `auto` chose by a model that is fast, not exact, and knows times only; where the simulator finds another policy
+  /// better, it does as that.
   void confirm_auto() {
     const auto first = report_.rows.begin();
     const auto itself = std::ranges::find(report_.rows, kAutoPolicy, &report::OverlapRow::policy);
     if (itself == report_.rows.end()) return;
-    const auto best = std::ranges::min_element(report_.rows, {}, &report::OverlapRow::time);
-    if (itself->time <= best->time) return;
+    const auto best = std::ranges::min_element(report_.rows, {}, cost());
+    if (cost()(*itself) <= cost()(*best)) return;
     OverlapWay& way = report_.ways[static_cast<std::size_t>(itself - first)];
     way = report_.ways[static_cast<std::size_t>(best - first)];
     way.why = fmt::format("as {}: {}", best->policy, way.why);
@@ -204,11 +212,15 @@ class Study {
 
   void choose() {
     // Of those that are level the first: it is the simplest.
-    const auto least = std::ranges::min_element(report_.rows, {}, &report::OverlapRow::time)->time;
+    const double least = cost()(*std::ranges::min_element(report_.rows, {}, cost()));
     const auto best = std::ranges::find_if(
-        report_.rows, [&](const report::OverlapRow& row) { return ratio(row.time, least) <= kLevelWithin; });
+        report_.rows, [&](const report::OverlapRow& row) { return cost()(row) <= kLevelWithin * least; });
+    report_.objective = options_.objective;
     report_.choice = best->policy;
-    report_.reason = overlap_reason(report_);
+    report_.reason =
+        options_.objective == report::Objective::time
+            ? overlap_reason(report_)
+            : energy_reason(named_rows(report_.rows, &report::OverlapRow::policy), *best, options_.objective);
   }
 
   const Machine& machine_;
@@ -260,6 +272,7 @@ void fill_row(report::WayRow& row, const report::OverlapBasis& basis, const Over
   row.comm = times.comm;
   row.hbm_bytes = times.hbm_bytes;
   row.wrong = times.wrong;
+  row.energy = times.energy;
 }
 
 bool is_product_queue(const Queue& queue) {

@@ -25,6 +25,7 @@ struct OverlapTimes {
   std::optional<DramTraffic> dram{};                    ///< predicted only, as the next two
   std::optional<std::uint32_t> tracker_entries_peak{};  ///< of programs with trackers
   std::optional<Nanoseconds> tracker_wait{};
+  std::optional<EnergyUse> energy{};  ///< predicted only, on machines with power
 };
 
 using TimeProgram = std::function<Outcome<OverlapTimes>(const VerifiedProgram&)>;

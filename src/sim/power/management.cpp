@@ -49,11 +49,14 @@ double watts_allowed(const PowerManagement& management, const Power& power) {
   return management.policy == PowerPolicy::uniform_cap ? management.limit_w.value_or(kUsualLimit * cap) : cap;
 }
 
+Status check_power(const Machine& machine) {
+  if (machine.power) return {};
+  return fail("power.machine", fmt::format("machine {} says nothing of power", machine.name),
+              "take a machine that does (cortado list machines), or add the section power to its file");
+}
+
 Status check_power_management(const PowerManagement& management, const Machine& machine) {
-  if (!machine.power) {
-    return fail("power.machine", fmt::format("machine {} says nothing of power", machine.name),
-                "take a machine that does (cortado list machines), or add the section power to its file");
-  }
+  CORTADO_RETURN_IF_ERROR(check_power(machine));
   if (management.cap_w) CORTADO_RETURN_IF_ERROR(check_watts(*management.cap_w, "a cap", machine));
   if (management.policy == PowerPolicy::uniform_cap) {
     CORTADO_RETURN_IF_ERROR(check_watts(watts_allowed(management, *machine.power), "a limit", machine));

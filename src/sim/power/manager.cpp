@@ -24,6 +24,7 @@ PowerManager::PowerManager(const PowerManagement& management, const Power& power
     for (std::size_t i = 0; i < kClocked.size(); ++i) {
       gpus_[gpu].clocks[i].name = fmt::format("gpu {} {} clock", gpu, name_of(kClocked[i]));
       gpus_[gpu].clocks[i].unit = "GHz";
+      gpus_[gpu].clocks[i].rank = RankId{gpu};
     }
     this->keep_clocks(gpu, {});
   }

@@ -190,6 +190,7 @@ std::vector<Counter> PowerMeter::counters(SimTime now) {
       Counter& counter = counters.emplace_back();
       counter.name = fmt::format("gpu {} {}", g, kComponentNames[c]);
       counter.unit = "W";
+      counter.rank = RankId{static_cast<std::uint32_t>(g)};
       SimTime at{};
       for (const auto& sample : gpu.samples) {
         counter.samples.push_back({to_nanoseconds(at), sample[c]});
