@@ -34,8 +34,10 @@ Outcome<SimulationReport> simulate_traced(Program program, const Machine& machin
   const auto verified = verify(std::move(program), machine, verify_options);
   if (!verified) return fail_at(Stage::verify, verified.error());
   if (machine.power) {
-    options.trace = false;
-    const auto before = simulate_verified(*verified, options);
+    sim::SimulateOptions times = options;
+    times.trace = false;
+    times.energy = false;
+    const auto before = simulate_verified(*verified, times);
     if (!before) return before;
     options.power_samples = power_sample(before->simulated.queue_ends);
   }

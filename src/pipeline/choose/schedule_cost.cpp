@@ -34,7 +34,7 @@ class SimulatedScheduleCost : public ScheduleCost {
     CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan_ficco(request, schedule, machine_));
     const auto program = verify(std::move(plan.program), machine_, no_rules());
     if (!program) return fail(program.error().front());
-    CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated, sim::simulate(*program));
+    CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated, sim::simulate(*program, {.energy = false}));
     return median_time(simulated.timeline);
   }
 

@@ -9,7 +9,7 @@ class SimulatedCost : public CostModel {
   explicit SimulatedCost(const Machine& machine) : machine_(machine) {}
 
   Result<Nanoseconds> time(const CollectiveRequest& request) const override {
-    const auto report = simulate_collective(request, machine_);
+    const auto report = simulate_collective(request, machine_, {.energy = false});
     if (!report) return fail(report.error().errors.front());
     return report->time;
   }

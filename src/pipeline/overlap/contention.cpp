@@ -48,7 +48,7 @@ Program only(const Program& program, Keep keep) {
 
 Outcome<SimulationReport> simulate_only(const VerifiedProgram& program, Keep keep) {
   // Half of a program has no contract, and may touch bytes in an order that only the other half ensured.
-  return simulate_program(only(program.program(), keep), program.machine(), {.trace = true},
+  return simulate_program(only(program.program(), keep), program.machine(), {.trace = true, .energy = false},
                           {.skip_rules = {"verify.race", "verify.contract"}});
 }
 

@@ -46,7 +46,7 @@ class SimulatedOverlapCost : public OverlapCost {
       if (const auto known = profiles_.find(key); known != profiles_.end()) return known->second;
     }
     CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine_));
-    const auto report = simulate_program(std::move(program), machine_);
+    const auto report = simulate_program(std::move(program), machine_, {.energy = false});
     if (!report) return fail(report.error().errors.front());
     const CollectiveProfile made = profile_of(report->program.program(), report->time);
     const std::scoped_lock guard(lock_);
