@@ -64,7 +64,7 @@ TEST(BenchRows, SimulatedRowsHaveEnergyAndPower) {
   const std::string line = bench_line(report.header, report.rows[0]);
   EXPECT_THAT(heading, testing::ContainsRegex("energy +power"));
   EXPECT_THAT(heading, testing::ContainsRegex("[(]J[)] +[(]W[)]"));
-  EXPECT_THAT(line, testing::ContainsRegex(" 45.88 +0.3 +500.0 +32 +32 +32\n"));
+  EXPECT_THAT(line, testing::ContainsRegex(" 45.88 +0.3000 +500.0 +32 +32 +32\n"));
   EXPECT_EQ(heading.size() - heading.rfind('\n', heading.size() - 2) - 1, line.size());
   EXPECT_LE(line.size(), 120U);
   const auto row = nlohmann::json::parse(bench_json(report))["rows"].at(0);

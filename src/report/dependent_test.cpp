@@ -42,10 +42,8 @@ TEST(Dependent, TextHasATableWhatWasLeftOutAndOneLineToUse) {
   const std::string text = dependent_text(small_report());
   EXPECT_THAT(text, HasSubstr("# all-gather of 8KiB, then 64x64x64 bf16 of what it brings, on 8 ranks of mi300x-8\n"));
   EXPECT_THAT(text, HasSubstr("one after the other 100.0 us, ideal 60.0 us: 1.67 times as fast"));
-  EXPECT_THAT(
-      text,
-      testing::ContainsRegex(
-          "hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +1.25 +1.50 +3.00 +0.50 +2.00 +0.3 +500.0\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("hetero-fused-1d +8 +75.0 +1.33 +50 +74.0 +50.0 +15.0 +1.1[23] +1.25 +1.50 "
+                                           "+3.00 +0.50 +2.00 +0.3000 +500.0\n"));
   EXPECT_THAT(text, HasSubstr("# uniform-fused-2d left out: ficco.panels: odd rows (hint: pad k)\n"));
   EXPECT_THAT(text, testing::EndsWith("use hetero-fused-1d: because\n"));
 }

@@ -8,7 +8,8 @@ namespace cortado::report {
 namespace {
 
 std::string number(double joules) {
-  return joules >= 1000 ? fmt::format("{:.0f}", joules) : fmt::format("{:.4g}", joules);
+  constexpr double kFourDigits = 999.95;  // and above, rounded
+  return joules >= kFourDigits ? fmt::format("{:.0f}", joules) : fmt::format("{:#.4g}", joules);
 }
 
 }  // namespace

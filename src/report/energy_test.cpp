@@ -16,7 +16,8 @@ EnergyUse of(double joules) {
 
 TEST(Energy, TextHasFourDigits) {
   EXPECT_EQ(joules_text(of(0.0123456)), "0.01235");
-  EXPECT_EQ(joules_text(of(12.3456)), "12.35");
+  EXPECT_EQ(joules_text(of(12.3)), "12.30");
+  EXPECT_EQ(joules_text(of(999.96)), "1000");
   EXPECT_EQ(joules_text(of(12345.6)), "12346");
   EXPECT_EQ(joules_text(std::nullopt), "-");
   EXPECT_EQ(watts_text(small_energy_use()), "500.0");
@@ -26,7 +27,7 @@ TEST(Energy, TextHasFourDigits) {
 // 0.12, 0.09, 0.06 and 0.03 of 0.3 J.
 TEST(Energy, ComponentsHaveShares) {
   EXPECT_EQ(components_text(small_energy_use()),
-            "xcd 0.12 J (40.0 %), iod 0.09 J (30.0 %), hbm 0.06 J (20.0 %), rest 0.03 J (10.0 %)");
+            "xcd 0.1200 J (40.0 %), iod 0.09000 J (30.0 %), hbm 0.06000 J (20.0 %), rest 0.03000 J (10.0 %)");
 }
 
 TEST(Energy, CsvHasACellForEveryName) {

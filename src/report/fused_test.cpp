@@ -16,7 +16,7 @@ TEST(Fused, TextHasATableWithTrafficAndEntries) {
   const std::string text = fused_text(small_fused_report());
   EXPECT_THAT(text, testing::StartsWith("# 64x64x64 f16, then reduce-scatter of 8KiB, on 8 ranks of t3-ring-8\n"));
   // Reads 3 + 1 GB, writes 2 + 0.5 GB.
-  EXPECT_THAT(text, ContainsRegex("t3 +75.0 +1.33 +50 +74.0 +15.0 +4.00 +2.50 +96 +0.3 +500.0 +ring, 8 chunks\n"));
+  EXPECT_THAT(text, ContainsRegex("t3 +75.0 +1.33 +50 +74.0 +15.0 +4.00 +2.50 +96 +0.3000 +500.0 +ring, 8 chunks\n"));
   EXPECT_THAT(text, ContainsRegex("ideal-overlap +60.0 +1.67 +100 +- +- +- +- +- +- +-"));
   EXPECT_THAT(text, HasSubstr("# t3-mca left out: fused.arbitration: none (hint: other machine)\n"));
   EXPECT_THAT(text, testing::EndsWith("use t3: because\n"));

@@ -52,7 +52,8 @@ TEST(Overlap, TextHasATableWhatWasLeftOutAndOneLineToUse) {
   const std::string text = overlap_text(small_report());
   EXPECT_THAT(text, HasSubstr("64x64x64 bf16 beside all-gather of 64KiB"));
   EXPECT_THAT(text, HasSubstr("one after the other 100.0 us, ideal 60.0 us: 1.67 times as fast"));
-  EXPECT_THAT(text, testing::ContainsRegex("conccl +pcpy +75.0 +1.33 +50 +1.25 +1.25 +304 +dma +2.00 +0.3 +500.0\n"));
+  EXPECT_THAT(text,
+              testing::ContainsRegex("conccl +pcpy +75.0 +1.33 +50 +1.25 +1.25 +304 +dma +2.00 +0.3000 +500.0\n"));
   EXPECT_THAT(text, HasSubstr("# c3 left out: c3.variant: no kernels (hint: use conccl)\n"));
   EXPECT_THAT(text, testing::EndsWith("use conccl: because\n"));
 }

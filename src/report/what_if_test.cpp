@@ -31,7 +31,7 @@ TEST(WhatIf, TextLaysTodayBesideTomorrow) {
   EXPECT_THAT(text, testing::StartsWith(
                         "# what if ring-8 had tracker, nmc: 64x64x64 f16, then reduce-scatter of 8KiB, on 8 ranks\n"));
   EXPECT_THAT(text, ContainsRegex("today +sequential +100.0 +1.00"));
-  EXPECT_THAT(text, ContainsRegex("tomorrow +t3 +75.0 +1.33 +4.00 +2.50 +96 +0.3 +500.0 +ring, 8 chunks\n"));
+  EXPECT_THAT(text, ContainsRegex("tomorrow +t3 +75.0 +1.33 +4.00 +2.50 +96 +0.3000 +500.0 +ring, 8 chunks\n"));
   EXPECT_THAT(text, ContainsRegex("tomorrow +ideal-overlap +60.0 +1.67 .*ideal\n"));
   EXPECT_THAT(text, testing::HasSubstr("# tomorrow, t3-mca left out: fused.arbitration"));
   EXPECT_THAT(

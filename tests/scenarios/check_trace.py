@@ -49,10 +49,9 @@ def main(path):
           f"{sum(event.get('cat') == 'communication' for event in events)} slices")
     for (source, target), count in sorted(kinds.items()):
         print(f"arrows {source} -> {target}: {count}")
-    counters = collections.Counter(event["name"] for event in {
-        (event["pid"], event["name"]): event for event in events if event["ph"] == "C"}.values())
+    counters = {(event["pid"], event["name"]) for event in events if event["ph"] == "C"}
     if counters:
-        print(f"counters: {', '.join(f'{name} x {count}' for name, count in sorted(counters.items()))}")
+        print(f"counters: {len(counters)}")
     print(f"times: {trace['otherData']['times']}")
 
 

@@ -9,13 +9,13 @@
 
 namespace cortado::report {
 
-/// Of all GPUs, four digits of it: "0.01234", "12.34", "12345".
+/// Of all GPUs, four digits of it or more: "0.01234", "12.34", "12345".
 std::string joules_text(const std::optional<EnergyUse>& use);
 
 /// Of one GPU, on average: "512.3".
 std::string watts_text(const std::optional<EnergyUse>& use);
 
-/// Of all GPUs: "xcd 1.2 J (12.0 %), iod 2.4 J (24.0 %), ...".
+/// Of all GPUs: "xcd 1.200 J (12.0 %), iod 2.400 J (24.0 %), ...".
 std::string components_text(const EnergyUse& use);
 
 /// Names and cells of a line of comma-separated values: energy_J, power_W and joules by component, xcd_J, ...; empty

@@ -36,13 +36,15 @@ TEST(Objective, TheReasonNamesTheFastestAndOneAfterTheOther) {
   const report::WayRow fast = row(100, 1.1);
   const report::WayRow serial = row(150, 1.5);
   const std::vector<NamedRow> rows{{"serial", &serial}, {"fast", &fast}, {"thrifty", &best}};
-  EXPECT_EQ(energy_reason(rows, best, Objective::energy),
-            "it takes the least energy, 1 J in 125.0 us, 1000.0 W a GPU; fast, the fastest, takes 20 % less time and "
-            "10 % more energy; serial takes 20 % more time and 50 % more energy");
+  EXPECT_EQ(
+      energy_reason(rows, best, Objective::energy),
+      "it takes the least energy, 1.000 J in 125.0 us, 1000.0 W a GPU; fast, the fastest, takes 20 % less time and "
+      "10 % more energy; serial takes 20 % more time and 50 % more energy");
   // Of the products 1.25, 1.1 and 2.25 that of the fast one is the least.
-  EXPECT_EQ(energy_reason(rows, fast, Objective::edp),
-            "energy times time is least: 1.1 J in 100.0 us, 1375.0 W a GPU; nothing is faster; serial takes 50 % more "
-            "time and 36 % more energy");
+  EXPECT_EQ(
+      energy_reason(rows, fast, Objective::edp),
+      "energy times time is least: 1.100 J in 100.0 us, 1375.0 W a GPU; nothing is faster; serial takes 50 % more "
+      "time and 36 % more energy");
 }
 
 TEST(Objective, EnergyNeedsSomeoneWhoCountsIt) {

@@ -154,7 +154,7 @@ TEST(Overlap, TheObjectiveDecides) {
     EXPECT_EQ(report->choice, choice);
     // What the others do is known, so auto does as the best of them.
     EXPECT_EQ(report->row("auto")->time, report->row(choice)->time);
-    EXPECT_EQ(report->reason.find("it takes the least energy, 3 J in 100.0 us, 3750.0 W a GPU") == 0,
+    EXPECT_EQ(report->reason.find("it takes the least energy, 3.000 J in 100.0 us, 3750.0 W a GPU") == 0,
               objective == Objective::energy)
         << report->reason;
   }
