@@ -1,7 +1,7 @@
 // Power of a product, of a collective and of both at once on a modelled machine, under policies of power management.
 //
-// Everything is repeated until the management has settled: for forty control intervals or longer. What is reported is
-// the mean of the second half of the iterations.
+// Everything is repeated until the management has settled: for forty control intervals and twenty iterations or longer.
+// What is reported is the mean of the second half of the iterations.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ namespace {
 
 /// The management decides once an interval; after so many its clocks are those of the load.
 constexpr double kSettled = 40;
-constexpr std::uint32_t kLeastIterations = 3;
+/// Iterations begin at any moment of a control interval, which decides how they end: so many average it out.
+constexpr std::uint32_t kLeastIterations = 20;
 constexpr double kSamples = 400;  ///< of power over time: more than a picture has room for nobody sees
 
 /// One program, alone or both at once, and how often it is repeated.
