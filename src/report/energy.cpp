@@ -1,5 +1,7 @@
 #include "cortado/report/energy.hpp"
 
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"

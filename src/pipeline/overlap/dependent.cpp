@@ -199,12 +199,12 @@ class Study {
   void choose() {
     const auto best = std::ranges::min_element(
         report_.rows, {}, [this](const report::DependentRow& row) { return cost_of(row, options_.objective); });
+    const std::vector<NamedRow> rows = named_rows(report_.rows, &report::DependentRow::schedule);
+    add_cap_note(report_, rows, machine_);
     report_.objective = options_.objective;
     report_.choice = best->schedule;
-    report_.reason =
-        options_.objective == report::Objective::time
-            ? dependent_reason(report_)
-            : energy_reason(named_rows(report_.rows, &report::DependentRow::schedule), *best, options_.objective);
+    report_.reason = options_.objective == report::Objective::time ? dependent_reason(report_)
+                                                                   : energy_reason(rows, *best, options_.objective);
   }
 
   const Machine& machine_;

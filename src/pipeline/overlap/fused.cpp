@@ -367,6 +367,7 @@ class Study {
   }
 
   void choose() {
+    add_cap_note(report_, named_rows(report_.rows, &report::FusedRow::way), machine_);
     report_.objective = options_.objective;
     const report::FusedRow* best = best_row(report_, [](const report::FusedRow& row) { return !row.bound; });
     if (best == nullptr) best = &report_.rows.front();

@@ -44,6 +44,19 @@ double cost_of(const report::WayRow& row, Objective objective) {
   return report::cost_of(row.time, row.energy, objective);
 }
 
+void add_cap_note(report::OverlapBasis& basis, const std::vector<NamedRow>& rows, const Machine& machine) {
+  const auto above = [&](const NamedRow& named) {
+    return machine.power && named.row->energy && named.row->energy->watts() > machine.power->cap_w;
+  };
+  if (std::ranges::none_of(rows, above)) return;
+  if (!basis.note.empty()) basis.note += "; ";
+  basis.note += fmt::format(
+      "what draws more than the {:g} W of a board does so at the clocks of the machine file, which the cap would "
+      "lower: "
+      "see cortado power",
+      machine.power->cap_w);
+}
+
 std::string energy_reason(const std::vector<NamedRow>& rows, const report::WayRow& best, Objective objective) {
   CORTADO_CHECK(best.energy.has_value(), "rows that are ranked by energy have one");
   std::vector<std::string> sentences{

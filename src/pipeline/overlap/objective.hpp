@@ -29,6 +29,9 @@ std::vector<NamedRow> named_rows(const std::vector<Row>& rows, std::string Row::
   return named;
 }
 
+/// Says so in the note if rows draw more than their board may: clocks are those of the machine file.
+void add_cap_note(report::OverlapBasis& basis, const std::vector<NamedRow>& rows, const Machine& machine);
+
 /// Why `best`, one of these rows, is the one to use by energy or by its product with time, in one line.
 std::string energy_reason(const std::vector<NamedRow>& rows, const report::WayRow& best, report::Objective objective);
 

@@ -47,6 +47,25 @@ TEST(Objective, TheReasonNamesTheFastestAndOneAfterTheOther) {
       "time and 36 % more energy");
 }
 
+// 0.8 J in 100 us on 8 GPUs are 1000 W each.
+TEST(Objective, WattsAboveTheCapAreNoted) {
+  Machine machine = load_machine("mi300x-8").value();
+  machine.power->cap_w = 1000.5;
+  const report::WayRow one = row(100, 0.8);
+  const std::vector<NamedRow> rows{{"one", &one}};
+  report::OverlapBasis basis;
+  basis.note = "first";
+  add_cap_note(basis, rows, machine);
+  EXPECT_EQ(basis.note, "first");
+  machine.power->cap_w = 999.5;
+  add_cap_note(basis, rows, machine);
+  EXPECT_EQ(basis.note.find("first; what draws more than the 999.5 W of a board"), 0U) << basis.note;
+  machine.power.reset();
+  basis.note.clear();
+  add_cap_note(basis, rows, machine);
+  EXPECT_EQ(basis.note, "");
+}
+
 TEST(Objective, EnergyNeedsSomeoneWhoCountsIt) {
   Machine machine = load_machine("mi300x-8").value();
   machine.power.reset();

@@ -215,12 +215,12 @@ class Study {
     const double least = cost()(*std::ranges::min_element(report_.rows, {}, cost()));
     const auto best = std::ranges::find_if(
         report_.rows, [&](const report::OverlapRow& row) { return cost()(row) <= kLevelWithin * least; });
+    const std::vector<NamedRow> rows = named_rows(report_.rows, &report::OverlapRow::policy);
+    add_cap_note(report_, rows, machine_);
     report_.objective = options_.objective;
     report_.choice = best->policy;
-    report_.reason =
-        options_.objective == report::Objective::time
-            ? overlap_reason(report_)
-            : energy_reason(named_rows(report_.rows, &report::OverlapRow::policy), *best, options_.objective);
+    report_.reason = options_.objective == report::Objective::time ? overlap_reason(report_)
+                                                                   : energy_reason(rows, *best, options_.objective);
   }
 
   const Machine& machine_;
