@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
 
 #include "report/overlap_parts.hpp"
 #include "report/power_parts.hpp"
@@ -47,20 +48,16 @@ Json over_time(const PowerRow& row) {
 }
 
 Json row_of(const PowerRow& row) {
-  Json object{{"what", row.what},
-              {"policy", row.policy},
-              {"time_us", row.time_us()},
-              {"energy_J", row.use.joules()},
-              {"power_W", row.use.watts()},
-              {"energy_by_component", by_component([&](Component c) { return row.use.energy.of(c); })},
-              {"power_W_by_component", by_component([&](Component c) { return row.use.watts(c); })},
-              {"edp_Js", row.use.energy_delay()},
-              {"clock_GHz", clocks_of(row)},
-              {"peak_W", or_null(row.peak_w)},
-              {"time_change_pct", row.change ? Json(row.change->time) : Json()},
-              {"energy_change_pct", row.change ? Json(row.change->energy) : Json()},
-              {"tflops", or_null(row.tflops)},
-              {"iterations", row.iterations}};
+  Json object{{"what", row.what}, {"policy", row.policy}, {"time_us", row.time_us()}};
+  add_energy(row.use, object);
+  object.update({{"power_W_by_component", by_component([&](Component c) { return row.use.watts(c); })},
+                 {"edp_Js", row.use.energy_delay()},
+                 {"clock_GHz", clocks_of(row)},
+                 {"peak_W", or_null(row.peak_w)},
+                 {"time_change_pct", row.change ? Json(row.change->time) : Json()},
+                 {"energy_change_pct", row.change ? Json(row.change->energy) : Json()},
+                 {"tflops", or_null(row.tflops)},
+                 {"iterations", row.iterations}});
   if (!row.over_time.empty()) object["over_time"] = over_time(row);
   return object;
 }
@@ -99,9 +96,10 @@ std::string power_basis(const PowerReport& report) {
 }
 
 std::vector<std::string> power_header() {
-  std::vector<std::string> header{"what", "policy", "time us", "energy J", "power W"};
-  for (const Component component : kComponents) header.push_back(fmt::format("{} W", name_of(component)));
-  for (const char* name : {"peak W", "xcd GHz", "iod GHz", "hbm GHz", "EDP Js", "time %", "energy %", "TFLOP/s"}) {
+  std::vector<std::string> header{"what", "policy", "time us", "energy\nJ", "power\nW"};
+  for (const Component component : kComponents) header.push_back(fmt::format("{}\nW", name_of(component)));
+  for (const char* name :
+       {"peak\nW", "xcd\nGHz", "iod\nGHz", "hbm\nGHz", "EDP\nJs", "time\n%", "energy\n%", "TFLOP/s"}) {
     header.emplace_back(name);
   }
   return header;
@@ -110,8 +108,8 @@ std::vector<std::string> power_header() {
 std::vector<std::string> power_cells(const PowerRow& row) {
   const auto rounded = [](double value, int digits) { return fmt::format("{:.{}f}", value, digits); };
   const auto changed = [](double percent) { return fmt::format("{:+.1f}", percent); };
-  std::vector<std::string> cells{row.what, row.policy, rounded(row.time_us(), 1),
-                                 fmt::format("{:.4g}", row.use.joules()), rounded(row.use.watts(), 0)};
+  std::vector<std::string> cells{row.what, row.policy, rounded(row.time_us(), 1), joules_text(row.use),
+                                 rounded(row.use.watts(), 0)};
   for (const Component component : kComponents) cells.push_back(rounded(row.use.watts(component), 0));
   cells.push_back(row.peak_w ? rounded(*row.peak_w, 0) : "-");
   for (std::size_t i = 0; i < 3; ++i) {
