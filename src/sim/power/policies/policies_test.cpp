@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include "sim/power/policies/policy.hpp"
+#include "sim/power/testing.hpp"
+
+namespace cortado::sim {
+namespace {
+
+class Policies : public ::testing::Test {
+ protected:
+  /// At nominal clocks: products of so many watts that use so much of each clock.
+  GpuActivity working(double product_watts, const std::array<double, 3>& use) const {
+    GpuActivity activity;
+    activity.power = &power_;
+    activity.clocks = nominal_clocks(power_);
+    for (std::size_t i = 0; i < kClocked.size(); ++i) {
+      activity.needed[i] = use[i] < 0 ? 0 : activity.clocks.of(kClocked[i]) * use[i];
+      activity.bounds[i] = use[i] >= kBound;
+    }
+    Energy& watts = activity.mean_watts;
+    watts[EnergyPart::xcd_idle] = power_.xcd->idle_w;
+    watts[EnergyPart::xcd_leakage] = power_.xcd->leakage_w;
+    watts[EnergyPart::xcd_clock] = power_.xcd->clock_w;
+    watts[EnergyPart::xcd_products] = product_watts;
+    watts[EnergyPart::iod_idle] = power_.iod->idle_w;
+    watts[EnergyPart::iod_leakage] = power_.iod->leakage_w;
+    watts[EnergyPart::iod_clock] = power_.iod->clock_w;
+    watts[EnergyPart::hbm_idle] = power_.hbm->idle_w;
+    watts[EnergyPart::rest_idle] = power_.rest_idle_w;
+    activity.watts_now = watts;
+    return activity;
+  }
+
+  PolicyInputs inputs(double cap) const {
+    return {.power = power_, .cap_w = cap, .headroom = 0.02, .moves = {true, true, true}};
+  }
+
+  Power power_ = small_power();
+};
+
+TEST_F(Policies, TheBoardTakesTheHighestClockUnderItsCap) {
+  const GpuActivity work = working(400, {1, 0.5, 0.1});
+  const Clocks clocks = decide_none(work, inputs(400));
+  EXPECT_LE(work.watts_at(clocks), 400);
+  Clocks higher = clocks;
+  higher.xcd += power_.clock_step_ghz;
+  EXPECT_GT(work.watts_at(higher), 400);
+  EXPECT_EQ(clocks.iod, 1.5);
+  EXPECT_EQ(clocks.hbm, 1);
+}
+
+TEST_F(Policies, PredictedWattsAreThoseOfTheScalingRules) {
+  const GpuActivity work = working(400, {1, 0.5, 0.1});
+  // Half the clock and half the voltage of xcd: products at half the pace and a quarter of the energy each.
+  const double xcd = 20 + 16.0 / 8 + 40.0 / 8 + 400.0 / 8;
+  EXPECT_DOUBLE_EQ(work.watts_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 10 + 1.1 * (xcd + 30 + 8 + 24 + 5));
+  EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 0.5);
+}
+
+TEST_F(Policies, WithoutNeedTheBoardChangesNothing) {
+  EXPECT_EQ(decide_none(working(100, {1, 0.5, 0.1}), inputs(1000)), nominal_clocks(power_));
+}
+
+TEST_F(Policies, WhereTheLowestClockOfXcdIsTooMuchAllComeDown) {
+  const GpuActivity work = working(20, {0.1, 1, 0.1});
+  const Clocks clocks = decide_none(work, inputs(110));
+  EXPECT_EQ(clocks.xcd, 0.5);
+  EXPECT_LT(clocks.iod, 1.5);
+  EXPECT_LE(work.watts_at(clocks), 110);
+}
+
+TEST_F(Policies, ALowerCapNeverGivesAHigherClock) {
+  const GpuActivity work = working(400, {1, 0.5, 0.1});
+  double before = 0;
+  for (double cap = 120; cap < 700; cap += 20) {
+    const Clocks clocks = decide_none(work, inputs(cap));
+    EXPECT_GE(clocks.xcd, before);
+    before = clocks.xcd;
+  }
+}
+
+TEST_F(Policies, ComponentCapLowersWhatDoesNotBound) {
+  const GpuActivity copies = working(0, {0.8, 0.5, 0.6});  // links set the pace
+  const Clocks clocks = decide_component_cap(copies, inputs(1000));
+  EXPECT_NEAR(clocks.xcd, 2 * 0.8 * 1.02, power_.clock_step_ghz);
+  EXPECT_NEAR(clocks.iod, 1.5 * 0.5 * 1.02, power_.clock_step_ghz);
+  EXPECT_NEAR(clocks.hbm, 0.6 * 1.02, power_.clock_step_ghz);
+  EXPECT_GE(copies.speed_at(clocks), 1);
+}
+
+TEST_F(Policies, ComponentCapLeavesWhatBounds) {
+  const GpuActivity work = working(400, {1, 0.6, 0.1});
+  const Clocks board = decide_none(work, inputs(400));
+  const Clocks clocks = decide_component_cap(work, inputs(400));
+  EXPECT_EQ(clocks.xcd, board.xcd);
+  EXPECT_LT(clocks.iod, board.iod);
+  EXPECT_LT(work.watts_at(clocks), work.watts_at(board));
+}
+
+TEST_F(Policies, ComponentCapMovesOnlyWhatItMay) {
+  PolicyInputs only_xcd = inputs(1000);
+  only_xcd.moves = {true, false, false};
+  const Clocks clocks = decide_component_cap(working(0, {0.8, 0.5, 0.6}), only_xcd);
+  EXPECT_LT(clocks.xcd, 2);
+  EXPECT_EQ(clocks.iod, 1.5);
+  EXPECT_EQ(clocks.hbm, 1);
+}
+
+TEST_F(Policies, ComponentShiftGivesFreedWattsToWhatBounds) {
+  const GpuActivity work = working(400, {1, 0.6, 0.1});
+  const Clocks board = decide_none(work, inputs(400));
+  const Clocks clocks = decide_component_shift(work, inputs(400));
+  EXPECT_GT(clocks.xcd, board.xcd);
+  EXPECT_LT(clocks.iod, board.iod);
+  EXPECT_LE(work.watts_at(clocks), 400);
+  EXPECT_GT(work.speed_at(clocks), work.speed_at(board));
+}
+
+TEST_F(Policies, ComponentShiftRaisesTheFabricWhereThatBounds) {
+  const GpuActivity work = working(100, {0.7, 1, 0.1});
+  const Clocks clocks = decide_component_shift(work, inputs(400));
+  EXPECT_NEAR(clocks.iod, 1.8, 1e-9);
+  EXPECT_NEAR(clocks.xcd, 2 * 0.7 * 1.2 * 1.02, power_.clock_step_ghz);
+  EXPECT_NEAR(work.speed_at(clocks), 1.2, 1e-9);
+}
+
+TEST_F(Policies, AnIdleGpuRests) {
+  for (const auto& [name, policy] : kPowerPolicies) {
+    EXPECT_EQ(decide(policy, working(0, {-1, -1, -1}), inputs(500)), nominal_clocks(power_)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace cortado::sim
