@@ -69,12 +69,23 @@ void Run::product_clock(RankId gpu, DType dtype, std::int32_t more) {
 }
 
 void Run::manage_clocks() {
+  constexpr std::uint32_t kMostCorrections = 16;
+  corrections_left_ = kMostCorrections;
+  decided_ = events_.now();
   for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
     if (manager_->decide(gpu, events_.now())) change_clocks({gpu});
   }
   // Without anything that can still happen, clocks change nothing.
   if (events_.next_time() == SimTime::never()) return;
   events_.schedule(events_.now() + manager_->interval(), EventClass::begin, {EventKind::control, 0});
+}
+
+void Run::correct_clocks() {
+  if (corrections_left_ == 0 || decided_ != events_.now()) return;
+  --corrections_left_;
+  for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
+    if (manager_->correct(gpu, events_.now())) change_clocks({gpu});
+  }
 }
 
 void Run::change_clocks(RankId gpu) {
@@ -110,9 +121,35 @@ double Run::unit_use(RankId gpu) const {
   return use;
 }
 
+/// Of the batches of products on the GPU, together.
+Contention Run::contention(RankId gpu) const {
+  double work = 0;
+  std::size_t batches = 0;
+  std::optional<FlowId> held_up;
+  double worst = 1;
+  for (std::uint32_t index = 0; index < products_.size(); ++index) {
+    if (program_.queues[index].rank != gpu) continue;
+    for (const Batch& batch : products_[index].batches) {
+      if (batch.reads) continue;
+      ++batches;
+      const double share = fluid_.rate(batch.flow) / full_speed(index).cap;
+      work += fluid_.rate(batch.flow) * batch.fabric;
+      if (share < worst && fluid_.bottleneck(batch.flow)) {
+        worst = share;
+        held_up = batch.flow;
+      }
+    }
+  }
+  if (!held_up) return {};
+  const ResourceId full = *fluid_.bottleneck(*held_up);
+  if (resources_.fabric(gpu) != full || fluid_.flow_count(full) <= batches) return {};
+  return {.share = worst, .of_products = work / fluid_.capacity(full), .at = Component::iod};
+}
+
 void Run::observe_use() {
   for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
-    manager_->observe(gpu, {unit_use({gpu}), resources_.iod_use({gpu}), resources_.memory_use({gpu})}, events_.now());
+    manager_->observe(gpu, {unit_use({gpu}), resources_.iod_use({gpu}), resources_.memory_use({gpu})},
+                      contention({gpu}), events_.now());
   }
 }
 

@@ -125,6 +125,7 @@ class MachineResources {
   /// that is fullest. Negative if nothing is.
   double iod_use(RankId gpu) const;
   double memory_use(RankId gpu) const;
+  std::optional<ResourceId> fabric(RankId gpu) const { return memories_[gpu.value].fabric; }
 
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }

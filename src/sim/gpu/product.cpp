@@ -89,6 +89,7 @@ UseList& Run::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch
     const double flops_of_each = flops(shape_of(gemm)) / static_cast<double>(product.workgroups);
     uses.draw(gpu, EnergyPart::xcd_products, count * flops_of_each / work * joules_of_flop(gemm.dtype));
   }
+  batch.fabric = fabric / kWorkPerSecond;
   batch.streams = streams;
   batch.work = work;
   batch.memory_reads = uses.memory_reads();

@@ -108,7 +108,10 @@ void Run::handle(const Event& event) {
     }
     case EventKind::settle:
       transfers_.settle();
-      if (manager_) observe_use();
+      if (manager_) {
+        observe_use();
+        correct_clocks();
+      }
       break;
     case EventKind::control:
       manage_clocks();

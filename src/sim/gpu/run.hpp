@@ -83,7 +83,8 @@ class Run {
     double work = 0;            // of each, in all
     double memory_reads = 0;    // bytes of the memory for one unit of work
     double memory_writes = 0;
-    double clock = 0;  // for which its speed was settled, GHz
+    double fabric = 0;  // share of the fabric for one unit of work
+    double clock = 0;   // for which its speed was settled, GHz
   };
 
   /// A product under way: workgroups that wait, run, store or are done.
@@ -203,9 +204,11 @@ class Run {
   SimTime by_units(RankId gpu, Nanoseconds time) const;  ///< what compute units take so long for at nominal clocks
   void product_clock(RankId gpu, DType dtype, std::int32_t more);  ///< products of the type begin or end
   void manage_clocks();                                            ///< a control interval is over
+  void correct_clocks();                                           ///< as long as a GPU draws too much after that
   void change_clocks(RankId gpu);                                  ///< they are others than before
   void observe_use();                                              ///< rates are shared anew
   double unit_use(RankId gpu) const;
+  Contention contention(RankId gpu) const;
   double joules_of_flop(DType dtype) const;
   void note_energy(IterationEnergy::Moment moment, std::uint32_t iteration);
   void tell_energy(Simulated& result);
@@ -255,6 +258,8 @@ class Run {
   DramTraffic traffic_;
   std::vector<std::array<std::uint32_t, 4>> product_types_;  // by GPU: products under way of f32, f16, bf16, f8
   std::optional<IterationEnergy> iteration_energy_;
+  SimTime decided_{};  // when clocks were decided last
+  std::uint32_t corrections_left_ = 0;
 };
 
 }  // namespace cortado::sim

@@ -5,12 +5,20 @@
 
 namespace cortado::sim {
 
+/// With contention: products ask for P f' / f of what is full, others for O, and it has C; so of their full speed,
+/// which follows the clock, they get the share C' / (P f' / f + O).
 double GpuActivity::speed_at(const Clocks& other) const {
   double speed = bound() ? std::numeric_limits<double>::infinity() : 1;
+  const bool contended = contention.share < 1;
   for (std::size_t i = 0; i < kClocked.size(); ++i) {
+    if (contended && (kClocked[i] == Component::xcd || kClocked[i] == contention.at)) continue;
     if (needed[i] > 0) speed = std::min(speed, other.of(kClocked[i]) / needed[i]);
   }
-  return speed;
+  if (!contended) return speed;
+  const double faster = other.xcd / clocks.xcd;
+  const double room = other.of(contention.at) / clocks.of(contention.at);
+  const double asked = (contention.of_products * faster + 1 - contention.of_products) / contention.share;
+  return std::min(speed, faster * std::min(1.0, room / asked) / contention.share);
 }
 
 double GpuActivity::watts_at(const Clocks& other) const {

@@ -19,12 +19,21 @@ inline constexpr Utilisation kNoWork{-1, -1, -1};
 /// Work that uses so much of a clock is bound by it.
 inline constexpr double kBound = 0.999;
 
+/// Products that stand with others at something that is full, in the order of requests: everybody gets the same share
+/// of what it would take alone. A higher clock of the compute dies then asks for more and gets more.
+struct Contention {
+  double share = 1;               ///< of its full speed that a product gets; 1: it stands nowhere
+  double of_products = 0;         ///< share of what is full that products have
+  Component at = Component::iod;  ///< whose clock brings more of it
+};
+
 struct GpuActivity {
   Clocks clocks;                   ///< at which it worked
   std::array<double, 3> needed{};  ///< GHz that its work made use of, on average; 0: no work
-  std::array<bool, 3> bounds{};    ///< the component's clock set the pace
-  Energy mean_watts;               ///< over the interval, by part
-  Energy watts_now;                ///< at its end
+  Contention contention{};
+  std::array<bool, 3> bounds{};  ///< the component's clock set the pace
+  Energy mean_watts;             ///< over the interval, by part
+  Energy watts_now;              ///< at its end
   const Power* power = nullptr;
 
   bool idle() const { return needed[0] <= 0 && needed[1] <= 0 && needed[2] <= 0; }

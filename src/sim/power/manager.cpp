@@ -45,15 +45,22 @@ void PowerManager::pass_time(std::uint32_t index, SimTime now) {
     gpu.used[i] += seconds * gpu.use[i];
     if (gpu.use[i] >= kBound) gpu.bound[i] += seconds;
   }
+  if (gpu.contention.share < 1) {
+    gpu.contended += seconds;
+    gpu.shares += seconds * gpu.contention.share;
+    gpu.of_products += seconds * gpu.contention.of_products;
+    gpu.contended_at = gpu.contention.at;
+  }
   // Watts that are above the cap by less than rounding are at it.
   gpu.above = gpu.watts > cap_w_ * (1 + 1e-9) ? gpu.above + seconds : 0;
   longest_above_ = std::max(longest_above_, gpu.above);
 }
 
-void PowerManager::observe(std::uint32_t index, const Utilisation& use, SimTime now) {
+void PowerManager::observe(std::uint32_t index, const Utilisation& use, const Contention& contention, SimTime now) {
   pass_time(index, now);
   Gpu& gpu = gpus_[index];
   gpu.use = use;
+  gpu.contention = contention;
   gpu.at = meter_.clocks(index);
   gpu.watts = meter_.watts(index).total();
   for (std::size_t i = 0; i < kClocked.size(); ++i) gpu.is_awake[i] = meter_.awake(index, kClocked[i]);
@@ -69,6 +76,9 @@ GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
     activity.needed[i] = activity.clocks.of(kClocked[i]) * gpu.used[i] / gpu.worked[i];
     activity.bounds[i] = gpu.bound[i] > gpu.worked[i] / 2;
   }
+  if (gpu.contended > gpu.worked[0] / 2) {
+    activity.contention = {gpu.shares / gpu.contended, gpu.of_products / gpu.contended, gpu.contended_at};
+  }
   const double seconds = to_seconds(now - gpu.interval_began);
   const Energy joules = meter_.joules(index, now);
   activity.mean_watts = (joules - gpu.joules) * (1 / seconds);
@@ -77,13 +87,33 @@ GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
   gpu.joules = joules;
   gpu.interval_began = now;
   gpu.worked = gpu.used = gpu.bound = {};
+  gpu.contended = gpu.shares = gpu.of_products = 0;
   return activity;
 }
 
 bool PowerManager::decide(std::uint32_t gpu, SimTime now) {
   pass_time(gpu, now);
-  const Clocks clocks = sim::decide(policy_, activity(gpu, now),
-                                    {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_});
+  return set_clocks(gpu, activity(gpu, now), now);
+}
+
+bool PowerManager::correct(std::uint32_t index, SimTime now) {
+  const Gpu& gpu = gpus_[index];
+  if (gpu.watts <= cap_w_) return false;
+  GpuActivity activity;
+  activity.power = &power_;
+  activity.clocks = gpu.at;
+  for (std::size_t i = 0; i < kClocked.size(); ++i) {
+    activity.needed[i] = std::max(0.0, gpu.at.of(kClocked[i]) * gpu.use[i]);
+    activity.bounds[i] = gpu.use[i] >= kBound;
+  }
+  activity.contention = gpu.contention;
+  activity.mean_watts = activity.watts_now = meter_.watts(index);
+  return set_clocks(index, activity, now);
+}
+
+bool PowerManager::set_clocks(std::uint32_t gpu, const GpuActivity& from, SimTime now) {
+  const Clocks clocks =
+      sim::decide(policy_, from, {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_});
   if (clocks == meter_.clocks(gpu)) return false;
   meter_.set_clocks(gpu, clocks, now);
   keep_clocks(gpu, now);

@@ -21,9 +21,13 @@ class PowerManager {
 
   SimTime interval() const { return interval_; }
   /// From now on the work of the GPU uses so much of its clocks.
-  void observe(std::uint32_t gpu, const Utilisation& use, SimTime now);
+  void observe(std::uint32_t gpu, const Utilisation& use, const Contention& contention, SimTime now);
   /// At the end of a control interval: clocks for the next one, which the meter takes over too. True if they changed.
   bool decide(std::uint32_t gpu, SimTime now);
+
+  /// At the same moment, when the new clocks have had their effect: predictions are not exact. If the GPU draws more
+  /// than it may after all, its clocks are decided once more, from that. True if they changed.
+  bool correct(std::uint32_t gpu, SimTime now);
 
   ManagedClocks summary(SimTime now);
   std::vector<Counter> counters() const;  ///< clocks, if they are kept
@@ -32,14 +36,19 @@ class PowerManager {
   struct Gpu {
     // Since `since`:
     Utilisation use = kNoWork;
+    Contention contention;
     Clocks at;
     double watts = 0;
     std::array<bool, 3> is_awake{};
     SimTime since{};
     SimTime interval_began{};
-    std::array<double, 3> worked{};   // seconds of the interval
-    std::array<double, 3> used{};     // utilisation times seconds
-    std::array<double, 3> bound{};    // seconds at which it set the pace
+    std::array<double, 3> worked{};  // seconds of the interval
+    std::array<double, 3> used{};    // utilisation times seconds
+    std::array<double, 3> bound{};   // seconds at which it set the pace
+    double contended = 0;            // seconds
+    double shares = 0;               // of contention, times seconds
+    double of_products = 0;          // as well
+    Component contended_at = Component::iod;
     Energy joules;                    // when the interval began
     std::array<double, 3> awake{};    // seconds, since the beginning
     std::array<double, 3> clocked{};  // GHz times seconds while awake
@@ -49,6 +58,7 @@ class PowerManager {
 
   void pass_time(std::uint32_t gpu, SimTime now);
   GpuActivity activity(std::uint32_t gpu, SimTime now);
+  bool set_clocks(std::uint32_t gpu, const GpuActivity& from, SimTime now);
   void keep_clocks(std::uint32_t gpu, SimTime now);
 
   PowerPolicy policy_;

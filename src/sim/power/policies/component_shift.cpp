@@ -1,46 +1,104 @@
-// component-shift: every component gets the clock that the work needs at one pace, and the pace is the greatest that
-// the board's cap and the clocks allow. So watts go from components that would wait to those that the work waits for.
+// component-shift: watts go from components that would wait to those that the work waits for. Of all clocks of the I/O
+// dies, each with the highest clock of the compute dies that keeps to the cap, it takes the pair at which the work goes
+// fastest, and then gives every component no more than that pace needs.
 #include <algorithm>
+#include <cmath>
 
 #include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {
 namespace {
 
-Clocks at_pace(const GpuActivity& activity, const PolicyInputs& inputs, double pace) {
-  Clocks clocks = nominal_clocks(inputs.power);
-  for (std::size_t i = 0; i < kClocked.size(); ++i) {
-    if (activity.needed[i] <= 0 || !inputs.moves[i]) continue;
-    const double room = activity.bounds[i] ? 1 : 1 + inputs.headroom;
-    const ComponentPower* described = inputs.power.component(kClocked[i]);
-    clocks.set(kClocked[i],
-               clock_for(inputs.power, kClocked[i], activity.needed[i] * pace * room, described->curve.highest()));
+class Shift {
+ public:
+  Shift(const GpuActivity& activity, const PolicyInputs& inputs) : activity_(activity), inputs_(inputs) {}
+
+  Clocks best() const {
+    Clocks best = decide_none(activity_, inputs_);
+    double fastest = activity_.speed_at(best);
+    const Clocks board = best;
+    for (int i = 0; i <= kChoices; ++i) {
+      Clocks clocks = board;
+      set(clocks, Component::iod, between(Component::iod, static_cast<double>(i) / kChoices));
+      set(clocks, Component::hbm, needed(Component::hbm, fastest * kMoreThanBoard));
+      clocks.xcd = highest_xcd(clocks);
+      const double speed = activity_.speed_at(clocks);
+      // What is gained by less than a step of a clock is not worth the watts.
+      if (clocks.xcd == 0 || speed <= fastest * (1 + 1e-4)) continue;
+      fastest = speed;
+      best = clocks;
+    }
+    return trimmed(best, fastest);
   }
-  return clocks;
-}
+
+ private:
+  static constexpr int kChoices = 32;
+  static constexpr double kMoreThanBoard = 1.1;  // the memory is clocked for so much more than what the board reaches
+
+  static std::size_t index(Component component) { return static_cast<std::size_t>(component); }
+  const ComponentPower* described(Component component) const { return inputs_.power.component(component); }
+  bool fits(const Clocks& clocks) const { return activity_.watts_at(clocks) <= inputs_.cap_w; }
+
+  void set(Clocks& clocks, Component component, double ghz) const {
+    if (!inputs_.moves[index(component)] || described(component) == nullptr ||
+        activity_.needed[index(component)] <= 0) {
+      return;
+    }
+    clocks.set(component, clock_for(inputs_.power, component, ghz, described(component)->curve.highest()));
+  }
+
+  double between(Component component, double share) const {
+    if (described(component) == nullptr) return 0;
+    const VoltageCurve& curve = described(component)->curve;
+    return curve.lowest() + share * (curve.highest() - curve.lowest());
+  }
+
+  double needed(Component component, double pace) const {
+    return activity_.needed[index(component)] * pace * (1 + inputs_.headroom);
+  }
+
+  /// 0 if the lowest is too much.
+  double highest_xcd(Clocks clocks) const {
+    const VoltageCurve& curve = described(Component::xcd)->curve;
+    const double step = inputs_.power.clock_step_ghz;
+    const auto at = [&](std::int64_t steps) {
+      return clock_for(inputs_.power, Component::xcd, curve.lowest() + static_cast<double>(steps) * step,
+                       curve.highest());
+    };
+    std::int64_t low = -1;
+    auto high = static_cast<std::int64_t>(std::ceil((curve.highest() - curve.lowest()) / step - 1e-6));
+    while (low < high) {
+      const std::int64_t middle = low + (high - low + 1) / 2;
+      clocks.xcd = at(middle);
+      if (fits(clocks)) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low < 0 ? 0 : at(low);
+  }
+
+  /// What a component needs less at that pace it does not get. Contention is not need: there more clock is more work.
+  Clocks trimmed(Clocks clocks, double pace) const {
+    for (const Component component : kClocked) {
+      const bool contended =
+          activity_.contention.share < 1 && (component == Component::xcd || component == activity_.contention.at);
+      if (contended || activity_.bounds[index(component)]) continue;
+      const double enough = needed(component, pace);
+      if (enough < clocks.of(component)) set(clocks, component, enough);
+    }
+    return clocks;
+  }
+
+  const GpuActivity& activity_;
+  const PolicyInputs& inputs_;
+};
 
 }  // namespace
 
 Clocks decide_component_shift(const GpuActivity& activity, const PolicyInputs& inputs) {
-  const auto fits = [&](double pace) { return activity.watts_at(at_pace(activity, inputs, pace)) <= inputs.cap_w; };
-  double most = 1;  // work that no clock bounds goes no faster
-  if (activity.bound()) {
-    most = 1e9;
-    for (std::size_t i = 0; i < kClocked.size(); ++i) {
-      const ComponentPower* described = inputs.power.component(kClocked[i]);
-      if (activity.needed[i] <= 0 || described == nullptr) continue;
-      const double highest = inputs.moves[i] ? described->curve.highest() : described->nominal_ghz;
-      most = std::min(most, highest / activity.needed[i]);
-    }
-  }
-  if (fits(most)) return at_pace(activity, inputs, most);
-  double low = 0;
-  if (!fits(low)) return decide_none(activity, inputs);
-  for (int i = 0; i < 20; ++i) {
-    const double middle = (low + most) / 2;
-    (fits(middle) ? low : most) = middle;
-  }
-  return at_pace(activity, inputs, low);
+  return Shift(activity, inputs).best();
 }
 
 }  // namespace cortado::sim
