@@ -14,11 +14,12 @@ std::string entry(const std::string& key, const std::string& value) {
 /// 10 + 1.1 * (40 + 30 + 20) = 109 W.
 std::string power_text() {
   return text_of("virtual-64") + "\n[power]\n" + entry("cap_W", "500") + entry("control_interval_us", "50.5") +
-         entry("clock_step_MHz", "25") + entry("leakage_exponent", "3.5") + entry("rest_idle_W", "10") +
-         entry("loss", "0.1") + entry("f32_flop_pJ", "4") + entry("f16_flop_pJ", "1.2") + entry("bf16_flop_pJ", "1.1") +
-         entry("f8_flop_pJ", "0.55") + entry("l2_byte_pJ", "8") + entry("unit_W", "0.6") + entry("cache_byte_pJ", "9") +
-         entry("link_byte_pJ", "41") + entry("engine_byte_pJ", "11") + entry("packet_nJ", "21") +
-         entry("polling_W", "0.05") + entry("hbm_byte_pJ", "35") +                                               //
+         entry("clock_step_MHz", "25") + entry("raise_MHz", "50") + entry("leakage_exponent", "3.5") +
+         entry("rest_idle_W", "10") + entry("loss", "0.1") + entry("f32_flop_pJ", "4") + entry("f16_flop_pJ", "1.2") +
+         entry("bf16_flop_pJ", "1.1") + entry("f8_flop_pJ", "0.55") + entry("l2_byte_pJ", "8") +
+         entry("unit_W", "0.6") + entry("cache_byte_pJ", "9") + entry("link_byte_pJ", "41") +
+         entry("engine_byte_pJ", "11") + entry("packet_nJ", "21") + entry("polling_W", "0.05") +
+         entry("copy_clock_share", "0.5") + entry("hbm_byte_pJ", "35") +                                         //
          "\n[power.xcd]\n" + entry("idle_W", "40") + entry("leakage_W", "60") + entry("clock_W", "61") +         //
          entry("nominal_GHz", "2.1") + entry("clocks_GHz", "[0.5, 1, 2.2]") + entry("volts", "[0.6, 0.7, 1]") +  //
          "\n[power.iod]\n" + entry("idle_W", "30") + entry("leakage_W", "31") + entry("clock_W", "32") +         //
@@ -95,7 +96,7 @@ TEST(ParsePower, ComponentsMayBeLeftOutWithTheirEvents) {
   const std::string rest =
       without(before(power_text(), "power.xcd"),
               {"hbm_byte", "cache_byte_pJ", "link_byte", "engine_byte", "packet_nJ", "polling_W", "f32_flop_pJ",
-               "f16_flop_pJ", "bf16_flop_pJ", "f8_flop_pJ", "l2_byte_pJ", "unit_W"});
+               "f16_flop_pJ", "bf16_flop_pJ", "f8_flop_pJ", "l2_byte_pJ", "unit_W", "copy_clock_share"});
   EXPECT_DOUBLE_EQ(parsed(rest).idle_w(), 10);
 }
 
@@ -193,8 +194,8 @@ TEST(ParsePowerRefusal, OfAMachineThatIsNotSimulated) {
   const std::string text = power_text();
   std::string untimed = without(before(text, "host"), {"rate_GBps", "peak_GBps", "latency_ns"});
   untimed += "\n[power]\n" + entry("cap_W", "500") + entry("control_interval_us", "50") +
-             entry("clock_step_MHz", "25") + entry("leakage_exponent", "3") + entry("rest_idle_W", "10") +
-             entry("loss", "0.1");
+             entry("clock_step_MHz", "25") + entry("raise_MHz", "50") + entry("leakage_exponent", "3") +
+             entry("rest_idle_W", "10") + entry("loss", "0.1");
   const Diagnostic error = refusal(untimed);
   EXPECT_EQ(error.code, "machine.missing") << to_string(error);
   EXPECT_EQ(error.place.key, "power");

@@ -276,6 +276,7 @@ void write_power(MachineWriter& out, const Power& power, const std::optional<Com
   out.entry("cap_W", fmt::format("{}", power.cap_w));
   out.entry("control_interval_us", fmt::format("{}", microseconds(power.control_interval)));
   scaled("clock_step_MHz", power.clock_step_ghz, 1e3);
+  scaled("raise_MHz", power.raise_ghz, 1e3);
   out.entry("leakage_exponent", fmt::format("{}", power.leakage_exponent));
   out.entry("rest_idle_W", fmt::format("{}", power.rest_idle_w));
   out.entry("loss", fmt::format("{}", power.loss));
@@ -287,6 +288,7 @@ void write_power(MachineWriter& out, const Power& power, const std::optional<Com
     if (products.f8.flops_per_clock > 0) scaled("f8_flop_pJ", power.f8_flop, kPico);
     scaled("l2_byte_pJ", power.l2_byte, kPico);
     out.entry("unit_W", fmt::format("{}", power.unit_w));
+    out.entry("copy_clock_share", fmt::format("{}", power.copy_clock_share));
   }
   if (power.iod) {
     scaled("cache_byte_pJ", power.cache_byte, kPico);

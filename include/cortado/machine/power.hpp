@@ -38,7 +38,8 @@ struct Power {
   double cap_w = 0;              ///< of the board
   Nanoseconds control_interval;  ///< between two decisions of the power management
   double clock_step_ghz = 0;     ///< clocks are whole multiples of it
-  double leakage_exponent = 0;   ///< leakage grows with this power of the voltage
+  double raise_ghz = 0;  ///< that the clock of the compute dies goes up in an interval, at most; down it goes at once
+  double leakage_exponent = 0;  ///< leakage grows with this power of the voltage
   double rest_idle_w = 0;
   double loss = 0;  ///< of voltage regulators, as a share of what the other components draw; counts as rest
   /// None: the machine does not describe it. What it draws without work is in `rest_idle_w`, and policies that want its
@@ -58,6 +59,9 @@ struct Power {
   double engine_byte = 0;  ///< IOD: that a DMA engine moves
   double packet = 0;       ///< IOD: that a DMA engine reads
   double hbm_byte = 0;     ///< HBM, its interface in the IOD included
+  /// Of the time that compute units take for a byte of a copy, the share that follows the xcd clock; the rest is
+  /// latency beyond the compute dies.
+  double copy_clock_share = 1;
   // Watts while it lasts.
   double unit_w = 0;     ///< XCD: a compute unit that a kernel holds, at the nominal clock
   double polling_w = 0;  ///< IOD: a DMA engine that polls

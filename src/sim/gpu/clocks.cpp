@@ -2,8 +2,8 @@
 //
 //   products   what a workgroup takes but for its overhead is for the clock that the machine file gives its element
 //              type; at another clock it takes as much more or less
-//   kernels    copies and reductions by compute units are for the nominal clock: bytes per second follow the clock, and
-//              so do the start of a kernel and the raising of a flag
+//   kernels    copies and reductions by compute units are for the nominal clock: copy_clock_share of the time of a byte
+//              follows the clock, and so do the start of a kernel and the raising of a flag
 //   caches, fabric, engines and memory follow their clocks (machine_resources.hpp); all else stays as it is
 //
 // Where clocks are not managed, nothing above changes. Energy then counts as if the compute dies ran at the lowest of
@@ -46,6 +46,11 @@ double Run::unit_speed(RankId gpu) const {
   return manager_ ? meter_->clocks(gpu.value).xcd / machine_.power->xcd->nominal_ghz : 1;
 }
 
+double Run::copy_speed(RankId gpu) const {
+  const double share = manager_ ? machine_.power->copy_clock_share : 0;
+  return 1 / (1 - share + share / unit_speed(gpu));
+}
+
 SimTime Run::by_units(RankId gpu, Nanoseconds time) const {
   if (!manager_) return to_sim_time(time);
   return sim_time_from_seconds(static_cast<double>(time.value) * 1e-9 / unit_speed(gpu));
@@ -69,14 +74,13 @@ void Run::product_clock(RankId gpu, DType dtype, std::int32_t more) {
 }
 
 void Run::manage_clocks() {
+  if (events_.next_time() == SimTime::never()) return;  // nothing can happen any more
   constexpr std::uint32_t kMostCorrections = 16;
   corrections_left_ = kMostCorrections;
   decided_ = events_.now();
   for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
     if (manager_->decide(gpu, events_.now())) change_clocks({gpu});
   }
-  // Without anything that can still happen, clocks change nothing.
-  if (events_.next_time() == SimTime::never()) return;
   events_.schedule(events_.now() + manager_->interval(), EventClass::begin, {EventKind::control, 0});
 }
 
@@ -160,7 +164,7 @@ void Run::note_energy(IterationEnergy::Moment moment, std::uint32_t iteration) {
 
 void Run::tell_energy(Simulated& result) {
   if (!meter_) return;
-  const SimTime end = events_.now();
+  const SimTime end = last_;
   Timeline& timeline = result.timeline;
   timeline.energy = EnergyUse{.energy = meter_->joules(end), .seconds = to_seconds(end), .gpus = program_.ranks};
   timeline.iteration_energies = std::move(*iteration_energy_).finish();

@@ -83,7 +83,7 @@ void Run::begin_bytes(std::uint32_t index, const Command& command) {
 double Run::speed_of_kernel(std::uint32_t index) const {
   const Queue& queue = program_.queues[index];
   const Command& command = queue.commands[queues_[index].command];
-  return resources_.rate_of_units(*queue.rank, command, units_of(index)) * unit_speed(*queue.rank);
+  return resources_.rate_of_units(*queue.rank, command, units_of(index)) * copy_speed(*queue.rank);
 }
 
 void Run::set_speed_of_kernel(std::uint32_t index) {

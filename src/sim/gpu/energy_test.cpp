@@ -149,7 +149,7 @@ TEST_F(ManagedProducts, ALowerCapNeverRunsFaster) {
 
 TEST_F(ManagedProducts, NoGpuIsAboveItsCapForLongerThanAControlInterval) {
   for (const auto& [name, policy] : kPowerPolicies) {
-    for (const double cap : {400.0, 750.0}) {
+    for (const double cap : {550.0, 750.0}) {
       const Simulated result = managed({.policy = policy, .cap_w = cap});
       const double interval = static_cast<double>(power().control_interval.value) * 1e-9;
       EXPECT_LE(result.clocks->longest_above_cap, interval * (1 + 1e-9)) << name << " " << cap;

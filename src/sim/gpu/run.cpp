@@ -84,6 +84,7 @@ Result<Simulated> Run::go() && {
 }
 
 void Run::handle(const Event& event) {
+  if (event.kind != EventKind::control) last_ = events_.now();
   switch (event.kind) {
     case EventKind::step:
       step(event.index);

@@ -201,6 +201,7 @@ class Run {
   static MachineResources::Energies energies_of(const Machine& machine, const SimulateOptions& options);
   double xcd_clock(RankId gpu, DType dtype) const;  ///< GHz at which products of the type run
   double unit_speed(RankId gpu) const;              ///< of compute units, against what the machine file has them at
+  double copy_speed(RankId gpu) const;              ///< of their copies
   SimTime by_units(RankId gpu, Nanoseconds time) const;  ///< what compute units take so long for at nominal clocks
   void product_clock(RankId gpu, DType dtype, std::int32_t more);  ///< products of the type begin or end
   void manage_clocks();                                            ///< a control interval is over
@@ -258,6 +259,7 @@ class Run {
   DramTraffic traffic_;
   std::vector<std::array<std::uint32_t, 4>> product_types_;  // by GPU: products under way of f32, f16, bf16, f8
   std::optional<IterationEnergy> iteration_energy_;
+  SimTime last_{};     // that anything of the program happened
   SimTime decided_{};  // when clocks were decided last
   std::uint32_t corrections_left_ = 0;
 };

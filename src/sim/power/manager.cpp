@@ -93,7 +93,10 @@ GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
 
 bool PowerManager::decide(std::uint32_t gpu, SimTime now) {
   pass_time(gpu, now);
-  return set_clocks(gpu, activity(gpu, now), now);
+  const double before = meter_.clocks(gpu).xcd;
+  Clocks clocks = decided(activity(gpu, now));
+  if (power_.xcd) clocks.xcd = std::min(clocks.xcd, before + power_.raise_ghz);
+  return set_clocks(gpu, clocks, now);
 }
 
 bool PowerManager::correct(std::uint32_t index, SimTime now) {
@@ -108,12 +111,14 @@ bool PowerManager::correct(std::uint32_t index, SimTime now) {
   }
   activity.contention = gpu.contention;
   activity.mean_watts = activity.watts_now = meter_.watts(index);
-  return set_clocks(index, activity, now);
+  return set_clocks(index, decided(activity), now);
 }
 
-bool PowerManager::set_clocks(std::uint32_t gpu, const GpuActivity& from, SimTime now) {
-  const Clocks clocks =
-      sim::decide(policy_, from, {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_});
+Clocks PowerManager::decided(const GpuActivity& from) const {
+  return sim::decide(policy_, from, {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_});
+}
+
+bool PowerManager::set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now) {
   if (clocks == meter_.clocks(gpu)) return false;
   meter_.set_clocks(gpu, clocks, now);
   keep_clocks(gpu, now);

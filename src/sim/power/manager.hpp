@@ -58,7 +58,8 @@ class PowerManager {
 
   void pass_time(std::uint32_t gpu, SimTime now);
   GpuActivity activity(std::uint32_t gpu, SimTime now);
-  bool set_clocks(std::uint32_t gpu, const GpuActivity& from, SimTime now);
+  Clocks decided(const GpuActivity& from) const;
+  bool set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now);
   void keep_clocks(std::uint32_t gpu, SimTime now);
 
   PowerPolicy policy_;

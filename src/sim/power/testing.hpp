@@ -10,6 +10,7 @@ inline Power small_power() {
   power.cap_w = 500;
   power.control_interval = {100'000};
   power.clock_step_ghz = 0.01;
+  power.raise_ghz = 0.05;
   power.leakage_exponent = 3;
   power.rest_idle_w = 10;
   power.loss = 0.1;
