@@ -1,5 +1,6 @@
-// sim_bench [targets|growth|error|error-large ...]: how long simulations take, beside what is aimed at; how that grows
-// with the number of GPUs; and how far local sharing is from exact. Times are processor time of the one thread.
+// sim_bench [targets|growth|error|error-large|power ...]: how long simulations take, beside what is aimed at; how that
+// grows with the number of GPUs; how far local sharing is from exact; and what counting energy costs. Times are
+// processor time of the one thread.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -184,10 +185,55 @@ void error(std::uint32_t largest) {
   std::puts(table.to_string().c_str());
 }
 
+// --- power -----------------------------------------------------------------------------------------------------------
+
+/// With and without counting energy, in turn; the median of the ratios of neighbours.
+void power() {
+  TextTable table({"what", "without", "energy counted", "ratio", "and sampled", "ratio", "target", "met"});
+  const Machine machine = load_machine("mi300x-8").value();
+  const auto add = [&](const std::string& collective, const std::string& variant, Bytes bytes) {
+    const VerifiedProgram program = unproved(plan_collective({.collective = collective,
+                                                              .variant = variant,
+                                                              .bytes = bytes,
+                                                              .in_place = default_in_place(collective, variant)},
+                                                             machine)
+                                                 .value(),
+                                             machine);
+    const auto time = [&](const sim::SimulateOptions& options) {
+      return seconds([&] {
+        for (int i = 0; i < 20; ++i) sim::simulate(program, options).value();
+      });
+    };
+    const sim::SimulateOptions without{.iterations = 10, .energy = false};
+    const sim::SimulateOptions counted{.iterations = 10};
+    const sim::SimulateOptions sampled{.iterations = 10, .power_samples = Nanoseconds{10'000}};
+    std::vector<double> plain;
+    std::vector<double> counting;
+    std::vector<double> sampling;
+    for (int round = 0; round < 15; ++round) {
+      plain.push_back(time(without));
+      counting.push_back(time(counted) / plain.back());
+      sampling.push_back(time(sampled) / plain.back());
+    }
+    const auto median = [](std::vector<double> values) {
+      std::sort(values.begin(), values.end());
+      return values[values.size() / 2];
+    };
+    const double base = median(plain) / 200;
+    table.add_row({fmt::format("{} {} {}", collective, variant, format_bytes(bytes)), duration(base),
+                   duration(base * median(counting)), fmt::format("{:.2f}", median(counting)),
+                   duration(base * median(sampling)), fmt::format("{:.2f}", median(sampling)), "1.15",
+                   median(counting) <= 1.15 ? "yes" : "no"});
+  };
+  for (const char* variant : {"pcpy", "bcst", "b2b", "cores-simple"}) add("all-gather", variant, 64_MiB);
+  for (const char* variant : {"pcpy", "swap"}) add("all-to-all", variant, 64_MiB);
+  std::puts(table.to_string().c_str());
+}
+
 int run(const std::vector<std::string>& wanted) {
   for (const std::string& name : wanted) {
-    if (name == "targets" || name == "growth" || name == "error" || name == "error-large") continue;
-    fmt::print(stderr, "sim_bench: unknown group {}; there are targets, growth, error and error-large\n", name);
+    if (name == "targets" || name == "growth" || name == "error" || name == "error-large" || name == "power") continue;
+    fmt::print(stderr, "sim_bench: unknown group {}; there are targets, growth, error, error-large and power\n", name);
     return 2;
   }
   const auto asked = [&](std::string_view name) {
@@ -196,6 +242,7 @@ int run(const std::vector<std::string>& wanted) {
   if (wanted.empty() || asked("targets")) targets();
   if (wanted.empty() || asked("growth")) growth();
   if (wanted.empty() || asked("error")) error(128);
+  if (wanted.empty() || asked("power")) power();
   if (asked("error-large")) error(512);
   return 0;
 }

@@ -54,6 +54,7 @@ Json row_of(const PowerRow& row) {
                  {"edp_Js", row.use.energy_delay()},
                  {"clock_GHz", clocks_of(row)},
                  {"peak_W", or_null(row.peak_w)},
+                 {"above_cap", row.above_cap},
                  {"time_change_pct", row.change ? Json(row.change->time) : Json()},
                  {"energy_change_pct", row.change ? Json(row.change->energy) : Json()},
                  {"tflops", or_null(row.tflops)},
@@ -128,7 +129,12 @@ std::string power_text(const PowerReport& report) {
   for (const PowerRow& row : report.rows) table.add_row(power_cells(row));
   std::string text = fmt::format("# power of {}\n# {}\n", power_title(report), power_basis(report));
   text += "# time and energy (of all GPUs) of an iteration, watts of one GPU; % against policy none\n";
-  return text + table.to_string() + skipped_text(report.skipped);
+  text += table.to_string();
+  for (const PowerRow& row : report.rows) {
+    if (!row.above_cap) continue;
+    text += fmt::format("# {} under {}: draws more than it may, at the lowest clocks too\n", row.what, row.policy);
+  }
+  return text + skipped_text(report.skipped);
 }
 
 std::string power_json(const PowerReport& report) {

@@ -36,6 +36,7 @@ struct PowerRow {
   /// Means of xcd, iod and hbm while anything ran, GHz; none where clocks are not managed.
   std::optional<std::array<double, 3>> clocks_ghz{};
   std::optional<double> peak_w{};        ///< greatest average of a control interval, of any GPU; none as above
+  bool above_cap = false;                ///< it drew more than it may for longer than a control interval
   std::optional<PowerChange> change{};   ///< none for unmanaged runs
   std::optional<double> tflops{};        ///< of the product on one GPU; none where there is no product
   std::uint32_t iterations = 0;          ///< that were simulated; the second half of them counts

@@ -53,7 +53,9 @@ double watts_allowed(const PowerManagement& management, const Power& power);
 struct ManagedClocks {
   /// Mean clocks of xcd, iod and hbm over all GPUs while anything ran on them, GHz; 0 where nothing did.
   std::array<double, 3> mean_ghz{};
-  double peak_w = 0;             ///< greatest average of a control interval, of any GPU
+  /// Greatest average of a control interval, of any GPU; the first one, at whose beginning nothing was managed yet, is
+  /// left out.
+  double peak_w = 0;
   double longest_above_cap = 0;  ///< seconds that a GPU drew more than it should without interruption
 };
 

@@ -213,6 +213,8 @@ class Study {
     if (const auto& clocks = report->simulated.clocks) {
       row.clocks_ghz = clocks->mean_ghz;
       row.peak_w = clocks->peak_w;
+      const double interval = seconds(what.program.machine().power->control_interval);
+      row.above_cap = clocks->longest_above_cap > interval * (1 + 1e-9);
     }
     if (request_.gemm && row.what != "collective") row.tflops = flops(*request_.gemm) / row.use.seconds / 1e12;
     if (what.sample) row.over_time = power_over_time(timeline);

@@ -83,7 +83,7 @@ GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
   const Energy joules = meter_.joules(index, now);
   activity.mean_watts = (joules - gpu.joules) * (1 / seconds);
   activity.watts_now = meter_.watts(index);
-  peak_w_ = std::max(peak_w_, activity.mean_watts.total());
+  if (gpu.interval_began > SimTime{}) peak_w_ = std::max(peak_w_, activity.mean_watts.total());
   gpu.joules = joules;
   gpu.interval_began = now;
   gpu.worked = gpu.used = gpu.bound = {};
