@@ -55,13 +55,7 @@ class UseList {
 
   /// Energy of one byte, or of one unit of what else the work is counted in.
   void draw(RankId gpu, EnergyPart part, double joules) {
-    if (joules == 0) return;
-    for (Draw& draw : draws_) {
-      if (draw.gpu != gpu.value || draw.part != part) continue;
-      draw.joules += joules;
-      return;
-    }
-    draws_.push_back({gpu.value, part, joules});
+    if (joules != 0) draws_.push_back({gpu.value, part, joules});
   }
   std::span<const Draw> draws() const { return draws_; }
 

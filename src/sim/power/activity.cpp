@@ -31,7 +31,7 @@ double GpuActivity::watts_at(const Clocks& other) const {
     for (std::size_t i = 0; i < kEnergyParts.size(); ++i) {
       const auto part = static_cast<EnergyPart>(i);
       if (part == EnergyPart::rest_loss) continue;
-      const double scaled = watts.joules[i] * after[i] / before[i] * (follows_work(part) ? speed : 1);
+      const double scaled = watts.joules[i] * after[i] / before[i] * (kFollowsWork[i] ? speed : 1);
       (part == EnergyPart::rest_idle ? rest : sum) += scaled;
     }
     return rest + (1 + power->loss) * sum;

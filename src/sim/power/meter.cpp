@@ -17,42 +17,53 @@ PowerMeter::PowerMeter(const Power& power, std::uint32_t gpus, std::optional<Sim
     gpu.clocks = clocks;
     gpu.scales = scales;
     gpu.sample_end = sample.value_or(SimTime::never());
-    if (power.xcd) nominal(gpu, EnergyPart::xcd_idle) = power.xcd->idle_w;
-    if (power.iod) nominal(gpu, EnergyPart::iod_idle) = power.iod->idle_w;
-    if (power.hbm) nominal(gpu, EnergyPart::hbm_idle) = power.hbm->idle_w;
-    nominal(gpu, EnergyPart::rest_idle) = power.rest_idle_w;
+    if (power.xcd) change(gpu, EnergyPart::xcd_idle, power.xcd->idle_w, 0);
+    if (power.iod) change(gpu, EnergyPart::iod_idle, power.iod->idle_w, 0);
+    if (power.hbm) change(gpu, EnergyPart::hbm_idle, power.hbm->idle_w, 0);
+    change(gpu, EnergyPart::rest_idle, power.rest_idle_w, 0);
   }
 }
 
-void PowerMeter::integrate(Gpu& gpu, SimTime now) {
-  const double seconds = to_seconds(now - gpu.since);
-  for (std::size_t i = 0; i < kParts; ++i) gpu.joules[i] += gpu.nominal[i] * gpu.scales[i] * seconds;
-  gpu.since = now;
+void PowerMeter::change(Gpu& gpu, EnergyPart part, double watts, double seconds) {
+  Sums& sums = gpu.sums[static_cast<std::size_t>(part)];
+  sums.watts += watts;
+  sums.moment += watts * seconds;
 }
 
-void PowerMeter::pass_time(Gpu& gpu, SimTime now) {
-  if (gpu.since == now) return;
+PowerMeter::Parts PowerMeter::spent(const Gpu& gpu, double seconds) {
+  Parts joules = gpu.joules;
+  for (std::size_t i = 0; i < kParts; ++i) {
+    joules[i] += (gpu.sums[i].watts * seconds - gpu.sums[i].moment) * gpu.scales[i];
+  }
+  return joules;
+}
+
+void PowerMeter::take_up(Gpu& gpu, double seconds) {
+  gpu.joules = spent(gpu, seconds);
+  for (Sums& sums : gpu.sums) sums.moment = sums.watts * seconds;
+}
+
+void PowerMeter::end_samples(Gpu& gpu, SimTime now) {
   while (gpu.sample_end <= now) {
-    integrate(gpu, gpu.sample_end);
-    end_sample(gpu, to_seconds(*sample_));
+    end_sample(gpu, gpu.sample_end, to_seconds(*sample_));
     gpu.sample_end = gpu.sample_end + *sample_;
   }
-  integrate(gpu, now);
 }
 
-void PowerMeter::end_sample(Gpu& gpu, double seconds) {
-  std::array<double, kParts> spent{};
-  for (std::size_t i = 0; i < kParts; ++i) spent[i] = gpu.joules[i] - gpu.sample_start[i];
-  const Energy energy = with_loss(spent);
+void PowerMeter::end_sample(Gpu& gpu, SimTime at, double seconds) {
+  const Parts joules = spent(gpu, to_seconds(at));
+  Parts since{};
+  for (std::size_t i = 0; i < kParts; ++i) since[i] = joules[i] - gpu.sample_start[i];
+  const Energy energy = with_loss(since);
   auto& sample = gpu.samples.emplace_back();
   for (std::size_t i = 0; i < kComponents.size(); ++i) {
     sample[i] = static_cast<float>(energy.of(kComponents[i]) / seconds);
   }
-  gpu.sample_start = gpu.joules;
+  gpu.sample_start = joules;
 }
 
 /// Regulators lose a share of what they deliver.
-Energy PowerMeter::with_loss(const std::array<double, kParts>& parts) const {
+Energy PowerMeter::with_loss(const Parts& parts) const {
   Energy energy{parts};
   energy[EnergyPart::rest_loss] =
       power_.loss * (energy.of(Component::xcd) + energy.of(Component::iod) + energy.of(Component::hbm));
@@ -62,118 +73,120 @@ Energy PowerMeter::with_loss(const std::array<double, kParts>& parts) const {
 void PowerMeter::begin_flow(FlowId id, std::span<const Draw> draws, SimTime now) {
   if (id.value >= flows_.size()) flows_.resize(id.value + std::size_t{1});
   Flow& flow = flows_[id.value];
-  flow.draws.assign(draws.begin(), draws.end());
+  flow.pulls.clear();
   flow.rate = 0;
-  for (const Draw& draw : draws) pass_time(gpus_[draw.gpu], now);
-  count_flow(flow, +1);
+  for (const Draw& draw : draws) {
+    Gpu& gpu = gpus_[draw.gpu];
+    flow.pulls.push_back({&gpu.sums[static_cast<std::size_t>(draw.part)], draw.joules, draw.gpu});
+    if (gpu.draws++ > 0) continue;
+    end_samples(gpu, now);
+    if (gpu.units == 0) wake(gpu, +1, false, true, to_seconds(now));
+  }
 }
 
 void PowerMeter::set_rate(FlowId id, double rate, SimTime now) {
   Flow& flow = flows_[id.value];
+  if (sample_) end_samples(flow, now);
   const double more = rate - flow.rate;
+  const double seconds = to_seconds(now);
   flow.rate = rate;
-  for (const Draw& draw : flow.draws) {
-    Gpu& gpu = gpus_[draw.gpu];
-    pass_time(gpu, now);
-    nominal(gpu, draw.part) += more * draw.joules;
+  for (const Pull& pull : flow.pulls) {
+    const double watts = more * pull.joules;
+    pull.sums->watts += watts;
+    pull.sums->moment += watts * seconds;
   }
 }
 
 void PowerMeter::end_flow(FlowId id, double rest, SimTime now) {
-  Flow& flow = flows_[id.value];
-  for (const Draw& draw : flow.draws) {
-    Gpu& gpu = gpus_[draw.gpu];
-    pass_time(gpu, now);
-    const auto part = static_cast<std::size_t>(draw.part);
-    gpu.nominal[part] -= flow.rate * draw.joules;
-    gpu.joules[part] += rest * draw.joules * gpu.scales[part];
+  const Flow& flow = flows_[id.value];
+  if (sample_) end_samples(flow, now);
+  const double seconds = to_seconds(now);
+  for (const Pull& pull : flow.pulls) {
+    const double watts = flow.rate * pull.joules;
+    pull.sums->watts -= watts;
+    pull.sums->moment -= watts * seconds + rest * pull.joules;
+    Gpu& gpu = gpus_[pull.gpu];
+    if (--gpu.draws == 0) rest_of_work(gpu, seconds);
   }
-  count_flow(flow, -1);
 }
 
-void PowerMeter::count_flow(const Flow& flow, std::int64_t more) {
-  for (std::size_t i = 0; i < flow.draws.size(); ++i) {
-    const std::uint32_t gpu = flow.draws[i].gpu;
-    const auto before = flow.draws.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::any_of(flow.draws.begin(), before, [gpu](const Draw& draw) { return draw.gpu == gpu; })) continue;
-    Gpu& of = gpus_[gpu];
-    of.flows += more;
-    // Rates were added and taken away: what is left of them is rounding.
-    if (of.flows == 0) {
-      for (std::size_t part = 0; part < kParts; ++part) {
-        if (follows_work(static_cast<EnergyPart>(part))) of.nominal[part] = 0;
-      }
-    }
-    set_awake(of);
+/// Rates were added and taken away: what is left of them is rounding.
+void PowerMeter::rest_of_work(Gpu& gpu, double seconds) {
+  take_up(gpu, seconds);
+  for (std::size_t part = 0; part < kParts; ++part) {
+    if (kFollowsWork[part]) gpu.sums[part] = {};
   }
+  if (gpu.units == 0) wake(gpu, -1, false, true, seconds);
+}
+
+void PowerMeter::end_samples(const Flow& flow, SimTime now) {
+  for (const Pull& pull : flow.pulls) end_samples(gpus_[pull.gpu], now);
 }
 
 void PowerMeter::spend(std::uint32_t gpu, EnergyPart part, double joules, SimTime now) {
-  Gpu& of = gpus_[gpu];
-  pass_time(of, now);
-  of.joules[static_cast<std::size_t>(part)] += joules * of.scales[static_cast<std::size_t>(part)];
+  end_samples(gpus_[gpu], now);
+  gpus_[gpu].sums[static_cast<std::size_t>(part)].moment -= joules;
 }
 
-void PowerMeter::hold_units(std::uint32_t gpu, std::int64_t more, SimTime now) {
+void PowerMeter::hold_units(std::uint32_t index, std::int64_t more, SimTime now) {
   if (more == 0) return;
-  Gpu& of = gpus_[gpu];
-  pass_time(of, now);
-  of.units += more;
-  nominal(of, EnergyPart::xcd_units) = static_cast<double>(of.units) * power_.unit_w;
-  set_awake(of);
+  Gpu& gpu = gpus_[index];
+  const double seconds = to_seconds(now);
+  end_samples(gpu, now);
+  const bool before = gpu.units > 0;
+  gpu.units += more;
+  change(gpu, EnergyPart::xcd_units, static_cast<double>(more) * power_.unit_w, seconds);
+  if (before != (gpu.units > 0)) wake(gpu, before ? -1 : 1, true, gpu.draws == 0, seconds);
 }
 
 void PowerMeter::poll(std::uint32_t gpu, std::int64_t more, SimTime now) {
-  Gpu& of = gpus_[gpu];
-  pass_time(of, now);
-  of.polling += more;
-  nominal(of, EnergyPart::iod_polling) = static_cast<double>(of.polling) * power_.polling_w;
+  end_samples(gpus_[gpu], now);
+  change(gpus_[gpu], EnergyPart::iod_polling, static_cast<double>(more) * power_.polling_w, to_seconds(now));
 }
 
 bool PowerMeter::awake(std::uint32_t gpu, Component component) const {
   const Gpu& of = gpus_[gpu];
-  return of.units > 0 || (component != Component::xcd && of.flows > 0);
+  return of.units > 0 || (component != Component::xcd && of.draws > 0);
 }
 
-void PowerMeter::set_awake(Gpu& gpu) {
-  const bool compute = gpu.units > 0;
-  const bool any = compute || gpu.flows > 0;
-  const auto wake = [&](const std::optional<ComponentPower>& component, bool awake, EnergyPart leakage,
-                        EnergyPart clock) {
+/// `compute`: the compute dies wake or fall asleep; `rest`: the other components do.
+void PowerMeter::wake(Gpu& gpu, double sign, bool compute, bool rest, double seconds) {
+  const auto of = [&](const std::optional<ComponentPower>& component, EnergyPart leakage, EnergyPart clock) {
     if (!component) return;
-    nominal(gpu, leakage) = awake ? component->leakage_w : 0;
-    nominal(gpu, clock) = awake ? component->clock_w : 0;
+    change(gpu, leakage, sign * component->leakage_w, seconds);
+    change(gpu, clock, sign * component->clock_w, seconds);
   };
-  wake(power_.xcd, compute, EnergyPart::xcd_leakage, EnergyPart::xcd_clock);
-  wake(power_.iod, any, EnergyPart::iod_leakage, EnergyPart::iod_clock);
-  wake(power_.hbm, any, EnergyPart::hbm_leakage, EnergyPart::hbm_clock);
+  if (compute) of(power_.xcd, EnergyPart::xcd_leakage, EnergyPart::xcd_clock);
+  if (!rest) return;
+  of(power_.iod, EnergyPart::iod_leakage, EnergyPart::iod_clock);
+  of(power_.hbm, EnergyPart::hbm_leakage, EnergyPart::hbm_clock);
 }
 
-void PowerMeter::set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now) {
-  Gpu& of = gpus_[gpu];
-  if (of.clocks == clocks) return;
-  pass_time(of, now);
-  of.clocks = clocks;
-  of.scales = part_scales(power_, clocks);
+void PowerMeter::set_clocks(std::uint32_t index, const Clocks& clocks, SimTime now) {
+  Gpu& gpu = gpus_[index];
+  if (gpu.clocks == clocks) return;
+  end_samples(gpu, now);
+  take_up(gpu, to_seconds(now));
+  gpu.clocks = clocks;
+  gpu.scales = part_scales(power_, clocks);
 }
 
 Energy PowerMeter::watts(std::uint32_t gpu) const {
   const Gpu& of = gpus_[gpu];
-  std::array<double, kParts> parts{};
-  for (std::size_t i = 0; i < kParts; ++i) parts[i] = of.nominal[i] * of.scales[i];
+  Parts parts{};
+  for (std::size_t i = 0; i < kParts; ++i) parts[i] = of.sums[i].watts * of.scales[i];
   return with_loss(parts);
 }
 
-Energy PowerMeter::joules(std::uint32_t gpu, SimTime now) {
-  pass_time(gpus_[gpu], now);
-  return with_loss(gpus_[gpu].joules);
+Energy PowerMeter::joules(std::uint32_t gpu, SimTime now) const {
+  return with_loss(spent(gpus_[gpu], to_seconds(now)));
 }
 
-Energy PowerMeter::joules(SimTime now) {
-  std::array<double, kParts> all{};
-  for (Gpu& gpu : gpus_) {
-    pass_time(gpu, now);
-    for (std::size_t i = 0; i < kParts; ++i) all[i] += gpu.joules[i];
+Energy PowerMeter::joules(SimTime now) const {
+  Parts all{};
+  for (const Gpu& gpu : gpus_) {
+    const Parts parts = spent(gpu, to_seconds(now));
+    for (std::size_t i = 0; i < kParts; ++i) all[i] += parts[i];
   }
   return with_loss(all);
 }
@@ -183,9 +196,9 @@ std::vector<Counter> PowerMeter::counters(SimTime now) {
   if (!sample_) return counters;
   for (std::size_t g = 0; g < gpus_.size(); ++g) {
     Gpu& gpu = gpus_[g];
-    pass_time(gpu, now);
+    end_samples(gpu, now);
     const SimTime begun{gpu.sample_end.picoseconds - sample_->picoseconds};
-    if (now > begun) end_sample(gpu, to_seconds(now - begun));
+    if (now > begun) end_sample(gpu, now, to_seconds(now - begun));
     for (std::size_t c = 0; c < kComponents.size(); ++c) {
       Counter& counter = counters.emplace_back();
       counter.name = fmt::format("gpu {} {}", g, kComponentNames[c]);

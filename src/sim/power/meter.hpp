@@ -1,9 +1,10 @@
 // The power meter: an observer of a simulation that counts joules, by GPU and by part (timeline/energy.hpp).
 //
-// What is drawn changes only when rates of flows, compute units that are held, engines that poll, or clocks do; between
-// two such moments watts are constant, and joules are watts times seconds. What a flow moved less or more than its
-// amount because its end is rounded to a picosecond is settled when it ends, so that every event is counted once:
-// the sum over flows of amount times joules is what the meter says at constant clocks.
+// What is drawn changes only when rates of flows, compute units that are held, engines that poll, or clocks do. A
+// change by w watts at time t adds w (T - t) joules until T; so a part keeps two sums, W of all w and M of all w t, and
+// has drawn W T - M. That is one addition a change, however long it is ago that anything else of the GPU changed. What
+// a flow moved less or more than its amount because its end is rounded to a picosecond is settled when it ends, so that
+// every event is counted once: the sum over flows of amount times joules is what the meter says at constant clocks.
 //
 // A component is awake (leakage and clock trees) while it has work: the compute dies while a kernel holds a compute
 // unit; I/O dies and memory while that is so or bytes move in or out of the GPU or within it.
@@ -51,40 +52,52 @@ class PowerMeter {
   /// Being drawn, by part.
   Energy watts(std::uint32_t gpu) const;
   /// Drawn so far.
-  Energy joules(std::uint32_t gpu, SimTime now);
-  Energy joules(SimTime now);  ///< by all GPUs
+  Energy joules(std::uint32_t gpu, SimTime now) const;
+  Energy joules(SimTime now) const;  ///< by all GPUs
 
   /// Watts by GPU and component up to now, if it keeps them; samples that are not over count for what they have.
   std::vector<Counter> counters(SimTime now);
 
  private:
   static constexpr std::size_t kParts = kEnergyParts.size();
+  using Parts = std::array<double, kParts>;
 
+  /// At nominal clocks, since they or the sums were taken up last.
+  struct Sums {
+    double watts = 0;   // W
+    double moment = 0;  // M
+  };
   struct Gpu {
-    std::array<double, kParts> nominal{};  // watts at nominal clocks
+    std::array<Sums, kParts> sums{};
     PartScales scales{};
-    std::array<double, kParts> joules{};
-    SimTime since{};
+    Parts joules{};  // of what the sums do not hold
     Clocks clocks;
-    std::int64_t flows = 0;
+    std::int64_t draws = 0;  // of flows under way
     std::int64_t units = 0;
-    std::int64_t polling = 0;
     SimTime sample_end{};
-    std::array<double, kParts> sample_start{};                   // joules when it began
+    Parts sample_start{};                                        // joules when it began
     std::vector<std::array<float, kComponents.size()>> samples;  // watts
   };
+  /// A draw with the sums that it changes at hand: rates change more often than anything else.
+  struct Pull {
+    Sums* sums;
+    double joules;
+    std::uint32_t gpu;
+  };
   struct Flow {
-    std::vector<Draw> draws;
+    std::vector<Pull> pulls;
     double rate = 0;
   };
 
-  void pass_time(Gpu& gpu, SimTime now);
-  static void integrate(Gpu& gpu, SimTime now);
-  void end_sample(Gpu& gpu, double seconds);
-  void set_awake(Gpu& gpu);
-  void count_flow(const Flow& flow, std::int64_t more);
-  Energy with_loss(const std::array<double, kParts>& parts) const;
-  double& nominal(Gpu& gpu, EnergyPart part) { return gpu.nominal[static_cast<std::size_t>(part)]; }
+  static void change(Gpu& gpu, EnergyPart part, double watts, double seconds);
+  static Parts spent(const Gpu& gpu, double seconds);
+  static void take_up(Gpu& gpu, double seconds);  ///< sums become joules
+  void end_samples(Gpu& gpu, SimTime now);
+  void end_samples(const Flow& flow, SimTime now);
+  void rest_of_work(Gpu& gpu, double seconds);  ///< its last flow has ended
+  void end_sample(Gpu& gpu, SimTime at, double seconds);
+  void wake(Gpu& gpu, double sign, bool compute, bool rest, double seconds);
+  Energy with_loss(const Parts& parts) const;
 
   const Power& power_;
   std::optional<SimTime> sample_;

@@ -69,19 +69,4 @@ PartScales part_scales(const Power& power, const Clocks& clocks) {
   return scales;
 }
 
-bool follows_work(EnergyPart part) {
-  switch (part) {
-    case EnergyPart::xcd_products:
-    case EnergyPart::xcd_bytes:
-    case EnergyPart::iod_cache:
-    case EnergyPart::iod_links:
-    case EnergyPart::iod_engines:
-    case EnergyPart::iod_packets:
-    case EnergyPart::hbm_bytes:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace cortado::sim

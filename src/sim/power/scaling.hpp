@@ -31,7 +31,15 @@ Clocks nominal_clocks(const Power& power);
 using PartScales = std::array<double, kEnergyParts.size()>;
 PartScales part_scales(const Power& power, const Clocks& clocks);
 
-/// Made by events, so that it follows how fast work goes; not by time that passes.
-bool follows_work(EnergyPart part);
+/// By part: made by events, so that it follows how fast work goes; not by time that passes.
+inline constexpr std::array<bool, kEnergyParts.size()> kFollowsWork = [] {
+  std::array<bool, kEnergyParts.size()> follows{};
+  for (const EnergyPart part :
+       {EnergyPart::xcd_products, EnergyPart::xcd_bytes, EnergyPart::iod_cache, EnergyPart::iod_links,
+        EnergyPart::iod_engines, EnergyPart::iod_packets, EnergyPart::hbm_bytes}) {
+    follows[static_cast<std::size_t>(part)] = true;
+  }
+  return follows;
+}();
 
 }  // namespace cortado::sim
