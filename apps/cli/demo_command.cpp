@@ -15,6 +15,7 @@
 #include "overlap_story.hpp"
 #include "packet_text.hpp"
 #include "plan_options.hpp"
+#include "power_story.hpp"
 #include "subcommand.hpp"
 #include "tracked_story.hpp"
 
@@ -65,7 +66,7 @@ class Demo : public Subcommand {
     const auto closing = packets_and_trace(bytes, machine, *driver);
     if (!closing) return console.failure(closing.error());
     console.out(*closing);
-    for (const auto story : {overlap_story, dependent_story, tracked_story}) {
+    for (const auto story : {overlap_story, dependent_story, tracked_story, power_story}) {
       const auto part = story(machine, *driver);
       if (!part) return console.failure(part.error());
       console.out(part->text);

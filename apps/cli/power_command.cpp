@@ -1,4 +1,5 @@
 // cortado power: what a product and a collective draw, alone and at once, under policies of power management.
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -68,6 +69,11 @@ class Power : public Subcommand {
         ->type_name("W");
     app.add_option("--limit", limit_, "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)")
         ->type_name("W");
+    app.add_option(
+           "--components", components_,
+           "component-cap, component-shift: whose clocks may be moved, of xcd, iod and hbm, separated by commas "
+           "(default: xcd for component-cap, as software can today; all for component-shift)")
+        ->type_name("NAMES");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
     app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
@@ -151,7 +157,22 @@ class Power : public Subcommand {
     if (limit_) {
       CORTADO_ASSIGN_OR_RETURN(options.limit_w, watts("--limit", *limit_));
     }
+    if (components_) {
+      CORTADO_ASSIGN_OR_RETURN(options.components, components(*components_));
+    }
     return options;
+  }
+
+  static Result<std::vector<Component>> components(const std::string& names) {
+    std::vector<Component> components;
+    for (const std::string& name : split_names(names)) {
+      const auto known = std::ranges::find(kComponentNames, name);
+      if (known == kComponentNames.end()) {
+        return fail("usage.component", fmt::format("there is no component {}", name), "name some of xcd, iod and hbm");
+      }
+      components.push_back(kComponents[static_cast<std::size_t>(known - kComponentNames.begin())]);
+    }
+    return components;
   }
 
   static Result<double> watts(const char* option, const std::string& text) {
@@ -174,6 +195,7 @@ class Power : public Subcommand {
   std::string policies_ = pipeline::kAllPowerPolicies;
   std::optional<std::string> cap_;
   std::optional<std::string> limit_;
+  std::optional<std::string> components_;
   std::string machine_ = kDefaultMachine;
   std::optional<std::uint32_t> ranks_;
   std::optional<std::uint32_t> threads_;

@@ -39,6 +39,23 @@ TEST(DmaLatte, PowerIsWithinItsGoal) {
   }
 }
 
+/// The same dies under 1000 W: nothing of mi325x-8 but its cap and memory was fitted or chosen, its clocks are published.
+TEST(Mi325x, ClocksAtItsCapArePredicted) {
+  const Result<Machine> machine = load_machine("mi325x-8");
+  ASSERT_TRUE(machine) << to_string(machine.error());
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f8}) {
+    pipeline::PowerRequest request;
+    request.gemm = GemmShape{4864, 8192, 16384, dtype};
+    request.ranks = 1;
+    pipeline::PowerOptions options;
+    options.policies = {{sim::PowerPolicy::none}};
+    const auto report = pipeline::study_power(request, *machine, options);
+    ASSERT_TRUE(report) << to_string(report.error().errors.front());
+    const double published = sustained_clock_ghz(dtype, *machine);
+    EXPECT_NEAR(report->rows.front().clocks_ghz->front(), published, 0.1 * published) << to_string(dtype);
+  }
+}
+
 /// One GPU under caps that it can keep at some clock: a lower one never runs faster, and never draws more.
 TEST(Caps, LowerOnesNeverRunFaster) {
   const Result<Machine> machine = load_machine("mi300x-8");

@@ -48,8 +48,10 @@ struct PowerOptions {
   bool managed = true;              ///< false: clocks stay as the machine file has them, and there is one row a case
   std::optional<double> cap_w{};    ///< of a board, instead of the machine's
   std::optional<double> limit_w{};  ///< of uniform-cap
-  bool over_time = false;           ///< power over time, of the run of both or of the only one
-  std::uint32_t threads = 1;        ///< simulations at the same time; no result depends on it
+  /// Clocks that component policies may move; none: each its own (sim::managed_components).
+  std::optional<std::vector<Component>> components{};
+  bool over_time = false;     ///< power over time, of the run of both or of the only one
+  std::uint32_t threads = 1;  ///< simulations at the same time; no result depends on it
   /// Called with (done, total), never by two threads at once; false stops (power.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};
 };

@@ -75,6 +75,10 @@ class Study {
         if (!possible) report_.skipped.push_back({std::string(name), possible.error()});
       }
     }
+    if (options_.components && !asked_for(sim::PowerPolicy::component_cap) &&
+        !asked_for(sim::PowerPolicy::component_shift)) {
+      return sim::check_power_management({.policy = *policies_.back(), .components = options_.components}, machine_);
+    }
     if (options_.limit_w && !asked_for(sim::PowerPolicy::uniform_cap)) {
       return sim::check_power_management({*policies_.back(), options_.cap_w, options_.limit_w}, machine_);
     }
@@ -82,8 +86,8 @@ class Study {
   }
 
   Status check_unmanaged() {
-    if (options_.policies || options_.cap_w || options_.limit_w) {
-      return fail("power.unmanaged", "a policy, cap or limit for clocks that are not managed",
+    if (options_.policies || options_.cap_w || options_.limit_w || options_.components) {
+      return fail("power.unmanaged", "a policy, cap, limit or components for clocks that are not managed",
                   "leave policy and limit out, or give a cap");
     }
     const Status managed = sim::check_power_management({}, machine_);
@@ -97,6 +101,8 @@ class Study {
   sim::PowerManagement management(sim::PowerPolicy policy) const {
     sim::PowerManagement management{policy, options_.cap_w, {}};
     if (policy == sim::PowerPolicy::uniform_cap) management.limit_w = options_.limit_w;
+    const bool by_component = policy == sim::PowerPolicy::component_cap || policy == sim::PowerPolicy::component_shift;
+    if (by_component) management.components = options_.components;
     return management;
   }
 
