@@ -52,13 +52,14 @@ void PowerMeter::end_samples(Gpu& gpu, SimTime now) {
 
 void PowerMeter::end_sample(Gpu& gpu, SimTime at, double seconds) {
   const Parts joules = spent(gpu, to_seconds(at));
-  Parts since{};
-  for (std::size_t i = 0; i < kParts; ++i) since[i] = joules[i] - gpu.sample_start[i];
-  const Energy energy = with_loss(since);
-  auto& sample = gpu.samples.emplace_back();
-  for (std::size_t i = 0; i < kComponents.size(); ++i) {
-    sample[i] = static_cast<float>(energy.of(kComponents[i]) / seconds);
+  std::array<double, kComponents.size()> since{};  // there are many samples: once over the parts
+  for (std::size_t i = 0; i < kParts; ++i) {
+    since[static_cast<std::size_t>(kEnergyParts[i].component)] += joules[i] - gpu.sample_start[i];
   }
+  const auto of = [&](Component component) -> double& { return since[static_cast<std::size_t>(component)]; };
+  of(Component::rest) += power_.loss * (of(Component::xcd) + of(Component::iod) + of(Component::hbm));
+  auto& sample = gpu.samples.emplace_back();
+  for (std::size_t i = 0; i < since.size(); ++i) sample[i] = static_cast<float>(since[i] / seconds);
   gpu.sample_start = joules;
 }
 
@@ -74,6 +75,7 @@ void PowerMeter::begin_flow(FlowId id, std::span<const Draw> draws, SimTime now)
   if (id.value >= flows_.size()) flows_.resize(id.value + std::size_t{1});
   Flow& flow = flows_[id.value];
   flow.pulls.clear();
+  flow.pulls.reserve(draws.size());
   flow.rate = 0;
   for (const Draw& draw : draws) {
     Gpu& gpu = gpus_[draw.gpu];
