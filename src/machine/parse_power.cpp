@@ -142,7 +142,7 @@ void read_power(MachineReader& in, Machine& machine) {
   power.cap_w = in.number("power.cap_W", 1, kMostWatts);
   power.control_interval = {std::llround(in.number("power.control_interval_us", 1, 1e6) * 1e3)};
   power.clock_step_ghz = in.number("power.clock_step_MHz", 0.001, 1e4) / 1e3;
-  power.raise_ghz = in.number("power.raise_MHz", power.clock_step_ghz * 1e3, 1e6) / 1e3;
+  power.raise_ghz = in.number("power.raise_MHz", power.clock_step_ghz * 1e3 * (1 - 1e-9), 1e6) / 1e3;
   power.leakage_exponent = in.number("power.leakage_exponent", 0, 10);
   power.rest_idle_w = watts(in, "power.rest_idle_W");
   power.loss = in.number("power.loss", 0, 1);

@@ -130,9 +130,17 @@ std::string power_text(const PowerReport& report) {
   std::string text = fmt::format("# power of {}\n# {}\n", power_title(report), power_basis(report));
   text += "# time and energy (of all GPUs) of an iteration, watts of one GPU; % against policy none\n";
   text += table.to_string();
+  const auto allowed = [&](const PowerRow& row) {
+    return row.policy == "uniform-cap" ? report.limit_w.value_or(0) : report.cap_w.value_or(0);
+  };
+  if (std::ranges::any_of(report.rows,
+                          [&](const PowerRow& row) { return row.peak_w > allowed(row) && !row.above_cap; })) {
+    text += "# peaks above the cap last less than a control interval: clocks follow what was drawn before\n";
+  }
   for (const PowerRow& row : report.rows) {
     if (!row.above_cap) continue;
-    text += fmt::format("# {} under {}: draws more than it may, at the lowest clocks too\n", row.what, row.policy);
+    text +=
+        fmt::format("# {} under {}: draws more than it may for longer than a control interval\n", row.what, row.policy);
   }
   return text + skipped_text(report.skipped);
 }

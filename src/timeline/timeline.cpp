@@ -16,10 +16,12 @@ Nanoseconds median_time(const Timeline& timeline) {
 
 std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline) {
   if (!timeline.energy || timeline.iteration_energies.empty()) return std::nullopt;
-  EnergyUse use{
-      .energy = {}, .seconds = static_cast<double>(median_time(timeline).value) * 1e-9, .gpus = timeline.energy->gpus};
+  const double share = 1 / static_cast<double>(timeline.iteration_energies.size());
+  EnergyUse use{.energy = {}, .seconds = 0, .gpus = timeline.energy->gpus};
   for (const Energy& energy : timeline.iteration_energies) use.energy += energy;
-  use.energy = use.energy * (1 / static_cast<double>(timeline.iteration_energies.size()));
+  for (const Nanoseconds time : timeline.iteration_times) use.seconds += static_cast<double>(time.value) * 1e-9;
+  use.energy = use.energy * share;
+  use.seconds *= share;
   return use;
 }
 

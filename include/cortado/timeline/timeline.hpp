@@ -71,7 +71,7 @@ struct Timeline {
 /// Median of the iteration times; zero if there are none.
 Nanoseconds median_time(const Timeline& timeline);
 
-/// Of an iteration: its time is the median, its energy the mean of all; none if nobody counted it.
+/// Of an iteration: means of time and energy of all; none if nobody counted it.
 std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline);
 
 }  // namespace cortado

@@ -15,9 +15,9 @@ std::string summary_of(sim::PowerPolicy policy) {
     case sim::PowerPolicy::uniform_cap:
       return "the same under a lower limit for the whole GPU (--limit)";
     case sim::PowerPolicy::component_cap:
-      return "components that do not bound what runs are clocked down, as far as that costs little time";
+      return "components that do not bound what runs are clocked down: xcd, or those of --components";
     case sim::PowerPolicy::component_shift:
-      return "and the watts that they save go to the component that does";
+      return "watts of components that do not bound what runs go to the one that does";
   }
   return {};
 }

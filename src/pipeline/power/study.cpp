@@ -70,7 +70,8 @@ class Study {
       for (const auto& [name, policy] : sim::kPowerPolicies) {
         if (policy == sim::PowerPolicy::none) continue;
         const Status possible = sim::check_power_management(management(policy), machine_);
-        if (!possible && possible.error().code != "power.component") return possible;
+        const bool usual_limit = policy == sim::PowerPolicy::uniform_cap && !options_.limit_w;
+        if (!possible && possible.error().code != "power.component" && !usual_limit) return possible;
         if (possible) policies_.push_back(policy);
         if (!possible) report_.skipped.push_back({std::string(name), possible.error()});
       }
@@ -147,6 +148,10 @@ class Study {
       CORTADO_RETURN_IF_ERROR(list_candidates({.base = collective, .among = {kCoresVariants}}));
       const auto cost = simulated_overlap_cost(machine_);
       CORTADO_ASSIGN_OR_RETURN(collective, library_collective(collective, machine_, *cost));
+    }
+    // A kernel that is named runs on as many units as the library's: units that are held draw power.
+    if (collective.compute_units == 0 && collective.variant.starts_with("cores-") && machine_.timing) {
+      collective.compute_units = machine_.timing->cores.collective_units;
     }
     report_.collective = collective.collective;
     report_.bytes = collective.bytes;

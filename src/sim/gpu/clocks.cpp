@@ -108,6 +108,15 @@ void Run::change_clocks(RankId gpu) {
   transfers_.request_settle();
 }
 
+/// Of its full speed. A flow that stands with others at something that follows a clock would get less of it with less
+/// to ask for: it makes use of all of its clock. Links have room or not, whoever asks.
+double Run::use_of_clock(FlowId flow, double full_speed, std::size_t of_its_own) const {
+  const double share = fluid_.rate(flow) / full_speed;
+  const auto full = fluid_.bottleneck(flow);
+  if (!full || resources_.is_link(*full) || fluid_.flow_count(*full) <= of_its_own) return share;
+  return 1;
+}
+
 double Run::unit_use(RankId gpu) const {
   double use = -1;
   for (std::uint32_t index = 0; index < queues_.size(); ++index) {
@@ -115,45 +124,59 @@ double Run::unit_use(RankId gpu) const {
     if (queue.kind != QueueKind::compute || queue.rank != gpu) continue;
     if (queues_[index].flow) {
       const double cap = speed_of_kernel(index);
-      if (cap > 0) use = std::max(use, fluid_.rate(*queues_[index].flow) / cap);
+      if (cap > 0) use = std::max(use, use_of_clock(*queues_[index].flow, cap, 1));
     }
     if (products_.empty()) continue;
-    for (const Batch& batch : products_[index].batches) {
-      if (!batch.reads) use = std::max(use, fluid_.rate(batch.flow) / full_speed(index).cap);
+    const auto& batches = products_[index].batches;
+    for (const Batch& batch : batches) {
+      if (!batch.reads) use = std::max(use, use_of_clock(batch.flow, full_speed(index).cap, batches.size()));
     }
   }
   return use;
 }
 
-/// Of the batches of products on the GPU, together.
+/// Of the batches of products on the GPU, together: at what the slowest of them stands.
 Contention Run::contention(RankId gpu) const {
-  double work = 0;
   std::size_t batches = 0;
   std::optional<FlowId> held_up;
   double worst = 1;
-  for (std::uint32_t index = 0; index < products_.size(); ++index) {
-    if (program_.queues[index].rank != gpu) continue;
-    for (const Batch& batch : products_[index].batches) {
-      if (batch.reads) continue;
-      ++batches;
-      const double share = fluid_.rate(batch.flow) / full_speed(index).cap;
-      work += fluid_.rate(batch.flow) * batch.fabric;
-      if (share < worst && fluid_.bottleneck(batch.flow)) {
-        worst = share;
-        held_up = batch.flow;
+  const auto for_each_batch = [&](const auto& visit) {
+    for (std::uint32_t index = 0; index < products_.size(); ++index) {
+      if (program_.queues[index].rank != gpu) continue;
+      for (const Batch& batch : products_[index].batches) {
+        if (!batch.reads) visit(batch, fluid_.rate(batch.flow) / full_speed(index).cap);
       }
     }
-  }
-  if (!held_up) return {};
+  };
+  for_each_batch([&](const Batch& batch, double share) {
+    ++batches;
+    if (share >= worst || !fluid_.bottleneck(batch.flow)) return;
+    worst = share;
+    held_up = batch.flow;
+  });
+  const auto has_copies = [&](const std::optional<ResourceId>& resource) {
+    return resource && fluid_.flow_count(*resource) > batches;
+  };
+  const bool copies = has_copies(resources_.fabric(gpu)) || has_copies(resources_.memory(gpu));
+  if (!held_up) return {.copies = copies};
   const ResourceId full = *fluid_.bottleneck(*held_up);
-  if (resources_.fabric(gpu) != full || fluid_.flow_count(full) <= batches) return {};
-  return {.share = worst, .of_products = work / fluid_.capacity(full), .at = Component::iod};
+  const bool fabric = resources_.fabric(gpu) == full;
+  const bool memory = resources_.memory(gpu) == full;
+  if ((!fabric && !memory) || fluid_.flow_count(full) <= batches) return {.copies = copies};
+  double of_products = 0;
+  for_each_batch([&](const Batch& batch, double) {
+    of_products += fluid_.rate(batch.flow) * (fabric ? batch.fabric : batch.memory_reads + batch.memory_writes);
+  });
+  return {.share = worst,
+          .of_products = std::min(1.0, of_products / fluid_.capacity(full)),
+          .at = fabric ? Component::iod : Component::hbm,
+          .copies = copies};
 }
 
 void Run::observe_use() {
   for (std::uint32_t gpu = 0; gpu < program_.ranks; ++gpu) {
-    manager_->observe(gpu, {unit_use({gpu}), resources_.iod_use({gpu}), resources_.memory_use({gpu})},
-                      contention({gpu}), events_.now());
+    const Utilisation use{unit_use({gpu}), resources_.iod_use({gpu}), resources_.memory_use({gpu})};
+    if (manager_->observe(gpu, use, contention({gpu}), events_.now())) change_clocks({gpu});
   }
 }
 

@@ -53,10 +53,40 @@ class WatchedRun {
     EXPECT_GE(ns, longest * 1e9 * (1 - above) - 1);
     EXPECT_NEAR(result->unit_seconds, unit_seconds_, 1e-9 * unit_seconds_);
     EXPECT_NEAR(result->memory_bytes, taken.memory_bytes, taken.memory_bytes * (1e-5 + above));
+    watch_energy(*result);
     return *std::move(result);
   }
 
  private:
+  /// Whatever was replaced, staged or stored: bytes of the memories, operations and held units are in the joules once.
+  void watch_energy(const Simulated& result) const {
+    if (!result.timeline.energy) return;
+    const Power& power = *program_.machine().power;
+    const Energy& energy = result.timeline.energy->energy;
+    const double bytes = result.memory_bytes * power.hbm_byte;
+    EXPECT_NEAR(energy[EnergyPart::hbm_bytes], bytes, 1e-6 * bytes);
+    double operations = 0;
+    DType dtype = DType::bf16;
+    for (const Queue& queue : program_.program().queues) {
+      for (const Command& command : queue.commands) {
+        if (const auto* gemm = std::get_if<Gemm>(&command)) {
+          operations += flops(shape_of(*gemm));
+          dtype = gemm->dtype;
+        }
+      }
+    }
+    if (operations == 0) {
+      EXPECT_NEAR(energy[EnergyPart::xcd_units], result.unit_seconds * power.unit_w, 1e-9 * result.unit_seconds);
+      return;
+    }
+    EXPECT_EQ(dtype, DType::bf16);
+    const VoltageCurve& curve = power.xcd->curve;
+    const double volts =
+        curve.volts_at(sustained_clock_ghz(dtype, program_.machine())) / curve.volts_at(power.xcd->nominal_ghz);
+    const double joules = operations * power.bf16_flop * volts * volts;
+    EXPECT_NEAR(energy[EnergyPart::xcd_products], joules, 1e-6 * joules);
+  }
+
   struct Taken {
     std::vector<double> of;                      // by resource
     std::set<std::uint32_t> caches_of_products;  // of which only the run knows what products take

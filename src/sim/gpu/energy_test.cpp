@@ -138,13 +138,37 @@ class ManagedProducts : public EnergyOfPrograms {
 };
 
 TEST_F(ManagedProducts, ALowerCapNeverRunsFaster) {
-  Nanoseconds before{1'000'000'000};
-  for (const double cap : {200.0, 300.0, 450.0, 600.0, 750.0, 2000.0}) {
-    const Simulated result = managed({.cap_w = cap});
-    const Nanoseconds last = result.timeline.iteration_times.back();
-    EXPECT_LE(last.value, before.value) << cap;
-    before = last;
+  for (const auto& [name, policy] : kPowerPolicies) {
+    double before = 1;
+    for (double cap = 420; cap <= 1600; cap += 20) {
+      const Simulated result = managed({.policy = policy, .cap_w = cap});
+      const double seconds = energy_of_iteration(result.timeline)->seconds;
+      EXPECT_LE(seconds, before * 1.01) << name << " " << cap;  // an iteration may begin anywhere in an interval
+      before = std::min(before, seconds);
+    }
   }
+}
+
+TEST_F(ManagedProducts, ALimitIsBelowTheCap) {
+  EXPECT_DOUBLE_EQ(watts_allowed({.policy = PowerPolicy::uniform_cap}, power()), 0.8 * 750);
+  EXPECT_DOUBLE_EQ(watts_allowed({.policy = PowerPolicy::uniform_cap, .limit_w = 500}, power()), 500);
+  EXPECT_DOUBLE_EQ(watts_allowed({.policy = PowerPolicy::none, .cap_w = 600}, power()), 600);
+}
+
+TEST_F(EnergyOfPrograms, CollectivesUnderAHugeCapTakeTheirTime) {
+  const VerifiedProgram program = collective("pcpy", {64 << 20});
+  EXPECT_EQ(run(program, {.iterations = 3, .manage = PowerManagement{.cap_w = 1e6}}).timeline.iteration_times,
+            run(program, {.iterations = 3}).timeline.iteration_times);
+}
+
+TEST_F(EnergyOfPrograms, AGpuWhoseBytesCostNothingIsAwakeAllTheSame) {
+  Machine without_iod = machine();
+  without_iod.power->iod.reset();
+  without_iod.power->cache_byte = without_iod.power->link_byte = without_iod.power->engine_byte = 0;
+  auto program = plan_collective({.collective = "all-gather", .variant = "pcpy", .bytes = {1 << 20}, .in_place = true},
+                                 without_iod);
+  const Simulated result = run(verify(*std::move(program), without_iod).value());
+  EXPECT_GT(result.timeline.energy->energy[EnergyPart::hbm_clock], 0);
 }
 
 TEST_F(ManagedProducts, NoGpuIsAboveItsCapForLongerThanAControlInterval) {
@@ -181,6 +205,7 @@ TEST_F(ManagedProducts, RefusesWhatTheMachineCannotDo) {
   EXPECT_EQ(code({.policy = PowerPolicy::uniform_cap, .limit_w = 120}, machine()), "power.cap");
   EXPECT_EQ(code({.policy = PowerPolicy::uniform_cap, .cap_w = 150}, machine()), "power.cap");  // 80 % of it
   EXPECT_EQ(code({.limit_w = 500}, machine()), "power.limit");
+  EXPECT_EQ(code({.policy = PowerPolicy::uniform_cap, .limit_w = 800}, machine()), "power.limit");
   EXPECT_EQ(code({.components = std::vector{Component::xcd}}, machine()), "power.component");
   Machine without_hbm = machine();
   without_hbm.power->hbm.reset();

@@ -332,8 +332,11 @@ void MachineResources::add_memory(const Region& region, double reads, double wri
   if (power_ == nullptr) return;
   const RankId gpu = rank_of(region);
   const bool cached = !uncached && timing_.memory.cache_bytes.value > 0;
-  uses_.draw(gpu, EnergyPart::iod_cache, cached ? (reads + writes) * power_->cache_byte : 0);
-  uses_.draw(gpu, EnergyPart::hbm_bytes, (reads + writes) * miss_share * power_->hbm_byte);
+  const double in_cache = cached ? (reads + writes) * power_->cache_byte : 0;
+  const double in_memory = (reads + writes) * miss_share * power_->hbm_byte;
+  uses_.draw(gpu, EnergyPart::iod_cache, in_cache);
+  uses_.draw(gpu, EnergyPart::hbm_bytes, in_memory);
+  if (in_cache + in_memory == 0) uses_.wake(gpu);
 }
 
 /// Through L2, on their way in and out.
@@ -367,6 +370,11 @@ double MachineResources::iod_use(RankId gpu) const {
   double use = std::max(use_of(of.cache), use_of(of.fabric));
   for (std::size_t i = 0; i < engine_ids_; ++i) use = std::max(use, use_of(engines_[gpu.value * engine_ids_ + i]));
   return use;
+}
+
+bool MachineResources::is_link(ResourceId resource) const {
+  return std::ranges::find(links_, resource) != links_.end() || std::ranges::find(egress_, resource) != egress_.end() ||
+         std::ranges::find(ingress_, resource) != ingress_.end();
 }
 
 double MachineResources::memory_use(RankId gpu) const {

@@ -57,6 +57,8 @@ class UseList {
   void draw(RankId gpu, EnergyPart part, double joules) {
     if (joules != 0) draws_.push_back({gpu.value, part, joules});
   }
+  /// Its bytes cost nothing, but they keep the GPU awake.
+  void wake(RankId gpu) { draws_.push_back({gpu.value, EnergyPart::hbm_bytes, 0}); }
   std::span<const Draw> draws() const { return draws_; }
 
   /// Bytes that memories read and write for one byte, whether they can limit anybody or not.
@@ -120,6 +122,8 @@ class MachineResources {
   double iod_use(RankId gpu) const;
   double memory_use(RankId gpu) const;
   std::optional<ResourceId> fabric(RankId gpu) const { return memories_[gpu.value].fabric; }
+  std::optional<ResourceId> memory(RankId gpu) const { return memories_[gpu.value].memory; }
+  bool is_link(ResourceId resource) const;  ///< or a port into the switch
 
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }

@@ -208,6 +208,7 @@ class Run {
   void correct_clocks();                                           ///< as long as a GPU draws too much after that
   void change_clocks(RankId gpu);                                  ///< they are others than before
   void observe_use();                                              ///< rates are shared anew
+  double use_of_clock(FlowId flow, double full_speed, std::size_t of_its_own) const;
   double unit_use(RankId gpu) const;
   Contention contention(RankId gpu) const;
   double joules_of_flop(DType dtype) const;

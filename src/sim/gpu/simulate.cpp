@@ -73,6 +73,10 @@ Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions
                 fmt::format("machine {} does not say how its memories arbitrate", program.machine().name),
                 "leave the policy open, or add the section arbitration to the machine file (machines/README.md)");
   }
+  if (options.power_samples && options.power_samples->value <= 0) {
+    return fail("power.samples", fmt::format("samples of {} ns asked for", options.power_samples->value),
+                "ask for samples of 1 ns or more");
+  }
   if (options.manage) CORTADO_RETURN_IF_ERROR(check_power_management(*options.manage, program.machine()));
   CORTADO_RETURN_IF_ERROR(check_commands(program.program(), program.machine()));
   return Run(program, options).go();

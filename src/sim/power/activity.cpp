@@ -9,14 +9,14 @@ namespace cortado::sim {
 /// which follows the clock, they get the share C' / (P f' / f + O).
 double GpuActivity::speed_at(const Clocks& other) const {
   double speed = bound() ? std::numeric_limits<double>::infinity() : 1;
-  const bool contended = contention.share < 1;
   for (std::size_t i = 0; i < kClocked.size(); ++i) {
-    if (contended && (kClocked[i] == Component::xcd || kClocked[i] == contention.at)) continue;
+    if (contended(kClocked[i])) continue;
     if (needed[i] > 0) speed = std::min(speed, other.of(kClocked[i]) / needed[i]);
   }
-  if (!contended) return speed;
+  if (contention.share >= 1) return speed;
   const double faster = other.xcd / clocks.xcd;
-  const double room = other.of(contention.at) / clocks.of(contention.at);
+  const double before = clocks.of(contention.at);
+  const double room = before > 0 ? other.of(contention.at) / before : 1;
   const double asked = (contention.of_products * faster + 1 - contention.of_products) / contention.share;
   return std::min(speed, faster * std::min(1.0, room / asked) / contention.share);
 }

@@ -25,11 +25,13 @@ struct Contention {
   double share = 1;               ///< of its full speed that a product gets; 1: it stands nowhere
   double of_products = 0;         ///< share of what is full that products have
   Component at = Component::iod;  ///< whose clock brings more of it
+  bool copies = false;            ///< copies are there, whether products are held up by them or not
 };
 
 struct GpuActivity {
   Clocks clocks;                   ///< at which it worked
-  std::array<double, 3> needed{};  ///< GHz that its work made use of, on average; 0: no work
+  std::array<double, 3> needed{};  ///< GHz that its work made use of, at most; 0: no work
+  bool steady = true;              ///< compute units were at work nearly all the time, not at starts and flags
   Contention contention{};
   std::array<bool, 3> bounds{};  ///< the component's clock set the pace
   Energy mean_watts;             ///< over the interval, by part
@@ -37,6 +39,10 @@ struct GpuActivity {
   const Power* power = nullptr;
 
   bool idle() const { return needed[0] <= 0 && needed[1] <= 0 && needed[2] <= 0; }
+  /// More of the component's clock is more work, though it is not what keeps the work from going faster alone.
+  bool contended(Component component) const {
+    return contention.share < 1 && (component == Component::xcd || component == contention.at);
+  }
   bool bound() const { return bounds[0] || bounds[1] || bounds[2]; }
 
   /// How fast the same work would go, against how it went. Work that no clock bounds gains nothing from higher ones.

@@ -46,7 +46,8 @@ std::vector<Component> managed_components(const PowerManagement& management) {
 double watts_allowed(const PowerManagement& management, const Power& power) {
   constexpr double kUsualLimit = 0.8;  // of the cap
   const double cap = management.cap_w.value_or(power.cap_w);
-  return management.policy == PowerPolicy::uniform_cap ? management.limit_w.value_or(kUsualLimit * cap) : cap;
+  return management.policy == PowerPolicy::uniform_cap ? std::min(cap, management.limit_w.value_or(kUsualLimit * cap))
+                                                       : cap;
 }
 
 Status check_power(const Machine& machine) {
@@ -65,6 +66,11 @@ Status check_power_management(const PowerManagement& management, const Machine& 
     if (management.policy != PowerPolicy::uniform_cap) {
       return fail("power.limit", fmt::format("a limit for the policy {}", name_of(management.policy)),
                   "a limit is for uniform-cap; the others keep to the cap of the board");
+    }
+    const double cap = management.cap_w.value_or(machine.power->cap_w);
+    if (*management.limit_w > cap) {
+      return fail("power.limit", fmt::format("a limit of {:g} W above the cap of {:g} W", *management.limit_w, cap),
+                  "the cap holds in any case: give a lower limit");
     }
   }
   const bool by_component =

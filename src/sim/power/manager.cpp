@@ -4,9 +4,14 @@
 
 #include <fmt/format.h>
 
-#include "sim/power/policies/policy.hpp"
-
 namespace cortado::sim {
+namespace {
+
+// Shares of a control interval.
+constexpr double kBrief = 0.01;
+constexpr double kSteady = 0.9;
+
+}  // namespace
 
 PowerManager::PowerManager(const PowerManagement& management, const Power& power, std::uint32_t gpus, PowerMeter& meter,
                            bool keep_clocks)
@@ -42,7 +47,8 @@ void PowerManager::pass_time(std::uint32_t index, SimTime now) {
     }
     if (gpu.use[i] < 0) continue;
     gpu.worked[i] += seconds;
-    gpu.used[i] += seconds * gpu.use[i];
+    // What was hardly there does not count: rates change one after another where many things end together.
+    if (seconds > kBrief * to_seconds(interval_)) gpu.most[i] = std::max(gpu.most[i], gpu.use[i]);
     if (gpu.use[i] >= kBound) gpu.bound[i] += seconds;
   }
   if (gpu.contention.share < 1) {
@@ -56,7 +62,7 @@ void PowerManager::pass_time(std::uint32_t index, SimTime now) {
   longest_above_ = std::max(longest_above_, gpu.above);
 }
 
-void PowerManager::observe(std::uint32_t index, const Utilisation& use, const Contention& contention, SimTime now) {
+bool PowerManager::observe(std::uint32_t index, const Utilisation& use, const Contention& contention, SimTime now) {
   pass_time(index, now);
   Gpu& gpu = gpus_[index];
   gpu.use = use;
@@ -64,6 +70,16 @@ void PowerManager::observe(std::uint32_t index, const Utilisation& use, const Co
   gpu.at = meter_.clocks(index);
   gpu.watts = meter_.watts(index).total();
   for (std::size_t i = 0; i < kClocked.size(); ++i) gpu.is_awake[i] = meter_.awake(index, kClocked[i]);
+  // A product alone waits for the next decision, which knows what its clock is worth.
+  if (use[0] >= 0 && !contention.copies) return false;
+  Clocks clocks = gpu.at;
+  for (const Component component : {Component::iod, Component::hbm}) {
+    const ComponentPower* described = power_.component(component);
+    const auto i = static_cast<std::size_t>(component);
+    if (described == nullptr || !moves_[i] || use[i] < kBound) continue;
+    clocks.set(component, std::max(clocks.of(component), described->nominal_ghz));
+  }
+  return set_clocks(index, clocks, now);
 }
 
 GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
@@ -72,21 +88,22 @@ GpuActivity PowerManager::activity(std::uint32_t index, SimTime now) {
   activity.power = &power_;
   activity.clocks = meter_.clocks(index);
   for (std::size_t i = 0; i < kClocked.size(); ++i) {
-    if (gpu.worked[i] <= 0) continue;
-    activity.needed[i] = activity.clocks.of(kClocked[i]) * gpu.used[i] / gpu.worked[i];
+    if (gpu.worked[i] <= 0 || power_.component(kClocked[i]) == nullptr) continue;
+    activity.needed[i] = activity.clocks.of(kClocked[i]) * gpu.most[i];
     activity.bounds[i] = gpu.bound[i] > gpu.worked[i] / 2;
   }
   if (gpu.contended > gpu.worked[0] / 2) {
     activity.contention = {gpu.shares / gpu.contended, gpu.of_products / gpu.contended, gpu.contended_at};
   }
   const double seconds = to_seconds(now - gpu.interval_began);
+  activity.steady = gpu.worked[0] > kSteady * seconds;
   const Energy joules = meter_.joules(index, now);
   activity.mean_watts = (joules - gpu.joules) * (1 / seconds);
   activity.watts_now = meter_.watts(index);
   if (gpu.interval_began > SimTime{}) peak_w_ = std::max(peak_w_, activity.mean_watts.total());
   gpu.joules = joules;
   gpu.interval_began = now;
-  gpu.worked = gpu.used = gpu.bound = {};
+  gpu.worked = gpu.most = gpu.bound = {};
   gpu.contended = gpu.shares = gpu.of_products = 0;
   return activity;
 }
@@ -106,16 +123,24 @@ bool PowerManager::correct(std::uint32_t index, SimTime now) {
   activity.power = &power_;
   activity.clocks = gpu.at;
   for (std::size_t i = 0; i < kClocked.size(); ++i) {
+    if (power_.component(kClocked[i]) == nullptr) continue;
     activity.needed[i] = std::max(0.0, gpu.at.of(kClocked[i]) * gpu.use[i]);
     activity.bounds[i] = gpu.use[i] >= kBound;
   }
   activity.contention = gpu.contention;
   activity.mean_watts = activity.watts_now = meter_.watts(index);
-  return set_clocks(index, decided(activity), now);
+  Clocks clocks = gpu.at;
+  clocks.xcd = highest_xcd(activity, inputs(), clocks, gpu.at.xcd);
+  if (clocks.xcd == 0) clocks = decide_none(activity, inputs());
+  return set_clocks(index, clocks, now);
 }
 
 Clocks PowerManager::decided(const GpuActivity& from) const {
-  return sim::decide(policy_, from, {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_});
+  return sim::decide(policy_, from, inputs());
+}
+
+PolicyInputs PowerManager::inputs() const {
+  return {.power = power_, .cap_w = cap_w_, .headroom = headroom_, .moves = moves_};
 }
 
 bool PowerManager::set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now) {

@@ -10,6 +10,7 @@
 
 #include "sim/power/activity.hpp"
 #include "sim/power/meter.hpp"
+#include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {
 
@@ -20,13 +21,14 @@ class PowerManager {
                bool keep_clocks);
 
   SimTime interval() const { return interval_; }
-  /// From now on the work of the GPU uses so much of its clocks.
-  void observe(std::uint32_t gpu, const Utilisation& use, const Contention& contention, SimTime now);
+  /// From now on the work of the GPU uses so much of its clocks. A component that was clocked down below nominal and
+  /// now holds work up does not wait for the next decision: it gets its nominal clock back. True if clocks changed.
+  bool observe(std::uint32_t gpu, const Utilisation& use, const Contention& contention, SimTime now);
   /// At the end of a control interval: clocks for the next one, which the meter takes over too. True if they changed.
   bool decide(std::uint32_t gpu, SimTime now);
 
   /// At the same moment, when the new clocks have had their effect: predictions are not exact. If the GPU draws more
-  /// than it may after all, its clocks are decided once more, from that. True if they changed.
+  /// than it may after all, the clock of its compute dies comes down once more. True if clocks changed.
   bool correct(std::uint32_t gpu, SimTime now);
 
   ManagedClocks summary(SimTime now);
@@ -43,12 +45,12 @@ class PowerManager {
     SimTime since{};
     SimTime interval_began{};
     std::array<double, 3> worked{};  // seconds of the interval
-    std::array<double, 3> used{};    // utilisation times seconds
+    std::array<double, 3> most{};    // greatest utilisation of the interval
     std::array<double, 3> bound{};   // seconds at which it set the pace
     double contended = 0;            // seconds
     double shares = 0;               // of contention, times seconds
-    double of_products = 0;          // as well
     Component contended_at = Component::iod;
+    double of_products = 0;           // as well
     Energy joules;                    // when the interval began
     std::array<double, 3> awake{};    // seconds, since the beginning
     std::array<double, 3> clocked{};  // GHz times seconds while awake
@@ -59,6 +61,7 @@ class PowerManager {
   void pass_time(std::uint32_t gpu, SimTime now);
   GpuActivity activity(std::uint32_t gpu, SimTime now);
   Clocks decided(const GpuActivity& from) const;
+  PolicyInputs inputs() const;
   bool set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now);
   void keep_clocks(std::uint32_t gpu, SimTime now);
 

@@ -61,7 +61,7 @@ PartScales part_scales(const Power& power, const Clocks& clocks) {
   set(EnergyPart::iod_cache, iod.events);
   set(EnergyPart::iod_engines, iod.events);
   set(EnergyPart::iod_packets, iod.events);
-  set(EnergyPart::iod_polling, iod.events);
+  set(EnergyPart::iod_polling, iod.clock);
   const Scale hbm = of(Component::hbm);
   set(EnergyPart::hbm_leakage, hbm.leakage);
   set(EnergyPart::hbm_clock, hbm.clock);

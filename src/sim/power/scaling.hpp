@@ -2,7 +2,7 @@
 //
 //   idle      stays
 //   leakage   (V / V0)^leakage_exponent
-//   clocks    (V / V0)^2 f / f0          clock trees, and compute units that are held
+//   clocks    (V / V0)^2 f / f0          clock trees, compute units that are held, engines that poll
 //   events    (V / V0)^2                 an operation, a byte, a packet
 //   links     stay: they have a supply of their own
 #pragma once

@@ -1,9 +1,6 @@
 // component-shift: watts go from components that would wait to those that the work waits for. Of all clocks of the I/O
 // dies, each with the highest clock of the compute dies that keeps to the cap, it takes the pair at which the work goes
 // fastest, and then gives every component no more than that pace needs.
-#include <algorithm>
-#include <cmath>
-
 #include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {
@@ -20,8 +17,10 @@ class Shift {
     for (int i = 0; i <= kChoices; ++i) {
       Clocks clocks = board;
       set(clocks, Component::iod, between(Component::iod, static_cast<double>(i) / kChoices));
-      set(clocks, Component::hbm, needed(Component::hbm, fastest * kMoreThanBoard));
-      clocks.xcd = highest_xcd(clocks);
+      if (!activity_.contended(Component::hbm)) {
+        set(clocks, Component::hbm, needed(Component::hbm, fastest * kMoreThanBoard));
+      }
+      clocks.xcd = highest_xcd(activity_, inputs_, clocks, described(Component::xcd)->curve.highest());
       const double speed = activity_.speed_at(clocks);
       // What is gained by less than a step of a clock is not worth the watts.
       if (clocks.xcd == 0 || speed <= fastest * (1 + 1e-4)) continue;
@@ -37,7 +36,6 @@ class Shift {
 
   static std::size_t index(Component component) { return static_cast<std::size_t>(component); }
   const ComponentPower* described(Component component) const { return inputs_.power.component(component); }
-  bool fits(const Clocks& clocks) const { return activity_.watts_at(clocks) <= inputs_.cap_w; }
 
   void set(Clocks& clocks, Component component, double ghz) const {
     if (!inputs_.moves[index(component)] || described(component) == nullptr ||
@@ -57,34 +55,11 @@ class Shift {
     return activity_.needed[index(component)] * pace * (1 + inputs_.headroom);
   }
 
-  /// 0 if the lowest is too much.
-  double highest_xcd(Clocks clocks) const {
-    const VoltageCurve& curve = described(Component::xcd)->curve;
-    const double step = inputs_.power.clock_step_ghz;
-    const auto at = [&](std::int64_t steps) {
-      return clock_for(inputs_.power, Component::xcd, curve.lowest() + static_cast<double>(steps) * step,
-                       curve.highest());
-    };
-    std::int64_t low = -1;
-    auto high = static_cast<std::int64_t>(std::ceil((curve.highest() - curve.lowest()) / step - 1e-6));
-    while (low < high) {
-      const std::int64_t middle = low + (high - low + 1) / 2;
-      clocks.xcd = at(middle);
-      if (fits(clocks)) {
-        low = middle;
-      } else {
-        high = middle - 1;
-      }
-    }
-    return low < 0 ? 0 : at(low);
-  }
-
   /// What a component needs less at that pace it does not get. Contention is not need: there more clock is more work.
   Clocks trimmed(Clocks clocks, double pace) const {
     for (const Component component : kClocked) {
-      const bool contended =
-          activity_.contention.share < 1 && (component == Component::xcd || component == activity_.contention.at);
-      if (contended || activity_.bounds[index(component)]) continue;
+      if (activity_.contended(component) || activity_.bounds[index(component)]) continue;
+      if (component == Component::xcd && !activity_.steady) continue;  // starts and flags take longer at lower clocks
       const double enough = needed(component, pace);
       if (enough < clocks.of(component)) set(clocks, component, enough);
     }

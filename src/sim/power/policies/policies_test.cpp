@@ -124,6 +124,23 @@ TEST_F(Policies, ComponentShiftRaisesTheFabricWhereThatBounds) {
   EXPECT_NEAR(work.speed_at(clocks), 1.2, 1e-9);
 }
 
+TEST_F(Policies, InContentionAHigherClockGetsItsShareOfWhatIsFull) {
+  GpuActivity work = working(100, {1, 1, 0.1});
+  work.contention = {.share = 0.8, .of_products = 0.6, .at = Component::iod};
+  // Products ask for 0.6 / 0.8 of the fabric and others for 0.4 / 0.8. At half the clock: 0.375 + 0.5, which fits.
+  EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 0.5 / 0.8);
+  // With 1.2 times the fabric: 0.75 + 0.5 of 1.2.
+  EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 2, .iod = 1.8, .hbm = 1}), 1.2 / 1.25 / 0.8);
+  EXPECT_EQ(decide_component_cap(work, inputs(1000)).xcd, 2);  // no clock of those that are contended for is lowered
+}
+
+TEST_F(Policies, KernelsThatStartAllTheTimeKeepTheirClock) {
+  GpuActivity copies = working(0, {0.8, 0.5, 0.6});
+  copies.steady = false;
+  EXPECT_EQ(decide_component_cap(copies, inputs(1000)).xcd, 2);
+  EXPECT_EQ(decide_component_shift(copies, inputs(1000)).xcd, 2);
+}
+
 TEST_F(Policies, AnIdleGpuRests) {
   for (const auto& [name, policy] : kPowerPolicies) {
     EXPECT_EQ(decide(policy, working(0, {-1, -1, -1}), inputs(500)), nominal_clocks(power_)) << name;

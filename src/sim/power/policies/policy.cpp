@@ -5,10 +5,6 @@
 
 namespace cortado::sim {
 
-Clocks resting_clocks(const Power& power) {
-  return nominal_clocks(power);
-}
-
 double clock_for(const Power& power, Component component, double ghz, double highest) {
   const ComponentPower* described = power.component(component);
   if (described == nullptr) return 0;
@@ -18,18 +14,40 @@ double clock_for(const Power& power, Component component, double ghz, double hig
                     std::min(highest, described->curve.highest()));
 }
 
+double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Clocks clocks, double highest) {
+  const double lowest = inputs.power.xcd->curve.lowest();
+  const double step = inputs.power.clock_step_ghz;
+  const auto clock = [&](std::int64_t steps) {
+    return clock_for(inputs.power, Component::xcd, lowest + static_cast<double>(steps) * step, highest);
+  };
+  // A higher clock never draws less: the last that fits, by halves.
+  std::int64_t fits = -1;
+  auto most = static_cast<std::int64_t>(std::ceil((highest - lowest) / step - 1e-6));
+  while (fits < most) {
+    const std::int64_t middle = fits + (most - fits + 1) / 2;
+    clocks.xcd = clock(middle);
+    if (activity.watts_at(clocks) <= inputs.cap_w) {
+      fits = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return fits < 0 ? 0 : clock(fits);
+}
+
 Clocks decide(PowerPolicy policy, const GpuActivity& activity, const PolicyInputs& inputs) {
-  if (activity.idle()) return resting_clocks(inputs.power);
+  if (activity.idle()) return nominal_clocks(inputs.power);
   switch (policy) {
     case PowerPolicy::none:
-    case PowerPolicy::uniform_cap:
       return decide_none(activity, inputs);
+    case PowerPolicy::uniform_cap:
+      return decide_uniform_cap(activity, inputs);
     case PowerPolicy::component_cap:
       return decide_component_cap(activity, inputs);
     case PowerPolicy::component_shift:
       return decide_component_shift(activity, inputs);
   }
-  return resting_clocks(inputs.power);
+  return nominal_clocks(inputs.power);
 }
 
 }  // namespace cortado::sim

@@ -16,17 +16,19 @@ struct PolicyInputs {
   std::array<bool, 3> moves{};  ///< clocks that a component policy may move, by xcd, iod, hbm
 };
 
-/// Clocks of a GPU that does nothing: as high as they go without a boost.
-Clocks resting_clocks(const Power& power);
 /// Within the curve of the component, a whole number of steps, not below `ghz` if the curve allows.
 double clock_for(const Power& power, Component component, double ghz, double highest);
 
+/// Of the compute dies, up to `highest`, that keeps to the cap beside the other clocks given; 0 if none does.
+double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Clocks clocks, double highest);
+
 // One file each.
 Clocks decide_none(const GpuActivity& activity, const PolicyInputs& inputs);
+Clocks decide_uniform_cap(const GpuActivity& activity, const PolicyInputs& inputs);
 Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inputs);
 Clocks decide_component_shift(const GpuActivity& activity, const PolicyInputs& inputs);
 
-/// uniform_cap is `none` under a lower cap.
+/// A GPU that does nothing has nominal clocks.
 Clocks decide(PowerPolicy policy, const GpuActivity& activity, const PolicyInputs& inputs);
 
 }  // namespace cortado::sim
