@@ -39,7 +39,8 @@ TEST(DmaLatte, PowerIsWithinItsGoal) {
   }
 }
 
-/// The same dies under 1000 W: nothing of mi325x-8 but its cap and memory was fitted or chosen, its clocks are published.
+/// The same dies under 1000 W: nothing of mi325x-8 but its cap and memory was fitted or chosen, its clocks are
+/// published.
 TEST(Mi325x, ClocksAtItsCapArePredicted) {
   const Result<Machine> machine = load_machine("mi325x-8");
   ASSERT_TRUE(machine) << to_string(machine.error());
