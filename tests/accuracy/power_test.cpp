@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cortado/ir/text.hpp"
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado {
