@@ -102,8 +102,7 @@ class Study {
   sim::PowerManagement management(sim::PowerPolicy policy) const {
     sim::PowerManagement management{policy, options_.cap_w, {}};
     if (policy == sim::PowerPolicy::uniform_cap) management.limit_w = options_.limit_w;
-    const bool by_component = policy == sim::PowerPolicy::component_cap || policy == sim::PowerPolicy::component_shift;
-    if (by_component) management.components = options_.components;
+    if (!sim::managed_components(management).empty()) management.components = options_.components;
     return management;
   }
 

@@ -43,6 +43,11 @@ struct GpuActivity {
   bool contended(Component component) const {
     return contention.share < 1 && (component == Component::xcd || component == contention.at);
   }
+  /// At a lower clock the work would go slower, whether it made use of all of this one or not: it contends for more, or
+  /// is busy with starts and flags, which take longer then.
+  bool keeps_clock(Component component) const {
+    return contended(component) || (component == Component::xcd && !steady);
+  }
   bool bound() const { return bounds[0] || bounds[1] || bounds[2]; }
 
   /// How fast the same work would go, against how it went. Work that no clock bounds gains nothing from higher ones.

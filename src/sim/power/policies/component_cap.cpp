@@ -11,8 +11,7 @@ Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inp
   const double speed = activity.speed_at(board);
   Clocks clocks = board;
   for (std::size_t i = 0; i < kClocked.size(); ++i) {
-    if (activity.needed[i] <= 0 || !inputs.moves[i] || activity.contended(kClocked[i])) continue;
-    if (kClocked[i] == Component::xcd && !activity.steady) continue;  // starts and flags take longer at lower clocks
+    if (activity.needed[i] <= 0 || !inputs.moves[i] || activity.keeps_clock(kClocked[i])) continue;
     const double need = activity.needed[i] * speed * (1 + inputs.headroom);
     clocks.set(kClocked[i], clock_for(inputs.power, kClocked[i], need, board.of(kClocked[i])));
   }

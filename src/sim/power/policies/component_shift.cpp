@@ -58,8 +58,7 @@ class Shift {
   /// What a component needs less at that pace it does not get. Contention is not need: there more clock is more work.
   Clocks trimmed(Clocks clocks, double pace) const {
     for (const Component component : kClocked) {
-      if (activity_.contended(component) || activity_.bounds[index(component)]) continue;
-      if (component == Component::xcd && !activity_.steady) continue;  // starts and flags take longer at lower clocks
+      if (activity_.keeps_clock(component) || activity_.bounds[index(component)]) continue;
       const double enough = needed(component, pace);
       if (enough < clocks.of(component)) set(clocks, component, enough);
     }
