@@ -16,6 +16,16 @@ if(CORTADO_SANITIZE)
   target_link_options(cortado_options INTERFACE -fsanitize=${CORTADO_SANITIZE})
 endif()
 
+# Sources are compiled in batches: most of the time of a file is parsing headers, which a batch does once. Names in the
+# unnamed namespaces of one target therefore have to differ. `tools/check includes` compiles every file alone.
+set(CORTADO_BATCH 16 CACHE STRING "Source files compiled together; 1 compiles each alone, 0 a whole target at once")
+
+function(cortado_in_batches target)
+  if(NOT CORTADO_BATCH EQUAL 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${CORTADO_BATCH})
+  endif()
+endfunction()
+
 find_program(CORTADO_CCACHE ccache)
 if(CORTADO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CORTADO_CCACHE})
@@ -28,6 +38,7 @@ function(cortado_module)
     set(public PUBLIC)
     add_library(${target} STATIC ${arg_SOURCES})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    cortado_in_batches(${target})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:cortado_options>)
   else()
@@ -55,12 +66,12 @@ function(cortado_quick_to_build target)
 endfunction()
 
 # cortado_test(NAME <name> SOURCES ... [LINKS ...]): a GoogleTest program whose cases CTest lists one by one, under a label
-# of the program's name.
+# of the program's name. Every test file has a namespace of its own, so that files of a batch do not clash.
 function(cortado_test)
   cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS" ${ARGN})
   add_executable(${arg_NAME} ${arg_SOURCES})
+  cortado_in_batches(${arg_NAME})
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_compile_definitions(${arg_NAME} PRIVATE CORTADO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main cortado_options)
   cortado_quick_to_build(${arg_NAME})
   gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME})

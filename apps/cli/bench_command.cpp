@@ -14,7 +14,7 @@
 namespace cortado::cli {
 namespace {
 
-class Bench : public Subcommand {
+class BenchCommand : public Subcommand {
  public:
   std::string_view name() const override { return "bench"; }
   std::string_view description() const override { return "Measure or predict variants and sizes of a collective"; }
@@ -113,7 +113,7 @@ class Bench : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_bench() {
-  return std::make_unique<Bench>();
+  return std::make_unique<BenchCommand>();
 }
 
 }  // namespace cortado::cli

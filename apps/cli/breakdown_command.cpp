@@ -24,10 +24,10 @@ using pipeline::CopyReport;
 using pipeline::kCopyPhaseNames;
 
 /// Of a measured copy; a trace keeps the last 16 iterations.
-constexpr std::uint32_t kIterations = 16;
+constexpr std::uint32_t kMeasuredIterations = 16;
 constexpr std::uint32_t kWarmup = 5;
 
-struct Row {
+struct PhasesRow {
   Bytes bytes;
   CopyReport phases;
 
@@ -43,7 +43,7 @@ struct Source {
   std::function<pipeline::Outcome<CopyReport>(Bytes)> phases;
 };
 
-class Breakdown : public Subcommand {
+class BreakdownCommand : public Subcommand {
  public:
   std::string_view name() const override { return "breakdown"; }
   std::string_view description() const override { return "Show where the time of one copy goes, size by size"; }
@@ -72,7 +72,7 @@ class Breakdown : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const Source source, this->source(machine));
 
     watch_for_interrupt();
-    std::vector<Row> rows;
+    std::vector<PhasesRow> rows;
     for (const Bytes bytes : sizes) {
       if (interrupted()) break;
       console.progress(fmt::format("{} of {}: {}", rows.size() + 1, sizes.size(), format_bytes(bytes)));
@@ -99,16 +99,17 @@ class Breakdown : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(auto opened, pipeline::open_device(request, machine));
     const std::shared_ptr<device::Driver> driver = std::move(opened);
     device::RunOptions run = place_.run_options();
-    run.iterations = kIterations;
+    run.iterations = kMeasuredIterations;
     return Source{false, driver->topology().node, [&machine, driver, run](Bytes bytes) {
                     return pipeline::copy_phases(bytes, machine, *driver, run, kWarmup);
                   }};
   }
 
-  static std::string text(const Machine& machine, const Source& source, const std::vector<Row>& rows) {
+  static std::string text(const Machine& machine, const Source& source, const std::vector<PhasesRow>& rows) {
     std::string text = fmt::format("# one copy from GPU 0 to GPU 1 of {}, {} on {}\n", machine.name,
                                    source.simulated ? "simulated" : "measured", source.where);
-    if (!source.simulated) text += fmt::format("# medians of {} iterations after {} warm-up\n", kIterations, kWarmup);
+    if (!source.simulated)
+      text += fmt::format("# medians of {} iterations after {} warm-up\n", kMeasuredIterations, kWarmup);
     text +=
         "# control: packets, ring and doorbell by the host; schedule: until the engine starts; copy: start-up and "
         "bytes;\n"
@@ -120,7 +121,7 @@ class Breakdown : public Subcommand {
     }
     if (source.simulated) header.insert(header.end(), {"energy J", "power W"});
     TextTable table(std::move(header));
-    for (const Row& row : rows) {
+    for (const PhasesRow& row : rows) {
       std::vector<std::string> cells{fmt::format("{}", row.bytes.value),
                                      fmt::format("{:.3f}", microseconds(row.phases.total()))};
       for (std::size_t i = 0; i < kCopyPhaseNames.size(); ++i) {
@@ -135,7 +136,8 @@ class Breakdown : public Subcommand {
     return text + table.to_string();
   }
 
-  static Json json(const Machine& machine, const Source& source, const std::vector<Row>& rows, std::size_t asked) {
+  static Json json(const Machine& machine, const Source& source, const std::vector<PhasesRow>& rows,
+                   std::size_t asked) {
     Json document{{"schema", "cortado.breakdown"},
                   {"version", 1},
                   {"what", "copy"},
@@ -144,7 +146,7 @@ class Breakdown : public Subcommand {
                   {"simulated", source.simulated},
                   {"interrupted", rows.size() < asked},
                   {"rows", Json::array()}};
-    for (const Row& row : rows) {
+    for (const PhasesRow& row : rows) {
       Json object{{"bytes", row.bytes.value}, {"total_us", microseconds(row.phases.total())}};
       for (std::size_t i = 0; i < kCopyPhaseNames.size(); ++i) {
         object[fmt::format("{}_us", kCopyPhaseNames[i])] = microseconds(row.phases.in_order()[i]);
@@ -155,11 +157,11 @@ class Breakdown : public Subcommand {
     return document;
   }
 
-  static std::string csv(const std::vector<Row>& rows) {
+  static std::string csv(const std::vector<PhasesRow>& rows) {
     std::string text = "bytes,total_us";
     for (const std::string_view phase : kCopyPhaseNames) text += fmt::format(",{0}_us,{0}_pct", phase);
     text += "," + report::energy_csv_names() + "\n";
-    for (const Row& row : rows) {
+    for (const PhasesRow& row : rows) {
       text += fmt::format("{},{:.3f}", row.bytes.value, microseconds(row.phases.total()));
       for (std::size_t i = 0; i < kCopyPhaseNames.size(); ++i) {
         text += fmt::format(",{:.3f},{:.4f}", microseconds(row.phases.in_order()[i]), row.percent(i));
@@ -180,7 +182,7 @@ class Breakdown : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_breakdown() {
-  return std::make_unique<Breakdown>();
+  return std::make_unique<BreakdownCommand>();
 }
 
 }  // namespace cortado::cli

@@ -14,7 +14,7 @@
 namespace cortado::cli {
 namespace {
 
-class Calibrate : public Subcommand {
+class CalibrateCommand : public Subcommand {
  public:
   std::string_view name() const override { return "calibrate"; }
   std::string_view description() const override {
@@ -79,7 +79,7 @@ class Calibrate : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_calibrate() {
-  return std::make_unique<Calibrate>();
+  return std::make_unique<CalibrateCommand>();
 }
 
 }  // namespace cortado::cli

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kMostProducts = 1024;
 
-class Characterize : public Subcommand {
+class CharacterizeCommand : public Subcommand {
  public:
   std::string_view name() const override { return "characterize"; }
   std::string_view description() const override {
@@ -168,7 +168,7 @@ class Characterize : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_characterize() {
-  return std::make_unique<Characterize>();
+  return std::make_unique<CharacterizeCommand>();
 }
 
 }  // namespace cortado::cli

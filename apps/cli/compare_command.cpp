@@ -30,12 +30,12 @@ struct Point {
   VerifiedProgram program;
 };
 
-struct Row {
+struct ComparedRow {
   const Point* point;
   pipeline::Comparison times;
 };
 
-class Compare : public Subcommand {
+class CompareCommand : public Subcommand {
  public:
   std::string_view name() const override { return "compare"; }
   std::string_view description() const override { return "Lay a measured run beside the simulated one"; }
@@ -159,7 +159,7 @@ class Compare : public Subcommand {
                               "measured (us)", "simulated (us)", "ratio",
                               machine.power ? fmt::format("  {:>10}  {:>9}", "energy (J)", "power (W)") : ""));
     }
-    std::vector<Row> rows;
+    std::vector<ComparedRow> rows;
     Exit exit = Exit::ok;
     for (const Point& point : points) {
       if (interrupted() || console.reader_gone()) break;
@@ -184,7 +184,7 @@ class Compare : public Subcommand {
       CORTADO_RETURN_IF_ERROR(write_file(*trace_, *traced));
     }
     std::vector<double> errors;
-    for (const Row& row : rows) errors.push_back(row.times.error());
+    for (const ComparedRow& row : rows) errors.push_back(row.times.error());
     const pipeline::ErrorSummary summary = pipeline::summary_of(std::move(errors));
     if (json_) {
       console.out(to_text(json(rows, node, machine, summary)));
@@ -210,7 +210,7 @@ class Compare : public Subcommand {
     return point.request ? point.request->bytes : report::whole_buffer(point.program.program());
   }
 
-  static std::string line(const Row& row) {
+  static std::string line(const ComparedRow& row) {
     const auto& request = row.point->request;
     const auto& energy = row.times.energy;
     return fmt::format(
@@ -220,10 +220,10 @@ class Compare : public Subcommand {
         energy ? fmt::format("  {:>10}  {:>9}", report::joules_text(energy), report::watts_text(energy)) : "");
   }
 
-  Json json(const std::vector<Row>& rows, const std::string& node, const Machine& machine,
+  Json json(const std::vector<ComparedRow>& rows, const std::string& node, const Machine& machine,
             const pipeline::ErrorSummary& summary) const {
     Json list = Json::array();
-    for (const Row& row : rows) {
+    for (const ComparedRow& row : rows) {
       const auto& request = row.point->request;
       const Json object{{"what", row.point->what},
                         {"bytes", bytes_of(*row.point).value},
@@ -259,7 +259,7 @@ class Compare : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_compare() {
-  return std::make_unique<Compare>();
+  return std::make_unique<CompareCommand>();
 }
 
 }  // namespace cortado::cli

@@ -18,13 +18,13 @@ struct Line {
 };
 
 /// The packets of one stream up to its end or to the first that cannot be read.
-struct Listing {
+struct DecodedStream {
   std::vector<Line> lines;
   std::optional<Diagnostic> error;
 };
 
-Listing decode_stream(const DwordStream& stream) {
-  Listing listing;
+DecodedStream decode_stream(const DwordStream& stream) {
+  DecodedStream listing;
   std::span<const std::uint32_t> rest = stream.dwords;
   while (!rest.empty()) {
     const std::size_t offset = stream.dwords.size() - rest.size();
@@ -46,7 +46,7 @@ Listing decode_stream(const DwordStream& stream) {
   return listing;
 }
 
-class Decode : public Subcommand {
+class DecodeCommand : public Subcommand {
  public:
   std::string_view name() const override { return "decode"; }
   std::string_view description() const override { return "Print raw SDMA dwords as readable packets"; }
@@ -75,7 +75,7 @@ class Decode : public Subcommand {
     Exit exit = Exit::ok;
     Json json = Json::array();
     for (const DwordStream& stream : streams) {
-      const Listing listing = decode_stream(stream);
+      const DecodedStream listing = decode_stream(stream);
       if (json_) {
         json.push_back(stream_json(stream, listing));
       } else {
@@ -90,13 +90,13 @@ class Decode : public Subcommand {
   }
 
  private:
-  static void print(Console& console, const DwordStream& stream, const Listing& listing) {
+  static void print(Console& console, const DwordStream& stream, const DecodedStream& listing) {
     std::string text = stream.queue.empty() ? "" : fmt::format("queue {}\n", stream.queue);
     for (const Line& line : listing.lines) text += fmt::format("  {:#06x}  {}\n", line.offset * 4, line.text);
     console.out(text);
   }
 
-  static Json stream_json(const DwordStream& stream, const Listing& listing) {
+  static Json stream_json(const DwordStream& stream, const DecodedStream& listing) {
     Json packets = Json::array();
     for (const Line& line : listing.lines) {
       packets.push_back({{"offset", line.offset * 4}, {"dwords", line.dwords}, {"packet", line.text}});
@@ -114,7 +114,7 @@ class Decode : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_decode() {
-  return std::make_unique<Decode>();
+  return std::make_unique<DecodeCommand>();
 }
 
 }  // namespace cortado::cli

@@ -30,7 +30,7 @@ struct Story {
 constexpr std::array kStories{Story{"all-gather", "every GPU ends with the blocks of all GPUs"},
                               Story{"all-to-all", "every GPU sends a different block to every other GPU"}};
 
-class Demo : public Subcommand {
+class DemoCommand : public Subcommand {
  public:
   std::string_view name() const override { return "demo"; }
   std::string_view description() const override {
@@ -233,7 +233,7 @@ class Demo : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_demo() {
-  return std::make_unique<Demo>();
+  return std::make_unique<DemoCommand>();
 }
 
 }  // namespace cortado::cli

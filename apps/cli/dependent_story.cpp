@@ -11,12 +11,12 @@ namespace {
 
 /// An attention projection of LLaMA-3 405B for 128 Ki tokens, which sequence parallelism has divided among the GPUs;
 /// every GPU has 2048 of its columns.
-DependentRequest large_question() {
+DependentRequest large_dependent_question() {
   return {.gemm = {131072, 2048, 16384, DType::bf16}, .collective = "all-gather"};
 }
 
 /// The same in a size that this computer does at once.
-DependentRequest small_question() {
+DependentRequest small_dependent_question() {
   return {.gemm = {512, 128, 256, DType::f32}, .collective = "all-gather"};
 }
 
@@ -31,8 +31,8 @@ std::string table_text(const pipeline::DependentReport& report) {
   return table.to_string("  ");
 }
 
-pipeline::Outcome<StoryPart> real_run(const Machine& machine, device::Driver& driver) {
-  const DependentRequest request = small_question();
+pipeline::Outcome<StoryPart> run_dependent_question(const Machine& machine, device::Driver& driver) {
+  const DependentRequest request = small_dependent_question();
   const auto report = pipeline::run_dependent(request, machine, driver, story_settings());
   if (!report) return not_run(report.error());
   StoryPart story;
@@ -45,7 +45,7 @@ pipeline::Outcome<StoryPart> real_run(const Machine& machine, device::Driver& dr
 }  // namespace
 
 pipeline::Outcome<StoryPart> dependent_story(const Machine& machine, device::Driver& driver) {
-  const DependentRequest request = large_question();
+  const DependentRequest request = large_dependent_question();
   StoryPart story;
   story.text = fmt::format("And if the product needs what the collective brings? An {}, then {} of all its rows\n",
                            request.collective, to_string(request.gemm));
@@ -65,7 +65,8 @@ pipeline::Outcome<StoryPart> dependent_story(const Machine& machine, device::Dri
   story.text += fmt::format("  use {}: {}\n", report->choice, report->reason);
   auto plan = plan_ficco(report->request, report->chosen(), machine);
   auto program = std::move(plan).map([](FiccoPlan&& made) { return std::move(made.program); });
-  return with_proof_and_run(std::move(story), std::move(program), machine, "every product", real_run(machine, driver));
+  return with_proof_and_run(std::move(story), std::move(program), machine, "every product",
+                            run_dependent_question(machine, driver));
 }
 
 }  // namespace cortado::cli

@@ -12,7 +12,7 @@
 namespace cortado::cli {
 namespace {
 
-class Encode : public Subcommand {
+class EncodeCommand : public Subcommand {
  public:
   std::string_view name() const override { return "encode"; }
   std::string_view description() const override { return "Print a program's DMA queues as the dwords a GPU would get"; }
@@ -91,7 +91,7 @@ class Encode : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_encode() {
-  return std::make_unique<Encode>();
+  return std::make_unique<EncodeCommand>();
 }
 
 }  // namespace cortado::cli

@@ -18,7 +18,7 @@
 namespace cortado::cli {
 namespace {
 
-Json to_json_value(const pipeline::PathPhases& phases) {
+Json phases_json(const pipeline::PathPhases& phases) {
   Json json = Json::object();
   for (std::size_t i = 0; i < pipeline::kPathPhaseNames.size(); ++i) {
     json[std::string(pipeline::kPathPhaseNames[i])] = microseconds(phases.in_order()[i]);
@@ -26,14 +26,14 @@ Json to_json_value(const pipeline::PathPhases& phases) {
   return json;
 }
 
-Json to_json_value(const TimedCandidate& candidate) {
+Json candidate_json(const TimedCandidate& candidate) {
   return {{"variant", candidate.request.variant},
           {"prelaunch", candidate.request.prelaunch},
           {"in_place", candidate.request.in_place},
           {"time_us", microseconds(candidate.time)}};
 }
 
-class Explain : public Subcommand {
+class ExplainCommand : public Subcommand {
  public:
   std::string_view name() const override { return "explain"; }
   std::string_view description() const override {
@@ -159,7 +159,7 @@ class Explain : public Subcommand {
   Json json(const pipeline::Explanation& explanation) const {
     const ChoiceRow& row = explanation.row;
     Json candidates = Json::array();
-    for (const TimedCandidate& candidate : row.fitting) candidates.push_back(to_json_value(candidate));
+    for (const TimedCandidate& candidate : row.fitting) candidates.push_back(candidate_json(candidate));
     Json refused = Json::array();
     for (const RefusedCandidate& candidate : row.refused) {
       refused.push_back({{"variant", candidate.request.variant},
@@ -169,7 +169,7 @@ class Explain : public Subcommand {
     Json table = Json::array();
     for (const ChoiceRow& other : explanation.table) {
       Json winner{{"bytes", other.bytes.value}};
-      winner.update(to_json_value(other.best()));
+      winner.update(candidate_json(other.best()));
       table.push_back(std::move(winner));
     }
     return {{"collective", collective_},
@@ -177,12 +177,12 @@ class Explain : public Subcommand {
             {"machine", explanation.machine},
             {"ranks", explanation.ranks},
             {"sentences", pipeline::sentences(explanation)},
-            {"chosen", report::with_energy(to_json_value(row.best()), explanation.energy)},
+            {"chosen", report::with_energy(candidate_json(row.best()), explanation.energy)},
             {"runner_up", row.fitting.size() > 1
-                              ? report::with_energy(to_json_value(row.fitting[1]), explanation.runner_up_energy)
+                              ? report::with_energy(candidate_json(row.fitting[1]), explanation.runner_up_energy)
                               : Json()},
-            {"phases_us", to_json_value(explanation.phases)},
-            {"runner_up_phases_us", explanation.runner_up ? to_json_value(*explanation.runner_up) : Json()},
+            {"phases_us", phases_json(explanation.phases)},
+            {"runner_up_phases_us", explanation.runner_up ? phases_json(*explanation.runner_up) : Json()},
             {"candidates", std::move(candidates)},
             {"refused", std::move(refused)},
             {"best_by_size", std::move(table)}};
@@ -203,7 +203,7 @@ class Explain : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_explain() {
-  return std::make_unique<Explain>();
+  return std::make_unique<ExplainCommand>();
 }
 
 }  // namespace cortado::cli

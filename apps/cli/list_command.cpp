@@ -147,7 +147,7 @@ constexpr std::array kTopics{Topic{"machines", list_machines},
                              Topic{"publications", publications},
                              Topic{"rules", rules}};
 
-class List : public Subcommand {
+class ListCommand : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view description() const override {
@@ -211,7 +211,7 @@ class List : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_list() {
-  return std::make_unique<List>();
+  return std::make_unique<ListCommand>();
 }
 
 }  // namespace cortado::cli

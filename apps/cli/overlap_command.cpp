@@ -28,7 +28,7 @@ namespace {
 constexpr const char* kAllSchedules = "all";
 constexpr const char* kAllSystems = "systems";
 
-class Overlap : public Subcommand {
+class OverlapCommand : public Subcommand {
  public:
   std::string_view name() const override { return "overlap"; }
   std::string_view description() const override {
@@ -389,7 +389,7 @@ class Overlap : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_overlap() {
-  return std::make_unique<Overlap>();
+  return std::make_unique<OverlapCommand>();
 }
 
 }  // namespace cortado::cli

@@ -10,7 +10,7 @@ namespace cortado::cli {
 namespace {
 
 /// A layer's largest product of LLaMA-70B for 8192 tokens, and the same weights of the next layer from all GPUs.
-OverlapRequest large_question() {
+OverlapRequest large_overlap_question() {
   OverlapRequest request;
   request.gemm = {8192, 57344, 8192, DType::bf16};
   request.collective.collective = "all-gather";
@@ -20,8 +20,8 @@ OverlapRequest large_question() {
 }
 
 /// The same in a size that this computer does at once.
-OverlapRequest small_question() {
-  OverlapRequest request = large_question();
+OverlapRequest small_overlap_question() {
+  OverlapRequest request = large_overlap_question();
   request.gemm = {256, 256, 256, DType::f32};
   request.collective.bytes = 1_MiB;
   return request;
@@ -37,8 +37,8 @@ std::string table_text(const pipeline::OverlapReport& report) {
   return table.to_string("  ");
 }
 
-pipeline::Outcome<StoryPart> real_run(const Machine& machine, device::Driver& driver) {
-  const OverlapRequest request = small_question();
+pipeline::Outcome<StoryPart> run_overlap_question(const Machine& machine, device::Driver& driver) {
+  const OverlapRequest request = small_overlap_question();
   const auto report = pipeline::run_overlap(request, machine, driver, story_settings());
   if (!report) return not_run(report.error());
   StoryPart story;
@@ -51,7 +51,7 @@ pipeline::Outcome<StoryPart> real_run(const Machine& machine, device::Driver& dr
 }  // namespace
 
 pipeline::Outcome<StoryPart> overlap_story(const Machine& machine, device::Driver& driver) {
-  const OverlapRequest request = large_question();
+  const OverlapRequest request = large_overlap_question();
   StoryPart story;
   story.text =
       fmt::format("And while the compute units multiply? {} on every GPU, beside an {} of {} that does not need it\n",
@@ -68,7 +68,7 @@ pipeline::Outcome<StoryPart> overlap_story(const Machine& machine, device::Drive
   for (const PolicyInfo& info : list_policies()) story.text += fmt::format("  {} = {}\n", info.name, info.summary);
   story.text += fmt::format("  use {}: {}\n", report->choice, report->reason);
   return with_proof_and_run(std::move(story), plan_overlap(report->request, report->chosen(), machine), machine,
-                            "every gathered byte and every product", real_run(machine, driver));
+                            "every gathered byte and every product", run_overlap_question(machine, driver));
 }
 
 }  // namespace cortado::cli

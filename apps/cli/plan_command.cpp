@@ -17,7 +17,7 @@
 namespace cortado::cli {
 namespace {
 
-class Plan : public Subcommand {
+class PlanCommand : public Subcommand {
  public:
   std::string_view name() const override { return "plan"; }
   std::string_view description() const override { return "Plan a collective and write it as a program file"; }
@@ -142,7 +142,7 @@ class Plan : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_plan() {
-  return std::make_unique<Plan>();
+  return std::make_unique<PlanCommand>();
 }
 
 }  // namespace cortado::cli

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kNoCap = "none";
 
-class Power : public Subcommand {
+class PowerCommand : public Subcommand {
  public:
   std::string_view name() const override { return "power"; }
   std::string_view description() const override {
@@ -206,7 +206,7 @@ class Power : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_power() {
-  return std::make_unique<Power>();
+  return std::make_unique<PowerCommand>();
 }
 
 }  // namespace cortado::cli

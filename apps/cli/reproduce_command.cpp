@@ -12,7 +12,7 @@
 namespace cortado::cli {
 namespace {
 
-class Reproduce : public Subcommand {
+class ReproduceCommand : public Subcommand {
  public:
   std::string_view name() const override { return "reproduce"; }
   std::string_view description() const override { return "Lay published results beside simulated ones"; }
@@ -82,7 +82,7 @@ class Reproduce : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_reproduce() {
-  return std::make_unique<Reproduce>();
+  return std::make_unique<ReproduceCommand>();
 }
 
 }  // namespace cortado::cli

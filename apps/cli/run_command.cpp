@@ -17,7 +17,7 @@
 namespace cortado::cli {
 namespace {
 
-class Run : public Subcommand {
+class RunCommand : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
   std::string_view description() const override { return "Run a program file or a collective and check its bytes"; }
@@ -147,7 +147,7 @@ class Run : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_run() {
-  return std::make_unique<Run>();
+  return std::make_unique<RunCommand>();
 }
 
 }  // namespace cortado::cli

@@ -47,7 +47,7 @@ std::string shortened(const std::string& value) {
   return value.size() <= kWidth ? value : value.substr(0, kWidth - 3) + "...";
 }
 
-std::string machine_text(const Machine& machine) {
+std::string machine_summary(const Machine& machine) {
   std::string text = fmt::format("{}: {}\n\n", machine.name, machine.title);
   text += fmt::format("  {} x {}, from {}\n", machine.gpus, machine.gpu, machine.file);
   text += fmt::format("  engines to peers: {}\n", engine_list(machine, EngineClass::peer));
@@ -93,7 +93,7 @@ Json machine_json(const Machine& machine) {
           {"values", std::move(facts)}};
 }
 
-class Show : public Subcommand {
+class ShowCommand : public Subcommand {
  public:
   std::string_view name() const override { return "show"; }
   std::string_view description() const override { return "Show a machine with its sources, or a program as a listing"; }
@@ -114,7 +114,7 @@ class Show : public Subcommand {
   Result<Exit> run(Console& console) override {
     if (what_ == "machine") {
       CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name_));
-      console.out(json_ ? to_text(machine_json(machine)) : machine_text(machine));
+      console.out(json_ ? to_text(machine_json(machine)) : machine_summary(machine));
       return Exit::ok;
     }
     if (what_ == "program") {
@@ -134,7 +134,7 @@ class Show : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_show() {
-  return std::make_unique<Show>();
+  return std::make_unique<ShowCommand>();
 }
 
 }  // namespace cortado::cli

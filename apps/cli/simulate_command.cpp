@@ -27,7 +27,7 @@ constexpr std::uint64_t kMaxCommandsInPath = 1'000'000;
 /// Rules that the simulator can do without: a program that breaks them is still one.
 constexpr std::array kProofs{"verify.deadlock", "verify.equal_wait", "verify.race", "verify.contract"};
 
-class Simulate : public Subcommand {
+class SimulateCommand : public Subcommand {
  public:
   std::string_view name() const override { return "simulate"; }
   std::string_view description() const override { return "Predict when everything happens on a modelled machine"; }
@@ -182,7 +182,7 @@ class Simulate : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_simulate() {
-  return std::make_unique<Simulate>();
+  return std::make_unique<SimulateCommand>();
 }
 
 }  // namespace cortado::cli

@@ -16,12 +16,12 @@ const std::vector<std::string> kFeatures{"tracker", "nmc", "mca"};
 constexpr const char* kFeaturesOf = "mi300x-8+t3";
 
 /// The second layer of a feed-forward block as wide as LLaMA-70B's, for 8 Ki tokens; every GPU has 3584 of its inputs.
-pipeline::FusedRequest large_question() {
+pipeline::FusedRequest large_tracked_question() {
   return {.gemm = {8192, 8192, 3584, DType::bf16}};
 }
 
 /// The same in a size that this computer does at once.
-pipeline::FusedRequest small_question(const Machine& machine) {
+pipeline::FusedRequest small_tracked_question(const Machine& machine) {
   return {.gemm = {256, 128, 64, DType::f32}, .ranks = std::min(machine.gpus, 4U)};
 }
 
@@ -40,8 +40,8 @@ std::string table_text(const report::WhatIfReport& report) {
   return table.to_string("  ");
 }
 
-pipeline::Outcome<StoryPart> real_run(const Machine& tomorrow) {
-  const pipeline::FusedRequest request = small_question(tomorrow);
+pipeline::Outcome<StoryPart> run_tracked_question(const Machine& tomorrow) {
+  const pipeline::FusedRequest request = small_tracked_question(tomorrow);
   const auto driver = pipeline::open_device({.gpus = request.ranks}, tomorrow);
   if (!driver) return pipeline::fail_at(pipeline::Stage::prepare, driver.error());
   const auto report = pipeline::run_fused(request, tomorrow, **driver, story_settings(), {.ways = {"t3"}});
@@ -56,7 +56,7 @@ pipeline::Outcome<StoryPart> real_run(const Machine& tomorrow) {
 }  // namespace
 
 pipeline::Outcome<StoryPart> tracked_story(const Machine& machine, device::Driver&) {
-  const pipeline::FusedRequest request = large_question();
+  const pipeline::FusedRequest request = large_tracked_question();
   StoryPart story;
   story.text =
       fmt::format("And if the memory counted stores, set off DMA and added (T3)? {}, then {} of what it makes\n",
@@ -78,7 +78,7 @@ pipeline::Outcome<StoryPart> tracked_story(const Machine& machine, device::Drive
   story.text += fmt::format("  tomorrow's best, {}, is {:.2f} times as fast as today's, {}\n", report->tomorrow.choice,
                             report->gain(), report->today.choice);
   return with_proof_and_run(std::move(story), pipeline::plan_fused(request, report->tomorrow.choice, *tomorrow),
-                            *tomorrow, "every sum of products", real_run(*tomorrow));
+                            *tomorrow, "every sum of products", run_tracked_question(*tomorrow));
 }
 
 }  // namespace cortado::cli

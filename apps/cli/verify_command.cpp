@@ -15,7 +15,7 @@ namespace cortado::cli {
 namespace {
 
 /// The verifier checks so many iterations together (verify/verify.hpp).
-constexpr int kIterations = 2;
+constexpr int kCheckedIterations = 2;
 
 std::size_t command_count(const Program& program) {
   std::size_t total = 0;
@@ -23,7 +23,7 @@ std::size_t command_count(const Program& program) {
   return total;
 }
 
-class Verify : public Subcommand {
+class VerifyCommand : public Subcommand {
  public:
   std::string_view name() const override { return "verify"; }
   std::string_view description() const override { return "Prove a program correct, or say what is wrong with it"; }
@@ -72,8 +72,9 @@ class Verify : public Subcommand {
     std::string text =
         fmt::format("{} {} on {}\n", input.program.name,
                     left_out.empty() ? "is proved correct" : "passes the rules that were checked", input.machine.name);
-    text += fmt::format("  {} ranks, {} queues, {} commands; {} iterations in a row checked together\n",
-                        input.program.ranks, input.program.queues.size(), command_count(input.program), kIterations);
+    text +=
+        fmt::format("  {} ranks, {} queues, {} commands; {} iterations in a row checked together\n",
+                    input.program.ranks, input.program.queues.size(), command_count(input.program), kCheckedIterations);
     TextTable table({"rule", "proved"});
     for (const RuleInfo& rule : rules(false)) table.add_row({std::string(rule.code), std::string(rule.summary)});
     for (const RuleInfo& rule : left_out) table.add_row({std::string(rule.code), "NOT CHECKED (--skip-rule)"});
@@ -91,7 +92,7 @@ class Verify : public Subcommand {
             {"ranks", input.program.ranks},
             {"queues", input.program.queues.size()},
             {"commands", command_count(input.program)},
-            {"iterations", kIterations},
+            {"iterations", kCheckedIterations},
             {"proved_rules", std::move(proved)},
             {"skipped_rules", options_.skip_rules},
             {"errors", to_json_value(errors)}};
@@ -106,7 +107,7 @@ class Verify : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_verify() {
-  return std::make_unique<Verify>();
+  return std::make_unique<VerifyCommand>();
 }
 
 }  // namespace cortado::cli

@@ -14,7 +14,7 @@
 namespace cortado::cli {
 namespace {
 
-class WhatIf : public Subcommand {
+class WhatIfCommand : public Subcommand {
  public:
   std::string_view name() const override { return "what-if"; }
   std::string_view description() const override { return "Show what hardware that a machine has not got would give"; }
@@ -96,7 +96,7 @@ class WhatIf : public Subcommand {
 }  // namespace
 
 std::unique_ptr<Subcommand> make_what_if() {
-  return std::make_unique<WhatIf>();
+  return std::make_unique<WhatIfCommand>();
 }
 
 }  // namespace cortado::cli

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace file_test {
 
 class FileTest : public testing::Test {
  protected:
@@ -62,5 +62,5 @@ TEST_F(FileTest, AMissingFileNamesThePath) {
   EXPECT_NE(to_string(content.error()).find("No such file"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace file_test
 }  // namespace cortado

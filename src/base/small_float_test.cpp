@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace small_float_test {
 
 TEST(SmallFloat, EveryF16SurvivesTheWayThroughFloat) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -91,5 +91,5 @@ TEST(SmallFloat, F8RoundsToNearestTiesToEvenAndSaturates) {
   EXPECT_EQ(to_f8(std::numeric_limits<float>::quiet_NaN()), 0x80);
 }
 
-}  // namespace
+}  // namespace small_float_test
 }  // namespace cortado

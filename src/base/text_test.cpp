@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace text_test {
 
 TEST(ParseBytes, ReadsBinaryAndDecimalUnits) {
   EXPECT_EQ(parse_bytes("4096")->value, 4096u);
@@ -65,5 +65,5 @@ TEST(TextTable, CellsOfTheHeaderMayHaveSeveralLines) {
             "pcpy  12.5      1\n");
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace cortado

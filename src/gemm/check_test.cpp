@@ -4,7 +4,7 @@
 #include "cortado/gemm/gemm.hpp"
 
 namespace cortado {
-namespace {
+namespace check_test {
 
 using testing::HasSubstr;
 
@@ -73,5 +73,5 @@ TEST(CheckGemm, RefusesMachinesThatDoNotSayWhatProductsCost) {
   EXPECT_EQ(refusal({.m = 8, .n = 8, .k = 8}, machine).code, "gemm.compute");
 }
 
-}  // namespace
+}  // namespace check_test
 }  // namespace cortado

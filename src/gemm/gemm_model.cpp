@@ -19,15 +19,12 @@
 #include "cortado/gemm/gemm.hpp"
 
 #include "gemm/matrix_timing.hpp"
+#include "gemm/real.hpp"
 
 namespace cortado {
 namespace {
 
 constexpr double kReferenceSide = 256;  // of the tile for which machine files give the efficiency
-
-double real(std::uint64_t count) {
-  return static_cast<double>(count);
-}
 
 }  // namespace
 

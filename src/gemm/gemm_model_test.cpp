@@ -7,7 +7,7 @@
 #include "gemm/testing.hpp"
 
 namespace cortado {
-namespace {
+namespace gemm_model_test {
 
 constexpr double kKiB = 1024;
 
@@ -204,5 +204,5 @@ TEST(GemmModelStreamed, LeavesTheTileOfCOut) {
   EXPECT_NEAR(with.memory_bytes - without.memory_bytes, 128 * kKiB, 1e-3);
 }
 
-}  // namespace
+}  // namespace gemm_model_test
 }  // namespace cortado

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace gemm_test {
 
 TEST(GemmCommand, SaysAllOfShapeAndTiling) {
   const GemmShape shape{.m = 96, .n = 64, .k = 32, .dtype = DType::f16, .accumulate = true};
@@ -20,5 +20,5 @@ TEST(GemmCommand, SaysAllOfShapeAndTiling) {
   EXPECT_TRUE(gemm.raises.empty());
 }
 
-}  // namespace
+}  // namespace gemm_test
 }  // namespace cortado

@@ -6,7 +6,7 @@
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {
-namespace {
+namespace machines_test {
 
 struct Published {
   const char* machine;
@@ -61,5 +61,5 @@ TEST(MachinesWithProducts, ReachTheirMemory) {
   EXPECT_GE(found, 10U);
 }
 
-}  // namespace
+}  // namespace machines_test
 }  // namespace cortado

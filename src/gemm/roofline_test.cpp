@@ -12,7 +12,7 @@
 #include "gemm/testing.hpp"
 
 namespace cortado {
-namespace {
+namespace roofline_test {
 
 constexpr int kShapes = 200;
 
@@ -82,5 +82,5 @@ TEST(GemmRoofline, TimeGrowsWithTheRowsUpToOneWave) {
   }
 }
 
-}  // namespace
+}  // namespace roofline_test
 }  // namespace cortado

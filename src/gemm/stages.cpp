@@ -8,14 +8,12 @@
 #include "cortado/base/check.hpp"
 #include "cortado/ir/tiles.hpp"
 
+#include "gemm/real.hpp"
+
 namespace cortado {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-
-double real(std::uint64_t count) {
-  return static_cast<double>(count);
-}
 
 /// The rows of A (or columns of B) cut wherever a tile of any block begins or ends, and when each piece was touched.
 class Operand {

@@ -9,7 +9,7 @@
 #include "cortado/gemm/gemm.hpp"
 
 namespace cortado {
-namespace {
+namespace stages_test {
 
 constexpr double kPanel = 16 * 16 * 2;
 
@@ -103,5 +103,5 @@ TEST(StageReads, WorkgroupsOfAStageShareEvenly) {
   EXPECT_NEAR(uneven.of_workgroups(2, 1), kPanel, 1e-6);
 }
 
-}  // namespace
+}  // namespace stages_test
 }  // namespace cortado

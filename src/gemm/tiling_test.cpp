@@ -5,7 +5,7 @@
 #include "gemm/testing.hpp"
 
 namespace cortado {
-namespace {
+namespace tiling_test {
 
 Tiling chosen(const GemmShape& shape, std::uint32_t units = kUnits) {
   return choose_tiling(shape, mi300x(), units);
@@ -60,5 +60,5 @@ TEST(ChooseTiling, IsNoSlowerThanAnyOther) {
   }
 }
 
-}  // namespace
+}  // namespace tiling_test
 }  // namespace cortado

@@ -6,7 +6,7 @@
 #include "gemm/testing.hpp"
 
 namespace cortado {
-namespace {
+namespace time_parts_test {
 
 constexpr double kUnitFlops = 2048 * 1.207e9 * 0.942;
 constexpr Tiling kLarge{256, 256, 1};
@@ -72,5 +72,5 @@ TEST(GemmTimeParts, OperandsOfAFewRows) {
   EXPECT_EQ(found.starts, 0);  // hidden behind the memory
 }
 
-}  // namespace
+}  // namespace time_parts_test
 }  // namespace cortado

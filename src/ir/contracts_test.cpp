@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace contracts_test {
 
 Region whole(std::uint32_t buffer, std::uint64_t bytes) {
   return make_region({buffer}, {}, {bytes});
@@ -54,5 +54,5 @@ TEST(OtherContracts, HaveOneClauseAnOutput) {
   EXPECT_EQ(point_to_point_contract(whole(0, 4), whole(1, 4)).clauses.size(), 1u);
 }
 
-}  // namespace
+}  // namespace contracts_test
 }  // namespace cortado

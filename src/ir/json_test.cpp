@@ -8,7 +8,7 @@
 #include "cortado/ir/text.hpp"
 
 namespace cortado {
-namespace {
+namespace json_test {
 
 using testing::HasSubstr;
 
@@ -412,5 +412,5 @@ TEST(ProgramJsonRefusal, WhatIsNotAProgramIsSaidToBeNone) {
   EXPECT_EQ(refusal("\xff\xfe").code, "program.json");
 }
 
-}  // namespace
+}  // namespace json_test
 }  // namespace cortado

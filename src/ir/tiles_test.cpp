@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace tiles_test {
 
 Region matrix(std::uint32_t buffer, std::uint64_t rows, std::uint64_t columns) {
   return {{buffer}, {}, {4 * columns}, rows, {4 * columns}};
@@ -48,5 +48,5 @@ TEST(Tiles, ABlockIsAProductOfRowsOfAAndColumnsOfB) {
   EXPECT_TRUE(part.outputs.empty());
 }
 
-}  // namespace
+}  // namespace tiles_test
 }  // namespace cortado

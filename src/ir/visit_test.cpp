@@ -8,7 +8,7 @@
 #include "cortado/ir/text.hpp"
 
 namespace cortado {
-namespace {
+namespace visit_test {
 
 using testing::ElementsAre;
 
@@ -120,5 +120,5 @@ TEST(Listing, NamesQueuesAndCommands) {
   EXPECT_THAT(text, testing::HasSubstr("wait done >= 3"));
 }
 
-}  // namespace
+}  // namespace visit_test
 }  // namespace cortado

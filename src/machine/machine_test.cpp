@@ -9,8 +9,10 @@
 
 #include "cortado/base/file.hpp"
 
+#include "tests/support/source_dir.hpp"
+
 namespace cortado {
-namespace {
+namespace machine_test {
 
 using testing::HasSubstr;
 
@@ -21,12 +23,12 @@ Machine loaded(const std::string& name) {
 }
 
 std::string file_of(const std::string& name) {
-  return std::string(CORTADO_SOURCE_DIR) + "/machines/" + name + ".toml";
+  return source_dir() + "/machines/" + name + ".toml";
 }
 
 TEST(MachineNames, AreTheFilesOfTheMachinesFolderSorted) {
   std::set<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(CORTADO_SOURCE_DIR) + "/machines")) {
+  for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/machines")) {
     if (entry.path().extension() == ".toml") files.insert(entry.path().stem());
   }
   EXPECT_EQ(machine_names(), std::vector<std::string>(files.begin(), files.end()));
@@ -218,5 +220,5 @@ TEST(MachineProvenance, ListsEveryValueWithSourceAndConfidence) {
   EXPECT_EQ(entry_of(loaded("mi250x-8"), "links.counts").confidence, "D");
 }
 
-}  // namespace
+}  // namespace machine_test
 }  // namespace cortado

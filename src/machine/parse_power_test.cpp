@@ -1,7 +1,7 @@
 #include "machine/parse_testing.hpp"
 
 namespace cortado::internal {
-namespace {
+namespace parse_power_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -202,5 +202,5 @@ TEST(ParsePowerRefusal, OfAMachineThatIsNotSimulated) {
   EXPECT_THAT(error.message, HasSubstr("no timing"));
 }
 
-}  // namespace
+}  // namespace parse_power_test
 }  // namespace cortado::internal

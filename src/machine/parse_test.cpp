@@ -4,7 +4,7 @@
 #include "machine/parse_testing.hpp"
 
 namespace cortado::internal {
-namespace {
+namespace parse_test {
 
 using testing::HasSubstr;
 
@@ -199,5 +199,5 @@ TEST(ParseMachine, OnlyBuiltInMachinesWithoutABaseAreBuiltOn) {
   }
 }
 
-}  // namespace
+}  // namespace parse_test
 }  // namespace cortado::internal

@@ -11,10 +11,12 @@
 #include "cortado/base/file.hpp"
 #include "cortado/machine/machine.hpp"
 
+#include "tests/support/source_dir.hpp"
+
 namespace cortado::internal {
 
 inline std::string text_of(const std::string& name) {
-  return read_file(std::string(CORTADO_SOURCE_DIR) + "/machines/" + name + ".toml").value();
+  return read_file(source_dir() + "/machines/" + name + ".toml").value();
 }
 
 inline std::string replaced(std::string text, const std::string& from, const std::string& to) {

@@ -1,7 +1,7 @@
 #include "machine/parse_testing.hpp"
 
 namespace cortado::internal {
-namespace {
+namespace parse_timing_test {
 
 using testing::HasSubstr;
 
@@ -361,5 +361,5 @@ TEST(ParseLinks, CountsAgreeWithTheTopology) {
   EXPECT_THAT(on_a_switch.message, HasSubstr("the topology is a switch"));
 }
 
-}  // namespace
+}  // namespace parse_timing_test
 }  // namespace cortado::internal

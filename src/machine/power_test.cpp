@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace power_test {
 
 TEST(VoltageCurve, IsLinearBetweenItsPointsAndFlatBeyond) {
   const VoltageCurve curve{{0.5, 1.0, 2.0}, {0.6, 0.7, 1.1}};
@@ -26,5 +26,5 @@ TEST(Power, IdleIsOfAllComponentsAndTheirRegulators) {
   EXPECT_EQ(power.component(Component::hbm), &*power.hbm);
 }
 
-}  // namespace
+}  // namespace power_test
 }  // namespace cortado

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace write_test {
 
 Machine read_back(const Machine& machine) {
   Result<Machine> again = parse_machine(machine_text(machine), machine.file);
@@ -76,5 +76,5 @@ TEST(MachineText, SourcesMayHaveAnyCharacter) {
   EXPECT_EQ(again.provenance.front().source, machine.provenance.front().source);
 }
 
-}  // namespace
+}  // namespace write_test
 }  // namespace cortado

@@ -8,7 +8,7 @@
 #include "cortado/pipeline/devices.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace bench_test {
 
 TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
   const auto machine = load_machine("mi300x-8");
@@ -117,5 +117,5 @@ TEST(Bench, ChosenVariantsAreLabelled) {
   EXPECT_EQ(plan->points.front().request.variant, "b2b");
 }
 
-}  // namespace
+}  // namespace bench_test
 }  // namespace cortado::pipeline

@@ -5,7 +5,7 @@
 #include "cortado/pipeline/devices.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace breakdown_test {
 
 /// virtual-64: packet 50, submit 500, fetch, copy_start and sync 1000 ns; 50 GB/s, so 50 bytes a nanosecond.
 TEST(Breakdown, ASimulatedCopyIsCutAtItsModel) {
@@ -89,5 +89,5 @@ TEST(Breakdown, AMachineWithoutTimingIsRefused) {
   EXPECT_FALSE(phases.error().program_failed());
 }
 
-}  // namespace
+}  // namespace breakdown_test
 }  // namespace cortado::pipeline

@@ -11,7 +11,7 @@
 #include "pipeline/calibration_program.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace calibrate_test {
 
 /// Quick, and not exact: what is measured never decides a test.
 CalibrateOptions quick() {
@@ -144,5 +144,5 @@ TEST(CalibrationProgram, IsProved) {
   }
 }
 
-}  // namespace
+}  // namespace calibrate_test
 }  // namespace cortado::pipeline

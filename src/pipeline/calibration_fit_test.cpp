@@ -5,7 +5,7 @@
 #include "cortado/pipeline/calibrate.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace calibration_fit_test {
 
 constexpr double kPacket = 9;
 constexpr double kSubmit = 60;
@@ -99,5 +99,5 @@ TEST(CalibrationFit, NoiseNeverMakesAValueThatAMachineFileRefuses) {
   }
 }
 
-}  // namespace
+}  // namespace calibration_fit_test
 }  // namespace cortado::pipeline

@@ -6,7 +6,7 @@
 #include "cortado/timeline/critical_path.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace compare_test {
 
 VerifiedProgram all_gather(const Machine& machine) {
   return verify(plan_collective({.collective = "all-gather", .bytes = 8_KiB, .in_place = true}, machine).value(),
@@ -85,5 +85,5 @@ TEST(Compare, TheLastIterationBeginsAtZero) {
   EXPECT_NEAR(last.energy->watts(), 75, 1e-9);  // 3 uJ in 20 ns on 2 GPUs
 }
 
-}  // namespace
+}  // namespace compare_test
 }  // namespace cortado::pipeline

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace devices_test {
 
 using testing::HasSubstr;
 
@@ -35,5 +35,5 @@ TEST(Devices, RealGpusTakeNoInjectedFaults) {
   EXPECT_EQ(driver.error().code, "device.option");
 }
 
-}  // namespace
+}  // namespace devices_test
 }  // namespace cortado::pipeline

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace parallel_test {
 
 TEST(Parallel, EveryItemIsWorkedOnOnce) {
   for (const std::size_t threads : {1U, 3U, 50U}) {
@@ -42,5 +42,5 @@ TEST(Parallel, OfNothingIsDone) {
       0, 4, [](std::size_t) { FAIL(); }, [](std::size_t) { return true; }));
 }
 
-}  // namespace
+}  // namespace parallel_test
 }  // namespace cortado::pipeline

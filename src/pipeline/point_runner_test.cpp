@@ -6,7 +6,7 @@
 #include "cortado/pipeline/simulate.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace point_runner_test {
 
 BenchRequest small_sweep() {
   BenchRequest request;
@@ -81,5 +81,5 @@ TEST(PointRunner, MeasuredRowsAreChecked) {
   }
 }
 
-}  // namespace
+}  // namespace point_runner_test
 }  // namespace cortado::pipeline

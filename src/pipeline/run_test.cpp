@@ -5,7 +5,7 @@
 #include "cortado/pipeline/devices.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace run_test {
 
 Machine mi300x() {
   auto machine = load_machine("mi300x-8");
@@ -95,5 +95,5 @@ TEST(Pipeline, AMissingFileIsAnError) {
   EXPECT_EQ(program.error().place.file, "/no/such/file.json");
 }
 
-}  // namespace
+}  // namespace run_test
 }  // namespace cortado::pipeline

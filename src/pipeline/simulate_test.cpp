@@ -6,7 +6,7 @@
 #include "cortado/timeline/critical_path.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace simulate_test {
 
 sim::SimulateOptions traced(std::uint32_t iterations) {
   sim::SimulateOptions options;
@@ -80,5 +80,5 @@ TEST(SimulatePipeline, ABadRequestFailsAtPlan) {
   EXPECT_EQ(report.error().stage, Stage::plan);
 }
 
-}  // namespace
+}  // namespace simulate_test
 }  // namespace cortado::pipeline

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::published {
-namespace {
+namespace published_test {
 
 TEST(Published, EveryPublicationLoads) {
   ASSERT_THAT(publication_names(), testing::Contains("dma-latte"));
@@ -78,5 +78,5 @@ TEST(Published, MistakesNameTheTableAndTheKey) {
   }
 }
 
-}  // namespace
+}  // namespace published_test
 }  // namespace cortado::published

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::published {
-namespace {
+namespace scenarios_test {
 
 TEST(Scenarios, ThirtyStandForThoseOfConccl) {
   const auto scenarios = load_scenarios("conccl");
@@ -60,5 +60,5 @@ TEST(Scenarios, MistakesNameTheScenarioAndTheKey) {
   }
 }
 
-}  // namespace
+}  // namespace scenarios_test
 }  // namespace cortado::published

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::published {
-namespace {
+namespace sublayers_test {
 
 TEST(SubLayers, TwentyEightOfT3) {
   const auto all = load_sublayers("t3");
@@ -49,5 +49,5 @@ TEST(SubLayers, UnknownListsAreRefused) {
   EXPECT_EQ(all.error().code, "published.unknown");
 }
 
-}  // namespace
+}  // namespace sublayers_test
 }  // namespace cortado::published

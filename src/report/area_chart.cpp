@@ -11,19 +11,19 @@
 namespace cortado::report {
 namespace {
 
-constexpr double kWidth = 1040;
-constexpr double kHeight = 280;
-constexpr double kLeft = 60;
-constexpr double kRight = 96;  // room for the name of the level
-constexpr double kTop = 60;    // title and legend
-constexpr double kBottom = 42;
-constexpr double kRows = 5;      // ticks
-constexpr double kColumns = 10;  // ticks
-constexpr double kLetter = 6.6;  // width, about
+constexpr double kAreaWidth = 1040;
+constexpr double kAreaHeight = 280;
+constexpr double kAreaLeft = 60;
+constexpr double kAreaRight = 96;  // room for the name of the level
+constexpr double kAreaTop = 60;    // title and legend
+constexpr double kAreaBottom = 42;
+constexpr double kRows = 5;          // ticks
+constexpr double kColumns = 10;      // ticks
+constexpr double kAreaLetter = 6.6;  // width, about
 
-class Axes {
+class AreaAxes {
  public:
-  explicit Axes(const AreaChart& chart) {
+  explicit AreaAxes(const AreaChart& chart) {
     double most = std::max(chart.most, chart.level ? chart.level->value : 0);
     for (const AreaStep& step : chart.steps) {
       most = std::max(most, std::accumulate(step.values.begin(), step.values.end(), 0.0));
@@ -35,8 +35,10 @@ class Axes {
     column_ = round_up(span_ / kColumns);
   }
 
-  double x(double at) const { return kLeft + (kWidth - kLeft - kRight) * (at - begin_) / span_; }
-  double y(double value) const { return kHeight - kBottom - (kHeight - kTop - kBottom) * value / highest_; }
+  double x(double at) const { return kAreaLeft + (kAreaWidth - kAreaLeft - kAreaRight) * (at - begin_) / span_; }
+  double y(double value) const {
+    return kAreaHeight - kAreaBottom - (kAreaHeight - kAreaTop - kAreaBottom) * value / highest_;
+  }
   double step() const { return step_; }
   double highest() const { return highest_; }
   double column() const { return column_; }
@@ -51,33 +53,28 @@ class Axes {
   double column_ = 1;
 };
 
-std::string text(double x, double y, std::string_view anchor, std::string_view what) {
-  return fmt::format("<text x='{:.1f}' y='{:.1f}' class='tick' text-anchor='{}'>{}</text>\n", x, y, anchor,
-                     escape_html(what));
-}
-
 std::string line(double x1, double y1, double x2, double y2, std::string_view kind) {
   return fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' class='{}'/>\n", x1, y1, x2, y2, kind);
 }
 
-std::string frame(const AreaChart& chart, const Axes& axes) {
-  std::string out = fmt::format("<text x='{}' y='20' class='title'>{}</text>\n", kLeft, escape_html(chart.title));
-  double x = kLeft;
+std::string frame(const AreaChart& chart, const AreaAxes& axes) {
+  std::string out = fmt::format("<text x='{}' y='20' class='title'>{}</text>\n", kAreaLeft, escape_html(chart.title));
+  double x = kAreaLeft;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     out += fmt::format("<rect x='{:.1f}' y='32' width='11' height='11' rx='2' fill='{}'/>\n", x, series_colour(i));
-    out += text(x + 16, 42, "start", chart.series[i]);
-    x += 36 + kLetter * static_cast<double>(chart.series[i].size());
+    out += axis_text(x + 16, 42, "start", chart.series[i]);
+    x += 36 + kAreaLetter * static_cast<double>(chart.series[i].size());
   }
   for (double value = 0; value <= axes.highest() + axes.step() / 2; value += axes.step()) {
-    out += line(kLeft, axes.y(value), kWidth - kRight, axes.y(value), value == 0 ? "axis" : "grid");
-    out += text(kLeft - 6, axes.y(value) + 4, "end", fmt::format("{:g}", value));
+    out += line(kAreaLeft, axes.y(value), kAreaWidth - kAreaRight, axes.y(value), value == 0 ? "axis" : "grid");
+    out += axis_text(kAreaLeft - 6, axes.y(value) + 4, "end", fmt::format("{:g}", value));
   }
   for (double at = axes.begin(); at <= axes.end() + axes.column() * 1e-6; at += axes.column()) {
     out += line(axes.x(at), axes.y(0), axes.x(at), axes.y(0) + 4, "axis");
-    out += text(axes.x(at), kHeight - kBottom + 18, "middle", fmt::format("{:g}", at));
+    out += axis_text(axes.x(at), kAreaHeight - kAreaBottom + 18, "middle", fmt::format("{:g}", at));
   }
-  out += text(kWidth - kRight, kHeight - 8, "end", chart.time_unit);
-  const double middle = (kTop + kHeight - kBottom) / 2;
+  out += axis_text(kAreaWidth - kAreaRight, kAreaHeight - 8, "end", chart.time_unit);
+  const double middle = (kAreaTop + kAreaHeight - kAreaBottom) / 2;
   return out + fmt::format(
                    "<text x='14' y='{0:.1f}' class='tick' text-anchor='middle' "
                    "transform='rotate(-90 14 {0:.1f})'>{1}</text>\n",
@@ -85,7 +82,7 @@ std::string frame(const AreaChart& chart, const Axes& axes) {
 }
 
 /// The top edge of the series up to `count`, from left to right, as points of steps.
-std::vector<std::pair<double, double>> edge(const AreaChart& chart, const Axes& axes, std::size_t count) {
+std::vector<std::pair<double, double>> edge(const AreaChart& chart, const AreaAxes& axes, std::size_t count) {
   std::vector<std::pair<double, double>> points;
   for (std::size_t i = 0; i < chart.steps.size(); ++i) {
     const AreaStep& step = chart.steps[i];
@@ -98,7 +95,7 @@ std::vector<std::pair<double, double>> edge(const AreaChart& chart, const Axes& 
   return points;
 }
 
-std::string area(const AreaChart& chart, const Axes& axes, std::size_t index) {
+std::string area(const AreaChart& chart, const AreaAxes& axes, std::size_t index) {
   auto points = edge(chart, axes, index + 1);
   const auto below = edge(chart, axes, index);
   points.insert(points.end(), below.rbegin(), below.rend());
@@ -108,22 +105,22 @@ std::string area(const AreaChart& chart, const Axes& axes, std::size_t index) {
                      escape_html(chart.series[index]));
 }
 
-std::string level(const AreaChart& chart, const Axes& axes) {
+std::string level(const AreaChart& chart, const AreaAxes& axes) {
   if (!chart.level) return {};
   const double y = axes.y(chart.level->value);
   return fmt::format(
              "<line x1='{}' y1='{:.1f}' x2='{}' y2='{:.1f}' stroke='var(--far)' stroke-width='1.5' "
              "stroke-dasharray='6 4'/>\n",
-             kLeft, y, kWidth - kRight, y) +
-         text(kWidth - kRight + 6, y + 4, "start", chart.level->name);
+             kAreaLeft, y, kAreaWidth - kAreaRight, y) +
+         axis_text(kAreaWidth - kAreaRight + 6, y + 4, "start", chart.level->name);
 }
 
 }  // namespace
 
 std::string svg(const AreaChart& chart) {
-  const Axes axes(chart);
-  std::string out =
-      fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kWidth, kHeight, escape_html(chart.title));
+  const AreaAxes axes(chart);
+  std::string out = fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kAreaWidth, kAreaHeight,
+                                escape_html(chart.title));
   out += frame(chart, axes);
   for (std::size_t i = 0; i < chart.series.size(); ++i) out += area(chart, axes, i);
   return out + level(chart, axes) + "</svg>\n";

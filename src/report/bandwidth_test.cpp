@@ -6,7 +6,7 @@
 #include "cortado/ir/contracts.hpp"
 
 namespace cortado::report {
-namespace {
+namespace bandwidth_test {
 
 TEST(Bandwidth, BusFactorsFollowNcclTests) {
   // n = 8: (n-1)/n = 7/8 = 0.875, 2(n-1)/n = 1.75.
@@ -49,5 +49,5 @@ TEST(Bandwidth, WholeBufferOfAScatterIsTheRootsInput) {
   EXPECT_EQ(whole_buffer(std::move(builder).finish()), Bytes{200});
 }
 
-}  // namespace
+}  // namespace bandwidth_test
 }  // namespace cortado::report

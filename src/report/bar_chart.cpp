@@ -10,15 +10,15 @@
 namespace cortado::report {
 namespace {
 
-constexpr double kWidth = 1040;
-constexpr double kHeight = 400;
-constexpr double kLeft = 60;
-constexpr double kRight = 16;
-constexpr double kTop = 66;  // title and legend
-constexpr double kBottom = 62;
-constexpr double kTicks = 6;
-constexpr double kLetter = 6.6;    // width, about
-constexpr double kNothing = 0.02;  // of a tick, which nobody can see
+constexpr double kBarWidth = 1040;
+constexpr double kBarHeight = 400;
+constexpr double kBarLeft = 60;
+constexpr double kBarRight = 16;
+constexpr double kBarTop = 66;  // title and legend
+constexpr double kBarBottom = 62;
+constexpr double kBarTicks = 6;
+constexpr double kBarLetter = 6.6;  // width, about
+constexpr double kNothing = 0.02;   // of a tick, which nobody can see
 
 struct Extent {
   double low = 0;
@@ -31,9 +31,9 @@ Extent extent_of(const Bar& bar) {
   return extent;
 }
 
-class Axes {
+class BarAxes {
  public:
-  explicit Axes(const BarChart& chart) {
+  explicit BarAxes(const BarChart& chart) {
     Extent all;
     for (const BarGroup& group : chart.groups) {
       for (const Bar& bar : group.bars) {
@@ -44,19 +44,19 @@ class Axes {
     }
     most_ = std::min(chart.most, all.high);
     const double span = most_ - all.low;
-    step_ = round_up((span > 0 ? span : 1) / kTicks);
+    step_ = round_up((span > 0 ? span : 1) / kBarTicks);
     lowest_ = std::floor(all.low / step_ + kNothing);
     highest_ = std::max(std::ceil(most_ / step_ - kNothing), lowest_ + 1);
   }
 
   double y(double value) const {
     const double share = std::clamp((value / step_ - lowest_) / (highest_ - lowest_), 0.0, 1.0);
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * share;
+    return kBarHeight - kBarBottom - (kBarHeight - kBarTop - kBarBottom) * share;
   }
   /// Left edge of a place for a bar; places are counted over all groups, free ones included.
-  double x(std::size_t place) const { return kLeft + place_width() * (static_cast<double>(place) + 0.5); }
+  double x(std::size_t place) const { return kBarLeft + place_width() * (static_cast<double>(place) + 0.5); }
   double place_width() const {
-    return (kWidth - kLeft - kRight) / static_cast<double>(std::max<std::size_t>(places_, 1));
+    return (kBarWidth - kBarLeft - kBarRight) / static_cast<double>(std::max<std::size_t>(places_, 1));
   }
   double step() const { return step_; }
   double lowest() const { return lowest_; }  // in steps
@@ -71,34 +71,29 @@ class Axes {
   double highest_ = 1;
 };
 
-std::string text(double x, double y, std::string_view anchor, std::string_view what) {
-  return fmt::format("<text x='{:.1f}' y='{:.1f}' class='tick' text-anchor='{}'>{}</text>\n", x, y, anchor,
-                     escape_html(what));
-}
-
-std::string frame(const BarChart& chart, const Axes& axes) {
-  std::string out = fmt::format("<text x='{}' y='20' class='title'>{}</text>\n", kLeft, escape_html(chart.title));
-  double x = kLeft;
+std::string frame(const BarChart& chart, const BarAxes& axes) {
+  std::string out = fmt::format("<text x='{}' y='20' class='title'>{}</text>\n", kBarLeft, escape_html(chart.title));
+  double x = kBarLeft;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     out += fmt::format("<rect x='{:.1f}' y='34' width='11' height='11' rx='2' fill='{}'/>\n", x, series_colour(i));
-    out += text(x + 16, 44, "start", chart.series[i]);
-    x += 36 + kLetter * static_cast<double>(chart.series[i].size());
+    out += axis_text(x + 16, 44, "start", chart.series[i]);
+    x += 36 + kBarLetter * static_cast<double>(chart.series[i].size());
   }
   for (double step = axes.lowest(); step <= axes.highest(); ++step) {
     const double value = step * axes.step();
-    out += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' class='{}'/>\n", kLeft, kWidth - kRight,
+    out += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' class='{}'/>\n", kBarLeft, kBarWidth - kBarRight,
                        axes.y(value), axes.y(value), step == 0 ? "axis" : "grid");
-    out += text(kLeft - 6, axes.y(value) + 4, "end", fmt::format("{:g}", value));
+    out += axis_text(kBarLeft - 6, axes.y(value) + 4, "end", fmt::format("{:g}", value));
   }
-  const double middle = (kTop + kHeight - kBottom) / 2;
+  const double middle = (kBarTop + kBarHeight - kBarBottom) / 2;
   out += fmt::format(
       "<text x='14' y='{0:.1f}' class='tick' text-anchor='middle' transform='rotate(-90 14 {0:.1f})'>{1}</text>\n",
       middle, escape_html(chart.unit));
-  if (!chart.positions.empty()) out += text(kWidth - kRight, kHeight - 8, "end", chart.positions);
+  if (!chart.positions.empty()) out += axis_text(kBarWidth - kBarRight, kBarHeight - 8, "end", chart.positions);
   return out;
 }
 
-std::string drawn(const Bar& bar, double x, const Axes& axes) {
+std::string drawn(const Bar& bar, double x, const BarAxes& axes) {
   const double width = axes.place_width() * 0.82;
   std::string out = fmt::format("<g><title>{}</title>\n", escape_html(bar.tooltip));
   Extent at;
@@ -111,25 +106,26 @@ std::string drawn(const Bar& bar, double x, const Axes& axes) {
                        bottom - top, series_colour(part.series));
     from += part.value;
   }
-  out += fmt::format("<rect x='{:.1f}' y='{}' width='{:.1f}' height='{}' fill='transparent'/></g>\n", x, kTop, width,
-                     kHeight - kTop - kBottom);  // so that small bars can be pointed at
-  if (axes.cuts(bar)) out += text(x + width / 2, kTop - 5, "middle", fmt::format("{:.3g}↑", extent_of(bar).high));
-  return out + text(x + width / 2, kHeight - kBottom + 16, "middle", bar.label);
+  out += fmt::format("<rect x='{:.1f}' y='{}' width='{:.1f}' height='{}' fill='transparent'/></g>\n", x, kBarTop, width,
+                     kBarHeight - kBarTop - kBarBottom);  // so that small bars can be pointed at
+  if (axes.cuts(bar))
+    out += axis_text(x + width / 2, kBarTop - 5, "middle", fmt::format("{:.3g}↑", extent_of(bar).high));
+  return out + axis_text(x + width / 2, kBarHeight - kBarBottom + 16, "middle", bar.label);
 }
 
 }  // namespace
 
 std::string svg(const BarChart& chart) {
-  const Axes axes(chart);
-  std::string out =
-      fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kWidth, kHeight, escape_html(chart.title));
+  const BarAxes axes(chart);
+  std::string out = fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kBarWidth, kBarHeight,
+                                escape_html(chart.title));
   out += frame(chart, axes);
   std::size_t place = 0;
   for (const BarGroup& group : chart.groups) {
     const double middle = (axes.x(place) + axes.x(place + group.bars.size())) / 2;
     for (const Bar& bar : group.bars) out += drawn(bar, axes.x(place++), axes);
     ++place;
-    out += text(middle, kHeight - kBottom + 36, "middle", group.label);
+    out += axis_text(middle, kBarHeight - kBarBottom + 36, "middle", group.label);
   }
   return out + "</svg>\n";
 }

@@ -7,7 +7,7 @@
 #include "report/energy_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace bench_rows_test {
 
 using testing::HasSubstr;
 
@@ -99,5 +99,5 @@ TEST(BenchRows, CsvHasOneLineARow) {
       "all-gather,8,1048576,bcst,true,true,20.000,52.428800,45.875200,32,32,32,3,,,,,,\n");
 }
 
-}  // namespace
+}  // namespace bench_rows_test
 }  // namespace cortado::report

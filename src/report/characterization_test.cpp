@@ -8,7 +8,7 @@
 #include "report/characterization_parts.hpp"
 
 namespace cortado::report {
-namespace {
+namespace characterization_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -135,5 +135,5 @@ TEST(BarChart, OfNothingIsStillAPicture) {
   EXPECT_THAT(svg(BarChart{}), HasSubstr("<svg"));
 }
 
-}  // namespace
+}  // namespace characterization_test
 }  // namespace cortado::report

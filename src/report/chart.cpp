@@ -9,13 +9,13 @@
 namespace cortado::report {
 namespace {
 
-constexpr double kWidth = 860;
-constexpr double kHeight = 380;
-constexpr double kLeft = 56;
-constexpr double kRight = 130;  // room for the legend
-constexpr double kTop = 34;
-constexpr double kBottom = 52;
-constexpr int kTicks = 5;
+constexpr double kChartWidth = 860;
+constexpr double kChartHeight = 380;
+constexpr double kChartLeft = 56;
+constexpr double kChartRight = 130;  // room for the legend
+constexpr double kChartTop = 34;
+constexpr double kChartBottom = 52;
+constexpr int kChartTicks = 5;
 
 double largest(const Chart& chart) {
   double most = 0;
@@ -26,15 +26,19 @@ double largest(const Chart& chart) {
   return most > 0 ? most : 1;
 }
 
-class Axes {
+class ChartAxes {
  public:
-  explicit Axes(const Chart& chart) : positions_(chart.positions.size()), step_(round_up(largest(chart) / kTicks)) {}
+  explicit ChartAxes(const Chart& chart)
+      : positions_(chart.positions.size()), step_(round_up(largest(chart) / kChartTicks)) {}
 
   double x(std::size_t position) const {
-    const double span = kWidth - kLeft - kRight;
-    return kLeft + span * static_cast<double>(position) / static_cast<double>(std::max<std::size_t>(positions_ - 1, 1));
+    const double span = kChartWidth - kChartLeft - kChartRight;
+    return kChartLeft +
+           span * static_cast<double>(position) / static_cast<double>(std::max<std::size_t>(positions_ - 1, 1));
   }
-  double y(double value) const { return kHeight - kBottom - (kHeight - kTop - kBottom) * value / (step_ * kTicks); }
+  double y(double value) const {
+    return kChartHeight - kChartBottom - (kChartHeight - kChartTop - kChartBottom) * value / (step_ * kChartTicks);
+  }
   double step() const { return step_; }
 
  private:
@@ -42,24 +46,26 @@ class Axes {
   double step_;
 };
 
-std::string frame(const Chart& chart, const Axes& axes) {
-  std::string out = fmt::format("<text x='{}' y='18' class='title'>{}</text>\n", kLeft, escape_html(chart.title));
-  for (int i = 0; i <= kTicks; ++i) {
+std::string frame(const Chart& chart, const ChartAxes& axes) {
+  std::string out = fmt::format("<text x='{}' y='18' class='title'>{}</text>\n", kChartLeft, escape_html(chart.title));
+  for (int i = 0; i <= kChartTicks; ++i) {
     const double value = axes.step() * i;
     const double y = axes.y(value);
-    out += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' class='grid'/>\n", kLeft, kWidth - kRight, y, y);
-    out += fmt::format("<text x='{}' y='{:.1f}' class='tick' text-anchor='end'>{:g}</text>\n", kLeft - 6, y + 4, value);
+    out += fmt::format("<line x1='{}' x2='{}' y1='{:.1f}' y2='{:.1f}' class='grid'/>\n", kChartLeft,
+                       kChartWidth - kChartRight, y, y);
+    out += fmt::format("<text x='{}' y='{:.1f}' class='tick' text-anchor='end'>{:g}</text>\n", kChartLeft - 6, y + 4,
+                       value);
   }
   const std::size_t every = (chart.positions.size() + 11) / 12;  // as many labels as have room
   for (std::size_t i = 0; i < chart.positions.size(); i += every) {
     out += fmt::format("<text x='{:.1f}' y='{}' class='tick' text-anchor='middle'>{}</text>\n", axes.x(i),
-                       kHeight - kBottom + 18, escape_html(chart.positions[i]));
+                       kChartHeight - kChartBottom + 18, escape_html(chart.positions[i]));
   }
-  return out + fmt::format("<text x='{}' y='{}' class='tick'>{}; line: ours, ring: published</text>\n", kLeft,
-                           kHeight - 10, escape_html(chart.unit));
+  return out + fmt::format("<text x='{}' y='{}' class='tick'>{}; line: ours, ring: published</text>\n", kChartLeft,
+                           kChartHeight - 10, escape_html(chart.unit));
 }
 
-std::string drawn(const Chart& chart, const Axes& axes, std::size_t index) {
+std::string drawn(const Chart& chart, const ChartAxes& axes, std::size_t index) {
   const ChartSeries& series = chart.series[index];
   const std::string_view colour = series_colour(index);
   std::string points;
@@ -78,18 +84,19 @@ std::string drawn(const Chart& chart, const Axes& axes, std::size_t index) {
         axes.x(i), axes.y(*series.rings[i]), colour, escape_html(series.name), escape_html(chart.positions[i]),
         *series.rings[i]);
   }
-  const double legend = kTop + 20 * static_cast<double>(index);
+  const double legend = kChartTop + 20 * static_cast<double>(index);
   return fmt::format("<polyline points='{}' fill='none' stroke='{}' stroke-width='1.6'/>\n{}", points, colour, dots) +
          fmt::format("<circle cx='{}' cy='{}' r='5' fill='{}'/><text x='{}' y='{}' class='tick'>{}</text>\n",
-                     kWidth - kRight + 22, legend, colour, kWidth - kRight + 34, legend + 4, escape_html(series.name));
+                     kChartWidth - kChartRight + 22, legend, colour, kChartWidth - kChartRight + 34, legend + 4,
+                     escape_html(series.name));
 }
 
 }  // namespace
 
 std::string svg(const Chart& chart) {
-  const Axes axes(chart);
-  std::string out =
-      fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kWidth, kHeight, escape_html(chart.title));
+  const ChartAxes axes(chart);
+  std::string out = fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>\n", kChartWidth, kChartHeight,
+                                escape_html(chart.title));
   out += frame(chart, axes);
   for (std::size_t i = 0; i < chart.series.size(); ++i) out += drawn(chart, axes, i);
   return out + "</svg>\n";

@@ -12,6 +12,8 @@
 namespace cortado::report {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string loss(const std::optional<double>& cil) {
   return cil ? fmt::format("{:.2f}", *cil) : "-";
 }
@@ -64,7 +66,6 @@ std::string dependent_json(const DependentReport& report) {
   nlohmann::ordered_json document = overlap_document(report, "cortado.dependent", "schedule");
   document["dependence"] = report.product_first ? "product-first" : "collective-first";
   document["moved_by"] = report.on_cores ? "cores" : "dma";
-  using Json = nlohmann::ordered_json;
   for (const DependentRow& row : report.rows) {
     const Json object{{"schedule", row.schedule},
                       {"chunks", row.chunks},

@@ -8,7 +8,7 @@
 #include "report/overlap_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace dependent_test {
 
 using testing::HasSubstr;
 
@@ -115,5 +115,5 @@ TEST(Dependent, MeasuredRowsSayWhatWasWrong) {
   EXPECT_EQ(row["wrong"], 3);
 }
 
-}  // namespace
+}  // namespace dependent_test
 }  // namespace cortado::report

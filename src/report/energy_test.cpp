@@ -6,7 +6,7 @@
 #include "report/energy_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace energy_test {
 
 EnergyUse of(double joules) {
   EnergyUse use{.energy = {}, .seconds = 1, .gpus = 1};
@@ -51,5 +51,5 @@ TEST(Energy, JsonIsNullWhereNobodyCounted) {
   }
 }
 
-}  // namespace
+}  // namespace energy_test
 }  // namespace cortado::report

@@ -12,6 +12,8 @@
 namespace cortado::report {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::vector<std::string> cells(const FusedReport& report, const FusedRow& row) {
   const auto part = [&](Nanoseconds time) { return row.bound ? "-" : fmt::format("{:.1f}", microseconds(time)); };
   std::vector<std::string> cells{row.way,
@@ -57,7 +59,6 @@ std::string fused_text(const FusedReport& report) {
 }
 
 std::string fused_json(const FusedReport& report) {
-  using Json = nlohmann::ordered_json;
   Json document = overlap_document(report, "cortado.fused", "schedule");
   const auto bytes = [](const std::optional<DramTraffic>& dram, auto&& value) {
     return dram ? Json(value(*dram)) : Json();

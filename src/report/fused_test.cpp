@@ -7,7 +7,7 @@
 #include "report/fused_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace fused_test {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -55,5 +55,5 @@ TEST(Fused, JsonHasEveryField) {
   EXPECT_EQ(document["skipped"][0]["schedule"], "t3-mca");
 }
 
-}  // namespace
+}  // namespace fused_test
 }  // namespace cortado::report

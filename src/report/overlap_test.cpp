@@ -8,7 +8,7 @@
 #include "report/overlap_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace overlap_test {
 
 using testing::HasSubstr;
 
@@ -95,5 +95,5 @@ TEST(Overlap, MeasuredRowsSayWhatWasWrong) {
   EXPECT_TRUE(row["energy_J"].is_null());
 }
 
-}  // namespace
+}  // namespace overlap_test
 }  // namespace cortado::report

@@ -7,7 +7,7 @@
 #include "report/area_chart.hpp"
 
 namespace cortado::report {
-namespace {
+namespace power_test {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -141,5 +141,5 @@ TEST(AreaChart, AreasStandOnEachOther) {
                                  "502.0,149.0 60.0,149.0 '"));
 }
 
-}  // namespace
+}  // namespace power_test
 }  // namespace cortado::report

@@ -7,7 +7,7 @@
 #include "report/chart.hpp"
 
 namespace cortado::report {
-namespace {
+namespace reproduction_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -133,8 +133,8 @@ TEST(Reproduction, ThePageEscapesItsTextsAndDrawsEveryPoint) {
 }
 
 TEST(Chart, OfNothingIsStillAPicture) {
-  EXPECT_THAT(svg({"empty", "x", {}, {}}), HasSubstr("<svg"));
+  EXPECT_THAT(svg(Chart{"empty", "x", {}, {}}), HasSubstr("<svg"));
 }
 
-}  // namespace
+}  // namespace reproduction_test
 }  // namespace cortado::report

@@ -11,7 +11,7 @@ namespace {
 
 using published::Errors;
 
-const char* unit_of(Errors errors) {
+const char* spaced_unit(Errors errors) {
   return errors == Errors::points ? " points" : " %";
 }
 
@@ -22,7 +22,7 @@ std::string number(double value, const std::string& unit) {
 
 /// "mean error 4.2 % (goal 8), worst 20.1 % (goal 25): reached"
 std::string verdict(const ReproducedTable& table) {
-  const char* unit = unit_of(table.published.errors);
+  const char* unit = spaced_unit(table.published.errors);
   const auto goal = [](const std::optional<double>& value) {
     return value ? fmt::format(" (goal {})", *value) : std::string();
   };
@@ -62,7 +62,7 @@ std::string published_text(const published::Figure& figure) {
 
 std::vector<std::string> cells(const ReproducedFigure& figure) {
   const ReproducedRow row = figure.row();
-  const char* unit = unit_of(figure.published.errors);
+  const char* unit = spaced_unit(figure.published.errors);
   return {figure.published.title,
           published_text(figure.published),
           number(row.ours, figure.published),

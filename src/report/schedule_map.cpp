@@ -13,6 +13,8 @@
 namespace cortado::report {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kClose = 1.01;
 
 double over(Nanoseconds a, Nanoseconds b) {
@@ -87,7 +89,6 @@ std::string schedule_map_text(const ScheduleMap& map) {
 }
 
 std::string schedule_map_json(const ScheduleMap& map) {
-  using Json = nlohmann::ordered_json;
   Json document{{"schema", "cortado.schedule_map"},
                 {"version", 1},
                 {"collective", map.collective},

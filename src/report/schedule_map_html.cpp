@@ -9,10 +9,10 @@
 namespace cortado::report {
 namespace {
 
-constexpr double kWidth = 1040;
-constexpr double kLeft = 70;
-constexpr double kTop = 24;
-constexpr double kBottom = 54;
+constexpr double kMapWidth = 1040;
+constexpr double kMapLeft = 70;
+constexpr double kMapTop = 24;
+constexpr double kMapBottom = 54;
 constexpr double kMostCell = 84;
 
 /// Grey for the first, which the others are compared with.
@@ -56,26 +56,26 @@ std::string drawn(const ScheduleMap& map, const MapCell& cell, double x, double 
 
 std::string picture(const ScheduleMap& map) {
   const double side =
-      std::min(kMostCell, (kWidth - kLeft) / static_cast<double>(std::max<std::size_t>(map.m.size(), 1)));
+      std::min(kMostCell, (kMapWidth - kMapLeft) / static_cast<double>(std::max<std::size_t>(map.m.size(), 1)));
   const double row = side * 0.6;
-  const double bottom = kTop + row * static_cast<double>(map.k.size());
-  std::string out =
-      fmt::format("<svg viewBox='0 0 {} {:.0f}' role='img' aria-label='fastest schedule'>\n", kWidth, bottom + kBottom);
-  out += fmt::format("<text x='{}' y='16' class='tick' text-anchor='end'>K</text>\n", kLeft - 8);
+  const double bottom = kMapTop + row * static_cast<double>(map.k.size());
+  std::string out = fmt::format("<svg viewBox='0 0 {} {:.0f}' role='img' aria-label='fastest schedule'>\n", kMapWidth,
+                                bottom + kMapBottom);
+  out += fmt::format("<text x='{}' y='16' class='tick' text-anchor='end'>K</text>\n", kMapLeft - 8);
   for (std::size_t j = 0; j < map.k.size(); ++j) {
     const double y = bottom - row * static_cast<double>(j + 1);
-    out += fmt::format("<text x='{}' y='{:.1f}' class='tick' text-anchor='end'>{}</text>\n", kLeft - 8, y + row / 2 + 4,
-                       map_number(map.k[j]));
+    out += fmt::format("<text x='{}' y='{:.1f}' class='tick' text-anchor='end'>{}</text>\n", kMapLeft - 8,
+                       y + row / 2 + 4, map_number(map.k[j]));
     for (std::size_t i = 0; i < map.m.size(); ++i) {
-      out += drawn(map, map.at(i, j), kLeft + side * static_cast<double>(i), y, side);
+      out += drawn(map, map.at(i, j), kMapLeft + side * static_cast<double>(i), y, side);
     }
   }
   for (std::size_t i = 0; i < map.m.size(); ++i) {
     out += fmt::format("<text x='{:.1f}' y='{:.1f}' class='tick' text-anchor='middle'>{}</text>\n",
-                       kLeft + side * (static_cast<double>(i) + 0.5), bottom + 18, map_number(map.m[i]));
+                       kMapLeft + side * (static_cast<double>(i) + 0.5), bottom + 18, map_number(map.m[i]));
   }
   out += fmt::format("<text x='{:.1f}' y='{:.1f}' class='tick' text-anchor='middle'>M, rows of all ranks</text>\n",
-                     kLeft + side * static_cast<double>(map.m.size()) / 2, bottom + 40);
+                     kMapLeft + side * static_cast<double>(map.m.size()) / 2, bottom + 40);
   return out + "</svg>\n";
 }
 

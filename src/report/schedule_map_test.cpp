@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 namespace cortado::report {
-namespace {
+namespace schedule_map_test {
 
 using testing::HasSubstr;
 
@@ -89,5 +89,5 @@ TEST(ScheduleMap, ThePageHasAFieldForEveryProduct) {
   EXPECT_THAT(page, testing::Not(HasSubstr("http")));
 }
 
-}  // namespace
+}  // namespace schedule_map_test
 }  // namespace cortado::report

@@ -6,7 +6,7 @@
 #include "cortado/report/trace.hpp"
 
 namespace cortado::report {
-namespace {
+namespace side_by_side_test {
 
 TEST(SideBySideTrace, HasBothTimelinesInProcessesOfTheirOwn) {
   Program program;
@@ -49,5 +49,5 @@ TEST(SideBySideTrace, NumbersOfTheSecondFollowThoseOfTheFirstHoweverGreat) {
   EXPECT_EQ(std::set<std::uint64_t>(arrows.begin(), arrows.end()).size(), 4U);
 }
 
-}  // namespace
+}  // namespace side_by_side_test
 }  // namespace cortado::report

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace cortado::report {
 
 std::string escape_html(std::string_view text) {
@@ -43,6 +45,11 @@ double round_up(double least) {
     if (factor * power >= least) return factor * power;
   }
   return 10 * power;
+}
+
+std::string axis_text(double x, double y, std::string_view anchor, std::string_view what) {
+  return fmt::format("<text x='{:.1f}' y='{:.1f}' class='tick' text-anchor='{}'>{}</text>\n", x, y, anchor,
+                     escape_html(what));
 }
 
 }  // namespace cortado::report

@@ -13,17 +13,17 @@
 namespace cortado::report {
 namespace {
 
-constexpr double kWidth = 1100;
-constexpr double kLeft = 150;
-constexpr double kRight = 20;
-constexpr double kTop = 62;  // title and legend
+constexpr double kPictureWidth = 1100;
+constexpr double kPictureLeft = 150;
+constexpr double kPictureRight = 20;
+constexpr double kPictureTop = 62;  // title and legend
 constexpr double kLane = 20;
 constexpr double kBetweenGpus = 12;
 constexpr double kBar = 14;
 constexpr double kThin = 3;  // waits
-constexpr double kBottom = 34;
-constexpr double kTicks = 8;
-constexpr double kLetter = 6.2;          // width, about
+constexpr double kPictureBottom = 34;
+constexpr double kPictureTicks = 8;
+constexpr double kPictureLetter = 6.2;   // width, about
 constexpr double kNarrowest = 0.6;       // of a bar, so that it can be seen
 constexpr std::size_t kMaxArrows = 400;  // more would hide the rest
 
@@ -54,14 +54,14 @@ class Picture {
       end_ = std::max(end_, span.end);
     }
     const double span_us = microseconds(end_ - begin_.value_or(Nanoseconds{}));
-    step_us_ = round_up(std::max(span_us, 1e-3) / kTicks);
+    step_us_ = round_up(std::max(span_us, 1e-3) / kPictureTicks);
   }
 
   std::string draw() const {
     std::string out = fmt::format(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0} {1:.0f}' width='{0}' height='{1:.0f}' "
         "font-family='sans-serif' font-size='11'>\n<rect width='100%' height='100%' fill='#ffffff'/>\n",
-        kWidth, height());
+        kPictureWidth, height());
     out += frame();
     for (const Span& span : timeline_.spans) out += bar(span);
     out += arrows();
@@ -78,7 +78,7 @@ class Picture {
       by_gpu[track.rank ? track.rank->value : 0].push_back(i);
     }
     lanes_.resize(timeline_.tracks.size());
-    double y = kTop;
+    double y = kPictureTop;
     for (const auto& [gpu, tracks] : by_gpu) {
       for (const std::size_t track : tracks) {
         lanes_[track] = y;
@@ -89,10 +89,11 @@ class Picture {
     bottom_ = y;
   }
 
-  double height() const { return bottom_ + kBottom; }
+  double height() const { return bottom_ + kPictureBottom; }
   double x(Nanoseconds time) const {
     const double range = std::max(microseconds(end_ - begin_.value_or(Nanoseconds{})), 1e-3);
-    return kLeft + (kWidth - kLeft - kRight) * microseconds(time - begin_.value_or(Nanoseconds{})) / range;
+    return kPictureLeft +
+           (kPictureWidth - kPictureLeft - kPictureRight) * microseconds(time - begin_.value_or(Nanoseconds{})) / range;
   }
 
   static std::string text(double at_x, double at_y, const char* anchor, std::string_view what) {
@@ -111,17 +112,17 @@ class Picture {
       if (!used) continue;
       out += fmt::format("<rect x='{:.1f}' y='32' width='11' height='11' fill='{}'/>\n", at, series_colour(one.colour));
       out += text(at + 16, 42, "start", one.name);
-      at += 36 + kLetter * static_cast<double>(std::string_view(one.name).size());
+      at += 36 + kPictureLetter * static_cast<double>(std::string_view(one.name).size());
     }
     const double last = microseconds(end_ - begin_.value_or(Nanoseconds{}));
     for (double tick = 0; tick <= last * (1 + 1e-9); tick += step_us_) {
-      const double at_x = kLeft + (kWidth - kLeft - kRight) * tick / std::max(last, 1e-3);
-      out += fmt::format("<line x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2:.1f}' stroke='#dddddd'/>\n", at_x, kTop - 6,
-                         bottom_);
+      const double at_x = kPictureLeft + (kPictureWidth - kPictureLeft - kPictureRight) * tick / std::max(last, 1e-3);
+      out += fmt::format("<line x1='{0:.1f}' x2='{0:.1f}' y1='{1}' y2='{2:.1f}' stroke='#dddddd'/>\n", at_x,
+                         kPictureTop - 6, bottom_);
       out += text(at_x, bottom_ + 16, "middle", fmt::format("{:g} us", tick));
     }
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-      if (lanes_[i]) out += text(kLeft - 8, *lanes_[i] + kBar - 2, "end", timeline_.tracks[i].name);
+      if (lanes_[i]) out += text(kPictureLeft - 8, *lanes_[i] + kBar - 2, "end", timeline_.tracks[i].name);
     }
     return out;
   }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::report {
-namespace {
+namespace timeline_picture_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -44,5 +44,5 @@ TEST(TimelinePicture, AnEmptyTimelineIsAnEmptyPicture) {
   EXPECT_THAT(timeline_picture({}), HasSubstr("</svg>"));
 }
 
-}  // namespace
+}  // namespace timeline_picture_test
 }  // namespace cortado::report

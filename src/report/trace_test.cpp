@@ -12,7 +12,7 @@
 #include "report/energy_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace trace_test {
 
 using Json = nlohmann::json;
 
@@ -183,5 +183,5 @@ TEST(Trace, AnEmptyTimelineIsStillATrace) {
   EXPECT_TRUE(document["traceEvents"].empty());
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace cortado::report

@@ -11,6 +11,8 @@
 namespace cortado::report {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 const FusedRow& best(const FusedReport& report) {
   const FusedRow* row = report.row(report.choice);
   CORTADO_CHECK(row != nullptr, "the choice is one of the rows");
@@ -58,7 +60,6 @@ std::string what_if_text(const WhatIfReport& report) {
 }
 
 std::string what_if_json(const WhatIfReport& report) {
-  using Json = nlohmann::ordered_json;
   Json document{{"schema", "cortado.what-if"},
                 {"version", 1},
                 {"features", report.features},

@@ -7,7 +7,7 @@
 #include "report/fused_testing.hpp"
 
 namespace cortado::report {
-namespace {
+namespace what_if_test {
 
 using testing::ContainsRegex;
 
@@ -47,5 +47,5 @@ TEST(WhatIf, JsonHoldsBothReports) {
   EXPECT_EQ(document["tomorrow"]["rows"][0]["tracker_entries_peak"], 96);
 }
 
-}  // namespace
+}  // namespace what_if_test
 }  // namespace cortado::report

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace critical_path_test {
 
 /// A host queue (track 0) and two engine queues (tracks 1 and 2).
 class Story {
@@ -105,5 +105,5 @@ TEST(CriticalPath, IsNothingWithoutSpans) {
   expect(critical_path({}), {});
 }
 
-}  // namespace
+}  // namespace critical_path_test
 }  // namespace cortado

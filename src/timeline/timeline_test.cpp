@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace timeline_test {
 
 Timeline with_times(std::vector<Nanoseconds> times) {
   Timeline timeline;
@@ -35,5 +35,5 @@ TEST(MedianTime, LeavesTheTimelineAsItIs) {
   EXPECT_EQ(timeline.iteration_times[0].value, 3);
 }
 
-}  // namespace
+}  // namespace timeline_test
 }  // namespace cortado

@@ -8,7 +8,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace bounds_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -260,5 +260,5 @@ TEST(VerifyBounds, ClausesFitTogether) {
   expect_error(program, "ends at byte 65");
 }
 
-}  // namespace
+}  // namespace bounds_test
 }  // namespace cortado::verifier

@@ -9,7 +9,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace callers_test {
 
 using ByteSet = std::set<std::pair<std::uint32_t, std::uint64_t>>;
 
@@ -62,5 +62,5 @@ TEST(Callers, OwnHostQueueGoesBeforeTheOneForAll) {
   EXPECT_EQ(caller_queues(program)[1], QueueId{1});
 }
 
-}  // namespace
+}  // namespace callers_test
 }  // namespace cortado::verifier

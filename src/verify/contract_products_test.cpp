@@ -6,7 +6,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace contract_products_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -239,5 +239,5 @@ TEST(VerifyProducts, ProductsOfProductsEqualNothing) {
   expect_error(program, "but holds a computed result");
 }
 
-}  // namespace
+}  // namespace contract_products_test
 }  // namespace cortado::verifier

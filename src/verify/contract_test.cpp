@@ -7,7 +7,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace contract_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -155,5 +155,5 @@ TEST(VerifyContract, ClausesWithOtherRowsThanTheirTerms) {
   EXPECT_FALSE(errors_of(program).empty());
 }
 
-}  // namespace
+}  // namespace contract_test
 }  // namespace cortado::verifier

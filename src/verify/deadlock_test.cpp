@@ -6,7 +6,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace deadlock_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -97,5 +97,5 @@ TEST(VerifyDeadlock, ManyCulpritsAreCounted) {
   EXPECT_THAT(errors[0].message, HasSubstr("and 5 more"));  // 9 queues, 4 of them named
 }
 
-}  // namespace
+}  // namespace deadlock_test
 }  // namespace cortado::verifier

@@ -5,7 +5,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace equal_wait_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -64,5 +64,5 @@ TEST(VerifyEqualWait, AtLeastIsAlwaysFine) {
   EXPECT_TRUE(errors_of(hosts({{Signal{{0}}}, {Wait{{0}, 1}}})).empty());
 }
 
-}  // namespace
+}  // namespace equal_wait_test
 }  // namespace cortado::verifier

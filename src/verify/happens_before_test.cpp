@@ -10,7 +10,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace happens_before_test {
 
 /// A program of host queues only, which raise and wait.
 struct Hosts {
@@ -238,5 +238,5 @@ TEST(HappensBefore, AgreesWithExhaustionOnRandomPrograms) {
   EXPECT_LT(missed * 15, pairs) << missed << " of " << pairs;
 }
 
-}  // namespace
+}  // namespace happens_before_test
 }  // namespace cortado::verifier

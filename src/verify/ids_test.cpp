@@ -6,7 +6,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace ids_test {
 
 using testing::codes_of;
 using testing::commands_of;
@@ -111,5 +111,5 @@ TEST(VerifyIds, NothingElseIsLookedAtWhenIdsAreUnknown) {
   EXPECT_THAT(codes_of(program), ElementsAre("verify.ids"));
 }
 
-}  // namespace
+}  // namespace ids_test
 }  // namespace cortado::verifier

@@ -8,7 +8,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace interval_map_test {
 
 /// A number that grows by one a position, so that [4, 8) -> 40 means 40, 41, 42, 43.
 struct Ramp {
@@ -95,5 +95,5 @@ TEST(IntervalMap, AgreesWithAnArrayUnderRandomChanges) {
   }
 }
 
-}  // namespace
+}  // namespace interval_map_test
 }  // namespace cortado::verifier

@@ -7,7 +7,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace machine_test {
 
 using testing::commands_of;
 using testing::point_to_point;
@@ -212,5 +212,5 @@ TEST(VerifyMachine, TrackersReachTheirSignal) {
   expect_error(machine, program, "rank 1 has no link to done of rank 0");
 }
 
-}  // namespace
+}  // namespace machine_test
 }  // namespace cortado::verifier

@@ -14,7 +14,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace mapped_random_test {
 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
@@ -284,5 +284,5 @@ TEST(RandomMaps, WithAMistakeAreRefusedOrRight) {
   EXPECT_GT(proved, 20U);
 }
 
-}  // namespace
+}  // namespace mapped_random_test
 }  // namespace cortado::verifier

@@ -5,7 +5,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace multiply_test {
 
 constexpr std::uint32_t kBuffers = 3;
 
@@ -176,5 +176,5 @@ TEST(Multiply, AddressesBeyond32BitsStayApart) {
   EXPECT_EQ(all.size(), 6U * 16U);
 }
 
-}  // namespace
+}  // namespace multiply_test
 }  // namespace cortado::verifier

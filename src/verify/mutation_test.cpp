@@ -13,7 +13,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace mutation_test {
 
 using testing::good_programs;
 using testing::interpret;
@@ -180,5 +180,5 @@ TEST_P(Mutation, EveryMutantIsCaughtOrHarmless) {
 INSTANTIATE_TEST_SUITE_P(GoodPrograms, Mutation, ::testing::ValuesIn(good_programs()),
                          [](const auto& named) { return named.param.name; });
 
-}  // namespace
+}  // namespace mutation_test
 }  // namespace cortado::verifier

@@ -12,7 +12,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace product_random_test {
 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
@@ -172,5 +172,5 @@ TEST(RandomProducts, WithAMistakeAreRefusedOrRight) {
   EXPECT_GT(refused, 500U);
 }
 
-}  // namespace
+}  // namespace product_random_test
 }  // namespace cortado::verifier

@@ -7,7 +7,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace race_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -196,5 +196,5 @@ TEST(VerifyRace, IsToldOncePerPairAndUpToTheLimit) {
   }
 }
 
-}  // namespace
+}  // namespace race_test
 }  // namespace cortado::verifier

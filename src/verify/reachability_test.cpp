@@ -9,7 +9,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace reachability_test {
 
 /// Host queues without signals: their steps run queue by queue, so that any forward edge agrees with the execution.
 Program chains(std::uint32_t queues, std::uint32_t length) {
@@ -111,5 +111,5 @@ TEST(Reachability, WorkWithAHostQueueARankGrowsWithCommandsTimesEighthOfRanks) {
   EXPECT_LT(static_cast<double>(large), 9.0 * static_cast<double>(small));
 }
 
-}  // namespace
+}  // namespace reachability_test
 }  // namespace cortado::verifier

@@ -7,7 +7,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace region_owners_test {
 
 TEST(RegionOwners, ColumnsOfOneMatrixDoNotOverlap) {
   // Two columns of 4 bytes of a matrix with rows of 8.
@@ -59,5 +59,5 @@ TEST(RegionOwners, AgreeWithBytesOneByOne) {
   }
 }
 
-}  // namespace
+}  // namespace region_owners_test
 }  // namespace cortado::verifier

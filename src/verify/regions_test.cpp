@@ -8,7 +8,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace regions_test {
 
 std::set<std::uint64_t> bytes_of(const Region& region) {
   std::set<std::uint64_t> bytes;
@@ -72,5 +72,5 @@ TEST(Regions, OverlapAgreesWithSetsOfBytes) {
   EXPECT_LT(overlapping, 19000);
 }
 
-}  // namespace
+}  // namespace regions_test
 }  // namespace cortado::verifier

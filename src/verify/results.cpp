@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kLow = (1ULL << Results::kHalf) - 1;
 
 /// The product over both ranges of k, if the second begins where the first ends.
-std::optional<ProductTerm> joined(const ProductTerm& first, const ProductTerm& second) {
+std::optional<ProductTerm> joined_terms(const ProductTerm& first, const ProductTerm& second) {
   const auto behind = [](const Origin& x, std::uint64_t distance, const Origin& y) {
     return Origin{x.buffer, x.iteration, x.offset + distance} == y;
   };
@@ -79,10 +79,10 @@ void Results::join_panels(std::vector<Term>& terms, DType dtype, std::uint64_t p
   });
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const auto next = [&] {
-      return std::ranges::find_if(panels, [&](const ProductTerm& p) { return joined(panels[i], p).has_value(); });
+      return std::ranges::find_if(panels, [&](const ProductTerm& p) { return joined_terms(panels[i], p).has_value(); });
     };
     for (auto found = next(); found != panels.end(); found = next()) {
-      panels[i] = *joined(panels[i], *found);
+      panels[i] = *joined_terms(panels[i], *found);
       if (found < panels.begin() + static_cast<std::ptrdiff_t>(i)) --i;
       panels.erase(found);
     }

@@ -6,7 +6,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace runs_test {
 
 std::uint64_t address_of_place(const Region& region, std::uint64_t place) {
   return region.row_offset(place / region.width.value).value + place % region.width.value;
@@ -102,5 +102,5 @@ TEST(Runs, CommonPitchPrefersStridedRegions) {
   EXPECT_EQ(common_pitch(std::vector{strided, Region{{0}, {0}, {4}, 8, {20}}}), 1U);
 }
 
-}  // namespace
+}  // namespace runs_test
 }  // namespace cortado::verifier

@@ -8,7 +8,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace strips_test {
 
 TEST(Strips, PlainRangesAreOneStripOfBytes) {
   const std::vector<Region> regions{make_region({0}, {3}, {10}), make_region({0}, {100}, {5})};
@@ -79,5 +79,5 @@ TEST(Strips, CellsMeetExactlyWhereBytesDo) {
   }
 }
 
-}  // namespace
+}  // namespace strips_test
 }  // namespace cortado::verifier

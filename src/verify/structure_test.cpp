@@ -5,7 +5,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace structure_test {
 
 using testing::commands_of;
 using testing::errors_of;
@@ -150,5 +150,5 @@ TEST(VerifyStructure, RankWithoutACaller) {
   EXPECT_EQ(errors[0].place.rank, RankId{1});
 }
 
-}  // namespace
+}  // namespace structure_test
 }  // namespace cortado::verifier

@@ -7,7 +7,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace symbolic_memory_test {
 
 /// Buffers 0, 1 and 2 of 64 bytes, 0 and 1 filled in iteration 0. `used` tells beforehand which strided regions come.
 struct Memory : SymbolicMemory {
@@ -205,5 +205,5 @@ TEST(SymbolicMemory, AgreesWithBytesOneByOne) {
   }
 }
 
-}  // namespace
+}  // namespace symbolic_memory_test
 }  // namespace cortado::verifier

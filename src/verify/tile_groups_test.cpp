@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::verifier {
-namespace {
+namespace tile_groups_test {
 
 /// 5 x 7 elements of f32 in tiles of 2 x 3: 3 x 3 tiles, the last ones smaller; K = 2.
 Gemm uneven() {
@@ -93,5 +93,5 @@ TEST(TileGroups, TilesOfAMapAreCountedBlockByBlock) {
   EXPECT_EQ(parts[1].b, (Region{{1}, {0}, {12}, 2, {28}}));
 }
 
-}  // namespace
+}  // namespace tile_groups_test
 }  // namespace cortado::verifier

@@ -12,7 +12,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace tracked_order_test {
 
 using testing::codes_of;
 using testing::commands_of;
@@ -240,5 +240,5 @@ TEST(TrackedOrder, ADeadlockNamesTheUpdateThatATrackerLacks) {
   })) << to_string(errors[0]);
 }
 
-}  // namespace
+}  // namespace tracked_order_test
 }  // namespace cortado::verifier

@@ -6,7 +6,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace tracker_test {
 
 using testing::commands_of;
 using testing::direct_sum_of_products;
@@ -123,5 +123,5 @@ TEST(VerifyTracker, ElementsAreAddedAsAWhole) {
   expect_error(program, "tracker t0.0.0 (c0[0+10] of rank 0) watches parts of f32 elements");
 }
 
-}  // namespace
+}  // namespace tracker_test
 }  // namespace cortado::verifier

@@ -6,7 +6,7 @@
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {
-namespace {
+namespace verify_test {
 
 using testing::codes_of;
 using testing::commands_of;
@@ -95,5 +95,5 @@ TEST(Verify, ErrorsAreOneLine) {
   }
 }
 
-}  // namespace
+}  // namespace verify_test
 }  // namespace cortado::verifier

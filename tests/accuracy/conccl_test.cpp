@@ -7,7 +7,7 @@
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado {
-namespace {
+namespace conccl_test {
 
 const report::Reproduction& conccl() {
   static const report::Reproduction once = [] {
@@ -106,5 +106,5 @@ TEST(Conccl, EveryFigureIsWithinItsGoal) {
   }
 }
 
-}  // namespace
+}  // namespace conccl_test
 }  // namespace cortado

@@ -5,7 +5,7 @@
 #include "cortado/pipeline/choose.hpp"
 
 namespace cortado {
-namespace {
+namespace core_saturation_test {
 
 /// Of 896 MiB, the gathered weights of one layer of LLaMA-70B.
 double microseconds_on(const Machine& machine, const std::string& collective, std::uint32_t units) {
@@ -40,5 +40,5 @@ TEST(CoreSaturation, AllToAllNeeds64ComputeUnits) {
   expect_saturation_at("all-to-all", 64);
 }
 
-}  // namespace
+}  // namespace core_saturation_test
 }  // namespace cortado

@@ -6,7 +6,7 @@
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado {
-namespace {
+namespace dma_latte_test {
 
 const report::Reproduction& dma_latte() {
   static const report::Reproduction once = [] {
@@ -60,5 +60,5 @@ TEST(DmaLatte, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(report::reproduction_json({*one}), report::reproduction_json({*three}));
 }
 
-}  // namespace
+}  // namespace dma_latte_test
 }  // namespace cortado

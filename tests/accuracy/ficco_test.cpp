@@ -9,7 +9,7 @@
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado {
-namespace {
+namespace ficco_test {
 
 report::Reproduction ficco(const std::string& machine) {
   const auto loaded = load_machine(machine);
@@ -66,5 +66,5 @@ TEST(Ficco, EveryPublishedScheduleIsTheBestOfTheFourSomewhere) {
   EXPECT_EQ(winners.size(), 4U);
 }
 
-}  // namespace
+}  // namespace ficco_test
 }  // namespace cortado

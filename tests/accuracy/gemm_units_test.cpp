@@ -10,7 +10,7 @@
 #include "cortado/published/scenarios.hpp"
 
 namespace cortado {
-namespace {
+namespace gemm_units_test {
 
 constexpr std::uint32_t kUnits = 304;
 
@@ -47,5 +47,5 @@ TEST(GemmUnits, MemoryBoundProductsGainALittleWithEightUnitsFewer) {
   }
 }
 
-}  // namespace
+}  // namespace gemm_units_test
 }  // namespace cortado

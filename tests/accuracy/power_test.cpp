@@ -9,7 +9,7 @@
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado {
-namespace {
+namespace power_test {
 
 const report::Reproduction& comppow() {
   static const report::Reproduction once = [] {
@@ -82,5 +82,5 @@ TEST(Caps, LowerOnesNeverRunFaster) {
   }
 }
 
-}  // namespace
+}  // namespace power_test
 }  // namespace cortado

@@ -9,9 +9,10 @@
 #include "schedules/fit.hpp"
 #include "schedules/shapes.hpp"
 #include "schedules/table.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace cortado::schedules {
-namespace {
+namespace schedule_choice_test {
 
 const Machine& mi300x() {
   static const Machine machine = load_machine("mi300x-8").value();
@@ -19,7 +20,7 @@ const Machine& mi300x() {
 }
 
 Table table(ShapeSet set) {
-  auto read = read_table(std::string(CORTADO_SOURCE_DIR "/data/schedules/") + std::string(name_of(set)) + ".csv");
+  auto read = read_table(source_dir() + "/data/schedules/" + std::string(name_of(set)) + ".csv");
   EXPECT_TRUE(read) << to_string(read.error());
   return *std::move(read);
 }
@@ -129,5 +130,5 @@ TEST(AutoSchedule, PicksTheFastestOfUnseenShapes) {
   EXPECT_LE(judged->loss, 0.005);
 }
 
-}  // namespace
+}  // namespace schedule_choice_test
 }  // namespace cortado::schedules

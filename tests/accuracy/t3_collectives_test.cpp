@@ -15,7 +15,7 @@
 #include "cortado/pipeline/choose.hpp"
 
 namespace cortado {
-namespace {
+namespace t3_collectives_test {
 
 constexpr double kPoint = 0.01;
 
@@ -137,5 +137,5 @@ TEST(T3Collectives, ProductsOn64Of80ComputeUnits) {
   EXPECT_NEAR(geomean(ratios) - 1, 0.21, 5 * kPoint);
 }
 
-}  // namespace
+}  // namespace t3_collectives_test
 }  // namespace cortado

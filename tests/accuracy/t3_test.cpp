@@ -5,7 +5,7 @@
 #include "cortado/pipeline/reproduce.hpp"
 
 namespace cortado {
-namespace {
+namespace t3_test {
 
 const report::Reproduction& t3() {
   static const report::Reproduction kOurs = [] {
@@ -56,5 +56,5 @@ TEST(T3, EveryGoalOfTheDataIsReached) {
   }
 }
 
-}  // namespace
+}  // namespace t3_test
 }  // namespace cortado

@@ -6,7 +6,7 @@
 #include "harness.hpp"
 
 namespace cortado::product {
-namespace {
+namespace collective_test {
 
 /// Why a request of the product must be refused; empty if it must be planned.
 std::string expected_refusal(const CollectiveRequest& request, const VariantInfo& variant) {
@@ -234,5 +234,5 @@ TEST(Collective, ManySeedsForOneOfEach) {
   }
 }
 
-}  // namespace
+}  // namespace collective_test
 }  // namespace cortado::product

@@ -11,7 +11,7 @@
 #include "harness.hpp"
 
 namespace cortado::product {
-namespace {
+namespace ficco_test {
 
 constexpr std::array<std::pair<CollectiveMeans, ExchangeVariant>, 4> kMeans{{
     {CollectiveMeans::dma, ExchangeVariant::pcpy},
@@ -92,5 +92,5 @@ TEST_P(FiccoProduct, AllToAll) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, FiccoProduct, testing::Range(2U, 9U));
 
-}  // namespace
+}  // namespace ficco_test
 }  // namespace cortado::product

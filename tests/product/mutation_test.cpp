@@ -15,7 +15,7 @@
 #include "harness.hpp"
 
 namespace cortado::product {
-namespace {
+namespace mutation_test {
 
 struct Mutant {
   std::string what;
@@ -418,5 +418,5 @@ TEST(Mutation, LostCopiesWaitsAndSignalsAreRefused) {
   }
 }
 
-}  // namespace
+}  // namespace mutation_test
 }  // namespace cortado::product

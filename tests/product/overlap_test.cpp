@@ -7,7 +7,7 @@
 #include "harness.hpp"
 
 namespace cortado::product {
-namespace {
+namespace overlap_test {
 
 /// Every way takes the same time, so that policies decide by their rules and `auto` takes its first candidate.
 class FlatCost : public OverlapCost {
@@ -72,5 +72,5 @@ TEST_P(OverlapProduct, EveryWayThatAutoLooksAt) {
 INSTANTIATE_TEST_SUITE_P(All, OverlapProduct,
                          testing::Combine(testing::Values("all-gather", "all-to-all"), testing::Values(3U, 8U)));
 
-}  // namespace
+}  // namespace overlap_test
 }  // namespace cortado::product

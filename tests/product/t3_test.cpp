@@ -13,7 +13,7 @@
 #include "harness.hpp"
 
 namespace cortado::product {
-namespace {
+namespace t3_test {
 
 class T3Product : public testing::TestWithParam<std::uint32_t> {
  protected:
@@ -77,5 +77,5 @@ TEST_P(T3Product, AllToAll) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, T3Product, testing::Values(2U, 3U, 4U, 8U));
 
-}  // namespace
+}  // namespace t3_test
 }  // namespace cortado::product

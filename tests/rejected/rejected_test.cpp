@@ -16,10 +16,12 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/verify/verify.hpp"
 
-namespace cortado {
-namespace {
+#include "tests/support/source_dir.hpp"
 
-const std::filesystem::path kFolder = std::filesystem::path(CORTADO_SOURCE_DIR) / "tests" / "rejected";
+namespace cortado {
+namespace rejected_test {
+
+const std::filesystem::path kFolder = std::filesystem::path(source_dir()) / "tests" / "rejected";
 
 std::vector<std::string> names_with(const std::string& extension) {
   std::vector<std::string> names;
@@ -96,5 +98,5 @@ TEST(RejectedFolder, IsToldInTheReadme) {
   for (const std::string& name : names_with(".json")) EXPECT_THAT(*readme, testing::HasSubstr("`" + name + "`"));
 }
 
-}  // namespace
+}  // namespace rejected_test
 }  // namespace cortado

@@ -11,7 +11,7 @@
 #include "cortado/ir/text.hpp"
 
 namespace cortado::device {
-namespace {
+namespace contract_check_test {
 
 constexpr std::uint64_t kSeed = 5;
 
@@ -160,5 +160,5 @@ TEST(ContractCheck, SumsOfSmallFloatsAreExact) {
   }
 }
 
-}  // namespace
+}  // namespace contract_check_test
 }  // namespace cortado::device

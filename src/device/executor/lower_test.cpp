@@ -9,7 +9,7 @@
 #include "device/executor/signal_range.hpp"
 
 namespace cortado::device {
-namespace {
+namespace lower_test {
 
 using Dwords = std::vector<std::uint32_t>;
 
@@ -206,5 +206,5 @@ TEST(BatchIterations, RefuseASignalThatNoPollCanSee) {
   EXPECT_EQ(iterations.error().code, "device.counter");
 }
 
-}  // namespace
+}  // namespace lower_test
 }  // namespace cortado::device

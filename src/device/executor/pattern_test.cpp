@@ -11,7 +11,7 @@
 #include "cortado/ir/builder.hpp"
 
 namespace cortado::device {
-namespace {
+namespace pattern_test {
 
 std::vector<std::byte> bytes_of(const BufferPattern& pattern, std::uint64_t offset, std::size_t count) {
   std::vector<std::byte> out(count);
@@ -211,5 +211,5 @@ TEST(ElementFormats, FactorsOfTwoProductsSuitBoth) {
   EXPECT_FALSE(element_formats(program)) << "a as f8 and as f16";
 }
 
-}  // namespace
+}  // namespace pattern_test
 }  // namespace cortado::device

@@ -10,7 +10,7 @@
 #include "device/executor/testing.hpp"
 
 namespace cortado::device {
-namespace {
+namespace preparation_test {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 using ::testing::HasSubstr;
@@ -113,5 +113,5 @@ TEST(ComputeStream, ResolvesGemms) {
   EXPECT_EQ(reinterpret_cast<std::uint64_t>(gemm.raises[0].word), 0x80U);
 }
 
-}  // namespace
+}  // namespace preparation_test
 }  // namespace cortado::device

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::device {
-namespace {
+namespace product_check_test {
 
 constexpr std::uint64_t kSeed = 5;
 constexpr std::uint64_t kM = 6, kN = 5;
@@ -64,9 +64,9 @@ struct Sum {
   std::vector<ElementFormat> formats;
 };
 
-class ProductChecks : public testing::TestWithParam<DType> {};
+class ProductChecks : public ::testing::TestWithParam<DType> {};
 
-INSTANTIATE_TEST_SUITE_P(Types, ProductChecks, testing::Values(DType::f32, DType::f16, DType::bf16, DType::f8));
+INSTANTIATE_TEST_SUITE_P(Types, ProductChecks, ::testing::Values(DType::f32, DType::f16, DType::bf16, DType::f8));
 
 TEST_P(ProductChecks, RightElementsPass) {
   for (std::uint64_t iteration = 0; iteration < 5; ++iteration) {
@@ -184,5 +184,5 @@ TEST(ProductCheck, FindsOneWrongElementInManyThousand) {
   EXPECT_EQ(wrong.column, kSide - 1);
 }
 
-}  // namespace
+}  // namespace product_check_test
 }  // namespace cortado::device

@@ -9,7 +9,7 @@
 #include "device/executor/recording_driver.hpp"
 
 namespace cortado::device {
-namespace {
+namespace ring_writer_test {
 
 using testing::RecordingDriver;
 
@@ -125,5 +125,5 @@ TEST(RingWriter, LocatesTheCommandAtAnOffsetAcrossLapsAndBatches) {
   expect_locates(128, 15, 7);
 }
 
-}  // namespace
+}  // namespace ring_writer_test
 }  // namespace cortado::device

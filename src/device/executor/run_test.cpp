@@ -6,7 +6,7 @@
 #include "device/executor/testing.hpp"
 
 namespace cortado::device {
-namespace {
+namespace run_test {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 
@@ -263,5 +263,5 @@ TEST(Packets, OfAPreparationAreThoseOfTheProgramAtOtherAddresses) {
                                                               0x5e00000a, 0x00, 0x0f00, 1, 0,      0, 0,      0}));
 }
 
-}  // namespace
+}  // namespace run_test
 }  // namespace cortado::device

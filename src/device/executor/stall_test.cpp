@@ -7,7 +7,7 @@
 #include "device/executor/testing.hpp"
 
 namespace cortado::device {
-namespace {
+namespace stall_test {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 using ::testing::HasSubstr;
@@ -153,5 +153,5 @@ TEST(Fault, ABrokenPreparationSaysSo) {
   EXPECT_EQ(again.error().code, "device.broken");
 }
 
-}  // namespace
+}  // namespace stall_test
 }  // namespace cortado::device

@@ -6,7 +6,7 @@
 #include "device/executor/testing.hpp"
 
 namespace cortado::device {
-namespace {
+namespace trace_test {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 
@@ -113,5 +113,5 @@ TEST(Trace, OfHostsOnlyIterationTimesRemainWithoutTracing) {
   EXPECT_EQ(result->timeline.iteration_times.size(), 7U);
 }
 
-}  // namespace
+}  // namespace trace_test
 }  // namespace cortado::device

@@ -11,7 +11,7 @@
 #include "device/executor/tracked_testing.hpp"
 
 namespace cortado::device {
-namespace {
+namespace tracked_test {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): the helpers of these tests
 using ::testing::HasSubstr;
@@ -161,5 +161,5 @@ TEST(Tracked, TracesShowWhoReleasedTheWaits) {
   EXPECT_EQ(released, 2U * 6U);
 }
 
-}  // namespace
+}  // namespace tracked_test
 }  // namespace cortado::device

@@ -16,11 +16,11 @@
 #include "device/kfd/discover.hpp"
 #include "device/kfd/memory.hpp"
 #include "device/kfd/status.hpp"
+#include "device/kfd/thunk.hpp"
 
 namespace cortado::device {
 namespace {
 
-constexpr const char* kUseSoft = "run on the embedded node instead: --on soft";
 constexpr std::uint64_t kSmallestRing = 4096;  // a page, since a ring is a mapping of its own
 constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 31;
 constexpr std::uint32_t kUnknown = 0xffffffff;

@@ -12,7 +12,7 @@
 #include "device/kfd/fake_thunk.hpp"
 
 namespace cortado::device {
-namespace {
+namespace kfd_node_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -444,5 +444,5 @@ TEST(KfdClose, GivesEverythingBack) {
   EXPECT_EQ(fake.closes, 1);
 }
 
-}  // namespace
+}  // namespace kfd_node_test
 }  // namespace cortado::device

@@ -10,8 +10,6 @@
 namespace cortado::device {
 namespace {
 
-constexpr const char* kUseSoft = "run on the embedded node instead: --on soft";
-
 /// Looks up the functions of one library and remembers those that are missing.
 class Symbols {
  public:

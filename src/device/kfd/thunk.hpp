@@ -20,6 +20,9 @@
 
 namespace cortado::device {
 
+/// What to do where there is no AMD GPU, or no library for it.
+inline constexpr const char* kUseSoft = "run on the embedded node instead: --on soft";
+
 inline constexpr HSA_QUEUE_TYPE kQueueSdmaByEngineId = static_cast<HSA_QUEUE_TYPE>(6);
 
 using CreateQueueExt = HSAKMT_STATUS(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage,

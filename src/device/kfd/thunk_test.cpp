@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::device {
-namespace {
+namespace thunk_test {
 
 using testing::HasSubstr;
 
@@ -26,5 +26,5 @@ TEST(LoadThunk, ALibraryWithoutTheFunctionsIsRefusedByName) {
   EXPECT_THAT(thunk.error().message, testing::Not(HasSubstr("hsaKmtCreateQueueExt")));  // can do without
 }
 
-}  // namespace
+}  // namespace thunk_test
 }  // namespace cortado::device

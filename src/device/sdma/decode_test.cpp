@@ -8,7 +8,7 @@
 #include "device/sdma/golden.hpp"
 
 namespace cortado::sdma {
-namespace {
+namespace decode_test {
 
 using golden::kD;
 using golden::kF;
@@ -171,5 +171,5 @@ TEST(Decode, UnsupportedPacketsAreNamed) {
   expect_error({0x00000100}, sub, "NOP sub-opcode 0x01: unknown");
 }
 
-}  // namespace
+}  // namespace decode_test
 }  // namespace cortado::sdma

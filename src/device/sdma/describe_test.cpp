@@ -5,7 +5,7 @@
 #include "device/sdma/golden.hpp"
 
 namespace cortado::sdma {
-namespace {
+namespace describe_test {
 
 using golden::kD;
 using golden::kD2;
@@ -46,5 +46,5 @@ TEST(Describe, EveryKindOfPacketIsOneReadableLine) {
   for (const auto& [packet, text] : cases) EXPECT_EQ(to_string(packet), text);
 }
 
-}  // namespace
+}  // namespace describe_test
 }  // namespace cortado::sdma

@@ -7,7 +7,7 @@
 #include "device/sdma/golden.hpp"
 
 namespace cortado::sdma {
-namespace {
+namespace encode_test {
 
 using golden::kD;
 using golden::kD2;
@@ -126,5 +126,5 @@ TEST(EncodeDeathTest, RefusesAPacketWithoutEncoding) {
   EXPECT_DEATH(encode(Packet{CopySwap{4096, kD + 32, kS}}, out), "a is not 64-byte aligned");
 }
 
-}  // namespace
+}  // namespace encode_test
 }  // namespace cortado::sdma

@@ -7,7 +7,7 @@
 #include "device/sdma/rules.hpp"
 
 namespace cortado::sdma {
-namespace {
+namespace machine_limits_test {
 
 TEST(MachineLimits, PacketsTakeTheDwordsTheMachineFilesSay) {
   for (const std::string& name : machine_names()) {
@@ -51,5 +51,5 @@ TEST(MachineLimits, TheLargestPacketsOfTheMachinesHaveAnEncoding) {
   }
 }
 
-}  // namespace
+}  // namespace machine_limits_test
 }  // namespace cortado::sdma

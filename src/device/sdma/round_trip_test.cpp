@@ -9,7 +9,7 @@
 #include "device/sdma/golden.hpp"
 
 namespace cortado::sdma {
-namespace {
+namespace round_trip_test {
 
 /// Random values inside the ranges of the packet fields, with the ends of the ranges drawn often.
 class Draw {
@@ -153,5 +153,5 @@ TEST(RoundTrip, GoldenVectorsWithFlippedBitsSurvive) {
   }
 }
 
-}  // namespace
+}  // namespace round_trip_test
 }  // namespace cortado::sdma

@@ -7,7 +7,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace adversarial_test {
 
 constexpr std::uint64_t kBytes = 512;
 constexpr std::uint64_t kSeeds = 40;
@@ -185,5 +185,5 @@ TEST(Adversarial, ReleasedMemoryOfACopyUnderWayIsAFault) {
   EXPECT_EQ(scene.node->faults().front().kind, FaultKind::bad_address);
 }
 
-}  // namespace
+}  // namespace adversarial_test
 }  // namespace cortado::device::soft

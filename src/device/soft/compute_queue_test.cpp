@@ -8,7 +8,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace compute_queue_test {
 
 using testing::HasSubstr;
 
@@ -184,5 +184,5 @@ TEST(ComputeQueue, CreationIsRefusedBeyondTheNode) {
   EXPECT_TRUE(node->create_compute_queue(RankId{0}, 0).has_value());
 }
 
-}  // namespace
+}  // namespace compute_queue_test
 }  // namespace cortado::device::soft

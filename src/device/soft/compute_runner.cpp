@@ -15,7 +15,7 @@ namespace cortado::device::soft {
 namespace {
 
 // Of one piece: a fraction of a millisecond of one core.
-constexpr std::uint64_t kPieceBytes = 1 << 19;
+constexpr std::uint64_t kKernelPieceBytes = 1 << 19;
 constexpr std::uint64_t kPieceFlops = 20'000'000;
 constexpr int kPiecesPerStep = 32;  // of short operations
 
@@ -59,7 +59,7 @@ StepResult ComputeRunner::step() {
     if (stopped_ || !next_operation()) return {Next::idle, progressed};
     const bool short_operation = std::holds_alternative<WaitOp>(operations_.front()) ||
                                  std::holds_alternative<SignalWriteOp>(operations_.front());
-    switch (advance({kPieceBytes, kPieceFlops})) {
+    switch (advance({kKernelPieceBytes, kPieceFlops})) {
       case Outcome::hold:
         return {Next::look_again, progressed};
       case Outcome::fault:
@@ -78,7 +78,7 @@ StepResult ComputeRunner::step() {
 StepResult ComputeRunner::random_step(Random& random) {
   if (stopped_ || !next_operation()) return {Next::idle, false};
   if (random.chance(3)) return {Next::again, false};
-  const std::uint64_t bytes = random.chance(2) ? kPieceBytes : 1 + random.below(4096);
+  const std::uint64_t bytes = random.chance(2) ? kKernelPieceBytes : 1 + random.below(4096);
   const Outcome outcome = advance({bytes, 1, &random});
   return {outcome == Outcome::fault ? Next::idle : Next::again, outcome != Outcome::hold};
 }

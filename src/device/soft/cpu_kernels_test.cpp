@@ -10,7 +10,7 @@
 #include "cortado/base/small_float.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace cpu_kernels_test {
 
 template <class T>
 Span2D span_of(std::vector<T>& values, std::uint64_t columns, std::uint64_t rows, std::uint64_t pitch) {
@@ -183,5 +183,5 @@ TEST(CpuGemmShapes, OneRowMatricesHaveNoPitch) {
   EXPECT_EQ(c, (std::vector<float>{6, 8, 10}));
 }
 
-}  // namespace
+}  // namespace cpu_kernels_test
 }  // namespace cortado::device::soft

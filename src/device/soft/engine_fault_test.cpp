@@ -6,7 +6,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace engine_fault_test {
 
 using testing::HasSubstr;
 
@@ -268,5 +268,5 @@ TEST(EngineFault, APacketThatIsNotAnnouncedAsAWholeWaitsForTheRest) {
   EXPECT_EQ(*words.word(0), 1u);
 }
 
-}  // namespace
+}  // namespace engine_fault_test
 }  // namespace cortado::device::soft

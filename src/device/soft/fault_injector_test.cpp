@@ -8,7 +8,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace fault_injector_test {
 
 using testing::HasSubstr;
 
@@ -155,5 +155,5 @@ TEST_P(InjectedFaults, DelayedSignalComesAndNotBeforeItsTime) {
   EXPECT_EQ(*words.word(1), 1u);
 }
 
-}  // namespace
+}  // namespace fault_injector_test
 }  // namespace cortado::device::soft

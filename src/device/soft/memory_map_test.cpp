@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::device::soft {
-namespace {
+namespace memory_map_test {
 
 MemoryRequest request(Bytes bytes, Bytes alignment = {4096}) {
   return {RankId{0}, bytes, alignment};
@@ -83,5 +83,5 @@ TEST(MemoryMap, AGpuHasOnlyItsOwnMemory) {
   EXPECT_TRUE(map.allocate(request({700'000})).has_value());
 }
 
-}  // namespace
+}  // namespace memory_map_test
 }  // namespace cortado::device::soft

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::device::soft {
-namespace {
+namespace memory_word_test {
 
 std::uint64_t address_of(const std::uint64_t& word) {
   return reinterpret_cast<std::uint64_t>(&word);
@@ -95,5 +95,5 @@ TEST(MemoryWord, NumbersOutsideTheTableHaveNoForm) {
   }
 }
 
-}  // namespace
+}  // namespace memory_word_test
 }  // namespace cortado::device::soft

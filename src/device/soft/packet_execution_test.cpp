@@ -9,7 +9,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace packet_execution_test {
 
 class PacketExecution : public testing::TestWithParam<std::optional<std::uint64_t>> {
  protected:
@@ -222,5 +222,5 @@ TEST_P(PacketExecution, IndirectBufferRunsBetweenItsNeighbours) {
   EXPECT_EQ(*words.word(2), 2u);
 }
 
-}  // namespace
+}  // namespace packet_execution_test
 }  // namespace cortado::device::soft

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::device::soft {
-namespace {
+namespace packet_stream_test {
 
 using Fetch = PacketStream::Fetch;
 
@@ -115,5 +115,5 @@ TEST(PacketStream, IndirectBufferIsFetchedBeforeTheRingGoesOn) {
   EXPECT_EQ(stream.packet_offset(), caller);
 }
 
-}  // namespace
+}  // namespace packet_stream_test
 }  // namespace cortado::device::soft

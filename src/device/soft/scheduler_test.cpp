@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::device::soft {
-namespace {
+namespace scheduler_test {
 
 TEST(SlotSet, FindsMembersInOrderAndAround) {
   SlotSet set(300);
@@ -159,5 +159,5 @@ TEST(Scheduler, NoNotificationIsLostAndNoTwoStepsOverlap) {
   }
 }
 
-}  // namespace
+}  // namespace scheduler_test
 }  // namespace cortado::device::soft

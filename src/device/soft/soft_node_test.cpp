@@ -8,7 +8,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace soft_node_test {
 
 using testing::HasSubstr;
 
@@ -256,5 +256,5 @@ TEST(SoftNode, ManyNodesLiveInOneProcess) {
   EXPECT_TRUE(nodes[0]->faults().empty());
 }
 
-}  // namespace
+}  // namespace soft_node_test
 }  // namespace cortado::device::soft

@@ -8,7 +8,7 @@
 #include "device/soft/soft_test_support.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace tracked_queue_test {
 
 using testing::HasSubstr;
 
@@ -277,5 +277,5 @@ TEST(TrackedQueue, AdversarialProductsFinishTilesOutOfOrder) {
   EXPECT_TRUE(first_first);
 }
 
-}  // namespace
+}  // namespace tracked_queue_test
 }  // namespace cortado::device::soft

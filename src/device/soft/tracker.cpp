@@ -12,7 +12,7 @@ namespace cortado::device::soft {
 namespace {
 
 /// Moved under the lock at a time, so that updates of several engines take turns. A multiple of every element.
-constexpr std::uint64_t kPieceBytes = 1 << 16;
+constexpr std::uint64_t kUpdatePieceBytes = 1 << 16;
 
 }  // namespace
 
@@ -45,11 +45,11 @@ Tracker::~Tracker() {
 }
 
 std::optional<PacketFault> Tracker::update(std::uint64_t offset, const Update& update) {
-  for (std::uint64_t done = 0; done < update.bytes; done += kPieceBytes) {
+  for (std::uint64_t done = 0; done < update.bytes; done += kUpdatePieceBytes) {
     Update piece = update;
     piece.dst += done;
     piece.src += done;
-    piece.bytes = std::min(kPieceBytes, update.bytes - done);
+    piece.bytes = std::min(kUpdatePieceBytes, update.bytes - done);
     const std::lock_guard lock(mutex_);
     if (auto fault = check(offset + done, piece)) return fault;
     if (counts_.total() == 0) gpu_.take(entries_);

@@ -10,7 +10,7 @@
 #include "device/soft/update_counts.hpp"
 
 namespace cortado::device::soft {
-namespace {
+namespace tracker_test {
 
 using testing::HasSubstr;
 
@@ -249,5 +249,5 @@ TEST_F(TrackerUnits, ThreadsThatAddToTheSameBytesLoseNothing) {
   EXPECT_EQ(*word(), kIterations);
 }
 
-}  // namespace
+}  // namespace tracker_test
 }  // namespace cortado::device::soft

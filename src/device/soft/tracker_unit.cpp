@@ -1,6 +1,7 @@
 #include "device/soft/tracker_unit.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -9,7 +10,6 @@
 
 #include "cortado/base/check.hpp"
 
-#include "device/soft/bulk_copy.hpp"
 #include "device/soft/cpu_kernels.hpp"
 #include "device/soft/memory_word.hpp"
 
@@ -29,7 +29,7 @@ void for_each_row(const Span2D& span, Visitor&& visit) {
 
 void write_untracked(const Update& update) {
   if (update.op == CopyOp::store) {
-    bulk_move(update.dst, update.src, update.bytes);
+    std::memmove(update.dst, update.src, update.bytes);
   } else {
     add_elements(update.dtype, update.dst, update.src, update.bytes);
   }

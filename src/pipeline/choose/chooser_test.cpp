@@ -8,7 +8,7 @@
 #include "pipeline/choose/cache_testing.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace chooser_test {
 
 const std::vector<Bytes> kSizes{1_KiB, 32_KiB, 1_MiB, 32_MiB, 1_GiB};
 
@@ -124,5 +124,5 @@ TEST(Chooser, AMachineWithoutTimingSaysSo) {
   EXPECT_EQ(row.error().code, "sim.timing");
 }
 
-}  // namespace
+}  // namespace chooser_test
 }  // namespace cortado::pipeline

@@ -9,7 +9,7 @@
 #include "pipeline/choose/cache_testing.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace cost_cache_test {
 
 const CollectiveRequest kRequest{.collective = "all-gather", .variant = "bcst", .bytes = 1_KiB};
 
@@ -96,5 +96,5 @@ TEST(CostCache, WithoutAFolderNothingIsWritten) {
   EXPECT_EQ(cache.path(), "");
 }
 
-}  // namespace
+}  // namespace cost_cache_test
 }  // namespace cortado::pipeline

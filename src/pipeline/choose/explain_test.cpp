@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace explain_test {
 
 ChoiceRequest on_virtual(Bytes bytes) {
   return {.base = {.collective = "all-gather", .bytes = bytes, .ranks = 8}, .among = {"pcpy", "b2b"}};
@@ -73,5 +73,5 @@ TEST(Explain, TheTimeIsTheSumOfThePhasesOnEveryMachine) {
   }
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace cortado::pipeline

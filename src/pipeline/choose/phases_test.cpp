@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace phases_test {
 
 /// virtual-64: packet 50, submit 500, trigger 100, poll 20, signal 100; fetch, wake, copy_start and sync 1000,
 /// copy_issue 500 ns; 50 bytes a nanosecond; cores: launch 5000, start 2000, flag 1000.
@@ -94,5 +94,5 @@ TEST(Phases, AddsUpForEveryVariant) {
   }
 }
 
-}  // namespace
+}  // namespace phases_test
 }  // namespace cortado::pipeline

@@ -6,7 +6,7 @@
 #include "cortado/verify/verify.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace schedule_chooser_test {
 
 DependentRequest request(std::uint64_t rows) {
   DependentRequest request;
@@ -135,5 +135,5 @@ TEST(ScheduleChooser, ThreadsGetTheSameChoices) {
   EXPECT_EQ(chooser.kept(), 2U);
 }
 
-}  // namespace
+}  // namespace schedule_chooser_test
 }  // namespace cortado::pipeline

@@ -7,7 +7,7 @@
 #include "cortado/pipeline/choose_schedule.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace schedule_cost_test {
 
 struct Direction {
   const char* collective;
@@ -136,5 +136,5 @@ TEST(ScheduleCost, SaysWhyAScheduleCannotBePlanned) {
   EXPECT_EQ(simulated_schedule_cost(untimed)->least(request, schedule).error().code, "sim.timing");
 }
 
-}  // namespace
+}  // namespace schedule_cost_test
 }  // namespace cortado::pipeline

@@ -9,7 +9,7 @@
 #include "cortado/pipeline/dependent.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace characterize_test {
 
 using testing::ElementsAre;
 
@@ -177,5 +177,5 @@ TEST(Characterize, RefusesWhatCannotBe) {
   EXPECT_EQ(code(map_schedules({.n = 64, .m = {64}, .k = {64}}, machine, stopped)), "overlap.interrupted");
 }
 
-}  // namespace
+}  // namespace characterize_test
 }  // namespace cortado::pipeline

@@ -6,7 +6,7 @@
 #include "cortado/plan/ficco.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace contention_test {
 
 Machine mi300x() {
   Result<Machine> machine = load_machine("mi300x-8");
@@ -113,5 +113,5 @@ TEST(Contention, ProductsFirstAreJudgedAsWell) {
   EXPECT_GT(found.other_kernels.value, 0);  // sums
 }
 
-}  // namespace
+}  // namespace contention_test
 }  // namespace cortado::pipeline

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostKernels = 3;
 
-std::string name_of(const Tiling& tiling) {
+std::string tiling_name(const Tiling& tiling) {
   const std::string tile = fmt::format("{}x{}", tiling.tile_m, tiling.tile_n);
   return tiling.split_k == 1 ? tile : fmt::format("{}/{}", tile, tiling.split_k);
 }
@@ -50,7 +50,7 @@ Pieces pieces_of(const Program& program, const Machine& machine) {
       pieces.time += found->second;
       pieces.count += 1;
       if (pieces.count == 1 || flops(shape) > flops(pieces.largest)) pieces.largest = shape;
-      kernels[queue.rank->value][name_of(tiling)] += found->second.sum();
+      kernels[queue.rank->value][tiling_name(tiling)] += found->second.sum();
     }
   }
   const auto slowest = std::ranges::max_element(ranks, {}, [](const Pieces& pieces) { return pieces.time.sum(); });

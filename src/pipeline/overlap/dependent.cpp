@@ -56,10 +56,10 @@ Result<std::vector<NamedSchedule>> schedules_of(const DependentRequest& request,
   return schedules;
 }
 
-class Study {
+class DependentStudy {
  public:
-  Study(const DependentRequest& request, const Machine& machine, const DependentOptions& options, Times kind,
-        TimeProgram time)
+  DependentStudy(const DependentRequest& request, const Machine& machine, const DependentOptions& options, Times kind,
+                 TimeProgram time)
       : machine_(machine), options_(options), kind_(kind), time_(std::move(time)), roomy_(machine) {
     report_.request = request;
     if (request.ranks == 0) report_.request.ranks = machine.gpus;
@@ -256,8 +256,8 @@ const FiccoSchedule& DependentReport::chosen() const {
 Outcome<DependentReport> simulate_dependent(const DependentRequest& request, const Machine& machine,
                                             const DependentOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
-  auto report = Study(request, machine, options, Times::simulated,
-                      options.contention ? traced_times_and_contention : traced_times)
+  auto report = DependentStudy(request, machine, options, Times::simulated,
+                               options.contention ? traced_times_and_contention : traced_times)
                     .run();
   if (report) report->where = "simulated " + machine.name;
   return report;
@@ -265,7 +265,7 @@ Outcome<DependentReport> simulate_dependent(const DependentRequest& request, con
 
 Outcome<DependentReport> run_dependent(const DependentRequest& request, const Machine& machine, device::Driver& driver,
                                        const RunSettings& settings, const DependentOptions& options) {
-  auto report = Study(request, machine, options, Times::measured, measured_times(driver, settings)).run();
+  auto report = DependentStudy(request, machine, options, Times::measured, measured_times(driver, settings)).run();
   if (report) describe_run(*report, driver, settings);
   return report;
 }

@@ -12,27 +12,27 @@
 namespace cortado::pipeline {
 namespace {
 
-using Row = report::DependentRow;
+using report::DependentRow;
 
 /// Percent that `row` takes longer than `best`.
-double longer(const Row& row, const Row& best) {
+double longer(const DependentRow& row, const DependentRow& best) {
   return std::round(100 * (microseconds(row.time) / microseconds(best.time) - 1)) + 0.0;  // no "-0"
 }
 
-bool is_serial(const Row& row) {
+bool is_serial(const DependentRow& row) {
   return row.schedule == "serial" || row.chosen == "serial";
 }
 
 /// The fastest row that cuts, or nullptr.
-const Row* best_of_steps(const report::DependentReport& report) {
-  const Row* best = nullptr;
-  for (const Row& row : report.rows) {
+const DependentRow* best_of_steps(const report::DependentReport& report) {
+  const DependentRow* best = nullptr;
+  for (const DependentRow& row : report.rows) {
     if (!is_serial(row) && (best == nullptr || row.time < best->time)) best = &row;
   }
   return best;
 }
 
-std::string pieces(const Row& row) {
+std::string pieces(const DependentRow& row) {
   const double more = std::round(100 * (row.dil - 1)) + 0.0;
   return fmt::format("its pieces take {:.0f} % {} than the product in one", std::abs(more),
                      more < 0 ? "less" : "longer");
@@ -87,12 +87,13 @@ double seconds_of_products(const Program& program, const Machine& machine) {
 }
 
 std::string dependent_reason(const report::DependentReport& report) {
-  const Row& best = *report.row(report.choice);
+  const DependentRow& best = *report.row(report.choice);
   std::vector<std::string> sentences;
   if (is_serial(best)) {
-    const Row* next = best_of_steps(report);
-    const bool looked =
-        next != nullptr || std::ranges::any_of(report.rows, [](const Row& row) { return row.chosen == "serial"; });
+    const DependentRow* next = best_of_steps(report);
+    const bool looked = next != nullptr || std::ranges::any_of(report.rows, [](const DependentRow& row) {
+                          return row.chosen == "serial";
+                        });
     sentences.push_back(looked ? "nothing that overlaps is faster than one after the other"
                                : "nothing that overlaps was asked for or can be planned");
     if (next != nullptr) {
@@ -112,7 +113,7 @@ std::string dependent_reason(const report::DependentReport& report) {
           : fmt::format("one after the other takes no longer than the {} alone, so little can be gained", bottleneck));
   sentences.push_back(pieces(best));
   for (const char* other : {"serial", "shard-p2p"}) {
-    const Row* row = report.row(other);
+    const DependentRow* row = report.row(other);
     if (row != nullptr && row != &best) {
       sentences.push_back(fmt::format("{} takes {:.0f} % longer", other, longer(*row, best)));
     }

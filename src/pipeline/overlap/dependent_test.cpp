@@ -9,7 +9,7 @@
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace dependent_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -399,5 +399,5 @@ TEST(DependentReason, SaysWhatBoundsAndWhatOthersLose) {
             "pieces take 4 % longer than the product in one");
 }
 
-}  // namespace
+}  // namespace dependent_test
 }  // namespace cortado::pipeline

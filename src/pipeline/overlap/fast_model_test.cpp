@@ -8,7 +8,7 @@
 #include "cortado/pipeline/simulate.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace fast_model_test {
 
 OverlapRequest question(const std::string& collective, Bytes bytes, const GemmShape& shape) {
   OverlapRequest request;
@@ -82,5 +82,5 @@ TEST_F(FastModel, ProfilesCountWhatCrossesTheLinks) {
   EXPECT_EQ(profile.peers, 7U);
 }
 
-}  // namespace
+}  // namespace fast_model_test
 }  // namespace cortado::pipeline

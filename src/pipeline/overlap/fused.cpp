@@ -176,10 +176,10 @@ bool concerns_way(const Failure& failure) {
   return failure.stage == Stage::plan || code == "verify.machine" || code == "sim.stall";
 }
 
-class Study {
+class FusedStudy {
  public:
-  Study(const FusedRequest& request, const Machine& machine, const FusedOptions& options, Times kind,
-        TimeProgram measure)
+  FusedStudy(const FusedRequest& request, const Machine& machine, const FusedOptions& options, Times kind,
+             TimeProgram measure)
       : machine_(machine), options_(options), kind_(kind), measure_(std::move(measure)) {
     report_.request = request;
     if (request.ranks == 0) report_.request.ranks = machine.gpus;
@@ -428,7 +428,7 @@ std::optional<ArbitrationPolicy> policy_of(std::string_view way, const Machine& 
 
 Outcome<FusedReport> simulate_fused(const FusedRequest& request, const Machine& machine, const FusedOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
-  auto report = Study(request, machine, options, Times::simulated, {}).run();
+  auto report = FusedStudy(request, machine, options, Times::simulated, {}).run();
   if (report) report->where = "simulated " + machine.name;
   return report;
 }
@@ -438,7 +438,7 @@ Outcome<FusedReport> run_fused(const FusedRequest& request, const Machine& machi
   const auto ranks = request.ranks == 0 ? machine.gpus : request.ranks;
   const double bytes = 3 * static_cast<double>(operand_bytes(request.gemm).value) * ranks;
   if (const Status fits = check_host_memory(bytes, ranks); !fits) return fail_at(Stage::plan, fits.error());
-  auto report = Study(request, machine, options, Times::measured, measured_times(driver, settings)).run();
+  auto report = FusedStudy(request, machine, options, Times::measured, measured_times(driver, settings)).run();
   if (report) describe_run(*report, driver, settings);
   return report;
 }

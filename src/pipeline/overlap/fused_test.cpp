@@ -6,7 +6,7 @@
 #include "cortado/pipeline/devices.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace fused_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -181,5 +181,5 @@ TEST(Fused, ReallyRunsOnTheEmbeddedNode) {
   for (const report::FusedRow& row : report->rows) EXPECT_EQ(row.wrong, 0U) << row.way;
 }
 
-}  // namespace
+}  // namespace fused_test
 }  // namespace cortado::pipeline

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace objective_test {
 
 using report::Objective;
 
@@ -77,5 +77,5 @@ TEST(Objective, EnergyNeedsSomeoneWhoCountsIt) {
   EXPECT_TRUE(check_objective(Objective::edp, machine, Times::simulated));
 }
 
-}  // namespace
+}  // namespace objective_test
 }  // namespace cortado::pipeline

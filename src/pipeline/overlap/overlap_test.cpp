@@ -9,7 +9,7 @@
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace overlap_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -338,5 +338,5 @@ TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
   }
 }
 
-}  // namespace
+}  // namespace overlap_test
 }  // namespace cortado::pipeline

@@ -11,25 +11,25 @@
 namespace cortado::pipeline {
 namespace {
 
-using Row = report::OverlapRow;
+using report::OverlapRow;
 
 enum class Kind { serial, cores, engines };
 
-Kind kind_of(const Row& row, const report::OverlapReport& report) {
+Kind kind_of(const OverlapRow& row, const report::OverlapReport& report) {
   if (row.policy == "serial" || (row.policy == "auto" && row.time == report.serial)) return Kind::serial;
   return row.comm_units == 0 ? Kind::engines : Kind::cores;
 }
 
 /// "product +4 %, collective -19 %", over their times alone.
-std::string parts(const Row& row) {
+std::string parts(const OverlapRow& row) {
   const auto percent = [](double slowdown) { return std::round(100 * (slowdown - 1)) + 0.0; };  // no "-0"
   return fmt::format("product {:+.0f} %, collective {:+.0f} %", percent(row.gemm_slowdown), percent(row.comm_slowdown));
 }
 
 /// The fastest of a kind, or nullptr.
-const Row* best_of(Kind kind, const report::OverlapReport& report) {
-  const Row* best = nullptr;
-  for (const Row& row : report.rows) {
+const OverlapRow* best_of(Kind kind, const report::OverlapReport& report) {
+  const OverlapRow* best = nullptr;
+  for (const OverlapRow& row : report.rows) {
     if (kind_of(row, report) == kind && (best == nullptr || row.time < best->time)) best = &row;
   }
   return best;
@@ -43,7 +43,7 @@ std::string_view loss_of(Kind kind) {
 }  // namespace
 
 std::string overlap_reason(const report::OverlapReport& report) {
-  const Row& best = *report.row(report.choice);
+  const OverlapRow& best = *report.row(report.choice);
   const Kind kind = kind_of(best, report);
   const std::string_view bottleneck = best.gemm < best.comm ? "collective" : "product";
   std::vector<std::string> sentences;
@@ -57,7 +57,7 @@ std::string overlap_reason(const report::OverlapReport& report) {
                                     100 * best.share_of_ideal, parts(best)));
   }
   for (const Kind other : {Kind::cores, Kind::engines}) {
-    const Row* row = best_of(other, report);
+    const OverlapRow* row = best_of(other, report);
     if (other == kind || row == nullptr) continue;
     const double percent = 100 * (microseconds(row->time) / microseconds(best.time) - 1);
     const bool explained = report.simulated && percent >= 1;

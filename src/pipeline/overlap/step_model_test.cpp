@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace step_model_test {
 
 class StepModel : public testing::Test {
  protected:
@@ -80,5 +80,5 @@ TEST_F(StepModel, UnevenRowsAreThoseOfTheBusiestRank) {
   EXPECT_GT(time.least, alone({.m = 2048, .n = 4096, .k = 4096}) + 1024 * 8192 / 45.2);
 }
 
-}  // namespace
+}  // namespace step_model_test
 }  // namespace cortado::pipeline

@@ -37,10 +37,10 @@ bool concerns_policy(const Diagnostic& reason) {
   return reason.code == "c3.variant" || reason.code == "c3.partition" || reason.code.starts_with("plan.");
 }
 
-class Study {
+class OverlapStudy {
  public:
-  Study(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
-        const TimeProgram& time)
+  OverlapStudy(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
+               const TimeProgram& time)
       : machine_(machine), options_(options), time_(time), cost_(simulated_overlap_cost(machine)) {
     report_.request = request;
     report_.simulated = times == Times::simulated;
@@ -282,7 +282,7 @@ bool is_product_queue(const Queue& queue) {
 
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
                                      const OverlapOptions& options, Times times, const TimeProgram& time) {
-  return Study(request, machine, options, times, time).run();
+  return OverlapStudy(request, machine, options, times, time).run();
 }
 
 }  // namespace cortado::pipeline

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace what_if_test {
 
 using testing::HasSubstr;
 
@@ -76,5 +76,5 @@ TEST(WhatIf, ATrackerAloneReducesNothing) {
   EXPECT_FALSE(report->tomorrow.row(report->tomorrow.choice)->bound);
 }
 
-}  // namespace
+}  // namespace what_if_test
 }  // namespace cortado::pipeline

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::pipeline {
-namespace {
+namespace over_time_test {
 
 TEST(PowerOverTime, TakesTheComponentsOfGpuZero) {
   Timeline timeline;
@@ -24,5 +24,5 @@ TEST(PowerOverTime, IsEmptyWhereNobodyCounted) {
   EXPECT_TRUE(power_over_time(Timeline{}).empty());
 }
 
-}  // namespace
+}  // namespace over_time_test
 }  // namespace cortado::pipeline

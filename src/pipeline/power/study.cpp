@@ -36,9 +36,9 @@ double seconds(Nanoseconds time) {
   return static_cast<double>(time.value) / 1e9;
 }
 
-class Study {
+class PowerStudy {
  public:
-  Study(const PowerRequest& request, const Machine& machine, const PowerOptions& options)
+  PowerStudy(const PowerRequest& request, const Machine& machine, const PowerOptions& options)
       : request_(request), machine_(machine), options_(options) {}
 
   Outcome<report::PowerReport> run() {
@@ -285,7 +285,7 @@ class Study {
 
 Outcome<report::PowerReport> study_power(const PowerRequest& request, const Machine& machine,
                                          const PowerOptions& options) {
-  return Study(request, machine, options).run();
+  return PowerStudy(request, machine, options).run();
 }
 
 }  // namespace cortado::pipeline

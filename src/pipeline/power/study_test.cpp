@@ -5,7 +5,7 @@
 #include "cortado/plan/choose.hpp"
 
 namespace cortado::pipeline {
-namespace {
+namespace study_test {
 
 using sim::PowerPolicy;
 using testing::ElementsAre;
@@ -192,5 +192,5 @@ TEST(PowerPolicies, AreParsedByName) {
   for (const PowerPolicyInfo& info : list_power_policies()) EXPECT_FALSE(info.summary.empty()) << info.name;
 }
 
-}  // namespace
+}  // namespace study_test
 }  // namespace cortado::pipeline

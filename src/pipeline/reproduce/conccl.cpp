@@ -24,10 +24,10 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr const char* kScenarios = "conccl";
+constexpr const char* kConCclScenarios = "conccl";
 constexpr std::array kFewerUnits{0U, 8U, 32U, 64U};
-constexpr std::array kCollectiveUnits{8U, 16U, 32U, 64U, 128U};
-constexpr std::array kCollectives{"all-gather", "all-to-all"};
+constexpr std::array kConCclCollectiveUnits{8U, 16U, 32U, 64U, 128U};
+constexpr std::array kConCclCollectives{"all-gather", "all-to-all"};
 constexpr double kSaturated = 1.05;  // of the time with the most units
 
 double mean(const std::vector<double>& values) {
@@ -65,13 +65,13 @@ struct Shrunk {
 /// A collective alone on so many compute units, by the faster of its kernels.
 struct Saturation {
   CollectiveRequest request;
-  std::vector<Nanoseconds> times;  ///< by kCollectiveUnits
+  std::vector<Nanoseconds> times;  ///< by kConCclCollectiveUnits
 
   std::uint32_t units() const {
     for (std::size_t i = 0; i < times.size(); ++i) {
-      if (microseconds(times[i]) <= kSaturated * microseconds(times.back())) return kCollectiveUnits[i];
+      if (microseconds(times[i]) <= kSaturated * microseconds(times.back())) return kConCclCollectiveUnits[i];
     }
-    return kCollectiveUnits.back();
+    return kConCclCollectiveUnits.back();
   }
 };
 
@@ -93,7 +93,7 @@ class Conccl {
   using Chosen = std::function<bool(const OverlapReport&)>;
 
   Status collect() {
-    CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kScenarios));
+    CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kConCclScenarios));
     for (const published::OverlapScenario& scenario : scenarios_) {
       CORTADO_ASSIGN_OR_RETURN(const OverlapRequest request, request_for(scenario));
       CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine_));
@@ -101,7 +101,7 @@ class Conccl {
       const auto known = [&](const Shrunk& one) { return one.shape == request.gemm; };
       if (std::none_of(products_.begin(), products_.end(), known)) products_.push_back({request.gemm, {}});
     }
-    for (const char* collective : kCollectives) {
+    for (const char* collective : kConCclCollectives) {
       Saturation one{};
       for (const OverlapRequest& request : requests_) {
         const CollectiveRequest& candidate = request.collective;
@@ -156,7 +156,7 @@ class Conccl {
   }
 
   std::optional<Failure> simulate_saturation(Saturation& saturation) const {
-    for (const std::uint32_t units : kCollectiveUnits) {
+    for (const std::uint32_t units : kConCclCollectiveUnits) {
       std::optional<Nanoseconds> best;
       for (const VariantInfo& info : list_variants(saturation.request.collective)) {
         if (!info.on_cores) continue;
@@ -268,7 +268,7 @@ class Conccl {
 
   report::OwnTable collectives() const {
     report::OwnTable table{"collectives", "Collectives alone on compute units, us", {{"collective"}, {"size"}}, {}};
-    for (const std::uint32_t units : kCollectiveUnits) table.columns.push_back({fmt::format("{} units", units)});
+    for (const std::uint32_t units : kConCclCollectiveUnits) table.columns.push_back({fmt::format("{} units", units)});
     for (const Saturation& one : saturations_) {
       auto& row = table.rows.emplace_back();
       row = {one.request.collective, format_bytes(one.request.bytes)};
@@ -307,7 +307,7 @@ class Conccl {
   std::vector<OverlapRequest> requests_;  // of scenarios_
   std::vector<OverlapReport> reports_;    // of scenarios_
   std::vector<Shrunk> products_;          // without repetition
-  std::vector<Saturation> saturations_;   // of kCollectives
+  std::vector<Saturation> saturations_;   // of kConCclCollectives
 };
 
 }  // namespace

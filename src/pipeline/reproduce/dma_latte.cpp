@@ -28,7 +28,7 @@ constexpr std::string_view kPower = "power";  // figures of machines that say wh
 /// On as many compute units as libraries take: what they hold draws power, whether it is needed or not.
 constexpr std::string_view kLibrary = "library";
 constexpr std::string_view kPrelaunched = "+PL";
-constexpr std::string_view kCollectives[] = {"all-gather", "all-to-all"};
+constexpr std::string_view kDmaLatteCollectives[] = {"all-gather", "all-to-all"};
 
 /// "b2b+PL" is variant b2b, prelaunched.
 CollectiveRequest request_for(const std::string& collective, std::string column, Bytes bytes) {
@@ -243,8 +243,8 @@ class DmaLatte {
     const auto pcpy = [&](std::string_view collective, Bytes size) { return times_.of(collective, "pcpy", size); };
     const auto best = [&](std::string_view collective, Bytes size) { return times_.best_dma(collective, size); };
     const auto cores = [&](std::string_view collective, Bytes size) { return times_.cores(collective, size); };
-    const auto gather = kCollectives[0];
-    const auto exchange = kCollectives[1];
+    const auto gather = kDmaLatteCollectives[0];
+    const auto exchange = kDmaLatteCollectives[1];
     const std::map<std::string, std::function<double()>> figures{
         {"winner", [&] { return winners(all_gather); }},
         {"geomean",

@@ -13,7 +13,7 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr const char* kScenarios = "ficco";
+constexpr const char* kFiccoScenarios = "ficco";
 
 Result<DependentRequest> request_for(const published::OverlapScenario& scenario, const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
@@ -60,7 +60,7 @@ class Ficco {
 
  private:
   Status collect() {
-    CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kScenarios));
+    CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kFiccoScenarios));
     for (const published::OverlapScenario& scenario : scenarios_) {
       CORTADO_ASSIGN_OR_RETURN(requests_.emplace_back(), request_for(scenario, machine_));
     }

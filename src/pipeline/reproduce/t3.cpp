@@ -25,21 +25,21 @@ namespace {
 constexpr const char* kSubLayers = "t3";
 
 /// Of the models that most results are about, and of those on 32 GPUs.
-constexpr std::string_view kSmall = "small";
-constexpr std::string_view kLarge = "large";
+constexpr std::string_view kT3Small = "small";
+constexpr std::string_view kT3Large = "large";
 
 /// What a library leaves to the product where 16 of 80 compute units communicate.
 constexpr std::uint32_t kProductUnits = 64;
-constexpr std::array<std::uint32_t, 2> kCollectiveUnits{8, 16};
+constexpr std::array<std::uint32_t, 2> kT3CollectiveUnits{8, 16};
 
 /// FC-1 and FC-2 are the same product; what is different is simulated once.
-struct Case {
+struct T3Case {
   GemmShape gemm;
   std::uint32_t tp = 0;
   const Machine* machine = nullptr;
   FusedReport report{};
-  double all_reduce_slower[kCollectiveUnits.size()] = {};  ///< times its time on all compute units
-  double product_slower = 0;                               ///< on kProductUnits
+  double all_reduce_slower[kT3CollectiveUnits.size()] = {};  ///< times its time on all compute units
+  double product_slower = 0;                                 ///< on kProductUnits
 };
 
 class T3 {
@@ -57,7 +57,7 @@ class T3 {
   }
 
  private:
-  using Value = std::function<double(const Case&)>;
+  using Value = std::function<double(const T3Case&)>;
 
   /// The published machine comes with 8, 16 and 32 GPUs; another one must have enough.
   Result<const Machine*> machine_for(std::uint32_t tp) {
@@ -79,7 +79,7 @@ class T3 {
       const auto [found, is_new] = known.emplace(std::tuple(one.tp, one.m, one.n, one.k), cases_.size());
       case_of_.push_back(found->second);
       if (!is_new) continue;
-      Case& added = cases_.emplace_back();
+      T3Case& added = cases_.emplace_back();
       CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(one.dtype));
       added.gemm = {one.m, one.n, one.k, dtype};
       added.tp = one.tp;
@@ -100,7 +100,7 @@ class T3 {
     return {};
   }
 
-  static Outcome<void> simulate(Case& one) {
+  static Outcome<void> simulate(T3Case& one) {
     const FusedRequest request{one.gemm, "all-reduce", one.tp};
     const FusedOptions options{.ways = {"sequential", "ideal-overlap", "ideal-rs+nmc", "t3", "t3-mca"}};
     auto report = simulate_fused(request, *one.machine, options);
@@ -115,8 +115,8 @@ class T3 {
     all_reduce.in_place = default_in_place(all_reduce.collective, all_reduce.variant);
     const auto all = simulate_collective(all_reduce, *one.machine);
     if (!all) return tl::unexpected(all.error());
-    for (std::size_t i = 0; i < kCollectiveUnits.size(); ++i) {
-      all_reduce.compute_units = kCollectiveUnits[i];
+    for (std::size_t i = 0; i < kT3CollectiveUnits.size(); ++i) {
+      all_reduce.compute_units = kT3CollectiveUnits[i];
       const auto few = simulate_collective(all_reduce, *one.machine);
       if (!few) return tl::unexpected(few.error());
       one.all_reduce_slower[i] = microseconds(few->time) / microseconds(all->time);
@@ -150,65 +150,65 @@ class T3 {
     return most;
   }
 
-  static const report::FusedRow& row(const Case& one, std::string_view way) {
+  static const report::FusedRow& row(const T3Case& one, std::string_view way) {
     const report::FusedRow* found = one.report.row(way);
     CORTADO_CHECK(found != nullptr, "every way was simulated");
     return *found;
   }
 
   static Value speedup(std::string_view way) {
-    return [way](const Case& one) { return row(one, way).speedup; };
+    return [way](const T3Case& one) { return row(one, way).speedup; };
   }
 
-  static double movement(const Case& one) {
+  static double movement(const T3Case& one) {
     return row(one, "t3").dram->total() / row(one, "sequential").dram->total();
   }
   /// Without the all-gather, which is the same in both.
-  static double scatter_reads(const Case& one, std::string_view way) {
+  static double scatter_reads(const T3Case& one, std::string_view way) {
     return row(one, way).dram->collective_reads - one.report.behind.collective_reads;
   }
-  static double fused_writes(const Case& one, std::string_view way) {
+  static double fused_writes(const T3Case& one, std::string_view way) {
     return row(one, way).dram->writes() - one.report.behind.writes();
   }
   static double percent(double ratio) { return 100 * (ratio - 1); }
 
   double figure_value(const std::string& name) const {
-    const Value in_memory = [](const Case& one) {
+    const Value in_memory = [](const T3Case& one) {
       return microseconds(one.report.overlappable) / microseconds(one.report.reduced_in_memory);
     };
-    const Value extra = [](const Case& one) {
+    const Value extra = [](const T3Case& one) {
       return row(one, "ideal-rs+nmc").speedup / row(one, "ideal-overlap").speedup;
     };
-    const Value scatter = [](const Case& one) { return scatter_reads(one, "sequential") / scatter_reads(one, "t3"); };
-    const Value reads = [](const Case& one) {
+    const Value scatter = [](const T3Case& one) { return scatter_reads(one, "sequential") / scatter_reads(one, "t3"); };
+    const Value reads = [](const T3Case& one) {
       return row(one, "sequential").dram->producer_reads / row(one, "t3").dram->producer_reads;
     };
-    const Value writes = [](const Case& one) { return fused_writes(one, "t3") / fused_writes(one, "sequential"); };
+    const Value writes = [](const T3Case& one) { return fused_writes(one, "t3") / fused_writes(one, "sequential"); };
     const std::map<std::string_view, std::function<double()>> values{
-        {"ideal geomean", [&] { return percent(geomean(kSmall, speedup("ideal-overlap"))); }},
-        {"ideal greatest", [&] { return percent(greatest(kSmall, speedup("ideal-overlap"))); }},
-        {"t3 geomean", [&] { return percent(geomean(kSmall, speedup("t3"))); }},
-        {"t3 greatest", [&] { return percent(greatest(kSmall, speedup("t3"))); }},
-        {"t3-mca geomean", [&] { return percent(geomean(kSmall, speedup("t3-mca"))); }},
-        {"t3-mca greatest", [&] { return percent(greatest(kSmall, speedup("t3-mca"))); }},
-        {"t3-mca large geomean", [&] { return percent(geomean(kLarge, speedup("t3-mca"))); }},
-        {"t3-mca large greatest", [&] { return percent(greatest(kLarge, speedup("t3-mca"))); }},
-        {"ideal-rs+nmc extra", [&] { return percent(greatest(kSmall, extra)); }},
-        {"movement geomean", [&] { return percent(geomean(kSmall, movement)); }},
+        {"ideal geomean", [&] { return percent(geomean(kT3Small, speedup("ideal-overlap"))); }},
+        {"ideal greatest", [&] { return percent(greatest(kT3Small, speedup("ideal-overlap"))); }},
+        {"t3 geomean", [&] { return percent(geomean(kT3Small, speedup("t3"))); }},
+        {"t3 greatest", [&] { return percent(greatest(kT3Small, speedup("t3"))); }},
+        {"t3-mca geomean", [&] { return percent(geomean(kT3Small, speedup("t3-mca"))); }},
+        {"t3-mca greatest", [&] { return percent(greatest(kT3Small, speedup("t3-mca"))); }},
+        {"t3-mca large geomean", [&] { return percent(geomean(kT3Large, speedup("t3-mca"))); }},
+        {"t3-mca large greatest", [&] { return percent(greatest(kT3Large, speedup("t3-mca"))); }},
+        {"ideal-rs+nmc extra", [&] { return percent(greatest(kT3Small, extra)); }},
+        {"movement geomean", [&] { return percent(geomean(kT3Small, movement)); }},
         {"movement greatest",
-         [&] { return percent(1 / greatest(kSmall, [](const Case& one) { return 1 / movement(one); })); }},
-        {"product reads", [&] { return geomean(kSmall, reads); }},
-        {"reduce-scatter reads tp 8", [&] { return geomean(kSmall, scatter, 8); }},
-        {"reduce-scatter reads tp 16", [&] { return geomean(kSmall, scatter, 16); }},
-        {"writes", [&] { return percent(geomean(kSmall, writes)); }},
-        {"nmc tp 8", [&] { return percent(geomean(kSmall, in_memory, 8)); }},
-        {"nmc tp 16", [&] { return percent(geomean(kSmall, in_memory, 16)); }},
+         [&] { return percent(1 / greatest(kT3Small, [](const T3Case& one) { return 1 / movement(one); })); }},
+        {"product reads", [&] { return geomean(kT3Small, reads); }},
+        {"reduce-scatter reads tp 8", [&] { return geomean(kT3Small, scatter, 8); }},
+        {"reduce-scatter reads tp 16", [&] { return geomean(kT3Small, scatter, 16); }},
+        {"writes", [&] { return percent(geomean(kT3Small, writes)); }},
+        {"nmc tp 8", [&] { return percent(geomean(kT3Small, in_memory, 8)); }},
+        {"nmc tp 16", [&] { return percent(geomean(kT3Small, in_memory, 16)); }},
         {"all-reduce on 8 units",
-         [&] { return percent(geomean(kSmall, [](const Case& one) { return one.all_reduce_slower[0]; })); }},
+         [&] { return percent(geomean(kT3Small, [](const T3Case& one) { return one.all_reduce_slower[0]; })); }},
         {"all-reduce on 16 units",
-         [&] { return percent(geomean(kSmall, [](const Case& one) { return one.all_reduce_slower[1]; })); }},
+         [&] { return percent(geomean(kT3Small, [](const T3Case& one) { return one.all_reduce_slower[1]; })); }},
         {"product on 64 units",
-         [&] { return percent(geomean(kSmall, [](const Case& one) { return one.product_slower; })); }}};
+         [&] { return percent(geomean(kT3Small, [](const T3Case& one) { return one.product_slower; })); }}};
     const auto found = values.find(name);
     CORTADO_CHECK(found != values.end(), "every figure of t3.toml is computed here");
     return found->second();
@@ -226,7 +226,7 @@ class T3 {
     table.columns.push_back({"traffic", 1});
     table.columns.push_back({"entries"});
     for (std::size_t i = 0; i < sublayers_.size(); ++i) {
-      const Case& one = cases_[case_of_[i]];
+      const T3Case& one = cases_[case_of_[i]];
       auto& cells = table.rows.emplace_back();
       cells = {sublayers_[i].model,
                static_cast<double>(one.tp),
@@ -246,7 +246,7 @@ class T3 {
   std::map<std::uint32_t, Machine> machines_;  // by number of GPUs
   std::vector<published::SubLayer> sublayers_;
   std::vector<std::size_t> case_of_;  // of sublayers_
-  std::vector<Case> cases_;
+  std::vector<T3Case> cases_;
 };
 
 }  // namespace

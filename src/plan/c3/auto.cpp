@@ -95,7 +95,7 @@ std::string reason(const Candidate& best, const Candidate* other, const Question
   return why;
 }
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_auto(const Question& question) {
   std::vector<Candidate> candidates;
   std::optional<Diagnostic> refused;
   for (OverlapWay& way : list_ways(question)) {
@@ -129,7 +129,7 @@ Policy auto_policy() {
                    .summary = "what the cost model says is fastest, over all policies and variants",
                    .wins = "always, as far as the model is right",
                    .loses = "by what the model does not know; may want a caller who submits ahead (prelaunch)"},
-          .decide = decide};
+          .decide = decide_auto};
 }
 
 }  // namespace cortado::plan

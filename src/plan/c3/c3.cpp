@@ -13,7 +13,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_c3(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const TimedCollective library, library_collective(question));
   return OverlapWay{.order = LaunchOrder::gemm_first,
                     .collective = library.request,
@@ -27,7 +27,7 @@ Policy c3_policy() {
                    .summary = "two streams, the product launched first",
                    .wins = "products with fewer workgroups than the GPU has compute units",
                    .loses = "large products: the collective starves until their last wave"},
-          .decide = decide};
+          .decide = decide_c3};
 }
 
 }  // namespace cortado::plan

@@ -14,7 +14,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_c3_rp(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const Partition best, best_partition(question));
   return OverlapWay{.order = LaunchOrder::gemm_first,
                     .collective = best.collective.request,
@@ -30,7 +30,7 @@ Policy c3_rp_policy() {
                    .summary = "compute units divided between the two",
                    .wins = "collectives that need few units and take about as long as the product",
                    .loses = "when one is much longer: the units of the other stay idle"},
-          .decide = decide};
+          .decide = decide_c3_rp};
 }
 
 }  // namespace cortado::plan

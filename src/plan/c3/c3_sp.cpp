@@ -13,7 +13,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_c3_sp(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const TimedCollective library, library_collective(question));
   const std::uint32_t given = library.request.compute_units;
   const bool first = goes_first(question, given == 0 ? question.units() : given);
@@ -31,7 +31,7 @@ Policy c3_sp_policy() {
                    .summary = "two streams, the kernel with fewer workgroups first",
                    .wins = "against c3, when the product has many workgroups",
                    .loses = "products bound by their compute units: the collective holds some of them"},
-          .decide = decide};
+          .decide = decide_c3_sp};
 }
 
 }  // namespace cortado::plan

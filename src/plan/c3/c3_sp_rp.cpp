@@ -12,7 +12,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_c3_sp_rp(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const Partition best, best_partition(question));
   const bool first = goes_first(question, best.collective_units);
   return OverlapWay{
@@ -31,7 +31,7 @@ Policy c3_sp_rp_policy() {
                    .summary = "compute units divided, the kernel with fewer workgroups first",
                    .wins = "small collectives beside products that can spare the units",
                    .loses = "as c3-rp"},
-          .decide = decide};
+          .decide = decide_c3_sp_rp};
 }
 
 }  // namespace cortado::plan

@@ -12,7 +12,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_conccl(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest flat, flat_dma(question));
   return beside_engines(std::move(flat), 0, "pcpy on DMA engines, all compute units for the product");
 }
@@ -24,7 +24,7 @@ Policy conccl_policy() {
                    .summary = "the collective on DMA engines, all compute units for the product",
                    .wins = "large collectives, most beside products bound by their compute units",
                    .loses = "small collectives: host and engines take long to start; cannot reduce"},
-          .decide = decide};
+          .decide = decide_conccl};
 }
 
 }  // namespace cortado::plan

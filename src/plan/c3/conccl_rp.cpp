@@ -11,7 +11,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_conccl_rp(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest flat, flat_dma(question));
   if (!is_memory_bound(question.request.gemm, question.machine)) {
     return beside_engines(std::move(flat), 0,
@@ -31,7 +31,7 @@ Policy conccl_rp_policy() {
                    .summary = "as conccl, one compute unit a die withheld from memory-bound products",
                    .wins = "large collectives beside memory-bound products",
                    .loses = "as conccl"},
-          .decide = decide};
+          .decide = decide_conccl_rp};
 }
 
 }  // namespace cortado::plan

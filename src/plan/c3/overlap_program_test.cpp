@@ -9,7 +9,7 @@
 #include "plan/c3/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace overlap_program_test {
 
 constexpr GemmShape kSmall{96, 64, 32};
 
@@ -202,5 +202,5 @@ TEST_F(OverlapProgram, RefusesWhatCannotBe) {
   EXPECT_EQ(code(large, {.collective = large.collective}), "gemm.memory");
 }
 
-}  // namespace
+}  // namespace overlap_program_test
 }  // namespace cortado::plan

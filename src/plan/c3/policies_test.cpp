@@ -4,7 +4,7 @@
 #include "plan/c3/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace policies_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -248,5 +248,5 @@ TEST_F(Policies, RefuseWhatCannotBe) {
   EXPECT_EQ(refusal_of("serial").code, "gemm.compute");
 }
 
-}  // namespace
+}  // namespace policies_test
 }  // namespace cortado::plan

@@ -12,7 +12,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<OverlapWay> decide(const Question& question) {
+Result<OverlapWay> decide_serial(const Question& question) {
   CORTADO_ASSIGN_OR_RETURN(const TimedCollective library, library_collective(question));
   return OverlapWay{.order = LaunchOrder::serial,
                     .collective = library.request,
@@ -26,7 +26,7 @@ Policy serial_policy() {
                    .summary = "the product, then the collective on compute units",
                    .wins = "one of the two is too short to be worth sharing the GPU for",
                    .loses = "nearly always: nothing overlaps"},
-          .decide = decide};
+          .decide = decide_serial};
 }
 
 }  // namespace cortado::plan

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace choose_test {
 
 /// time = start-up of the way + bytes / rate of the way, in nanoseconds and bytes a nanosecond.
 class LinearCost : public CostModel {
@@ -147,5 +147,5 @@ TEST(Choose, ATableSaysWhereTheChoiceChanges) {
   EXPECT_EQ(changes_around(table, 40_B, b2b->best().request).above->bytes, 128_B);
 }
 
-}  // namespace
+}  // namespace choose_test
 }  // namespace cortado

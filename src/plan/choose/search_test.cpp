@@ -5,7 +5,7 @@
 #include "cortado/plan/choose_schedule.hpp"
 
 namespace cortado {
-namespace {
+namespace search_test {
 
 /// "serial", "hetero-fused-1d 8", ...
 std::string key_of(const FiccoSchedule& schedule) {
@@ -207,5 +207,5 @@ TEST(AutoSchedule, SearchesWhereItIsNotSure) {
   EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
 }
 
-}  // namespace
+}  // namespace search_test
 }  // namespace cortado

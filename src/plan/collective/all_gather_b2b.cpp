@@ -6,7 +6,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_all_gather(Schedule& schedule) {
+Result<Program> plan_all_gather_b2b(Schedule& schedule) {
   AllGather gather(schedule);
   for (const RankId rank : schedule.ranks()) {
     const std::vector<RankId> peers = schedule.peers_after(rank);
@@ -26,7 +26,7 @@ Variant all_gather_b2b() {
                .summary = "all copies of a rank back to back in one queue, one signal; `ways` copies a queue at most",
                .in_place = true,
                .out_of_place = true},
-      .plan = plan_all_gather,
+      .plan = plan_all_gather_b2b,
       .takes_ways = true};
 }
 

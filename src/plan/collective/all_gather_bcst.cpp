@@ -6,7 +6,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_all_gather(Schedule& schedule) {
+Result<Program> plan_all_gather_bcst(Schedule& schedule) {
   AllGather gather(schedule);
   for (const RankId rank : schedule.ranks()) {
     push_to_pairs(schedule, rank, gather.input(rank), [&](RankId peer) { return gather.block(peer, rank); });
@@ -23,7 +23,7 @@ Variant all_gather_bcst() {
                    .summary = "broadcast packets: one read, two peers; half the commands, signals and doorbells",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_all_gather,
+          .plan = plan_all_gather_bcst,
           .feature = &Features::broadcast};
 }
 

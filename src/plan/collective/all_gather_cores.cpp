@@ -6,7 +6,7 @@ namespace cortado::plan {
 namespace {
 
 template <CoreProtocol kProtocol>
-Result<Program> plan_all_gather(Schedule& schedule) {
+Result<Program> plan_all_gather_cores(Schedule& schedule) {
   using enum CoreKernels::OwnPart;
   AllGather gather(schedule);
   CoreKernels kernels(schedule, kProtocol, schedule.request().in_place ? none : beside);
@@ -30,7 +30,7 @@ Variant all_gather_cores_ll() {
                    .in_place = true,
                    .out_of_place = true,
                    .on_cores = true},
-          .plan = plan_all_gather<CoreProtocol::ll>};
+          .plan = plan_all_gather_cores<CoreProtocol::ll>};
 }
 
 Variant all_gather_cores_simple() {
@@ -40,7 +40,7 @@ Variant all_gather_cores_simple() {
                    .in_place = true,
                    .out_of_place = true,
                    .on_cores = true},
-          .plan = plan_all_gather<CoreProtocol::simple>};
+          .plan = plan_all_gather_cores<CoreProtocol::simple>};
 }
 
 }  // namespace cortado::plan

@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_all_gather(Schedule& schedule) {
+Result<Program> plan_all_gather_pcpy(Schedule& schedule) {
   AllGather gather(schedule);
   for (const RankId rank : schedule.ranks()) {
     for (const RankId peer : schedule.peers_after(rank)) {
@@ -24,7 +24,7 @@ Variant all_gather_pcpy() {
                    .summary = "one copy and one queue a peer, each on the engine nearest to it",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_all_gather};
+          .plan = plan_all_gather_pcpy};
 }
 
 }  // namespace cortado::plan

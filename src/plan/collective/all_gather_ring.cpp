@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_all_gather(Schedule& schedule, Ring (*make_ring)(Schedule& schedule)) {
+Result<Program> plan_all_gather_ring(Schedule& schedule, Ring (*make_ring)(Schedule& schedule)) {
   AllGather gather(schedule);
   Gathering gathering;
   for (const RankId rank : schedule.ranks()) {
@@ -26,7 +26,7 @@ Variant all_gather_ring() {
                    .summary = "copies from neighbour to neighbour around a ring, one queue a rank",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = [](Schedule& schedule) { return plan_all_gather(schedule, &Ring::on_engines); },
+          .plan = [](Schedule& schedule) { return plan_all_gather_ring(schedule, &Ring::on_engines); },
           .ring = true};
 }
 
@@ -37,7 +37,7 @@ Variant all_gather_cores_ring() {
                    .in_place = true,
                    .out_of_place = true,
                    .on_cores = true},
-          .plan = [](Schedule& schedule) { return plan_all_gather(schedule, &Ring::on_cores); },
+          .plan = [](Schedule& schedule) { return plan_all_gather_ring(schedule, &Ring::on_cores); },
           .ring = true};
 }
 

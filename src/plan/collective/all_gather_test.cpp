@@ -3,7 +3,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace all_gather_test {
 
 CollectiveRequest all_gather(const std::string& variant, Bytes bytes = 8_KiB) {
   return {.collective = "all-gather", .variant = variant, .bytes = bytes, .in_place = true};
@@ -137,5 +137,5 @@ TEST(AllGather, EnginesAreSharedWhenThereAreFewerThanPeers) {
   EXPECT_EQ(counts.signals, counts.doorbells);
 }
 
-}  // namespace
+}  // namespace all_gather_test
 }  // namespace cortado::plan

@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_all_to_all(Schedule& schedule) {
+Result<Program> plan_all_to_all_b2b(Schedule& schedule) {
   AllToAll exchange(schedule);
   for (const RankId rank : schedule.ranks()) {
     const std::vector<RankId> peers = schedule.peers_ascending(rank);
@@ -27,7 +27,7 @@ Variant all_to_all_b2b() {
                .summary = "all copies of a rank back to back in one queue, one signal; `ways` copies a queue at most",
                .in_place = false,
                .out_of_place = true},
-      .plan = plan_all_to_all,
+      .plan = plan_all_to_all_b2b,
       .takes_ways = true};
 }
 

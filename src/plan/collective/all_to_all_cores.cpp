@@ -7,7 +7,7 @@ namespace cortado::plan {
 namespace {
 
 template <CoreProtocol kProtocol>
-Result<Program> plan_all_to_all(Schedule& schedule) {
+Result<Program> plan_all_to_all_cores(Schedule& schedule) {
   using enum CoreKernels::OwnPart;
   AllToAll exchange(schedule);
   CoreKernels kernels(schedule, kProtocol, schedule.request().own_block ? beside : none, CoreKernels::Calls::per_peer);
@@ -32,7 +32,7 @@ Variant all_to_all_cores_ll() {
                    .out_of_place = true,
                    .on_cores = true,
                    .both_directions = true},
-          .plan = plan_all_to_all<CoreProtocol::ll>};
+          .plan = plan_all_to_all_cores<CoreProtocol::ll>};
 }
 
 Variant all_to_all_cores_simple() {
@@ -43,7 +43,7 @@ Variant all_to_all_cores_simple() {
                    .out_of_place = true,
                    .on_cores = true,
                    .both_directions = true},
-          .plan = plan_all_to_all<CoreProtocol::simple>};
+          .plan = plan_all_to_all_cores<CoreProtocol::simple>};
 }
 
 }  // namespace cortado::plan

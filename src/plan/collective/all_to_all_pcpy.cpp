@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_all_to_all(Schedule& schedule) {
+Result<Program> plan_all_to_all_pcpy(Schedule& schedule) {
   AllToAll exchange(schedule);
   for (const RankId rank : schedule.ranks()) {
     for (const RankId peer : schedule.peers_ascending(rank)) {
@@ -24,7 +24,7 @@ Variant all_to_all_pcpy() {
                    .summary = "one copy and one queue a peer, each on the engine nearest to it",
                    .in_place = false,
                    .out_of_place = true},
-          .plan = plan_all_to_all};
+          .plan = plan_all_to_all_pcpy};
 }
 
 }  // namespace cortado::plan

@@ -34,7 +34,7 @@ std::vector<std::pair<RankId, RankId>> hand_out_pairs(std::uint32_t ranks) {
   return pairs;
 }
 
-Result<Program> plan_all_to_all(Schedule& schedule) {
+Result<Program> plan_all_to_all_swap(Schedule& schedule) {
   const Bytes bytes = schedule.request().bytes;
   const Bytes unit = schedule.swap_alignment() * schedule.rank_count();
   if (bytes.value % unit.value != 0) {
@@ -66,7 +66,7 @@ Variant all_to_all_swap() {
                    .summary = "swap packets exchange the blocks of a pair in place; half the commands",
                    .in_place = true,
                    .out_of_place = false},
-          .plan = plan_all_to_all,
+          .plan = plan_all_to_all_swap,
           .feature = &Features::swap};
 }
 

@@ -3,7 +3,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace all_to_all_test {
 
 CollectiveRequest all_to_all(const std::string& variant, Bytes bytes = 8_KiB) {
   return {.collective = "all-to-all", .variant = variant, .bytes = bytes, .in_place = variant == "swap"};
@@ -126,5 +126,5 @@ TEST(AllToAll, InPlaceOnlyBySwapping) {
   EXPECT_EQ(refusal(request, machine).code, "plan.in_place");
 }
 
-}  // namespace
+}  // namespace all_to_all_test
 }  // namespace cortado::plan

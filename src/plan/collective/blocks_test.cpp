@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::plan {
-namespace {
+namespace blocks_test {
 
 TEST(Blocks, FirstBlocksTakeTheRemainder) {
   const Blocks blocks(Bytes{10}, 4, Bytes{1});  // 10 = 3 + 3 + 2 + 2
@@ -41,5 +41,5 @@ TEST(Blocks, HugeSizesDoNotOverflow) {
   EXPECT_EQ(blocks.offset(63) + blocks.size(63), Bytes{(1ULL << 62) + 3});
 }
 
-}  // namespace
+}  // namespace blocks_test
 }  // namespace cortado::plan

@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_broadcast(Schedule& schedule) {
+Result<Program> plan_broadcast_bcst(Schedule& schedule) {
   BroadcastToAll broadcast(schedule);
   push_to_pairs(schedule, broadcast.root(), broadcast.input(), [&](RankId peer) { return broadcast.output(peer); });
   return broadcast.finish();
@@ -19,7 +19,7 @@ Variant broadcast_bcst() {
                    .summary = "broadcast packets: one read, two peers",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_broadcast,
+          .plan = plan_broadcast_bcst,
           .feature = &Features::broadcast,
           .rooted = true};
 }

@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_broadcast(Schedule& schedule) {
+Result<Program> plan_broadcast_pcpy(Schedule& schedule) {
   BroadcastToAll broadcast(schedule);
   for (const RankId peer : schedule.peers_after(broadcast.root())) {
     schedule.lane_towards(broadcast.root(), peer).copy(broadcast.input(), broadcast.output(peer));
@@ -21,7 +21,7 @@ Variant broadcast_pcpy() {
                    .summary = "the root copies to every peer, one queue each",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_broadcast,
+          .plan = plan_broadcast_pcpy,
           .rooted = true};
 }
 

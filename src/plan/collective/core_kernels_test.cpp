@@ -5,7 +5,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace core_kernels_test {
 
 CollectiveRequest on_cores(const std::string& collective, const std::string& variant, bool in_place = false) {
   return {.collective = collective, .variant = variant, .bytes = 8_KiB, .ranks = 8, .in_place = in_place};
@@ -146,5 +146,5 @@ TEST(CoreKernels, MachinesWithoutEnginesForPeersWillDo) {
   EXPECT_EQ(count(program).commands, 56u);
 }
 
-}  // namespace
+}  // namespace core_kernels_test
 }  // namespace cortado::plan

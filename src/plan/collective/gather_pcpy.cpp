@@ -11,7 +11,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_gather(Schedule& schedule) {
+Result<Program> plan_gather_pcpy(Schedule& schedule) {
   const Bytes bytes = schedule.request().bytes;
   const RankId root = schedule.request().root;
   const bool in_place = schedule.request().in_place;
@@ -43,7 +43,7 @@ Variant gather_pcpy() {
                    .summary = "every rank copies its block to the root",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_gather,
+          .plan = plan_gather_pcpy,
           .rooted = true};
 }
 

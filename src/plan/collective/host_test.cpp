@@ -3,7 +3,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace host_test {
 
 const Queue& host_of(const Program& program, std::optional<RankId> rank) {
   for (const Queue& queue : program.queues) {
@@ -114,5 +114,5 @@ TEST(Host, EverySignalHasOneWriter) {
   }
 }
 
-}  // namespace
+}  // namespace host_test
 }  // namespace cortado::plan

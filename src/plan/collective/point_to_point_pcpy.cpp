@@ -7,7 +7,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_point_to_point(Schedule& schedule) {
+Result<Program> plan_point_to_point_pcpy(Schedule& schedule) {
   const CollectiveRequest& request = schedule.request();
   const Region input = schedule.buffer("in", request.root, request.bytes, BufferRole::input);
   const Region output = schedule.buffer("out", request.peer, request.bytes, BufferRole::output);
@@ -23,7 +23,7 @@ Variant point_to_point_pcpy() {
                    .summary = "one copy from one rank to another",
                    .in_place = false,
                    .out_of_place = true},
-          .plan = plan_point_to_point,
+          .plan = plan_point_to_point_pcpy,
           .rooted = true,
           .paired = true};
 }

@@ -6,7 +6,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace reduction_test {
 
 TEST(ReduceScatter, KernelAddsAllBlocksOfItsOwner) {
   CollectiveRequest request{.collective = "reduce-scatter", .bytes = 8_KiB};
@@ -87,5 +87,5 @@ TEST(ReduceScatter, BlocksAreWholeElements) {
   EXPECT_EQ(refused.hint, "use 20 or 24");
 }
 
-}  // namespace
+}  // namespace reduction_test
 }  // namespace cortado::plan

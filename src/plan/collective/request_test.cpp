@@ -3,7 +3,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace collective_request_test {
 
 TEST(Request, UnknownNamesGetTheNearestKnownOne) {
   const Machine machine = machine_for_test("mi300x-8");
@@ -109,5 +109,5 @@ TEST(Request, InPlaceDefaults) {
   EXPECT_TRUE(default_in_place("all-to-all", "swap"));  // swap exchanges in place and can do nothing else
 }
 
-}  // namespace
+}  // namespace collective_request_test
 }  // namespace cortado::plan

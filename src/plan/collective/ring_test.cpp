@@ -5,7 +5,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace ring_test {
 
 /// Bytes that the memory of rank 0 reads and writes in one iteration.
 struct Traffic {
@@ -172,5 +172,5 @@ TEST(Ring, AddingNeedsMemoryThatAddsAndGrowsInPlace) {
   EXPECT_EQ(refusal(request, machine_for_test("t3-ring-8")).code, "plan.in_place");
 }
 
-}  // namespace
+}  // namespace ring_test
 }  // namespace cortado::plan

@@ -2,7 +2,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace rooted_test {
 
 CollectiveRequest rooted(const char* collective, const char* variant, bool in_place) {
   return {.collective = collective, .variant = variant, .bytes = 8_KiB, .in_place = in_place, .root = {3}};
@@ -69,5 +69,5 @@ TEST(Rooted, BytesThatReachOnlyTheRootNeedNoCommand) {
   EXPECT_EQ(program.contract.clauses.size(), 1u);
 }
 
-}  // namespace
+}  // namespace rooted_test
 }  // namespace cortado::plan

@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_scatter(Schedule& schedule) {
+Result<Program> plan_scatter_b2b(Schedule& schedule) {
   Scatter scatter(schedule);
   const std::vector<RankId> peers = schedule.peers_after(scatter.root());
   std::vector<Lane> lanes = schedule.back_to_back_lanes(scatter.root(), peers);
@@ -21,7 +21,7 @@ Variant scatter_b2b() {
                    .summary = "all copies of the root back to back in one queue, one signal",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_scatter,
+          .plan = plan_scatter_b2b,
           .rooted = true,
           .takes_ways = true};
 }

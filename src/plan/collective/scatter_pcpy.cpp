@@ -5,7 +5,7 @@
 namespace cortado::plan {
 namespace {
 
-Result<Program> plan_scatter(Schedule& schedule) {
+Result<Program> plan_scatter_pcpy(Schedule& schedule) {
   Scatter scatter(schedule);
   for (const RankId peer : schedule.peers_after(scatter.root())) {
     schedule.lane_towards(scatter.root(), peer).copy(scatter.block(peer), scatter.output(peer));
@@ -21,7 +21,7 @@ Variant scatter_pcpy() {
                    .summary = "the root copies a block to every peer, one queue each",
                    .in_place = true,
                    .out_of_place = true},
-          .plan = plan_scatter,
+          .plan = plan_scatter_pcpy,
           .rooted = true};
 }
 

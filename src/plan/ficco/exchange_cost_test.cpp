@@ -5,7 +5,7 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace exchange_cost_test {
 
 using enum ExchangeVariant;
 
@@ -95,5 +95,5 @@ TEST_F(ExchangeCost, OtherCostsPlainCopies) {
   EXPECT_EQ(fastest_exchange(kSmall, untimed), pcpy);
 }
 
-}  // namespace
+}  // namespace exchange_cost_test
 }  // namespace cortado::plan

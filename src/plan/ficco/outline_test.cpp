@@ -7,7 +7,7 @@
 #include "plan/ficco/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace outline_test {
 
 const Machine& machine() {
   static const Machine machine = load_machine("mi300x-8").value();
@@ -186,5 +186,5 @@ TEST(FiccoOutline, LooksAtTheRankWithMostRows) {
             (std::vector<std::uint32_t>{4}));
 }
 
-}  // namespace
+}  // namespace outline_test
 }  // namespace cortado::plan

@@ -9,7 +9,7 @@
 #include "plan/ficco/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace ficco_program_test {
 
 using testing::Each;
 using testing::ElementsAre;
@@ -397,5 +397,5 @@ TEST_F(FiccoProgram, EveryWaitIsNeeded) {
   }
 }
 
-}  // namespace
+}  // namespace ficco_program_test
 }  // namespace cortado::plan

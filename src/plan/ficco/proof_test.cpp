@@ -9,7 +9,7 @@
 #include "plan/ficco/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace ficco_proof_test {
 
 std::string text(const std::vector<Diagnostic>& errors) {
   std::string all;
@@ -120,5 +120,5 @@ TEST(FiccoProofElsewhere, AllCopiesOfARankInOneQueue) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, FiccoProof, testing::Range(2U, 9U));
 
-}  // namespace
+}  // namespace ficco_proof_test
 }  // namespace cortado::plan

@@ -12,7 +12,7 @@
 namespace cortado::plan {
 namespace {
 
-Status check_ranks(std::uint32_t ranks, const Machine& machine) {
+Status check_ficco_ranks(std::uint32_t ranks, const Machine& machine) {
   if (ranks >= 2 && ranks <= machine.gpus) return {};
   return fail("ficco.ranks",
               fmt::format("{} ranks asked for on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
@@ -117,7 +117,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
                     ? "reduce-scatter and all-to-all follow a product; an all-gather comes before one"
                     : suggestion(request.collective, known));
   }
-  CORTADO_RETURN_IF_ERROR(check_ranks(checked.request.ranks, machine));
+  CORTADO_RETURN_IF_ERROR(check_ficco_ranks(checked.request.ranks, machine));
   if (request.gemm.accumulate) {
     return fail("ficco.accumulate", "a product that adds to what is there has no contract: replays would add up",
                 "leave accumulate out");

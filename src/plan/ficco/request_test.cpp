@@ -6,7 +6,7 @@
 #include "plan/ficco/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace ficco_request_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -144,5 +144,5 @@ TEST_F(FiccoRefusals, MachinesWithoutLinksOrProducts) {
   EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial"), untimed).code, "gemm.compute");
 }
 
-}  // namespace
+}  // namespace ficco_request_test
 }  // namespace cortado::plan

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace tokens_test {
 
 using testing::ElementsAre;
 
@@ -57,5 +57,5 @@ TEST(Tokens, WrongSharesAreRefused) {
   EXPECT_THAT(error_of(tokens_by_shares("0:0", 8)), testing::HasSubstr("no receiver has a share"));
 }
 
-}  // namespace
+}  // namespace tokens_test
 }  // namespace cortado

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado {
-namespace {
+namespace schedule_heuristic_test {
 
 Machine machine(const std::string& name = "mi300x-8") {
   Result<Machine> loaded = load_machine(name);
@@ -125,5 +125,5 @@ TEST(GuessSchedule, ClearCases) {
   EXPECT_EQ(guess(request({1048576, 7168, 4096}), on), "hetero-unfused-1d");
 }
 
-}  // namespace
+}  // namespace schedule_heuristic_test
 }  // namespace cortado

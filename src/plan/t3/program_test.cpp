@@ -7,7 +7,7 @@
 #include "plan/t3/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace t3_program_test {
 
 using testing::ElementsAre;
 
@@ -250,5 +250,5 @@ TEST_F(T3Program, PiecesAreRowsOfTilesOrSixteenEntries) {
   EXPECT_EQ(t3_for_test({.gemm = {2048, 1024, 64, DType::f16}, .tiling = tiling, .pieces = 9}, ring).pieces, 2U);
 }
 
-}  // namespace
+}  // namespace t3_program_test
 }  // namespace cortado::plan

@@ -9,7 +9,7 @@
 #include "plan/t3/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace t3_proof_test {
 
 std::string text(const std::vector<Diagnostic>& errors) {
   std::string all;
@@ -141,5 +141,5 @@ TEST_F(T3WrongMap, StoresWhereSumsBelong) {
           .empty());
 }
 
-}  // namespace
+}  // namespace t3_proof_test
 }  // namespace cortado::plan

@@ -26,7 +26,7 @@ Status check_collective(const std::string& collective) {
               suggestion(collective, known));
 }
 
-Status check_ranks(std::uint32_t ranks, const Machine& machine) {
+Status check_t3_ranks(std::uint32_t ranks, const Machine& machine) {
   if (ranks >= 2 && ranks <= machine.gpus) return {};
   return fail("t3.ranks", fmt::format("{} ranks asked for on {}, which has {} GPUs", ranks, machine.name, machine.gpus),
               machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
@@ -128,7 +128,7 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   CheckedT3 checked{request, {}, {}};
   if (request.ranks == 0) checked.request.ranks = machine.gpus;
   const std::uint32_t ranks = checked.request.ranks;
-  CORTADO_RETURN_IF_ERROR(check_ranks(ranks, machine));
+  CORTADO_RETURN_IF_ERROR(check_t3_ranks(ranks, machine));
   CORTADO_RETURN_IF_ERROR(check_tracker(machine));
   if (request.gemm.accumulate) {
     return fail("t3.accumulate", "a product that adds to what is there has no contract: replays would add up",

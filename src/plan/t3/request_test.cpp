@@ -4,7 +4,7 @@
 #include "plan/t3/testing.hpp"
 
 namespace cortado::plan {
-namespace {
+namespace t3_request_test {
 
 using testing::HasSubstr;
 
@@ -106,5 +106,5 @@ TEST_F(T3Refusal, MapsPastANeighbour) {
   EXPECT_THAT(plan.error().message, HasSubstr("chunk 5 (slot 5) of rank 3: it goes to rank 5"));
 }
 
-}  // namespace
+}  // namespace t3_request_test
 }  // namespace cortado::plan

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::sim {
-namespace {
+namespace fluid_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -187,5 +187,5 @@ TEST(FluidDeathTest, RefusesWhatHasNoSolution) {
   EXPECT_DEATH(fluid.remove_flow(FlowId{0}), "no such flow");
 }
 
-}  // namespace
+}  // namespace fluid_test
 }  // namespace cortado::sim

@@ -7,7 +7,7 @@
 #include "cortado/sim/fluid.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace incremental_test {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -144,5 +144,5 @@ TEST(FluidIncremental, LocalModeStopsASmallChange) {
   EXPECT_DOUBLE_EQ(fluid.rate(extra), 1e6 / 1021);
 }
 
-}  // namespace
+}  // namespace incremental_test
 }  // namespace cortado::sim

@@ -11,7 +11,7 @@
 #include "cortado/sim/fluid.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace random_system_test {
 
 struct ModelFlow {
   std::vector<ResourceUse> uses;
@@ -254,5 +254,5 @@ TEST(FluidRandom, SameCallsGiveTheSameBitsOnEveryThread) {
   }
 }
 
-}  // namespace
+}  // namespace random_system_test
 }  // namespace cortado::sim

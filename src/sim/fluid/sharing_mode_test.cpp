@@ -7,7 +7,7 @@
 #include "sim/fluid/transfers_testing.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace sharing_mode_test {
 
 struct Named {
   std::string name;
@@ -76,5 +76,5 @@ TEST(SharingMode, RunsRepeatBitForBit) {
   }
 }
 
-}  // namespace
+}  // namespace sharing_mode_test
 }  // namespace cortado::sim

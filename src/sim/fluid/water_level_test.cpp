@@ -8,7 +8,7 @@
 #include "sim/fluid/rounding.hpp"
 
 namespace cortado::sim::internal {
-namespace {
+namespace water_level_test {
 
 Claim claim(double demand, double weight = 1, double factor = 1) {
   return {demand, weight, demand / weight, factor * demand, factor * weight, 0, 0};
@@ -47,5 +47,5 @@ TEST(WaterLevel, NothingToShareIsLevelZero) {
   EXPECT_EQ(water.left, 0);
 }
 
-}  // namespace
+}  // namespace water_level_test
 }  // namespace cortado::sim::internal

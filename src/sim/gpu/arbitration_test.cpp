@@ -7,7 +7,7 @@
 #include "cortado/sim/fluid.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace arbitration_test {
 
 Arbitration of_ring(ArbitrationPolicy policy) {
   MemoryArbitration arbitration = load_machine("t3-ring-8").value().timing->memory.arbitration.value();
@@ -69,5 +69,5 @@ TEST(Arbitration, SharesOfTwoFlows) {
   }
 }
 
-}  // namespace
+}  // namespace arbitration_test
 }  // namespace cortado::sim

@@ -5,7 +5,7 @@
 #include "cortado/ir/builder.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace compute_units_test {
 
 /// Two GPUs of 256 compute units; on GPU 0 the streams 0 "large", 1 "small" (at most 32), 2 "urgent" (priority 1), and
 /// the kernel "sum" of the queues 3 and 4 (16 each); on GPU 1 a stream, 5. Queue 6 is a host queue.
@@ -145,5 +145,5 @@ TEST_F(ComputeUnitsTest, CountsUnitsTimesSeconds) {
   EXPECT_DOUBLE_EQ(units_.unit_seconds(), 400 + 150 + 96);
 }
 
-}  // namespace
+}  // namespace compute_units_test
 }  // namespace cortado::sim

@@ -193,7 +193,7 @@ class WatchedRun {
   Run run_;
 };
 
-namespace {
+namespace conservation_test {
 
 Bytes bytes_of_moves(const Program& program) {
   Bytes moved;
@@ -316,5 +316,5 @@ TEST(Conservation, ASlowMemoryIsShared) {
   EXPECT_LE(static_cast<double>(median_time(result.timeline).value), 1.1 * ns);
 }
 
-}  // namespace
+}  // namespace conservation_test
 }  // namespace cortado::sim

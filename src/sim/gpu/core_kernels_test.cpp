@@ -5,7 +5,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace core_kernels_test {
 
 std::int64_t time_of(const CollectiveRequest& request, const Machine& machine) {
   auto program = plan_collective(request, machine);
@@ -127,5 +127,5 @@ TEST(CoreKernelTimes, AllGatherOnMi300xSaturatesAt32ComputeUnits) {
   EXPECT_NEAR(with(14) / all, wire / (2 * unit), 0.01);
 }
 
-}  // namespace
+}  // namespace core_kernels_test
 }  // namespace cortado::sim

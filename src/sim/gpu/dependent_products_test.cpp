@@ -6,7 +6,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace dependent_products_test {
 
 class DependentProducts : public testing::Test {
  protected:
@@ -95,5 +95,5 @@ TEST_F(DependentProducts, OneShardAtATimeIsEnoughBehindASwitch) {
   EXPECT_LT(milliseconds(request, "shard-p2p", switched), milliseconds(request, "serial", switched));
 }
 
-}  // namespace
+}  // namespace dependent_products_test
 }  // namespace cortado::sim

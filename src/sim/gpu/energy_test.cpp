@@ -12,7 +12,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace energy_test {
 
 class EnergyOfPrograms : public ::testing::Test {
  protected:
@@ -216,5 +216,5 @@ TEST_F(ManagedProducts, RefusesWhatTheMachineCannotDo) {
   EXPECT_EQ(code({}, without), "power.machine");
 }
 
-}  // namespace
+}  // namespace energy_test
 }  // namespace cortado::sim

@@ -9,7 +9,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace exchange_variants_test {
 
 constexpr std::uint32_t kRanks = 8;
 constexpr std::uint64_t kSteps = 8;
@@ -97,5 +97,5 @@ TEST_P(SmallPieces, FewerQueuesAndPacketsAreWorthIt) {
 INSTANTIATE_TEST_SUITE_P(Directions, SmallPieces,
                          testing::Values(Direction{"all-gather", Dependence::collective_first}));
 
-}  // namespace
+}  // namespace exchange_variants_test
 }  // namespace cortado::sim

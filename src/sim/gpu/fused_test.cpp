@@ -9,7 +9,7 @@
 #include "sim/gpu/fused_testing.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace fused_test {
 
 Simulated run(const FusedRing& ring, const Machine& machine, const SimulateOptions& options = {}) {
   auto result = simulate(unproved(fused_ring(ring, machine), machine), options);
@@ -156,5 +156,5 @@ TEST(Simulate, RefusesAPolicyForAMachineThatDoesNotArbitrate) {
   EXPECT_EQ(result.error().code, "sim.arbitration");
 }
 
-}  // namespace
+}  // namespace fused_test
 }  // namespace cortado::sim

@@ -9,7 +9,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace golden_test {
 
 struct Golden {
   CollectiveRequest request;
@@ -72,5 +72,5 @@ TEST(Golden, TimelinesStayAsTheyAre) {
   }
 }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace cortado::sim

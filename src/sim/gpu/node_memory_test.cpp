@@ -5,7 +5,7 @@
 #include "cortado/ir/builder.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace node_memory_test {
 
 /// Two buffers of 1000 bytes on two GPUs; caches of 500 and of 4000 bytes.
 class NodeMemoryTest : public testing::Test {
@@ -73,5 +73,5 @@ TEST(NodeMemory, WithoutLevelsNothingIsTaken) {
   EXPECT_TRUE(uses.view().empty());
 }
 
-}  // namespace
+}  // namespace node_memory_test
 }  // namespace cortado::sim

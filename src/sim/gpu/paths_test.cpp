@@ -5,7 +5,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace paths_test {
 
 constexpr Bytes kBytes = 5'000'000_B;
 
@@ -151,5 +151,5 @@ TEST(Paths, WhatOnlyOneGpuCanAddressComesBackOverItsLinks) {
   EXPECT_EQ(std::move(paths).times()[0], kStart + kOnce);
 }
 
-}  // namespace
+}  // namespace paths_test
 }  // namespace cortado::sim

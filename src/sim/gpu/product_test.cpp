@@ -11,7 +11,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace product_test {
 
 constexpr std::int64_t kTile = 1024 * 64 + 1000;
 constexpr std::int64_t kBegin = 5000 + 2000;
@@ -376,5 +376,5 @@ TEST(Products, StoresOfComputeUnitsTakeMoreOfTheFabric) {
   EXPECT_NEAR(static_cast<double>(end_of(result, gemm)), kBegin + 5000 + kTile / share, 1);
 }
 
-}  // namespace
+}  // namespace product_test
 }  // namespace cortado::sim

@@ -10,7 +10,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace sharing_mode_test {
 
 /// A direct all-gather behind a switch whose ports are full, so that every transfer is connected with every other;
 /// sizes differ by up to 10 %. Such a program breaks its contract, hence is not proved.
@@ -56,5 +56,5 @@ TEST(SharingMode, TheTimelineNamesAnApproximation) {
             "simulated switch-1024, local sharing within 2 %");
 }
 
-}  // namespace
+}  // namespace sharing_mode_test
 }  // namespace cortado::sim

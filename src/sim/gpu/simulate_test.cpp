@@ -8,7 +8,7 @@
 #include "cortado/plan/collective.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace simulate_test {
 
 /// virtual-64 has round numbers: packet 50, submit 500, trigger 100, poll 20, fetch, wake, copy_start and sync 1000,
 /// copy_issue 500 ns; engines and links 50 GB/s, so a byte takes 20 ps.
@@ -165,5 +165,5 @@ TEST(Simulate, AMachineWithoutTimingIsRefused) {
   EXPECT_EQ(result.error().code, "sim.timing");
 }
 
-}  // namespace
+}  // namespace simulate_test
 }  // namespace cortado::sim

@@ -5,7 +5,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace software_engines_test {
 
 /// virtual-64 with its round numbers (packet 50, submit 500, trigger 100, poll 20, fetch, wake, copy_start and sync
 /// 1000 ns, 50 GB/s) on threads.
@@ -92,5 +92,5 @@ TEST(SoftwareEngines, WhatTheCachesHoldDoesNotReachTheMemory) {
   EXPECT_NEAR(static_cast<double>(time[1].value), 1e6, 0.01e6);   // 50 MB at the engine's 50 GB/s
 }
 
-}  // namespace
+}  // namespace software_engines_test
 }  // namespace cortado::sim

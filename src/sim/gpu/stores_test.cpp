@@ -7,7 +7,7 @@
 #include "cortado/ir/builder.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace stores_test {
 
 class Stores : public testing::Test {
  protected:
@@ -100,5 +100,5 @@ TEST_F(Stores, OfSplitProducts) {
   EXPECT_DOUBLE_EQ(plain.reads(), 2);
 }
 
-}  // namespace
+}  // namespace stores_test
 }  // namespace cortado::sim

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::sim {
-namespace {
+namespace thread_turns_test {
 
 TEST(ThreadTurns, FirstComeFirstServed) {
   ThreadTurns turns(2, 5);
@@ -28,5 +28,5 @@ TEST(ThreadTurns, WithoutThreadsNobodyWaits) {
   EXPECT_EQ(turns.give_back(1), std::nullopt);
 }
 
-}  // namespace
+}  // namespace thread_turns_test
 }  // namespace cortado::sim

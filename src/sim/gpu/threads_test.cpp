@@ -8,7 +8,7 @@
 #include "cortado/sim/simulate.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace threads_test {
 
 void expect_same(const Timeline& a, const Timeline& b) {
   EXPECT_EQ(a.iteration_times, b.iteration_times);
@@ -47,5 +47,5 @@ TEST(Threads, SimulationsSideBySideGiveWhatOneGives) {
   }
 }
 
-}  // namespace
+}  // namespace threads_test
 }  // namespace cortado::sim

@@ -6,7 +6,7 @@
 #include "cortado/ir/builder.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace trackers_test {
 
 constexpr std::uint64_t kPiece = 100;
 
@@ -104,5 +104,5 @@ TEST(Trackers, LargerThanTheUnitNeverOpen) {
   EXPECT_FALSE(trackers.open(0));
 }
 
-}  // namespace
+}  // namespace trackers_test
 }  // namespace cortado::sim

@@ -13,7 +13,7 @@
 #include "cortado/base/random.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace event_queue_test {
 
 using ::testing::ElementsAre;
 
@@ -177,5 +177,5 @@ TEST(EventQueue, QueuesOfManyThreadsShareNothing) {
   for (const auto& order : orders) EXPECT_EQ(order, alone);
 }
 
-}  // namespace
+}  // namespace event_queue_test
 }  // namespace cortado::sim

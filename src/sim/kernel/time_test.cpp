@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace cortado::sim {
-namespace {
+namespace time_test {
 
 TEST(SimTime, NanosecondsAreExactOneWayAndRoundedTheOther) {
   EXPECT_EQ(to_sim_time(Nanoseconds{7}), SimTime{7000});
@@ -40,5 +40,5 @@ TEST(SimTime, WhatMakesNoProgressNeverEnds) {
   EXPECT_LT(SimTime{5} + SimTime{6}, SimTime::never());
 }
 
-}  // namespace
+}  // namespace time_test
 }  // namespace cortado::sim

@@ -5,7 +5,7 @@
 #include "sim/power/testing.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace meter_test {
 
 constexpr SimTime kSecond{1'000'000'000'000};
 constexpr SimTime seconds(double s) {
@@ -107,5 +107,5 @@ TEST(PowerMeter, SamplesAddUpToTheEnergy) {
   EXPECT_EQ(counters[2].samples[1].time.value, 300'000'000);
 }
 
-}  // namespace
+}  // namespace meter_test
 }  // namespace cortado::sim

@@ -5,10 +5,10 @@
 namespace cortado::verifier::testing {
 namespace {
 
-constexpr Bytes kElement{4};
+constexpr Bytes kMappedElement{4};
 constexpr std::uint64_t kK = 4;
 constexpr std::uint64_t kN = 3;
-constexpr Bytes kRow = kElement * kN;
+constexpr Bytes kRow = kMappedElement * kN;
 
 /// Operands, outputs and contract, a stream for each rank's product, and a host that submits them all.
 class Mapped {
@@ -18,7 +18,11 @@ class Mapped {
       const auto buffer = [&](const char* name, Bytes size, BufferRole role) {
         return builder.buffer(fmt::format("{}{}", name, r), {r}, size, role);
       };
-      a.push_back({buffer("a", kElement * kK * rows, BufferRole::input), {0}, kElement * kK, rows, kElement * kK});
+      a.push_back({buffer("a", kMappedElement * kK * rows, BufferRole::input),
+                   {0},
+                   kMappedElement * kK,
+                   rows,
+                   kMappedElement * kK});
       b.push_back({buffer("b", kRow * kK, BufferRole::input), {0}, kRow, kK, kRow});
       c.push_back({buffer("c", kRow * s.pieces, BufferRole::output), {0}, kRow, s.pieces, kRow});
       streams.push_back(builder.compute_queue(fmt::format("stream{}", r), {r}));

@@ -4,10 +4,11 @@
 
 #include "cortado/ir/contracts.hpp"
 
+#include "verify/testing/programs.hpp"
+
 namespace cortado::verifier::testing {
 namespace {
 
-constexpr std::uint32_t kFirstPeerEngine = 2;
 constexpr Bytes kElement{4};
 
 /// A matrix of f32 elements without gaps.

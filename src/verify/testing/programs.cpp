@@ -13,8 +13,6 @@
 namespace cortado::verifier::testing {
 namespace {
 
-constexpr std::uint32_t kFirstPeerEngine = 2;
-
 /// Inputs of one block and outputs of one block a rank, with their contract; what all the all-gathers share.
 struct Gather {
   Gather(std::uint32_t rank_count, std::uint64_t bytes)

@@ -11,6 +11,9 @@
 
 namespace cortado::verifier::testing {
 
+/// Of the machine below; the engines before it are for the host.
+inline constexpr std::uint32_t kFirstPeerEngine = 2;
+
 /// Engines 0 and 1 for the host, 2 .. 2 + gpus for peers, all present; limits as on an MI300X.
 Machine test_machine(std::uint32_t gpus);
 

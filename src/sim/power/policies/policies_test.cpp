@@ -4,7 +4,7 @@
 #include "sim/power/testing.hpp"
 
 namespace cortado::sim {
-namespace {
+namespace policies_test {
 
 class Policies : public ::testing::Test {
  protected:
@@ -147,5 +147,5 @@ TEST_F(Policies, AnIdleGpuRests) {
   }
 }
 
-}  // namespace
+}  // namespace policies_test
 }  // namespace cortado::sim
