@@ -18,7 +18,7 @@ endif()
 
 # Sources are compiled in batches: most of the time of a file is parsing headers, which a batch does once. Names in the
 # unnamed namespaces of one target therefore have to differ. `tools/check includes` compiles every file alone.
-set(CORTADO_BATCH 16 CACHE STRING "Source files compiled together; 1 compiles each alone, 0 a whole target at once")
+set(CORTADO_BATCH 32 CACHE STRING "Source files compiled together; 1 compiles each alone, 0 a whole target at once")
 
 function(cortado_in_batches target)
   if(NOT CORTADO_BATCH EQUAL 1)
@@ -57,11 +57,13 @@ function(cortado_module)
   endif()
 endfunction()
 
-# cortado_quick_to_build(<target>): code that runs briefly and takes long to compile is not optimised where it is
-# instrumented; there compilers need twice as long, more than it saves. The libraries, where time is spent, are.
+# cortado_quick_to_build(<target>): code that runs briefly and takes long to compile is optimised little, and not at all
+# where it is instrumented. The libraries, where time is spent, are.
 function(cortado_quick_to_build target)
   if(CORTADO_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
+  else()
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
 endfunction()
 
