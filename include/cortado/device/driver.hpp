@@ -173,6 +173,8 @@ class Driver {
   virtual Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority) = 0;
   virtual void destroy(ComputeQueue* queue) = 0;
   virtual void submit(ComputeQueue& queue, std::span<const ComputeOp> operations) = 0;
+  /// To be called before products are submitted: loads what they need, or says what is missing.
+  virtual Status prepare_products() { return {}; }
 
   /// Programs a tracker; a driver whose topology has none refuses (device.tracker). One that needs more entries than
   /// the GPU has is refused, and one whose bytes another watches.
