@@ -1,4 +1,5 @@
 // cortado: the command line. Parses, hands over to a subcommand, and maps every outcome to an exit code.
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <string>
@@ -39,7 +40,8 @@ struct Parsed {
   std::vector<std::unique_ptr<Subcommand>> commands = make_subcommands();
   std::vector<CLI::App*> apps;  // of the commands, in the same order
 
-  Parsed() {
+  /// Options take most of the time to start: only subcommands that the arguments name have theirs.
+  explicit Parsed(const std::vector<std::string>& arguments) {
     app.formatter(std::make_shared<HelpFormat>());
     app.require_subcommand(1);
     app.set_version_flag("--version", "cortado " CORTADO_VERSION, "Show the version");
@@ -47,8 +49,10 @@ struct Parsed {
     app.footer(std::string(kExitCodes));
     for (const auto& command : commands) {
       CLI::App* sub = app.add_subcommand(std::string(command->name()), std::string(command->description()));
-      command->add_options(*sub);
-      sub->footer(examples_text(*command));
+      if (std::ranges::find(arguments, command->name()) != arguments.end()) {
+        command->add_options(*sub);
+        sub->footer(examples_text(*command));
+      }
       apps.push_back(sub);
     }
   }
@@ -107,7 +111,7 @@ Diagnostic usage_error(const Parsed& parsed, const CLI::ParseError& error, const
 }
 
 Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) {
-  Parsed parsed;
+  Parsed parsed(arguments);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     parsed.app.parse(reversed);
