@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
+#include "cortado/base/uncaught.hpp"
 
 #include "console.hpp"
 #include "help_format.hpp"
@@ -140,14 +141,14 @@ Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) 
 int main(int argc, char** argv) {
   // A reader that went away shows as EPIPE, which the console takes for the end of interest.
   std::signal(SIGPIPE, SIG_IGN);
+  cortado::cli::Console console;
   try {
-    cortado::cli::Console console;
     const auto exit = cortado::cli::parse_and_run(console, {argv + 1, argv + argc});
     if (console.status()) return static_cast<int>(exit);
     console.error(console.status().error());
     return static_cast<int>(cortado::cli::Exit::usage);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "cortado: error: internal: {} (hint: this is a bug; please report it)\n", error.what());
+    console.error(cortado::uncaught(error));
     return static_cast<int>(cortado::cli::Exit::usage);
   }
 }
