@@ -189,8 +189,8 @@ class Driver {
   virtual bool wait(const Event& event, std::chrono::nanoseconds timeout) = 0;
 
   /// Called again and again by a host thread that has nothing to do but wait. The embedded node runs engines on the
-  /// caller's thread, so that one core is enough; a real node pauses the core.
-  virtual void assist() = 0;
+  /// caller's thread, so that one core is enough; a real node pauses the core. False if there was nothing to do.
+  virtual bool assist() = 0;
 
   virtual std::vector<EngineFault> faults() const = 0;
   virtual QueueState state(const SdmaQueue& queue) const = 0;

@@ -232,7 +232,7 @@ class SoftNode final : public Driver {
     }
   }
 
-  void assist() override { dispatcher_->assist(); }
+  bool assist() override { return dispatcher_->assist(); }
 
   std::vector<EngineFault> faults() const override { return faults_.all(); }
   DeviceClock clock() const override { return {1'000'000'000, steady_nanoseconds()}; }
