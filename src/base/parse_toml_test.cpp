@@ -1,5 +1,8 @@
 #include "base/parse_toml.hpp"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "cortado/base/text.hpp"

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
+#include <iterator>
+#include <string>
 
 #include <gtest/gtest.h>
 
