@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
+
 namespace cortado::cli {
 namespace {
 
@@ -24,7 +26,7 @@ int write_fully(int fd, std::string_view text) {
 
 void Console::out(std::string_view text) {
   if (reader_gone_ || !status_) return;
-  const int error = write_fully(STDOUT_FILENO, text);
+  const int error = write_fully(STDOUT_FILENO, escape_control(text));
   if (error == EPIPE) {
     reader_gone_ = true;
   } else if (error != 0) {
@@ -33,7 +35,7 @@ void Console::out(std::string_view text) {
 }
 
 void Console::talk(std::string_view line) {
-  write_fully(STDERR_FILENO, fmt::format("cortado: {}\n", line));
+  write_fully(STDERR_FILENO, fmt::format("cortado: {}\n", escape_control(line)));
 }
 
 void Console::error(const Diagnostic& diagnostic) {
@@ -48,7 +50,7 @@ Exit Console::failure(const pipeline::Failure& failure) {
 void Console::progress(std::string_view line) {
   if (::isatty(STDERR_FILENO) != 1) return;
   // Carriage return and "erase to the end of the line".
-  write_fully(STDERR_FILENO, fmt::format("\r\x1b[K{}", line));
+  write_fully(STDERR_FILENO, fmt::format("\r\x1b[K{}", escape_control(line)));
 }
 
 }  // namespace cortado::cli

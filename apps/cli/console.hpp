@@ -16,6 +16,8 @@ enum class Exit {
   interrupted = 130,  ///< stopped by an interrupt, after showing what was finished
 };
 
+/// Control characters other than line feed and tab are escaped in all that it prints: names in files and on the command
+/// line may have them.
 class Console {
  public:
   /// A result. When the reader of the pipe has gone away the text is dropped: that is not an error.

@@ -8,6 +8,11 @@
 #include "cortado/base/file.hpp"
 
 namespace cortado::cli {
+namespace {
+
+constexpr SizeLimit kTokenTables{Bytes{64ULL << 20}, "token tables"};
+
+}  // namespace
 
 Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
   GemmShape shape;
@@ -72,7 +77,7 @@ Result<DependentRequest> DependenceOptions::request(const std::string& collectiv
 
 Result<TokenTable> DependenceOptions::tokens(std::uint64_t rows, std::uint32_t ranks) const {
   if (!looks_like_shares(*tokens_)) {
-    CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(*tokens_));
+    CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(*tokens_, kTokenTables));
     return parse_tokens(text, *tokens_);
   }
   CORTADO_ASSIGN_OR_RETURN(TokenTable table, tokens_by_shares(*tokens_, rows));

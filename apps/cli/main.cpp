@@ -1,4 +1,5 @@
 // cortado: the command line. Parses, hands over to a subcommand, and maps every outcome to an exit code.
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <string>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
+#include "cortado/base/uncaught.hpp"
 
 #include "console.hpp"
 #include "help_format.hpp"
@@ -39,7 +41,8 @@ struct Parsed {
   std::vector<std::unique_ptr<Subcommand>> commands = make_subcommands();
   std::vector<CLI::App*> apps;  // of the commands, in the same order
 
-  Parsed() {
+  /// Options take most of the time to start: only subcommands that the arguments name have theirs.
+  explicit Parsed(const std::vector<std::string>& arguments) {
     app.formatter(std::make_shared<HelpFormat>());
     app.require_subcommand(1);
     app.set_version_flag("--version", "cortado " CORTADO_VERSION, "Show the version");
@@ -47,8 +50,10 @@ struct Parsed {
     app.footer(std::string(kExitCodes));
     for (const auto& command : commands) {
       CLI::App* sub = app.add_subcommand(std::string(command->name()), std::string(command->description()));
-      command->add_options(*sub);
-      sub->footer(examples_text(*command));
+      if (std::ranges::find(arguments, command->name()) != arguments.end()) {
+        command->add_options(*sub);
+        sub->footer(examples_text(*command));
+      }
       apps.push_back(sub);
     }
   }
@@ -107,7 +112,7 @@ Diagnostic usage_error(const Parsed& parsed, const CLI::ParseError& error, const
 }
 
 Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) {
-  Parsed parsed;
+  Parsed parsed(arguments);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     parsed.app.parse(reversed);
@@ -136,14 +141,14 @@ Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) 
 int main(int argc, char** argv) {
   // A reader that went away shows as EPIPE, which the console takes for the end of interest.
   std::signal(SIGPIPE, SIG_IGN);
+  cortado::cli::Console console;
   try {
-    cortado::cli::Console console;
     const auto exit = cortado::cli::parse_and_run(console, {argv + 1, argv + argc});
     if (console.status()) return static_cast<int>(exit);
     console.error(console.status().error());
     return static_cast<int>(cortado::cli::Exit::usage);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "cortado: error: internal: {} (hint: this is a bug; please report it)\n", error.what());
+    console.error(cortado::uncaught(error));
     return static_cast<int>(cortado::cli::Exit::usage);
   }
 }

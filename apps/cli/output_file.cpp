@@ -26,6 +26,12 @@ Status check_output_path(const std::string& path, const std::vector<std::string>
     error.message = fmt::format("there is no folder '{}'", parent.string());
     return fail(error);
   }
+  std::error_code unknown;
+  fs::status(path, unknown);
+  if (unknown == std::errc::too_many_symbolic_link_levels) {
+    error.message = "a symbolic link that leads back to itself";
+    return fail(error);
+  }
   if (::access(fs::exists(path, ignored) ? path.c_str() : parent.c_str(), W_OK) != 0) {
     Diagnostic denied = system_error("usage.output", "access", errno, "choose a place that may be written to");
     denied.place.file = path;

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
+
 namespace cortado {
 namespace {
 
@@ -38,18 +40,47 @@ Diagnostic file_error(const std::string& call, const std::string& path, int errn
   return diagnostic;
 }
 
+constexpr int kMostLinks = 40;  // that Linux follows
+
 /// Special files (/dev/stdout, pipes) cannot be replaced by a rename and are written in place.
 bool replaceable(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/// The file that a symbolic link stands for: the link stays, its target is replaced.
-std::string followed(const std::string& path) {
+/// The file that a symbolic link stands for: the link stays, its target is written.
+Result<std::string> followed(const std::string& path) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target.string();
+  if (!fs::is_symlink(path, error)) return path;
+  if (fs::exists(path, error)) {
+    const fs::path target = fs::canonical(path, error);
+    return error ? path : target.string();  // what is behind /dev/stdout may have no path
+  }
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(target, error); ++links) {
+    if (links == kMostLinks) return fail(file_error("open", path, ELOOP, "the link leads back to itself"));
+    const fs::path next = fs::read_symlink(target, error);
+    if (error) return fail(file_error("readlink", path, error.value()));
+    target = target.parent_path() / next;  // `next` alone, if it is absolute
+  }
+  return target.string();
+}
+
+/// Mode and owner of the file that will be replaced; those of a new file, if there is none.
+Status keep_mode(int fd, const std::string& path) {
+  struct stat old {};
+  if (::stat(path.c_str(), &old) != 0) {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(fd, 0666 & ~mask) != 0) return fail(file_error("fchmod", path, errno));
+    return {};
+  }
+  mode_t mode = old.st_mode & 07777;
+  // The group's rights are not handed to another group.
+  if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) mode &= ~070U;
+  if (::fchmod(fd, mode) != 0) return fail(file_error("fchmod", path, errno));
+  return {};
 }
 
 Status write_all(int fd, const std::string& path, std::string_view content) {
@@ -64,7 +95,7 @@ Status write_all(int fd, const std::string& path, std::string_view content) {
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, const SizeLimit& limit) {
   const bool standard_input = path == "-";
   Descriptor file(standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), !standard_input);
   if (file.get() < 0) return fail(file_error("open", path, errno, "check the path"));
@@ -75,12 +106,19 @@ Result<std::string> read_file(const std::string& path) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail(file_error("read", path, errno));
     if (count == 0) return content;
+    if (content.size() + static_cast<std::size_t>(count) > limit.bytes.value) {
+      Diagnostic diagnostic{"file.size",
+                            fmt::format("larger than {}, the limit for {}", format_bytes(limit.bytes), limit.what),
+                            "is it the right file?"};
+      diagnostic.place.file = path;
+      return fail(std::move(diagnostic));
+    }
     content.append(chunk, static_cast<std::size_t>(count));
   }
 }
 
 Status write_file(const std::string& given_path, std::string_view content) {
-  const std::string path = followed(given_path);
+  CORTADO_ASSIGN_OR_RETURN(const std::string path, followed(given_path));
   if (!replaceable(path)) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (file.get() < 0) return fail(file_error("open", path, errno));
@@ -95,9 +133,7 @@ Status write_file(const std::string& given_path, std::string_view content) {
     return fail(std::move(diagnostic));
   };
   if (auto written = write_all(file.get(), path, content); !written) return give_up(written.error());
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  if (::fchmod(file.get(), 0666 & ~mask) != 0) return give_up(file_error("fchmod", path, errno));
+  if (auto kept = keep_mode(file.get(), path); !kept) return give_up(kept.error());
   if (::fsync(file.get()) != 0) return give_up(file_error("fsync", path, errno));
   if (file.close() != 0) return give_up(file_error("close", path, errno));
   if (std::rename(temporary.c_str(), path.c_str()) != 0) return give_up(file_error("rename", path, errno));

@@ -44,6 +44,57 @@ TEST_F(FileTest, ALinkStaysALink) {
   EXPECT_EQ(*read_file(target), "new");
 }
 
+TEST_F(FileTest, AnExistingFileKeepsItsMode) {
+  namespace fs = std::filesystem;
+  const std::string path = folder_ / "private";
+  for (const auto mode : {fs::perms{0640}, fs::perms{0600}, fs::perms{0755}}) {
+    std::ofstream(path) << "old";
+    fs::permissions(path, mode);
+    ASSERT_TRUE(write_file(path, "new").has_value());
+    EXPECT_EQ(fs::status(path).permissions(), mode);
+    EXPECT_EQ(*read_file(path), "new");
+  }
+}
+
+TEST_F(FileTest, ALinkToNothingCreatesItsTarget) {
+  namespace fs = std::filesystem;
+  fs::create_directory(folder_ / "sub");
+  fs::create_symlink("sub/second", folder_ / "first");  // relative to the folder of the link
+  fs::create_symlink("target", folder_ / "sub" / "second");
+  ASSERT_TRUE(write_file(folder_ / "first", "new").has_value());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "first"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "sub" / "second"));
+  EXPECT_EQ(*read_file(folder_ / "sub" / "target"), "new");
+
+  fs::create_symlink(folder_ / "absent" / "target", folder_ / "nowhere");
+  EXPECT_FALSE(write_file(folder_ / "nowhere", "new").has_value());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "nowhere"));
+}
+
+TEST_F(FileTest, LinksInACircleAreAnError) {
+  namespace fs = std::filesystem;
+  fs::create_symlink("b", folder_ / "a");
+  fs::create_symlink("a", folder_ / "b");
+  const auto status = write_file(folder_ / "a", "new");
+  ASSERT_FALSE(status.has_value());
+  EXPECT_NE(status.error().message.find("Too many levels of symbolic links"), std::string::npos);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "a"));
+}
+
+TEST_F(FileTest, TooLargeFilesAreRefused) {
+  const SizeLimit limit{Bytes{1024}, "small files"};
+  const std::string path = folder_ / "file";
+  ASSERT_TRUE(write_file(path, std::string(1024, 'x')).has_value());
+  EXPECT_EQ(read_file(path, limit)->size(), 1024u);
+  ASSERT_TRUE(write_file(path, std::string(1025, 'x')).has_value());
+  for (const std::string& large : {path, std::string("/dev/zero")}) {
+    const auto content = read_file(large, limit);
+    ASSERT_FALSE(content.has_value());
+    EXPECT_EQ(to_string(content.error()),
+              "file.size: " + large + ": larger than 1KiB, the limit for small files (hint: is it the right file?)");
+  }
+}
+
 TEST_F(FileTest, AFailedWriteLeavesNothing) {
   // A folder stands where the file should go, so the last step (rename) fails.
   const std::string path = folder_ / "taken";

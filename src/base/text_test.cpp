@@ -5,6 +5,18 @@
 namespace cortado {
 namespace text_test {
 
+TEST(Text, ControlCharactersAreEscaped) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(escape_control("plain \"text\"\n\twith \\ and \u00e4\u00a0\u20ac"),
+            "plain \"text\"\n\twith \\ and \u00e4\u00a0\u20ac");
+  EXPECT_EQ(escape_control("\x1b[31mred\r\x7f"), "\\u001b[31mred\\u000d\\u007f");
+  EXPECT_EQ(escape_control("a\0b"sv), "a\\u0000b");
+  EXPECT_EQ(escape_control("\xc2\x9b"
+                           "31m\xc2\x80"),
+            "\\u009b31m\\u0080");  // CSI in one character
+  EXPECT_EQ(escape_control("cut \xc2"), "cut \xc2");
+}
+
 TEST(ParseBytes, ReadsBinaryAndDecimalUnits) {
   EXPECT_EQ(parse_bytes("4096")->value, 4096u);
   EXPECT_EQ(parse_bytes("4KiB")->value, 4096u);

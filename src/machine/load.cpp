@@ -9,6 +9,11 @@
 #include "machine/embedded.hpp"
 
 namespace cortado {
+namespace {
+
+constexpr SizeLimit kMachineFiles{Bytes{4ULL << 20}, "machine files"};
+
+}  // namespace
 
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
@@ -19,7 +24,7 @@ std::vector<std::string> machine_names() {
 
 Result<Machine> load_machine(const std::string& name_or_path) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml")) {
-    CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(name_or_path));
+    CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(name_or_path, kMachineFiles));
     return parse_machine(text, name_or_path);
   }
   for (const auto& [name, text] : internal::embedded_machines()) {

@@ -6,6 +6,7 @@
 
 #include "cortado/machine/machine.hpp"
 
+#include "base/parse_toml.hpp"
 #include "machine/embedded.hpp"
 #include "machine/parse_sections.hpp"
 #include "machine/reader.hpp"
@@ -195,7 +196,7 @@ Result<std::optional<toml::table>> base_of(const toml::table& root, const std::s
   const std::string name = base->value_or(std::string{});
   for (const auto& [known, text] : internal::embedded_machines()) {
     if (known != name) continue;
-    const toml::table table = toml::parse(text);
+    CORTADO_ASSIGN_OR_RETURN(const toml::table table, internal::parse_toml(text, "built in", "machine.toml"));
     if (!table["machine"]["base"]) return std::optional(toml::table(table));
   }
   Diagnostic diagnostic{"machine.base",
@@ -236,18 +237,11 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
 }  // namespace
 
 Result<Machine> parse_machine(const std::string& text, const std::string& file) {
-  try {
-    toml::table root = toml::parse(text);
-    CORTADO_ASSIGN_OR_RETURN(std::optional<toml::table> base, base_of(root, file));
-    if (!base) return read_machine(root, file);
-    lay_over(std::move(root), *base);
-    return read_machine(*base, file);
-  } catch (const toml::parse_error& error) {
-    Diagnostic diagnostic{"machine.toml", std::string(error.description()), "the file must be TOML", {}};
-    diagnostic.place.file = file;
-    diagnostic.place.line = error.source().begin.line;
-    return fail(std::move(diagnostic));
-  }
+  CORTADO_ASSIGN_OR_RETURN(toml::table root, internal::parse_toml(text, file, "machine.toml"));
+  CORTADO_ASSIGN_OR_RETURN(std::optional<toml::table> base, base_of(root, file));
+  if (!base) return read_machine(root, file);
+  lay_over(std::move(root), *base);
+  return read_machine(*base, file);
 }
 
 }  // namespace cortado

@@ -43,6 +43,13 @@ TEST(ParseMachine, TruncatedFilesAreRefused) {
 
 TEST(ParseMachine, DeepNestingIsRefused) {
   EXPECT_EQ(refusal("a = " + std::string(100000, '[')).code, "machine.toml");
+  std::string dotted = "a";
+  for (int i = 0; i < 50000; ++i) dotted += ".a";
+  for (const std::string& text : {dotted + " = 1", "[" + dotted + "]"}) {
+    const Diagnostic error = refusal("# first line\n" + text);
+    EXPECT_EQ(error.code, "machine.toml");
+    EXPECT_EQ(error.place.line, 2U);
+  }
 }
 
 TEST(ParseMachine, PartialTopologyIsAListOfPeersForEachGpu) {

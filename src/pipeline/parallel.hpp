@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -35,7 +36,10 @@ bool for_each_in_parallel(std::size_t count, std::size_t threads, const Work& wo
   };
   {
     std::vector<std::jthread> pool;
-    for (std::size_t t = 1; t < threads && t < count; ++t) pool.emplace_back(worker);
+    try {
+      for (std::size_t t = 1; t < threads && t < count; ++t) pool.emplace_back(worker);
+    } catch (const std::system_error&) {  // no more threads: these take longer
+    }
     worker();
   }
   if (thrown) std::rethrow_exception(thrown);

@@ -4,6 +4,11 @@
 #include "cortado/ir/text.hpp"
 
 namespace cortado::pipeline {
+namespace {
+
+constexpr SizeLimit kPrograms{Bytes{1ULL << 30}, "programs"};  // one for 512 ranks has 90 MB
+
+}  // namespace
 
 Outcome<RunReport> run_collective(const CollectiveRequest& request, const Machine& machine, device::Driver& driver,
                                   const RunSettings& settings) {
@@ -34,7 +39,7 @@ Outcome<RunReport> run_verified(const VerifiedProgram& program, device::Driver& 
 }
 
 Result<Program> load_program(const std::string& path) {
-  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(path));
+  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(path, kPrograms));
   return parse_program(text, path == "-" ? "standard input" : path);
 }
 

@@ -74,7 +74,7 @@ TEST(Published, MistakesNameTheTableAndTheKey) {
     const auto publication = parse_publication(c.text, "f.toml");
     ASSERT_FALSE(publication) << c.text;
     EXPECT_EQ(publication.error().code, c.code) << c.text;
-    EXPECT_THAT(publication.error().message, testing::HasSubstr(c.message)) << c.text;
+    EXPECT_THAT(to_string(publication.error()), testing::HasSubstr(c.message)) << c.text;
   }
 }
 

@@ -14,16 +14,12 @@
 #include "cortado/base/text.hpp"
 #include "cortado/published/published.hpp"
 
+#include "base/parse_toml.hpp"
+
 namespace cortado::published {
 
 inline Result<toml::table> parse_toml(const std::string& text, const std::string& file) {
-  try {
-    return toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    return fail("published.syntax",
-                fmt::format("{}:{}: {}", file, error.source().begin.line, std::string(error.description())),
-                "correct the file");
-  }
+  return internal::parse_toml(text, file, "published.syntax");
 }
 
 /// Reads keys of one table of the file; keeps the first thing that is wrong.

@@ -56,7 +56,7 @@ TEST(Scenarios, MistakesNameTheScenarioAndTheKey) {
     const auto scenarios = parse_scenarios(c.text, "f.toml");
     ASSERT_FALSE(scenarios) << c.text;
     EXPECT_EQ(scenarios.error().code, c.code) << c.text;
-    EXPECT_THAT(scenarios.error().message, testing::HasSubstr(c.message)) << c.text;
+    EXPECT_THAT(to_string(scenarios.error()), testing::HasSubstr(c.message)) << c.text;
   }
 }
 

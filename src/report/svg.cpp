@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
+
 namespace cortado::report {
 
 std::string escape_html(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : escape_control(text)) {
     switch (c) {
       case '&':
         out += "&amp;";

@@ -36,6 +36,12 @@ TEST(TimelinePicture, DrawsLanesBarsTicksAndArrows) {
   EXPECT_THAT(svg, HasSubstr("stroke-dasharray"));
 }
 
+// XML has no way to write them.
+TEST(TimelinePicture, ControlCharactersAreWrittenOut) {
+  const std::string title("a\0b\x1b", 4);
+  EXPECT_THAT(timeline_picture(small_timeline(), {.title = title}), HasSubstr("a\\u0000b\\u001b"));
+}
+
 TEST(TimelinePicture, HostsOnlyIfAskedFor) {
   EXPECT_THAT(timeline_picture(small_timeline(), {.hosts = true}), HasSubstr("submit: 0.00 to 0.50 us"));
 }

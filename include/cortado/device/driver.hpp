@@ -173,6 +173,8 @@ class Driver {
   virtual Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority) = 0;
   virtual void destroy(ComputeQueue* queue) = 0;
   virtual void submit(ComputeQueue& queue, std::span<const ComputeOp> operations) = 0;
+  /// To be called before products are submitted: loads what they need, or says what is missing.
+  virtual Status prepare_products() { return {}; }
 
   /// Programs a tracker; a driver whose topology has none refuses (device.tracker). One that needs more entries than
   /// the GPU has is refused, and one whose bytes another watches.
@@ -187,8 +189,8 @@ class Driver {
   virtual bool wait(const Event& event, std::chrono::nanoseconds timeout) = 0;
 
   /// Called again and again by a host thread that has nothing to do but wait. The embedded node runs engines on the
-  /// caller's thread, so that one core is enough; a real node pauses the core.
-  virtual void assist() = 0;
+  /// caller's thread, so that one core is enough; a real node pauses the core. False if there was nothing to do.
+  virtual bool assist() = 0;
 
   virtual std::vector<EngineFault> faults() const = 0;
   virtual QueueState state(const SdmaQueue& queue) const = 0;

@@ -72,6 +72,13 @@ Status check_compute_queue(const Queue& queue, const Topology& topology) {
   return {};
 }
 
+bool has_products(const Program& program) {
+  return std::ranges::any_of(program.queues, [](const Queue& queue) {
+    return std::ranges::any_of(queue.commands,
+                               [](const Command& command) { return std::holds_alternative<Gemm>(command); });
+  });
+}
+
 Status check_trackers(const Program& program, const Topology& topology) {
   if (program.trackers.empty() || topology.tracker) return {};
   const Tracker& first = program.trackers.front();
@@ -114,6 +121,7 @@ class Preparer {
 
   Result<std::unique_ptr<Preparation>> run() && {
     CORTADO_RETURN_IF_ERROR(check_node(program_, made_->driver.topology()));
+    if (has_products(program_)) CORTADO_RETURN_IF_ERROR(made_->driver.prepare_products());
     made_->advances = signal_advances(program_);
     CORTADO_ASSIGN_OR_RETURN(made_->max_batch_iterations, batch_iterations(program_, made_->advances));
     made_->bytes_per_iteration = bytes_of_one_iteration(program_);

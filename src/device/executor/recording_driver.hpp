@@ -42,7 +42,7 @@ class RecordingDriver : public Driver {
   Result<Event> create_event() override { return fail("test", "no events"); }
   void destroy(const Event&) override {}
   bool wait(const Event&, std::chrono::nanoseconds) override { return false; }
-  void assist() override {}
+  bool assist() override { return false; }
   std::vector<EngineFault> faults() const override { return {}; }
   QueueState state(const SdmaQueue&) const override { return {}; }
   std::string state(const ComputeQueue&) const override { return {}; }

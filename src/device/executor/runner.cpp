@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
+#include <thread>
 
 #include "device/executor/stall_report.hpp"
 #include "device/executor/trace_collector.hpp"
@@ -66,10 +68,10 @@ Status Runner::run_batch(std::uint64_t first_iteration, std::uint64_t iterations
 
 Status Runner::take_turns() {
   while (unfinished_ > 0) {
-    bool moved = false;
-    for (std::size_t host = 0; host < hosts_.size(); ++host) moved |= advance(host, kNoLimit);
-    if (moved) {
-      stalled_since_ = -1;
+    bool any = false;
+    for (std::size_t host = 0; host < hosts_.size(); ++host) any |= advance(host, kNoLimit);
+    if (any) {
+      moved();
     } else {
       CORTADO_RETURN_IF_ERROR(wait_for_device());
     }
@@ -81,7 +83,7 @@ Status Runner::take_turns() {
 Status Runner::take_random_turns(Random& random) {
   while (unfinished_ > 0) {
     const std::size_t host = random.below(hosts_.size());
-    if (advance(host, random.chance(4) ? random.below(16) : 1)) stalled_since_ = -1;
+    if (advance(host, random.chance(4) ? random.below(16) : 1)) moved();
     const std::uint64_t turns = random.chance(3) ? random.below(12) : random.below(2);
     for (std::uint64_t i = 0; i < turns; ++i) CORTADO_RETURN_IF_ERROR(wait_for_device());
   }
@@ -98,7 +100,7 @@ Status Runner::drain() {
   while (std::atomic_ref(*prepared_.drain_word).load(std::memory_order_acquire) < queues) {
     CORTADO_RETURN_IF_ERROR(wait_for_device());
   }
-  stalled_since_ = -1;
+  moved();
   return {};
 }
 
@@ -187,12 +189,21 @@ void Runner::leave_iteration(std::size_t host) {
   if (state.iteration == batch_iterations_) --unfinished_;
 }
 
+void Runner::moved() {
+  stalled_since_ = -1;
+  backoff_.moved();
+}
+
 Status Runner::wait_for_device() {
-  prepared_.driver.assist();
+  if (prepared_.driver.assist()) backoff_.moved();
   if (++idle_turns_ < kIdleTurns) return {};
   idle_turns_ = 0;
   if (options_.stop && options_.stop()) return fail("device.interrupted", "stopped before all iterations were done");
-  return look_for_stall();
+  CORTADO_RETURN_IF_ERROR(look_for_stall());
+  if (const auto nap = backoff_.nap(std::chrono::nanoseconds(clock_.now())); nap.count() > 0) {
+    std::this_thread::sleep_for(nap);
+  }
+  return {};
 }
 
 Status Runner::look_for_stall() {
@@ -210,6 +221,7 @@ Status Runner::look_for_stall() {
   if (fingerprint != fingerprint_) {
     fingerprint_ = fingerprint;
     stalled_since_ = now;
+    backoff_.moved();
     return {};
   }
   if (std::chrono::nanoseconds(now - stalled_since_) < options_.timeout) return {};

@@ -11,6 +11,7 @@
 
 #include "cortado/base/random.hpp"
 
+#include "device/executor/backoff.hpp"
 #include "device/executor/host_state.hpp"
 #include "device/executor/host_trace.hpp"
 #include "device/executor/iteration_clock.hpp"
@@ -40,6 +41,7 @@ class Runner {
   /// To be called when nothing moved: helps the driver, and now and then looks for faults and for a stall.
   Status wait_for_device();
   Status look_for_stall();
+  void moved();
 
   /// Which inputs belong to an iteration. If only the last iteration is checked, its inputs alone are fresh ones, so
   /// that outputs left over from the iterations before do not pass for its own.
@@ -66,6 +68,7 @@ class Runner {
   std::int64_t stalled_since_ = -1;  // ns; -1 = moving
   std::int64_t last_look_ = 0;
   std::uint64_t fingerprint_ = 0;
+  Backoff backoff_;
 };
 
 }  // namespace cortado::device

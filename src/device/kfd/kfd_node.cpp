@@ -68,7 +68,7 @@ class KfdNode final : public Driver {
   Result<Event> create_event() override;
   void destroy(const Event& event) override;
   bool wait(const Event& event, std::chrono::nanoseconds timeout) override;
-  void assist() override;
+  bool assist() override;
   std::vector<EngineFault> faults() const override;
   QueueState state(const SdmaQueue& queue) const override;
   std::string state(const ComputeQueue& queue) const override;
@@ -326,7 +326,7 @@ bool KfdNode::wait(const Event& event, std::chrono::nanoseconds timeout) {
   return thunk_.wait_on_event(handle, milliseconds) == HSAKMT_STATUS_SUCCESS;
 }
 
-void KfdNode::assist() {
+bool KfdNode::assist() {
   constexpr std::uint32_t kPausesPerYield = 256;
   thread_local std::uint32_t pauses = 0;
   if (++pauses % kPausesPerYield == 0) {
@@ -334,6 +334,7 @@ void KfdNode::assist() {
   } else {
     pause();
   }
+  return false;
 }
 
 /// A memory exception ends all queues of the process, so one is all there is to report. The driver tells GPU and

@@ -6,9 +6,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <cblas.h>
-
+#include "cortado/base/check.hpp"
 #include "cortado/base/small_float.hpp"
+
+#include "device/soft/blas.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -157,9 +158,10 @@ Block block_of(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count)
 /// c (+)= a * b on contiguous or pitched floats.
 void sgemm(const Block& block, std::uint64_t k, bool accumulate, const float* a, std::uint64_t a_pitch, const float* b,
            std::uint64_t b_pitch, float* c, std::uint64_t c_pitch) {
-  const auto size = [](std::uint64_t value) { return static_cast<blasint>(value); };
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size(block.rows), size(block.columns), size(k), 1.0f, a,
-              size(a_pitch), b, size(b_pitch), accumulate ? 1.0f : 0.0f, c, size(c_pitch));
+  const auto size = [](std::uint64_t value) { return static_cast<int>(value); };
+  CORTADO_CHECK(blas().has_value(), "the driver was asked to prepare for products");
+  blas()->sgemm(Blas::kRowMajor, Blas::kNoTranspose, Blas::kNoTranspose, size(block.rows), size(block.columns), size(k),
+                1.0f, a, size(a_pitch), b, size(b_pitch), accumulate ? 1.0f : 0.0f, c, size(c_pitch));
 }
 
 /// A row of pitched floats can be handed to the library in place.
@@ -236,10 +238,6 @@ void scatter_rows(const Span2D& dst, const Span2D& src, std::span<const std::uin
   for (std::uint64_t i = first; i < first + count; ++i) {
     std::memmove(dst.data + rows[i] * row_pitch(dst), src.data + i * row_pitch(src), dst.width);
   }
-}
-
-void use_one_blas_thread() {
-  openblas_set_num_threads(1);
 }
 
 std::uint64_t gemm_tiles(const GemmLaunchOp& op) {

@@ -31,9 +31,6 @@ void gather_rows(const Span2D& dst, const Span2D& src, std::span<const std::uint
 void scatter_rows(const Span2D& dst, const Span2D& src, std::span<const std::uint64_t> rows, std::uint64_t first,
                   std::uint64_t count);
 
-/// The pool of the node is what runs in parallel: the library must not start threads of its own.
-void use_one_blas_thread();
-
 /// Number of output tiles, and C of tiles first .. first + count - 1 (row-major, all in one row of tiles). f32, f16,
 /// bf16, f8.
 std::uint64_t gemm_tiles(const GemmLaunchOp& op);

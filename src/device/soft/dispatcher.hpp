@@ -26,8 +26,8 @@ class Dispatcher {
   /// There is something to do for the runnable.
   virtual void notify(std::uint32_t slot) = 0;
 
-  /// Steps queues for a short while on the caller's thread.
-  virtual void assist() = 0;
+  /// Steps queues for a short while on the caller's thread. False if no queue could move.
+  virtual bool assist() = 0;
 
   /// Runs the function while no step of the runnable runs.
   virtual void exclusively(std::uint32_t slot, const std::function<void()>& function) = 0;
@@ -39,7 +39,8 @@ class Dispatcher {
 /// `workers` threads beside the callers' own.
 std::unique_ptr<Dispatcher> make_threaded_dispatcher(std::uint32_t max_runnables, std::uint32_t workers);
 
-/// Every assist() is one random step of one random runnable; the seed and the calls decide all. Steps the clock, too.
+/// Every assist() is one random step of one random runnable; the seed and the calls decide all. Steps the clock, too,
+/// so that it always does something.
 std::unique_ptr<Dispatcher> make_random_dispatcher(std::uint64_t seed, DelayClock& clock);
 
 }  // namespace cortado::device::soft

@@ -38,16 +38,17 @@ class RandomDispatcher final : public Dispatcher {
     active_.push_back(slot);
   }
 
-  void assist() override {
+  bool assist() override {
     const std::lock_guard lock(mutex_);
     clock_.step();
-    if (active_.empty()) return;
+    if (active_.empty()) return true;  // the clock went on
     const std::size_t chosen = random_.below(active_.size());
     Slot& slot = slots_[active_[chosen]];
-    if (slot.runnable->random_step(random_).next != Next::idle) return;
+    if (slot.runnable->random_step(random_).next != Next::idle) return true;
     slot.active = false;
     active_[chosen] = active_.back();
     active_.pop_back();
+    return true;
   }
 
   void exclusively(std::uint32_t, const std::function<void()>& function) override {

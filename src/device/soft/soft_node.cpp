@@ -13,8 +13,8 @@
 #include "cortado/base/cores.hpp"
 #include "cortado/device/soft.hpp"
 
+#include "device/soft/blas.hpp"
 #include "device/soft/compute_runner.hpp"
-#include "device/soft/cpu_kernels.hpp"
 #include "device/soft/dispatcher.hpp"
 #include "device/soft/engine_queue.hpp"
 #include "device/soft/event_table.hpp"
@@ -151,6 +151,11 @@ class SoftNode final : public Driver {
 
   // --- Compute queues ---
 
+  Status prepare_products() override {
+    if (!blas()) return fail(blas().error());
+    return {};
+  }
+
   Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t) override {
     if (gpu.value >= topology_.gpus.size()) return no_gpu(gpu);
     const std::lock_guard lock(mutex_);
@@ -159,7 +164,6 @@ class SoftNode final : public Driver {
       return fail("device.queue",
                   fmt::format("GPU {} has no free compute queue: all {} are in use", gpu.value, in_use));
     }
-    use_one_blas_thread();
     auto runner =
         std::make_unique<ComputeRunner>(memory_, trackers_, topology_.near_memory_compute, faults_, gpu, next_id_++);
     const auto slot = dispatcher_->attach(*runner);
@@ -228,7 +232,7 @@ class SoftNode final : public Driver {
     }
   }
 
-  void assist() override { dispatcher_->assist(); }
+  bool assist() override { return dispatcher_->assist(); }
 
   std::vector<EngineFault> faults() const override { return faults_.all(); }
   DeviceClock clock() const override { return {1'000'000'000, steady_nanoseconds()}; }

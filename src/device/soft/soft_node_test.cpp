@@ -96,6 +96,7 @@ TEST_P(SoftNodeThreads, PrelaunchedQueuesStartWithTheTrigger) {
     queues.back()->ring();
   }
   for (int i = 0; i < 1000; ++i) node_->assist();
+  EXPECT_FALSE(node_->assist());
   EXPECT_EQ(read_word(words.word(1)), 0u);
   for (const auto& queue : queues) EXPECT_EQ(queue->read_offset(), 0u);
   add_to(words.word(0), 1);

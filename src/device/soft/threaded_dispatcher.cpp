@@ -23,7 +23,7 @@ class ThreadedDispatcher final : public Dispatcher {
     pool_.work_arrived();
   }
 
-  void assist() override {
+  bool assist() override {
     switch (scheduler_.run_one(callers_)) {
       case Scheduler::Ran::nothing:
         spin_pause();
@@ -31,7 +31,7 @@ class ThreadedDispatcher final : public Dispatcher {
         if (fruitless_.fetch_add(1, std::memory_order_relaxed) % kFruitlessCallsPerYield == 0) {
           std::this_thread::yield();
         }
-        break;
+        return false;
       case Scheduler::Ran::finished:
         break;
       case Scheduler::Ran::watched:
@@ -41,6 +41,7 @@ class ThreadedDispatcher final : public Dispatcher {
         pool_.work_arrived();
         break;
     }
+    return true;
   }
 
   void exclusively(std::uint32_t slot, const std::function<void()>& function) override {

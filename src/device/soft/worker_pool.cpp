@@ -22,10 +22,19 @@ constexpr std::uint32_t kMostDoublings = 4;  // of the nap: 800 us
 WorkerPool::WorkerPool(Scheduler& scheduler, const Scheduler::Cursor& callers, std::uint32_t workers)
     : scheduler_(scheduler), callers_(callers) {
   threads_.reserve(workers);
-  for (std::uint32_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(i); });
+  try {
+    for (std::uint32_t i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(i); });
+  } catch (...) {  // the system has no more threads
+    stop();
+    throw;
+  }
 }
 
 WorkerPool::~WorkerPool() {
+  stop();
+}
+
+void WorkerPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_.store(true);

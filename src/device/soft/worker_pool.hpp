@@ -42,6 +42,7 @@ class WorkerPool {
     std::uint64_t quiet_since = 0;  ///< nanoseconds
   };
 
+  void stop();
   void work(std::uint32_t number);
   bool welcome(Watch& watch, std::uint64_t now) const;
   void sleep(std::uint32_t& naps);

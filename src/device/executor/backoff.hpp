@@ -1,0 +1,34 @@
+// When a thread that waits for memory to change should sleep.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace cortado::device {
+
+/// A thread stays awake as long as a healthy collective may take to answer. Then it sleeps between its looks, for a
+/// small part of the time that it has waited, so that it never learns of the end much later than it could have.
+class Backoff {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  static constexpr Time kAwake = std::chrono::milliseconds(10);
+  static constexpr Time kLongestNap = std::chrono::milliseconds(1);
+  static constexpr int kShare = 64;
+
+  /// Something moved, or there was something to do.
+  void moved() { idle_since_.reset(); }
+
+  /// Nothing has moved since the last call until now: how long to sleep.
+  Time nap(Time now) {
+    if (!idle_since_) idle_since_ = now;
+    const Time idle = now - *idle_since_;
+    return idle < kAwake ? Time(0) : std::min(idle / kShare, kLongestNap);
+  }
+
+ private:
+  std::optional<Time> idle_since_;
+};
+
+}  // namespace cortado::device
