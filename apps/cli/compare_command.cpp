@@ -88,6 +88,7 @@ class CompareCommand : public Subcommand {
       machine = *calibrated;
     }
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine));
+    if (device == "soft") CORTADO_RETURN_IF_ERROR(pipeline::check_calibrated(machine));
     const auto points = plan(console, std::move(program), request, machine);
     if (!points) return console.failure(points.error());
 
@@ -147,12 +148,6 @@ class CompareCommand : public Subcommand {
   Result<Exit> compare(Console& console, const std::vector<Point>& points, device::Driver& driver,
                        const Machine& machine) const {
     const std::string node = driver.topology().node;
-    if (machine.timing && machine.timing->engine.threads == 0) {
-      console.talk(
-          fmt::format("{} is no machine file calibrated for this computer, so the errors say nothing about the "
-                      "simulator (hint: cortado calibrate -o here.toml, then --machine here.toml)",
-                      machine.name));
-    }
     if (!json_) {
       console.out(fmt::format("# {}: measured on {}; simulated on {}\n", what_, node, machine.name));
       console.out(fmt::format("# {:>10}  {:<12}  {:<9}  {:>13}  {:>14}  {:>5}{}\n", "size (B)", "what", "prelaunch",

@@ -130,7 +130,7 @@ class DemoCommand : public Subcommand {
         const auto predicted = pipeline::simulate_verified(point.program);
         if (!predicted) return tl::unexpected(predicted.error());
         predicted_us = fmt::format("{:.1f}", microseconds(predicted->time));
-        busbw = fmt::format("{:.2f}", predicted->busbw_gbps);
+        busbw = fmt::format("{:.2f}", predicted->bandwidths->bus);
         if (!fastest || predicted->time < fastest->time) fastest = {row->variant, row->prelaunch, predicted->time};
       }
       table.add_row({row->variant, row->prelaunch ? "yes" : "no", row->in_place ? "yes" : "no",

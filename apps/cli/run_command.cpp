@@ -95,8 +95,8 @@ class RunCommand : public Subcommand {
     std::string text = title(task, program) + "\n";
     text += fmt::format("  {} on {}\n", result.timeline.simulated ? "simulated" : "measured", result.timeline.where);
     text += fmt::format("  {}\n", describe_counts(program));
-    text += fmt::format("  time {:.2f} us (median of {}), algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",
-                        microseconds(report.time), iterations_, report.algbw_gbps, report.busbw_gbps);
+    text += fmt::format("  time {:.2f} us (median of {}){}\n", microseconds(report.time), iterations_,
+                        bandwidth_text(report));
     text += check_ == "none" ? "  bytes not checked (--check none)\n"
                              : fmt::format("  {} bytes checked, {} wrong\n", result.checked_bytes, result.wrong_bytes);
     if (trace_) {
@@ -113,6 +113,7 @@ class RunCommand : public Subcommand {
     const Program& program = report.program.program();
     std::vector<double> times;
     for (const Nanoseconds time : result.timeline.iteration_times) times.push_back(microseconds(time));
+    const auto& bandwidths = report.bandwidths;
     Json json{{"ok", result.wrong_bytes == 0},
               {"program", program.name},
               {"machine", report.program.machine().name},
@@ -124,8 +125,8 @@ class RunCommand : public Subcommand {
               {"iterations", iterations_},
               {"time_us", microseconds(report.time)},
               {"times_us", std::move(times)},
-              {"algbw_GBps", report.algbw_gbps},
-              {"busbw_GBps", report.busbw_gbps},
+              {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
+              {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
               {"checked_bytes", result.checked_bytes},
               {"wrong", result.wrong_bytes}};
     json.update(to_json_value(report.counts));

@@ -102,9 +102,9 @@ class SimulateCommand : public Subcommand {
     std::string text = title(task, program) + "\n";
     text += fmt::format("  simulated on {}{}\n", report.program.machine().name, sharing_note());
     text += fmt::format("  {}\n", describe_counts(program));
-    text += fmt::format("  time {:.2f} us{}, algbw {:.2f} GB/s, busbw {:.2f} GB/s\n", microseconds(report.time),
+    text += fmt::format("  time {:.2f} us{}{}\n", microseconds(report.time),
                         options_.iterations == 1 ? "" : fmt::format(" (median of {})", options_.iterations),
-                        report.algbw_gbps, report.busbw_gbps);
+                        bandwidth_text(report));
     text += fmt::format("  {} bytes moved, {} events\n", timeline.bytes_moved.value, report.simulated.events);
     if (report.energy) {
       text += fmt::format("  energy {} J, {} W a GPU on average: {}\n", report::joules_text(report.energy),
@@ -145,6 +145,7 @@ class SimulateCommand : public Subcommand {
       const auto parts = critical_path(timeline).in_order();
       for (std::size_t i = 0; i < parts.size(); ++i) path[std::string(kCriticalPathNames[i])] = microseconds(parts[i]);
     }
+    const auto& bandwidths = report.bandwidths;
     Json json{{"ok", true},
               {"program", program.name},
               {"machine", report.program.machine().name},
@@ -156,8 +157,8 @@ class SimulateCommand : public Subcommand {
               {"sharing", sharing_},
               {"time_us", microseconds(report.time)},
               {"times_us", std::move(times)},
-              {"algbw_GBps", report.algbw_gbps},
-              {"busbw_GBps", report.busbw_gbps},
+              {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
+              {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
               {"bytes_moved", timeline.bytes_moved.value},
               {"events", report.simulated.events},
               {"critical_path_us", std::move(path)}};

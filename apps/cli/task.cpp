@@ -52,4 +52,9 @@ std::string title(const Task& task, const Program& program) {
   return task.request ? describe(*task.request, program) : program.name;
 }
 
+std::string bandwidth_text(const pipeline::Figures& figures) {
+  if (!figures.bandwidths) return {};
+  return fmt::format(", algbw {:.2f} GB/s, busbw {:.2f} GB/s", figures.bandwidths->algorithm, figures.bandwidths->bus);
+}
+
 }  // namespace cortado::cli

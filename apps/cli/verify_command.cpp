@@ -1,5 +1,6 @@
 // cortado verify: proves a program, or says why it is wrong.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -46,56 +47,68 @@ class VerifyCommand : public Subcommand {
   Result<Exit> run(Console& console) override {
     CORTADO_RETURN_IF_ERROR(check_rule_codes(options_.skip_rules));
     CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(file_, machine_));
-    const auto verified = verify(input.program, input.machine, options_);
-    if (json_) console.out(to_text(json(input, verified ? std::vector<Diagnostic>{} : verified.error())));
+    const Verified verified = verify(input.program, input.machine, options_);
+    if (json_) console.out(to_text(json(input, verified)));
     if (!verified) {
       for (const Diagnostic& error : verified.error()) console.error(error);
       return Exit::failed;
     }
-    if (!json_) console.out(text(input));
+    if (!json_) console.out(text(*verified));
     return Exit::ok;
   }
 
  private:
-  std::vector<RuleInfo> rules(bool skipped) const {
-    std::vector<RuleInfo> all = verify_rules();
-    std::erase_if(all, [&](const RuleInfo& rule) {
-      const bool left_out =
-          std::find(options_.skip_rules.begin(), options_.skip_rules.end(), rule.code) != options_.skip_rules.end();
-      return left_out != skipped;
-    });
-    return all;
+  using Verified = tl::expected<VerifiedProgram, std::vector<Diagnostic>>;
+
+  static bool contains(const std::vector<std::string>& codes, std::string_view code) {
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
   }
 
-  std::string text(const ProgramInput& input) const {
-    const std::vector<RuleInfo> left_out = rules(true);
-    std::string text =
-        fmt::format("{} {} on {}\n", input.program.name,
-                    left_out.empty() ? "is proved correct" : "passes the rules that were checked", input.machine.name);
-    text +=
-        fmt::format("  {} ranks, {} queues, {} commands; {} iterations in a row checked together\n",
-                    input.program.ranks, input.program.queues.size(), command_count(input.program), kCheckedIterations);
+  std::string text(const VerifiedProgram& verified) const {
+    const Program& program = verified.program();
+    const std::vector<std::string>& skipped = verified.skipped_rules();
+    std::string text = fmt::format("{} {} on {}\n", program.name,
+                                   skipped.empty() ? "is proved correct" : "passes the rules that were checked",
+                                   verified.machine().name);
+    text += fmt::format("  {} ranks, {} queues, {} commands; {} iterations in a row checked together\n", program.ranks,
+                        program.queues.size(), command_count(program), kCheckedIterations);
+    if (const auto coverage = output_coverage(verified)) {
+      text += fmt::format(
+          "  the contract covers {} of {} output bytes{}\n", coverage->covered.value, coverage->whole.value,
+          coverage->covered == coverage->whole ? "" : "; it says nothing of the others, which are in inout buffers");
+    }
     TextTable table({"rule", "proved"});
-    for (const RuleInfo& rule : rules(false)) table.add_row({std::string(rule.code), std::string(rule.summary)});
-    for (const RuleInfo& rule : left_out) table.add_row({std::string(rule.code), "NOT CHECKED (--skip-rule)"});
+    for (const RuleInfo& rule : verify_rules()) {
+      if (!contains(skipped, rule.code)) table.add_row({std::string(rule.code), std::string(rule.summary)});
+    }
+    for (const std::string& code : skipped) {
+      const bool asked = contains(options_.skip_rules, code);
+      table.add_row({code, asked ? "NOT CHECKED (--skip-rule)" : "NOT CHECKED (needs a rule that was skipped)"});
+    }
     return text + table.to_string("  ");
   }
 
-  Json json(const ProgramInput& input, const std::vector<Diagnostic>& errors) const {
+  Json json(const ProgramInput& input, const Verified& verified) const {
     Json proved = Json::array();
-    if (errors.empty()) {
-      for (const RuleInfo& rule : rules(false)) proved.push_back(rule.code);
+    std::optional<OutputCoverage> coverage;
+    if (verified) {
+      for (const RuleInfo& rule : verify_rules()) {
+        if (!contains(verified->skipped_rules(), rule.code)) proved.push_back(rule.code);
+      }
+      coverage = output_coverage(*verified);
     }
-    return {{"verified", errors.empty()},
+    return {{"verified", verified.has_value()},
             {"program", input.program.name},
             {"machine", input.machine.name},
             {"ranks", input.program.ranks},
             {"queues", input.program.queues.size()},
             {"commands", command_count(input.program)},
             {"iterations", kCheckedIterations},
+            {"covered_bytes", coverage ? Json(coverage->covered.value) : Json()},
+            {"output_bytes", coverage ? Json(coverage->whole.value) : Json()},
             {"proved_rules", std::move(proved)},
-            {"skipped_rules", options_.skip_rules},
-            {"errors", to_json_value(errors)}};
+            {"skipped_rules", verified ? verified->skipped_rules() : options_.skip_rules},
+            {"errors", to_json_value(verified ? std::vector<Diagnostic>{} : verified.error())}};
   }
 
   std::string file_;

@@ -135,6 +135,15 @@ Status check_largest(const Machine& base, std::uint32_t queues, Bytes largest) {
 
 }  // namespace
 
+Status check_calibrated(const Machine& machine) {
+  if (machine.timing && machine.timing->engine.threads > 0) return {};
+  return fail(
+      "compare.machine",
+      fmt::format("{} is not the embedded node of this computer: its simulated times are those of other hardware",
+                  machine.name),
+      "calibrate first: cortado calibrate -o here.toml; then --machine here.toml");
+}
+
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options) {
   const std::size_t routes = calibration_routes(base, 1).size();
   if (base.gpus < 3 || routes < 2) {

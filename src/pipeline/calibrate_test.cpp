@@ -55,6 +55,17 @@ TEST(Calibrate, MakesAMachineThatCanBeWrittenReadAndSimulated) {
   EXPECT_GT(report->time.value, 0);
 }
 
+TEST(Calibrate, OnlyACalibratedMachineIsTheEmbeddedNode) {
+  Machine machine = load_machine("mi300x-8").value();
+  const Status refused = check_calibrated(machine);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "compare.machine");
+  machine.timing->engine.threads = 1;
+  EXPECT_TRUE(check_calibrated(machine));
+  machine.timing.reset();
+  EXPECT_FALSE(check_calibrated(machine));
+}
+
 TEST(Calibrate, EveryMachineGivesAShape) {
   CalibrateOptions options = quick();
   options.largest = 512_KiB;

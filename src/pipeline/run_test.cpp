@@ -46,7 +46,19 @@ TEST(Pipeline, PlansProvesRunsAndChecksAnAllGather) {
   EXPECT_EQ(report->counts.signals, 56U);
   EXPECT_EQ(report->counts.doorbells, 56U);
   EXPECT_GT(report->time.value, 0);
-  EXPECT_DOUBLE_EQ(report->busbw_gbps, report->algbw_gbps * 7 / 8);
+  ASSERT_TRUE(report->bandwidths);
+  EXPECT_DOUBLE_EQ(report->bandwidths->bus, report->bandwidths->algorithm * 7 / 8);
+}
+
+TEST(Pipeline, AProgramWithAProductHasNoBandwidth) {
+  Program program = plan_collective(all_gather(), mi300x()).value();
+  Timeline timeline;
+  timeline.iteration_times = {{1000}};
+  const auto bandwidths = figures_of(program, timeline).bandwidths;
+  ASSERT_TRUE(bandwidths);
+  EXPECT_DOUBLE_EQ(bandwidths->algorithm, 65.536);  // 64 KiB in a microsecond
+  program.contract.products.emplace_back();
+  EXPECT_FALSE(figures_of(program, timeline).bandwidths);
 }
 
 TEST(Pipeline, ARefusedProgramFailsAtVerify) {

@@ -50,6 +50,11 @@ double bandwidth_gbps(Bytes bytes, Nanoseconds time) {
   return time.value > 0 ? static_cast<double>(bytes.value) / static_cast<double>(time.value) : 0;
 }
 
+Bandwidths bandwidths(std::string_view collective, std::uint32_t ranks, Bytes bytes, Nanoseconds time) {
+  const double algorithm = bandwidth_gbps(bytes, time);
+  return {algorithm, algorithm * bus_factor(collective, ranks)};
+}
+
 Bytes whole_buffer(const Program& program) {
   // Beside a collective, matrices are not what it moves.
   const bool moves = !program.contract.clauses.empty();

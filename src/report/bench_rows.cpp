@@ -55,11 +55,6 @@ std::string_view yes_no(bool value) {
   return value ? "yes" : "no";
 }
 
-struct Bandwidths {
-  double algorithm;
-  double bus;
-};
-
 std::string iterations_text(const BenchHeader& header) {
   if (!header.simulated) {
     return fmt::format("median of {} iterations after {} warm-up", header.iterations, header.warmup);
@@ -73,9 +68,8 @@ std::string wrong_text(const BenchRow& row, std::string_view none) {
   return row.wrong ? fmt::format("{}", *row.wrong) : std::string(none);
 }
 
-Bandwidths bandwidths(const BenchHeader& header, const BenchRow& row) {
-  const double algorithm = bandwidth_gbps(row.bytes, row.time);
-  return {algorithm, algorithm * bus_factor(header.collective, header.ranks)};
+Bandwidths bandwidths_of(const BenchHeader& header, const BenchRow& row) {
+  return bandwidths(header.collective, header.ranks, row.bytes, row.time);
 }
 
 }  // namespace
@@ -96,7 +90,7 @@ std::string bench_heading(const BenchHeader& header) {
 }
 
 std::string bench_line(const BenchHeader& header, const BenchRow& row) {
-  const Bandwidths bandwidth = bandwidths(header, row);
+  const Bandwidths bandwidth = bandwidths_of(header, row);
   std::vector<std::string> cells{fmt::format("{}", row.bytes.value),
                                  row.variant,
                                  std::string(yes_no(row.prelaunch)),
@@ -126,7 +120,7 @@ std::string bench_json(const BenchReport& report) {
                 {"iterations", header.iterations}, {"interrupted", report.interrupted},
                 {"rows", Json::array()},           {"skipped", Json::array()}};
   for (const BenchRow& row : report.rows) {
-    const Bandwidths bandwidth = bandwidths(header, row);
+    const Bandwidths bandwidth = bandwidths_of(header, row);
     const Json object{{"bytes", row.bytes.value},
                       {"variant", row.variant},
                       {"prelaunch", row.prelaunch},
@@ -158,7 +152,7 @@ std::string bench_csv(const BenchReport& report) {
       "wrong," +
       energy_csv_names() + "\n";
   for (const BenchRow& row : report.rows) {
-    const Bandwidths bandwidth = bandwidths(header, row);
+    const Bandwidths bandwidth = bandwidths_of(header, row);
     text += fmt::format("{},{},{},{},{},{},{:.3f},{:.6f},{:.6f},{},{},{},{},{}\n", header.collective, header.ranks,
                         row.bytes.value, row.variant, row.prelaunch, row.in_place, microseconds(row.time),
                         bandwidth.algorithm, bandwidth.bus, row.counts.commands, row.counts.signals,

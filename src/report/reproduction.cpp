@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "cortado/base/check.hpp"
 #include "cortado/base/text.hpp"
 
 namespace cortado::report {
@@ -12,6 +14,17 @@ namespace {
 
 double error_of(double published, double ours, published::Errors errors) {
   return errors == published::Errors::points ? ours - published : 100 * (ours - published) / published;
+}
+
+/// Of several: none has a goal, or all goals are reached, or one is missed.
+Goal both(Goal a, Goal b) {
+  if (a == Goal::none) return b;
+  return b == Goal::missed ? b : a;
+}
+
+Goal goal_of(double error, const std::optional<double>& greatest) {
+  if (!greatest) return Goal::none;
+  return std::abs(error) <= *greatest ? Goal::reached : Goal::missed;
 }
 
 }  // namespace
@@ -43,9 +56,8 @@ double ReproducedTable::worst_error() const {
   return worst;
 }
 
-bool ReproducedTable::reached() const {
-  return (!published.goal_mean || mean_error() <= *published.goal_mean) &&
-         (!published.goal_worst || worst_error() <= *published.goal_worst);
+Goal ReproducedTable::goal() const {
+  return both(goal_of(mean_error(), published.goal_mean), goal_of(worst_error(), published.goal_worst));
 }
 
 ReproducedRow ReproducedFigure::row() const {
@@ -54,13 +66,14 @@ ReproducedRow ReproducedFigure::row() const {
           published.errors, published.used_for};
 }
 
-bool ReproducedFigure::reached() const {
-  return !published.goal || std::abs(row().error) <= *published.goal;
+Goal ReproducedFigure::goal() const {
+  return goal_of(row().error, published.goal);
 }
 
 std::vector<std::string> OwnTable::column_names() const {
   std::vector<std::string> names;
   for (const Column& column : columns) names.push_back(column.name);
+  CORTADO_CHECK(std::set(names.begin(), names.end()).size() == names.size(), "two columns of a table have one name");
   return names;
 }
 
@@ -94,9 +107,11 @@ std::vector<ReproducedRow> Reproduction::rows() const {
   return all;
 }
 
-bool Reproduction::reached() const {
-  return std::all_of(tables.begin(), tables.end(), [](const ReproducedTable& table) { return table.reached(); }) &&
-         std::all_of(figures.begin(), figures.end(), [](const ReproducedFigure& figure) { return figure.reached(); });
+Goal Reproduction::goal() const {
+  Goal all = Goal::none;
+  for (const ReproducedTable& table : tables) all = both(all, table.goal());
+  for (const ReproducedFigure& figure : figures) all = both(all, figure.goal());
+  return all;
 }
 
 }  // namespace cortado::report

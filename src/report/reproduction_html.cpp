@@ -40,22 +40,22 @@ std::string summary(const Reproduction& reproduction) {
     if (table.published.goal_mean) goals.push_back(fmt::format("mean {}", *table.published.goal_mean));
     if (table.published.goal_worst) goals.push_back(fmt::format("worst {}", *table.published.goal_worst));
     out += html_row({escape_html(table.published.title), "table", "table",
-                     fmt::format("<span class='{}'>{}</span>", table.reached() ? "" : "far", error), join(goals),
-                     published::to_string(table.published.used_for)},
+                     fmt::format("<span class='{}'>{}</span>", table.goal() == Goal::missed ? "far" : "", error),
+                     join(goals), published::to_string(table.published.used_for)},
                     "td");
   }
   for (const ReproducedFigure& figure : reproduction.figures) {
     const ReproducedRow values = figure.row();
     const char* unit = unit_of(values.errors);
-    out +=
-        html_row({escape_html(figure.published.title),
-                  fmt::format("{:g}", values.published) +
-                      (figure.published.published_to ? fmt::format(" to {:g}", *figure.published.published_to) : ""),
-                  fmt::format("{:.2f}", values.ours),
-                  fmt::format("<span class='{}'>{:+.1f} {}</span>", figure.reached() ? "" : "far", values.error, unit),
-                  figure.published.goal ? fmt::format("{:g} {}", *figure.published.goal, unit) : std::string(),
-                  published::to_string(values.used_for)},
-                 "td");
+    out += html_row({escape_html(figure.published.title),
+                     fmt::format("{:g}", values.published) +
+                         (figure.published.published_to ? fmt::format(" to {:g}", *figure.published.published_to) : ""),
+                     fmt::format("{:.2f}", values.ours),
+                     fmt::format("<span class='{}'>{:+.1f} {}</span>", figure.goal() == Goal::missed ? "far" : "",
+                                 values.error, unit),
+                     figure.published.goal ? fmt::format("{:g} {}", *figure.published.goal, unit) : std::string(),
+                     published::to_string(values.used_for)},
+                    "td");
   }
   return out + "</table>\n";
 }

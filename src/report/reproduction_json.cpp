@@ -15,13 +15,18 @@ const char* to_string(published::Errors errors) {
   return errors == published::Errors::points ? "points" : "percent";
 }
 
+Json reached(Goal goal) {
+  return goal == Goal::none ? Json() : Json(goal == Goal::reached);
+}
+
 /// Every row is an object with the names of the columns as keys.
 Json to_json(const OwnTable& table) {
+  const std::vector<std::string> names = table.column_names();
   Json rows = Json::array();
   for (const auto& row : table.rows) {
     Json object;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      std::visit([&](const auto& value) { object[table.columns[i].name] = value; }, row[i]);
+      std::visit([&](const auto& value) { object[names[i]] = value; }, row[i]);
     }
     rows.push_back(std::move(object));
   }
@@ -33,7 +38,7 @@ Json to_json(const Reproduction& reproduction) {
                 {"title", reproduction.title},
                 {"source", reproduction.source},
                 {"machine", reproduction.machine},
-                {"reached", reproduction.reached()}};
+                {"reached", reached(reproduction.goal())}};
   for (const ReproducedTable& table : reproduction.tables) {
     document["tables"].push_back({{"name", table.published.name},
                                   {"errors", to_string(table.published.errors)},
@@ -41,14 +46,14 @@ Json to_json(const Reproduction& reproduction) {
                                   {"worst_error", table.worst_error()},
                                   {"goal_mean", optional_number(table.published.goal_mean)},
                                   {"goal_worst", optional_number(table.published.goal_worst)},
-                                  {"reached", table.reached()}});
+                                  {"reached", reached(table.goal())}});
   }
   for (const ReproducedFigure& figure : reproduction.figures) {
     document["figures"].push_back({{"name", figure.published.name},
                                    {"title", figure.published.title},
                                    {"errors", to_string(figure.published.errors)},
                                    {"goal_pct", optional_number(figure.published.goal)},
-                                   {"reached", figure.reached()}});
+                                   {"reached", reached(figure.goal())}});
   }
   for (const ReproducedRow& row : reproduction.rows()) {
     document["rows"].push_back({{"item", row.item},

@@ -45,14 +45,14 @@ TEST(Reproduction, ErrorsAreRelativeToThePublishedNumberAndLeaveOutWhatIsLeftOut
   EXPECT_NEAR(rows[2].error, 50, 1e-9);
   EXPECT_NEAR(table.mean_error(), 80.0 / 3, 1e-9);
   EXPECT_NEAR(table.worst_error(), 50, 1e-9);
-  EXPECT_FALSE(table.reached());  // 50 > 40
+  EXPECT_EQ(table.goal(), Goal::missed);  // 50 > 40
 }
 
 TEST(Reproduction, SharesAreComparedInPoints) {
   ReproducedTable table = small_reproduction().tables[0];
   table.published.errors = published::Errors::points;
   EXPECT_NEAR(table.rows()[2].error, 2, 1e-9);
-  EXPECT_TRUE(table.reached());
+  EXPECT_EQ(table.goal(), Goal::reached);
 }
 
 TEST(Reproduction, NothingWithinAPublishedRangeIsAnError) {
@@ -69,10 +69,10 @@ TEST(Reproduction, NothingWithinAPublishedRangeIsAnError) {
   EXPECT_EQ(error(0), 0);
   EXPECT_EQ(error(10), 0);
   EXPECT_EQ(error(4), 0);
-  EXPECT_TRUE(figure.reached());
+  EXPECT_EQ(figure.goal(), Goal::reached);
   EXPECT_EQ(error(12), 2);
   EXPECT_EQ(error(-3), -3);
-  EXPECT_FALSE(figure.reached());
+  EXPECT_EQ(figure.goal(), Goal::missed);
   Reproduction one = small_reproduction();
   one.figures = {figure};
   EXPECT_THAT(reproduction_text({one}), HasSubstr("0 to 10"));
@@ -97,11 +97,37 @@ TEST(Reproduction, TablesOfOursStandBehindWhatWasPublished) {
   EXPECT_EQ(one.figure("mean"), nullptr);
 }
 
+TEST(Reproduction, TwoColumnsOfOneNameAreNoTable) {
+  Reproduction one = small_reproduction();
+  one.own = {{"by-class", "By class", {{"class"}, {"energy", 1}, {"energy", 1}}, {{"G-long", 1.0, 2.0}}}};
+  EXPECT_DEATH(reproduction_json({one}), "one name");
+  EXPECT_DEATH(reproduction_text({one}), "one name");
+}
+
+TEST(Reproduction, WithoutAGoalNothingIsReached) {
+  const auto reached = [](const Reproduction& one) {
+    const auto document = nlohmann::json::parse(reproduction_json({one}))["reproductions"][0];
+    return std::vector<nlohmann::json>{document["reached"], document["tables"][0]["reached"],
+                                       document["figures"][0]["reached"]};
+  };
+  Reproduction one = small_reproduction();
+  one.figures[0].ours = 3.2;
+  EXPECT_THAT(reached(one), testing::ElementsAre(false, false, true));
+  one.tables[0].published.goal_worst.reset();
+  EXPECT_THAT(reached(one), testing::ElementsAre(true, true, true));
+  one.tables[0].published.goal_mean.reset();
+  EXPECT_THAT(reached(one), testing::ElementsAre(true, nullptr, true));
+  one.figures[0].ours = 6;
+  EXPECT_THAT(reached(one), testing::ElementsAre(false, nullptr, false));
+  one.figures[0].published.goal.reset();
+  EXPECT_THAT(reached(one), testing::ElementsAre(nullptr, nullptr, nullptr));
+}
+
 TEST(Reproduction, AGoalOfAFigureIsInPercent) {
   ReproducedFigure figure = small_reproduction().figures[0];
   EXPECT_NEAR(figure.row().error, -5, 1e-9);
   figure.ours = 3.0;
-  EXPECT_FALSE(figure.reached());  // -6.25 %
+  EXPECT_EQ(figure.goal(), Goal::missed);  // -6.25 %
 }
 
 TEST(Reproduction, TheTextSaysWhatIsMissed) {

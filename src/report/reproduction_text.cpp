@@ -26,10 +26,11 @@ std::string verdict(const ReproducedTable& table) {
   const auto goal = [](const std::optional<double>& value) {
     return value ? fmt::format(" (goal {})", *value) : std::string();
   };
-  const bool has_goal = table.published.goal_mean || table.published.goal_worst;
+  const char* outcome = "";
+  if (table.goal() != Goal::none) outcome = table.goal() == Goal::reached ? ": reached" : ": MISSED";
   return fmt::format("mean error {:.1f}{}{}, worst {:.1f}{}{}{}", table.mean_error(), unit,
                      goal(table.published.goal_mean), table.worst_error(), unit, goal(table.published.goal_worst),
-                     has_goal ? table.reached() ? ": reached" : ": MISSED" : "");
+                     outcome);
 }
 
 /// "2.87 / 2.91": published and ours; "- / 2.91" where the published point is left out.
@@ -68,9 +69,9 @@ std::vector<std::string> cells(const ReproducedFigure& figure) {
           number(row.ours, figure.published),
           fmt::format("{:+.1f}{}", row.error, unit),
           figure.published.goal ? fmt::format("{}{}", *figure.published.goal, unit) : "-",
-          !figure.published.goal ? "-"
-          : figure.reached()     ? "yes"
-                                 : "NO",
+          figure.goal() == Goal::none      ? "-"
+          : figure.goal() == Goal::reached ? "yes"
+                                           : "NO",
           published::to_string(figure.published.used_for)};
 }
 

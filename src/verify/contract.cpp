@@ -1,4 +1,5 @@
-// verify.contract: every output byte is what the contract says, when the caller reads it, in both iterations.
+// verify.contract: every output byte is what the contract says, when the caller reads it, in both iterations; and the
+// contract speaks of all bytes of output buffers and of some of every inout buffer.
 //
 // The program is executed on symbols in one order; the others give the same, as there are no races.
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "cortado/ir/text.hpp"
 
 #include "verify/callers.hpp"
+#include "verify/coverage.hpp"
 #include "verify/execution.hpp"
 #include "verify/multiply.hpp"
 #include "verify/naming.hpp"
@@ -276,9 +278,31 @@ class ContractCheck {
   std::vector<bool> told_;                           // of a clause
 };
 
+void check_coverage(const Program& program, Findings& findings) {
+  Place place;
+  place.key = "contract";
+  const std::vector<BufferCoverage> coverage = buffer_coverage(program);
+  for (const auto& [id, covered] : coverage) {
+    const Buffer& buffer = program.buffer(id);
+    const bool all = buffer.role == BufferRole::output;
+    if (covered == buffer.size || (!all && covered.value > 0)) continue;
+    place.rank = buffer.rank;
+    findings.add(place,
+                 fmt::format("{} of {} bytes of {} buffer {} of rank {} are covered by the contract", covered.value,
+                             buffer.size.value, to_string(buffer.role), buffer.name, buffer.rank.value),
+                 all ? "add clauses for the other bytes; a buffer that the caller also keeps bytes in is inout"
+                     : "add clauses for what the caller reads there; if it reads nothing, the buffer is an input");
+  }
+  if (coverage.empty() && program.contract.clauses.empty() && program.contract.products.empty()) {
+    findings.add(place, "the program has no output: its contract is empty, and no buffer is an output",
+                 "give buffers that the caller reads the role output, and the contract a clause for each");
+  }
+}
+
 }  // namespace
 
 void check_contract(Subject& subject, Findings& findings) {
+  check_coverage(subject.program(), findings);
   ContractCheck(subject.unrolled(), subject.execution(), findings).run();
 }
 

@@ -133,6 +133,7 @@ TEST(VerifyContract, InPlaceExchangeIsFollowed) {
 TEST(VerifyContract, GemmResultsEqualNoInput) {
   Program program = testing::gemm_with_tile_signals();
   program.contract.clauses[0].output = make_region({3}, {0}, {64});  // `remote`, which gets the result
+  program.buffers[4].role = BufferRole::scratch;                     // `copy`
   expect_error(program, "should be a[0, 16) but holds a[0+16] * b[0+16 x 4 rows, pitch 16]");
 }
 
@@ -140,7 +141,7 @@ TEST(VerifyContract, ClausesWithOtherRowsThanTheirTerms) {
   // A packed 64-byte input becomes the 16-byte wide first column panel of the output.
   ProgramBuilder builder("test", "test", 1);
   const BufferId in = builder.buffer("in", {0}, {64}, BufferRole::input);
-  const BufferId out = builder.buffer("out", {0}, {256}, BufferRole::output);
+  const BufferId out = builder.buffer("out", {0}, {256}, BufferRole::inout);
   const Region panel{out, {0}, {16}, 4, {64}};
   builder.contract({"unpack", {{panel, {make_region(in, {0}, {64})}, DType::u8}}});
   const SignalId done = builder.signal("done");
@@ -153,6 +154,61 @@ TEST(VerifyContract, ClausesWithOtherRowsThanTheirTerms) {
   std::get<Copy>(commands_of(program, "dma")[0]).src.offset = {0};
   std::get<Copy>(commands_of(program, "dma")[0]).src.pitch = {0};
   EXPECT_FALSE(errors_of(program).empty());
+}
+
+TEST(VerifyContract, EveryByteOfAnOutputIsCovered) {
+  Program program = point_to_point();
+  auto& copy = std::get<Copy>(commands_of(program, "dma")[0]);
+  copy.src.width = copy.dst.width = {48};
+  program.contract = point_to_point_contract(copy.src, copy.dst);
+  expect_error(program, "48 of 64 bytes of output buffer out of rank 1 are covered by the contract");
+  // Twice the same bytes are covered once; together the clauses cover all.
+  copy.src.width = copy.dst.width = {64};
+  program.contract.clauses.push_back({make_region({1}, {32}, {16}), {make_region({0}, {32}, {16})}});
+  expect_error(program, "48 of 64 bytes of output buffer out of rank 1 are covered by the contract");
+  program.contract.clauses.push_back({make_region({1}, {32}, {32}), {make_region({0}, {32}, {32})}});
+  EXPECT_THAT(errors_of(program), IsEmpty());
+  program.contract.clauses.clear();
+  expect_error(program, "0 of 64 bytes of output buffer out of rank 1 are covered by the contract");
+}
+
+TEST(VerifyContract, SomeBytesOfAnInoutBufferAreCovered) {
+  Program program = testing::swap_in_place();
+  std::erase_if(program.contract.clauses, [](const Clause& clause) { return clause.output.offset.value == 0; });
+  EXPECT_THAT(errors_of(program), IsEmpty());
+  std::erase_if(program.contract.clauses, [](const Clause& clause) { return clause.output.buffer == BufferId{1}; });
+  const auto errors = errors_of(program);
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_EQ(errors[0].code, "verify.contract");
+  EXPECT_EQ(errors[0].place.rank, RankId{1});
+  EXPECT_THAT(errors[0].message, HasSubstr("0 of 128 bytes of inout buffer buffer1 of rank 1 are covered"));
+}
+
+TEST(VerifyContract, AProgramHasAnOutput) {
+  Program program = point_to_point();
+  program.contract.clauses.clear();
+  program.buffers[1].role = BufferRole::scratch;
+  expect_error(program, "the program has no output");
+}
+
+TEST(VerifyContract, CoverageCountsColumnsOfMatricesOnce) {
+  // 4 rows of 16 of every 64 bytes, and two rows of the next 8: 4 * 16 + 2 * 8.
+  Program program = point_to_point(256);
+  program.buffers[1].role = BufferRole::inout;
+  const auto columns = [](BufferId buffer, std::uint64_t offset, std::uint64_t width, std::uint64_t rows) {
+    return Region{buffer, {offset}, {width}, rows, {64}};
+  };
+  program.contract.clauses = {{columns({1}, 0, 16, 4), {columns({0}, 0, 16, 4)}},
+                              {columns({1}, 8, 16, 2), {columns({0}, 8, 16, 2)}}};
+  const auto verified = verify(program, testing::test_machine(2));
+  ASSERT_TRUE(verified) << to_string(verified.error().front());
+  const auto coverage = output_coverage(*verified);
+  ASSERT_TRUE(coverage);
+  EXPECT_EQ(coverage->covered, Bytes{80});
+  EXPECT_EQ(coverage->whole, Bytes{256});
+  const auto unproved = verify(program, testing::test_machine(2), {.skip_rules = {"verify.contract"}});
+  ASSERT_TRUE(unproved);
+  EXPECT_FALSE(output_coverage(*unproved));
 }
 
 }  // namespace contract_test

@@ -15,6 +15,7 @@ Program hosts(const std::vector<std::vector<Command>>& queues) {
   ProgramBuilder builder("test", "test", 1);
   builder.signal("s");
   builder.signal("t");
+  testing::promise_nothing(builder);
   for (const auto& commands : queues) {
     const QueueId id = builder.host_queue("host" + std::to_string(builder.peek().queues.size()));
     for (const Command& command : commands) builder.add(id, command);

@@ -134,7 +134,7 @@ class RandomMap {
 
   /// The rank stores its own block in its memory or in that of another rank.
   void keep(std::uint32_t rank, const Range& rows, const Range& columns) {
-    const Region to = place(random(ranks_), rows, columns, BufferRole::output, size_of(dtype_) * random(2));
+    const Region to = place(random(ranks_), rows, columns, BufferRole::inout, size_of(dtype_) * random(2));
     Gemm& gemm = products_[rank];
     const bool adds = random_.chance(2);
     gemm.outputs.push_back(block(rows, columns, to, adds ? CopyOp::add : CopyOp::store));

@@ -30,7 +30,7 @@ class RandomProduct {
     if (left_k_ < k_) right_ = matrix("right", m_, k_ - left_k_, BufferRole::input);
     b_ = matrix("b", k_, n_, BufferRole::input);
     a_ = matrix("a", m_, k_, BufferRole::scratch);
-    c_ = matrix("c", m_, n_, BufferRole::output);
+    c_ = matrix("c", m_, n_, BufferRole::inout);  // between its rows may be bytes of the caller
     panel_ = matrix("panel", m_, n_, BufferRole::scratch);
   }
 

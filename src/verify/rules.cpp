@@ -36,7 +36,7 @@ std::span<const Rule> rules() {
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.deadlock"},
            check_race},
       Rule{"verify.contract",
-           "every output byte is what the contract says",
+           "every output byte is what the contract says, and every output is in the contract",
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.deadlock", "verify.race"},
            check_contract},
   };

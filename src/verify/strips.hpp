@@ -23,6 +23,8 @@ class Strips {
 
   std::size_t count() const { return cuts_.size() - 1; }
 
+  Bytes width(std::size_t strip) const { return {cuts_[strip + 1] - cuts_[strip]}; }
+
   struct Cell {
     std::size_t strip = 0;
     std::uint64_t begin = 0;  ///< rows

@@ -51,6 +51,7 @@ struct TwoBlocks {
     builder.add(reader, Copy{upper, out}).add(reader, Signal{read});
     builder.add(host, Submit{stream}).add(host, Submit{reader});
     for (const SignalId signal : {SignalId{0}, SignalId{1}, made, read}) builder.add(host, Wait{signal});
+    testing::promise_nothing(builder);
   }
   Program finish() && { return std::move(builder).finish(); }
 
@@ -107,8 +108,9 @@ TEST(TrackedOrder, TheNextIterationWaitsForTheTrackerEvenIfTheBytesAreThere) {
 Program two_copies(bool output_is_counted) {
   ProgramBuilder builder("test", "test", 2);
   const BufferId in = builder.buffer("in", {0}, {128}, BufferRole::input);
-  const Region counted = make_region(builder.buffer("counted", {1}, {64}, BufferRole::output), {0}, {64});
-  const Region other = make_region(builder.buffer("other", {1}, {64}, BufferRole::output), {0}, {64});
+  const auto role = [](bool output) { return output ? BufferRole::output : BufferRole::scratch; };
+  const Region counted = make_region(builder.buffer("counted", {1}, {64}, role(output_is_counted)), {0}, {64});
+  const Region other = make_region(builder.buffer("other", {1}, {64}, role(!output_is_counted)), {0}, {64});
   const SignalId arrived = builder.signal("arrived");
   builder.tracker({"counted", counted, 1, arrived, 1});
   const QueueId dma = builder.dma_queue("dma", {0}, {2});
@@ -216,6 +218,7 @@ TEST(TrackedOrder, AnUpdateOfTheNextIterationMayNotComeBeforeOtherBytesOfTheTrac
     builder.add(echo, Wait{ping, i}).add(echo, Signal{pong});
   }
   builder.add(host1, Submit{second}).add(host1, Wait{all});
+  testing::promise_nothing(builder);
   Program program = std::move(builder).finish();
   const auto errors = errors_of(program);
   ASSERT_EQ(errors.size(), 1U);

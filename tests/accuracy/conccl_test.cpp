@@ -102,7 +102,7 @@ TEST(Conccl, FewerComputeUnits) {
 
 TEST(Conccl, EveryFigureIsWithinItsGoal) {
   for (const report::ReproducedFigure& one : conccl().figures) {
-    EXPECT_TRUE(one.reached()) << one.published.title << ": ours " << one.ours;
+    EXPECT_NE(one.goal(), report::Goal::missed) << one.published.title << ": ours " << one.ours;
   }
 }
 

@@ -52,7 +52,8 @@ TEST(T3, FewerUnitsAndAddingMemoryAreThoseOfThePaper) {
 
 TEST(T3, EveryGoalOfTheDataIsReached) {
   for (const report::ReproducedFigure& one : t3().figures) {
-    EXPECT_TRUE(one.reached()) << one.published.name << ": " << one.ours << " for " << one.published.published;
+    EXPECT_NE(one.goal(), report::Goal::missed)
+        << one.published.name << ": " << one.ours << " for " << one.published.published;
   }
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cortado/base/result.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/failure.hpp"
 
@@ -60,6 +61,9 @@ struct CalibrateOptions {
 /// Runs the programs on an embedded node with the shape and limits of the machine. Fails with calibrate.interrupted if
 /// `progress` said no.
 Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOptions& options);
+
+/// Refuses a machine whose timing is not of an embedded node: no run on one can say how good it is.
+Status check_calibrated(const Machine& machine);
 
 /// The base machine with the measured timing and without power, under the name "<base>-soft".
 Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options = {});

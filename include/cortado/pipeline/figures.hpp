@@ -5,6 +5,7 @@
 
 #include "cortado/base/units.hpp"
 #include "cortado/ir/visit.hpp"
+#include "cortado/report/bandwidth.hpp"
 #include "cortado/timeline/timeline.hpp"
 
 namespace cortado::pipeline {
@@ -13,8 +14,8 @@ struct Figures {
   ProgramCounts counts;
   Nanoseconds time;  ///< median of the iterations
   Bytes bytes;       ///< of the whole buffer (report/bandwidth.hpp)
-  double algbw_gbps = 0;
-  double busbw_gbps = 0;
+  /// None of a program with matrix products: its time is not that of moving bytes.
+  std::optional<report::Bandwidths> bandwidths{};
   std::optional<EnergyUse> energy{};  ///< of an iteration; none: nobody counted it
 };
 

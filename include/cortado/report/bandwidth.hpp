@@ -23,6 +23,13 @@ double bus_factor(std::string_view collective, std::uint32_t ranks);
 /// Decimal GB/s, which is bytes per nanosecond; 0 if no time was measured.
 double bandwidth_gbps(Bytes bytes, Nanoseconds time);
 
+/// Decimal GB/s.
+struct Bandwidths {
+  double algorithm = 0;
+  double bus = 0;
+};
+Bandwidths bandwidths(std::string_view collective, std::uint32_t ranks, Bytes bytes, Nanoseconds time);
+
 /// Size of the whole buffer in the sense of nccl-tests, read off the contract: the most bytes that one rank's caller
 /// gives or gets. (All-gather: the gathered output; reduce-scatter: the input; scatter: the root's input.)
 Bytes whole_buffer(const Program& program);

@@ -21,6 +21,9 @@ struct ReproducedRow {
   published::UsedFor used_for = published::UsedFor::validation;
 };
 
+/// What became of the errors that were asked for.
+enum class Goal { none, reached, missed };
+
 struct ReproducedTable {
   published::Table published;
   std::vector<std::vector<double>> ours;  ///< [size][column]
@@ -28,7 +31,7 @@ struct ReproducedTable {
   std::vector<ReproducedRow> rows() const;  ///< without the points left out
   double mean_error() const;                ///< absolute
   double worst_error() const;               ///< absolute
-  bool reached() const;                     ///< both goals, as far as there are any
+  Goal goal() const;                        ///< both, as far as there are any
 };
 
 struct ReproducedFigure {
@@ -36,7 +39,7 @@ struct ReproducedFigure {
   double ours = 0;  ///< its error counts from the nearer end of a published range
 
   ReproducedRow row() const;
-  bool reached() const;
+  Goal goal() const;
 };
 
 /// Numbers of ours beside which nothing was published.
@@ -52,7 +55,7 @@ struct OwnTable {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows;
 
-  std::vector<std::string> column_names() const;
+  std::vector<std::string> column_names() const;  ///< all different: they are keys of JSON
   std::vector<std::string> texts(const std::vector<Cell>& row) const;
 };
 
@@ -68,7 +71,7 @@ struct Reproduction {
   const ReproducedFigure* figure(std::string_view name) const;  ///< nullptr if there is none
   const OwnTable* own_table(std::string_view name) const;       ///< nullptr if there is none
   std::vector<ReproducedRow> rows() const;                      ///< all that was published
-  bool reached() const;                                         ///< every goal
+  Goal goal() const;                                            ///< of everything that has one; none if nothing has
 };
 
 std::string reproduction_text(const std::vector<Reproduction>& all);
@@ -78,7 +81,7 @@ std::string reproduction_markdown(const std::vector<Reproduction>& all);  ///< d
 std::string reproduction_html(const std::vector<Reproduction>& all);
 
 /// "schema": "cortado.reproduction"; "reproductions", whose rows carry item, published, ours, error_pct (of shares: in
-/// points), used_for; "own" has the tables of ours.
+/// points), used_for; "own" has the tables of ours. "reached" is null where there is no goal.
 std::string reproduction_json(const std::vector<Reproduction>& all);
 
 }  // namespace cortado::report

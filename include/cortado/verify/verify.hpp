@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,5 +56,15 @@ class VerifiedProgram {
   std::shared_ptr<const Machine> machine_;
   std::vector<std::string> skipped_rules_;
 };
+
+/// How much of all output and inout buffers the contract speaks of. Output buffers are covered to the last byte; of an
+/// inout buffer some bytes may be the caller's alone.
+struct OutputCoverage {
+  Bytes covered;
+  Bytes whole;
+};
+
+/// None if verify.contract was left out.
+std::optional<OutputCoverage> output_coverage(const VerifiedProgram& verified);
 
 }  // namespace cortado

@@ -124,7 +124,7 @@ inline Program prelaunched_copy() {
 inline Program window_copy() {
   TestProgram p("window", 2);
   const Region from{p.input("in", 0, 4_KiB), 32_B, 96_B, 16, 256_B};
-  const Region to{p.output("out", 1, 2_KiB), 16_B, 96_B, 16, 128_B};
+  const Region to{p.buffer("out", RankId{1}, 2_KiB, BufferRole::inout), 16_B, 96_B, 16, 128_B};
   const QueueId dma = p.dma("dma", 0, 14);
   p.add(dma, Copy{from, to});
   p.contract(point_to_point_contract(from, to));

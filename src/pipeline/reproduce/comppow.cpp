@@ -128,7 +128,7 @@ class CompPow {
     report::OwnTable table{"changes", "Time and energy against no policy, %", {{"scenario"}, {"what"}}, {}};
     for (const std::string_view policy : kManaged) {
       table.columns.push_back({std::string(policy) + " time", 1});
-      table.columns.push_back({"energy", 1});
+      table.columns.push_back({std::string(policy) + " energy", 1});
     }
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       for (const std::string_view what : kCases) {

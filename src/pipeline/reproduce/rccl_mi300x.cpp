@@ -44,7 +44,7 @@ Outcome<report::Reproduction> reproduce_rccl_mi300x(const published::Publication
     CORTADO_CHECK(figure.name == "bus-bandwidth", "every figure of rccl-mi300x.toml is computed here");
     const auto large = all_reduce(kLarge, machine);
     if (!large) return tl::unexpected(large.error());
-    result.figures.push_back({figure, large->busbw_gbps});
+    result.figures.push_back({figure, large->bandwidths->bus});
   }
   return result;
 }

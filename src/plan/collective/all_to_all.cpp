@@ -8,10 +8,12 @@ AllToAll::AllToAll(Schedule& schedule) : schedule_(schedule) {
   const Bytes bytes = schedule.request().bytes;
   const std::uint32_t ranks = schedule.rank_count();
   const Blocks blocks(bytes, ranks, Bytes{1});
+  // A block that is left to the caller is written by it.
+  const BufferRole out_role = schedule.request().own_block ? BufferRole::output : BufferRole::inout;
   for (const RankId rank : schedule.ranks()) {
     const Bytes received = blocks.size(rank.value);
     const Region in = schedule.buffer("in", rank, bytes, BufferRole::input);
-    const Region out = schedule.buffer("out", rank, received * ranks, BufferRole::output);
+    const Region out = schedule.buffer("out", rank, received * ranks, out_role);
     auto& sent_blocks = send_.emplace_back();
     auto& received_blocks = receive_.emplace_back();
     for (std::uint32_t i = 0; i < ranks; ++i) {

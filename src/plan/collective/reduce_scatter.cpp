@@ -8,8 +8,9 @@ ReduceScatter::ReduceScatter(Schedule& schedule)
   const Bytes bytes = schedule.request().bytes;
   const bool in_place = schedule.request().in_place;
   for (const RankId rank : schedule.ranks()) {
+    const bool sums = in_place && reduction_.blocks.size(rank.value).value > 0;
     reduction_.inputs.push_back(
-        schedule.buffer(in_place ? "buf" : "in", rank, bytes, in_place ? BufferRole::inout : BufferRole::input));
+        schedule.buffer(in_place ? "buf" : "in", rank, bytes, sums ? BufferRole::inout : BufferRole::input));
     reduction_.sums.push_back(
         in_place ? reduction_.input_block(rank, rank)
                  : schedule.buffer("out", rank, reduction_.blocks.size(rank.value), BufferRole::output));

@@ -9,9 +9,10 @@ namespace cortado::plan {
 Scatter::Scatter(Schedule& schedule) : schedule_(schedule) {
   const Bytes bytes = schedule.request().bytes;
   const bool in_place = schedule.request().in_place;
-  const Region whole =
-      schedule.buffer(in_place ? "buf" : "in", root(), bytes, in_place ? BufferRole::inout : BufferRole::input);
   const Blocks blocks(bytes, schedule.rank_count(), Bytes{1});
+  const bool keeps = in_place && blocks.size(root().value).value > 0;
+  const Region whole =
+      schedule.buffer(in_place ? "buf" : "in", root(), bytes, keeps ? BufferRole::inout : BufferRole::input);
   for (const RankId rank : schedule.ranks()) {
     blocks_.push_back(blocks.of(whole, rank.value));
     outputs_.push_back(in_place && rank == root()

@@ -71,7 +71,7 @@ class CollectiveFirst {
     const GemmShape& gemm = bench_.gemm();
     const std::uint64_t rows = exchange_.rows_for(r);
     if (!staged_ && exchange_.gathers()) {
-      rank.gathered = bench_.matrix("a", r, rows, gemm.k, BufferRole::inout);
+      rank.gathered = bench_.matrix("a", r, rows, gemm.k, BufferRole::input);
       rank.input = rank.gathered;
       rank.input.offset = rank.gathered.pitch * exchange_.placed(r, r).begin;
     } else {

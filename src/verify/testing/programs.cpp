@@ -286,6 +286,11 @@ Program point_to_point(std::uint64_t bytes) {
   return std::move(builder).finish();
 }
 
+void promise_nothing(ProgramBuilder& builder) {
+  const Region kept = make_region(builder.buffer("kept", {0}, {1}, BufferRole::inout), {0}, {1});
+  builder.contract({"nothing", {{kept, {kept}}}, {}});
+}
+
 std::vector<Named> good_programs() {
   return {
       {"point_to_point", point_to_point()},

@@ -50,6 +50,10 @@ Program gemm_with_tile_signals();
 /// One copy from rank 0 to rank 1: queues "host" (0) and "dma" (1), buffers "in" (0) and "out" (1), signal "done" (0).
 Program point_to_point(std::uint64_t bytes = 64);
 
+/// A buffer "kept" of rank 0 and the contract that its bytes stay what they are, for programs that have no output:
+/// tests of rules that do not look at the contract.
+void promise_nothing(ProgramBuilder& builder);
+
 /// Every program of this file, of products.hpp and of mapped.hpp, with a name for messages.
 struct Named {
   std::string name;
