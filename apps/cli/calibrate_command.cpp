@@ -7,6 +7,7 @@
 #include "cortado/pipeline/calibrate.hpp"
 
 #include "interrupt.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
@@ -29,8 +30,8 @@ class CalibrateCommand : public Subcommand {
     app.add_option("--machine", machine_, "Shape and limits of the node: a machine by name or .toml file")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_option("--workers", options_.workers, "Threads beside the caller's (default: cores - 1)")->type_name("N");
-    app.add_option("--rounds", options_.rounds, "Times that everything is measured; medians count")
+    add_number(app, "--workers", options_.workers, "Threads beside the caller's (default: cores - 1)")->type_name("N");
+    add_number(app, "--rounds", options_.rounds, "Times that everything is measured; medians count", {.least = 1})
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--largest", largest_, "Most bytes that one measurement touches, up to 4GiB; less is quicker")

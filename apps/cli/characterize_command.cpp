@@ -12,6 +12,7 @@
 
 #include "ficco_options.hpp"
 #include "interrupt.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
@@ -50,15 +51,17 @@ class CharacterizeCommand : public Subcommand {
     app.add_flag("--product-first", product_first_,
                  "The collective takes the product away, as a reduce-scatter always does");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
+    add_number(app, "--ranks", ranks_, "GPUs that take part (default: all of the machine)", {.least = 2})
+        ->type_name("N");
     app.add_flag("--map", map_, "The fastest schedule over rows and depth of a product");
     of_map_ = {
-        app.add_option("--n", n_, "--map: columns that one GPU multiplies")->type_name("N"),
+        add_number(app, "--n", n_, "--map: columns that one GPU multiplies", {.least = 1})->type_name("N"),
         app.add_option("--m", rows_, "--map: rows of all GPUs, doubled from one to the other, or a list")
             ->type_name("FROM:TO")
             ->capture_default_str(),
         app.add_option("--k", depths_, "--map: depths, in the same way")->type_name("FROM:TO")->capture_default_str()};
-    app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
+    add_number(app, "--threads", threads_, "Simulations at the same time (default: one a core)", {.least = 1})
+        ->type_name("N");
     app.add_option("--html", html_, "Write a page with pictures, too")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the tables");
   }
@@ -141,7 +144,10 @@ class CharacterizeCommand : public Subcommand {
   Result<Exit> finish(Console& console, const pipeline::Outcome<Report>& report, std::string (*text)(const Report&),
                       std::string (*page)(const Report&)) const {
     console.clear_progress();
-    if (!report && interrupted()) return Exit::interrupted;
+    if (!report && interrupted()) {
+      console.talk("interrupted before all was simulated");
+      return Exit::interrupted;
+    }
     if (!report) return console.failure(report.error());
     console.out(text(*report));
     if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, page(*report)));

@@ -15,6 +15,7 @@
 #include "grid_options.hpp"
 #include "interrupt.hpp"
 #include "json.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "program_input.hpp"
 #include "subcommand.hpp"
@@ -53,11 +54,11 @@ class CompareCommand : public Subcommand {
                    "Machine file of this computer (cortado calibrate); without it, it is calibrated first")
         ->type_name("NAME");
     grid_.add_to(app);
-    app.add_option("--iters", iterations_, "Measured iterations; their median counts")
+    add_number(app, "--iters", iterations_, "Measured iterations; their median counts", {.least = 1})
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--warmup", warmup_, "Iterations before")->type_name("N")->capture_default_str();
-    app.add_option("--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N");
+    add_number(app, "--warmup", warmup_, "Iterations before")->type_name("N")->capture_default_str();
+    add_number(app, "--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N");
     app.add_option("--trace", trace_, "Write both timelines of the last row as one Perfetto trace")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
@@ -171,6 +172,9 @@ class CompareCommand : public Subcommand {
       }
       rows.push_back({&point, *std::move(times)});
       if (!json_) console.out(line(rows.back()));
+    }
+    if (interrupted()) {
+      console.talk(fmt::format("interrupted: {} of {} rows are done", rows.size(), points.size()));
     }
     if (rows.empty()) return Exit::interrupted;
     if (trace_) {

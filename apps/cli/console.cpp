@@ -1,7 +1,9 @@
 #include "console.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <string>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -22,9 +24,16 @@ int write_fully(int fd, std::string_view text) {
   return 0;
 }
 
+// Carriage return and "erase to the end of the line".
+constexpr std::string_view kEraseLine = "\r\x1b[K";
+
+/// So long a command may take without a word.
+constexpr std::chrono::seconds kQuiet{2};
+
 }  // namespace
 
 void Console::out(std::string_view text) {
+  end_stage();
   if (reader_gone_ || !status_) return;
   const int error = write_fully(STDOUT_FILENO, escape_control(text));
   if (error == EPIPE) {
@@ -35,10 +44,13 @@ void Console::out(std::string_view text) {
 }
 
 void Console::talk(std::string_view line) {
-  write_fully(STDERR_FILENO, fmt::format("cortado: {}\n", escape_control(line)));
+  const std::lock_guard lock(line_mutex_);
+  write_fully(STDERR_FILENO, fmt::format("{}cortado: {}\n", line_shown_ ? kEraseLine : "", escape_control(line)));
+  line_shown_ = false;
 }
 
 void Console::error(const Diagnostic& diagnostic) {
+  end_stage();
   talk("error: " + to_string(diagnostic));
 }
 
@@ -47,10 +59,35 @@ Exit Console::failure(const pipeline::Failure& failure) {
   return failure.program_failed() ? Exit::failed : Exit::usage;
 }
 
+void Console::stage(std::string name) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  if (stage_) {
+    stage_->enter(std::move(name));
+    return;
+  }
+  try {
+    stage_ = std::make_unique<StageClock>(
+        std::move(name), [this](const std::string& line) { progress(line); }, kQuiet);
+  } catch (const std::system_error&) {
+    // No thread to be had: the command works without a word.
+  }
+}
+
+void Console::stage_at(std::uint64_t done, std::uint64_t of) {
+  if (stage_) stage_->at(done, of);
+}
+
+void Console::end_stage() {
+  if (!stage_) return;
+  stage_.reset();
+  if (line_shown_) clear_progress();
+}
+
 void Console::progress(std::string_view line) {
   if (::isatty(STDERR_FILENO) != 1) return;
-  // Carriage return and "erase to the end of the line".
-  write_fully(STDERR_FILENO, fmt::format("\r\x1b[K{}", escape_control(line)));
+  const std::lock_guard lock(line_mutex_);
+  write_fully(STDERR_FILENO, fmt::format("{}{}", kEraseLine, escape_control(line)));
+  line_shown_ = !line.empty();
 }
 
 }  // namespace cortado::cli

@@ -1,10 +1,16 @@
 // Where the program speaks: results on standard output, everything else on standard error.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 
 #include "cortado/base/result.hpp"
 #include "cortado/pipeline/failure.hpp"
+
+#include "stage_clock.hpp"
 
 namespace cortado::cli {
 
@@ -20,6 +26,11 @@ enum class Exit {
 /// line may have them.
 class Console {
  public:
+  Console() = default;
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+  ~Console() { end_stage(); }
+
   /// A result. When the reader of the pipe has gone away the text is dropped: that is not an error.
   void out(std::string_view text);
 
@@ -32,6 +43,13 @@ class Console {
   /// All errors, and the exit code they mean.
   Exit failure(const pipeline::Failure& failure);
 
+  /// What the command is at: "proving". It shows, with the seconds so far, once the command has taken two, until there
+  /// is a result or an error; nothing if standard error is no terminal.
+  void stage(std::string name);
+
+  /// How far the stage is. May be called by any thread and as often as it likes.
+  void stage_at(std::uint64_t done, std::uint64_t of);
+
   /// A line on standard error that the next one overwrites; nothing if that is no terminal.
   void progress(std::string_view line);
   void clear_progress() { progress({}); }
@@ -43,8 +61,13 @@ class Console {
   Status status() const { return status_; }
 
  private:
+  void end_stage();
+
   bool reader_gone_ = false;
   Status status_{};
+  std::mutex line_mutex_;    // of standard error
+  bool line_shown_ = false;  // a line of progress is on the terminal
+  std::unique_ptr<StageClock> stage_;
 };
 
 }  // namespace cortado::cli

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cortado/base/file.hpp"
+
+#include "number_option.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -52,7 +56,8 @@ void DependenceOptions::add_to(CLI::App& app, const std::string& of) {
                      of + " all-to-all: rows from rank to rank, a CSV file with a line a sender and a number a "
                           "receiver, or shares of the receivers, 3:1:1:1 (default: all the same)")
           ->type_name("FILE|SHARES"),
-      app.add_option("--chunks", chunks_, of + ": steps of a schedule (default: as many as GPUs)")->type_name("N"),
+      add_number(app, "--chunks", chunks_, of + ": steps of a schedule (default: as many as GPUs)", {.least = 1})
+          ->type_name("N"),
       app.add_option("--exchange", exchange_,
                      of + ": how engines carry a step: auto, pcpy, bcst or b2b (default: auto; of serial pcpy)")
           ->type_name("NAME"),
@@ -76,7 +81,8 @@ Result<DependentRequest> DependenceOptions::request(const std::string& collectiv
 }
 
 Result<TokenTable> DependenceOptions::tokens(std::uint64_t rows, std::uint32_t ranks) const {
-  if (!looks_like_shares(*tokens_)) {
+  std::error_code ignored;
+  if (!looks_like_shares(*tokens_) || std::filesystem::exists(*tokens_, ignored)) {
     CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(*tokens_, kTokenTables));
     return parse_tokens(text, *tokens_);
   }

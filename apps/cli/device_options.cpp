@@ -8,6 +8,8 @@
 
 #include "cortado/base/text.hpp"
 
+#include "number_option.hpp"
+
 namespace cortado::cli {
 namespace {
 
@@ -81,14 +83,14 @@ void DeviceOptions::add_to(CLI::App& app) {
       ->type_name(places_ == Places::devices ? "DEVICE" : "PLACE")
       ->capture_default_str();
   device_only_ = {
-      app.add_option("--seed", seed_, "Seed of the input bytes, and of the order with --adversarial")
+      add_number(app, "--seed", seed_, "Seed of the input bytes, and of the order with --adversarial")
           ->type_name("N")
           ->capture_default_str(),
       app.add_flag("--adversarial", adversarial_, "soft: reorder and delay everything the semantics leaves open"),
-      app.add_option("--timeout", timeout_ms_, "Give up after so long without progress")
+      add_number(app, "--timeout", timeout_ms_, "Give up after so long without progress", {.least = 1})
           ->type_name("MS")
           ->capture_default_str(),
-      app.add_option("--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N"),
+      add_number(app, "--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N"),
       app.add_option("--inject", injections_,
                      "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
                      "lose-signal:GPU.ENGINE[:NTH], delay-signal:GPU.ENGINE:NTH:NS; may be repeated")

@@ -5,6 +5,7 @@
 #include "cortado/device/executor.hpp"
 #include "cortado/ir/text.hpp"
 
+#include "number_option.hpp"
 #include "packet_text.hpp"
 #include "program_input.hpp"
 #include "subcommand.hpp"
@@ -23,14 +24,16 @@ class EncodeCommand : public Subcommand {
 
   void add_options(CLI::App& app) override {
     app.add_option("file", file_, "Program file, or - for standard input")->required()->type_name("");
-    app.add_option("--rank", rank_, "Only the queues of this rank")->type_name("RANK");
+    add_number(app, "--rank", rank_, "Only the queues of this rank")->type_name("RANK");
     app.add_option("--queue", queue_, "Only this queue, by name")->type_name("NAME");
     app.add_option("--machine", machine_, "Instead of the program's own machine")->type_name("NAME");
   }
 
   Result<Exit> run(Console& console) override {
+    console.stage("reading");
     CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(file_, machine_));
     CORTADO_RETURN_IF_ERROR(check_selection(input.program));
+    console.stage("proving");
     const auto verified = verify(std::move(input.program), input.machine);
     if (!verified) return console.failure({pipeline::Stage::verify, verified.error()});
     CORTADO_ASSIGN_OR_RETURN(const auto packets, device::encode_program(*verified));

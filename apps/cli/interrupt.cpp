@@ -1,23 +1,51 @@
 #include "interrupt.hpp"
 
 #include <csignal>
+#include <cstddef>
+#include <string_view>
+#include <unistd.h>
+
+#include "cortado/base/file.hpp"
+
+#include "console.hpp"
 
 namespace cortado::cli {
 namespace {
 
+volatile std::sig_atomic_t g_watched = 0;
 volatile std::sig_atomic_t g_interrupted = 0;
+volatile std::sig_atomic_t g_terminal = 0;  // standard error is one
+
+/// Only what a signal handler may call.
+[[noreturn]] void end_at_once() {
+  remove_unfinished_file();
+  constexpr std::string_view kMessage = "\r\x1b[Kcortado: interrupted\n";
+  constexpr std::size_t kErase = 4;  // characters that erase a line of progress
+  const std::string_view message = kMessage.substr(g_terminal != 0 ? 0 : kErase);
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, message.data(), message.size());
+  ::_exit(static_cast<int>(Exit::interrupted));
+}
 
 void on_interrupt(int) {
+  if (g_watched == 0 || g_interrupted != 0) end_at_once();
   g_interrupted = 1;
 }
 
 }  // namespace
 
+void handle_interrupts() {
+  g_terminal = ::isatty(STDERR_FILENO);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = on_interrupt;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 void watch_for_interrupt() {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
+  g_watched = 1;
 }
 
 bool interrupted() {

@@ -131,21 +131,29 @@ Result<Listing> rules() {
 
 struct Topic {
   std::string_view name;
+  std::string_view summary;
   Result<Listing> (*make)();
 };
 
-constexpr std::array kTopics{Topic{"machines", list_machines},
-                             Topic{"collectives", collectives},
-                             Topic{"variants", variants},
-                             Topic{"policies", policies},
-                             Topic{"power-policies", power_policies},
-                             Topic{"schedules", schedules},
-                             Topic{"systems", systems},
-                             Topic{"maps", maps},
-                             Topic{"features", features},
-                             Topic{"devices", devices},
-                             Topic{"publications", publications},
-                             Topic{"rules", rules}};
+constexpr std::array kTopics{
+    Topic{"machines", "modelled machines, for --machine", list_machines},
+    Topic{"collectives", "what can be planned, with the variants of each", collectives},
+    Topic{"variants", "ways to do each collective, for --variant", variants},
+    Topic{"policies", "ways to run a product beside a collective, for overlap --policy", policies},
+    Topic{"power-policies", "what power management may do, for power --policy", power_policies},
+    Topic{"schedules", "ways to cut a product and the collective that it depends on, for --schedule", schedules},
+    Topic{"systems", "ways to take a product away, for overlap --schedule", systems},
+    Topic{"maps", "where tracked stores of a product go, for plan t3", maps},
+    Topic{"features", "hardware that a machine may get, for what-if --with", features},
+    Topic{"devices", "where programs run, for --on", devices},
+    Topic{"publications", "published results, for reproduce", publications},
+    Topic{"rules", "what the verifier proves", rules}};
+
+Result<Listing> topics() {
+  Listing listing{{"name", "summary"}, {}};
+  for (const Topic& topic : kTopics) listing.rows.push_back({topic.name, topic.summary});
+  return listing;
+}
 
 class ListCommand : public Subcommand {
  public:
@@ -155,7 +163,8 @@ class ListCommand : public Subcommand {
            "devices, publications or rules";
   }
   std::vector<Example> examples() const override {
-    return {{"cortado list variants", "what --variant may be for each collective"},
+    return {{"cortado list", "the lists that there are"},
+            {"cortado list variants", "what --variant may be for each collective"},
             {"cortado list machines --json", "the machines, for a script"}};
   }
 
@@ -163,8 +172,7 @@ class ListCommand : public Subcommand {
     app.add_option(
            "what", topic_,
            "machines, collectives, variants, policies (overlap), power-policies (power), schedules, systems (overlap "
-           "--schedule), maps (plan t3), features (what-if), devices, publications or rules")
-        ->required()
+           "--schedule), maps (plan t3), features (what-if), devices, publications or rules; without it these lists")
         ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");
   }
@@ -173,25 +181,29 @@ class ListCommand : public Subcommand {
     std::vector<std::string> names;
     for (const Topic& topic : kTopics) {
       names.emplace_back(topic.name);
-      if (topic.name != topic_) continue;
-      CORTADO_ASSIGN_OR_RETURN(const Listing listing, topic.make());
-      console.out(json_ ? json_text(listing) : table_text(listing));
-      return Exit::ok;
+      if (topic.name == topic_) return show(console, topic_, topic.make());
     }
+    if (topic_.empty()) return show(console, "lists", topics());
     const std::string nearest = nearest_name(topic_, names);
     return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", topic_),
                 (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "lists are " + join(names));
   }
 
  private:
-  std::string json_text(const Listing& listing) const {
+  Result<Exit> show(Console& console, const std::string& what, const Result<Listing>& listing) const {
+    if (!listing) return fail(listing.error());
+    console.out(json_ ? json_text(what, *listing) : table_text(*listing));
+    return Exit::ok;
+  }
+
+  static std::string json_text(const std::string& what, const Listing& listing) {
     Json array = Json::array();
     for (const auto& row : listing.rows) {
       Json object;
       for (std::size_t i = 0; i < row.size(); ++i) object[listing.columns[i]] = row[i];
       array.push_back(std::move(object));
     }
-    return to_text({{topic_, std::move(array)}});
+    return to_text({{what, std::move(array)}});
   }
 
   static std::string table_text(const Listing& listing) {

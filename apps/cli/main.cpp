@@ -13,6 +13,7 @@
 
 #include "console.hpp"
 #include "help_format.hpp"
+#include "interrupt.hpp"
 #include "subcommand.hpp"
 
 namespace cortado::cli {
@@ -84,24 +85,25 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+Diagnostic unknown_subcommand(const Parsed& parsed, const std::string& first) {
+  const bool option = first.starts_with('-');
+  return {
+      "usage.subcommand", fmt::format("'{}' is no {} of cortado", first, option ? "option" : "subcommand"),
+      did_you_mean(first, option ? option_names(parsed.app) : parsed.command_names()) + "cortado --help lists them"};
+}
+
 /// What CLI11 found wrong, as one Diagnostic.
 Diagnostic usage_error(const Parsed& parsed, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
   const CLI::App* app = parsed.chosen();
   if (app == nullptr) {
-    if (arguments.empty()) {
-      return {"usage.subcommand", "no subcommand given",
-              fmt::format("one of {}; cortado demo shows what it is all about", join(parsed.command_names()))};
-    }
-    const std::string& first = arguments.front();
-    return {"usage.subcommand",
-            fmt::format("'{}' is no {} of cortado", first, first.starts_with('-') ? "option" : "subcommand"),
-            did_you_mean(first, first.starts_with('-') ? option_names(parsed.app) : parsed.command_names()) +
-                "cortado --help lists them"};
+    if (!arguments.empty()) return unknown_subcommand(parsed, arguments.front());
+    return {"usage.subcommand", "no subcommand given",
+            fmt::format("one of {}; cortado demo shows what it is all about", join(parsed.command_names()))};
   }
   const std::string help = fmt::format("see cortado {} --help", app->get_name());
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    const std::vector<std::string> extras = app->remaining(true);
-    const std::string extra = extras.empty() ? "" : extras.front();
+  // What is not known comes before what is missing: it may be the missing thing under another name.
+  if (const std::vector<std::string> extras = app->remaining(true); !extras.empty()) {
+    const std::string& extra = extras.front();
     if (extra.starts_with('-')) {
       return {"usage.option", fmt::format("cortado {} has no option '{}'", app->get_name(), extra),
               did_you_mean(extra.substr(0, extra.find('=')), option_names(*app)) + help};
@@ -117,6 +119,10 @@ Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) 
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     parsed.app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
+    if (parsed.chosen() == nullptr && !arguments.front().starts_with('-')) {
+      console.error(unknown_subcommand(parsed, arguments.front()));
+      return Exit::usage;
+    }
     console.out(parsed.app.help());
     return Exit::ok;
   } catch (const CLI::CallForVersion& version) {
@@ -141,6 +147,9 @@ Exit parse_and_run(Console& console, const std::vector<std::string>& arguments) 
 int main(int argc, char** argv) {
   // A reader that went away shows as EPIPE, which the console takes for the end of interest.
   std::signal(SIGPIPE, SIG_IGN);
+  // So does a file that grows beyond the limit of the process: as EFBIG, an error like any other.
+  std::signal(SIGXFSZ, SIG_IGN);
+  cortado::cli::handle_interrupts();
   cortado::cli::Console console;
   try {
     const auto exit = cortado::cli::parse_and_run(console, {argv + 1, argv + argc});

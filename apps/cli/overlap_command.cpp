@@ -18,6 +18,7 @@
 #include "dependence_options.hpp"
 #include "device_options.hpp"
 #include "interrupt.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
@@ -81,7 +82,8 @@ class OverlapCommand : public Subcommand {
                  "The product multiplies what the collective brings, all-gather or all-to-all, or the collective takes "
                  "away what the product makes, reduce-scatter or all-to-all (--product-first)");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
+    add_number(app, "--ranks", ranks_, "GPUs that take part (default: all of the machine)", {.least = 2})
+        ->type_name("N");
     of_independent_ = {
         app.add_option("--bytes", bytes_,
                        "--independent: size of the collective's whole buffer, as nccl-tests count it: 64KiB, 896MiB")
@@ -92,12 +94,14 @@ class OverlapCommand : public Subcommand {
                        "--independent: policies separated by commas (cortado list policies), or all")
             ->type_name("NAMES")
             ->capture_default_str(),
-        app.add_option("--cus-gemm", gemm_units_,
-                       "--independent: compute units of the product in every policy but serial, against which all are "
-                       "measured")
+        add_number(app, "--cus-gemm", gemm_units_,
+                   "--independent: compute units of the product in every policy but serial, against which all are "
+                   "measured",
+                   {.least = 1})
             ->type_name("N"),
-        app.add_option("--cus-comm", comm_units_,
-                       "--independent: compute units of a collective that runs on them, in every policy but serial")
+        add_number(app, "--cus-comm", comm_units_,
+                   "--independent: compute units of a collective that runs on them, in every policy but serial",
+                   {.least = 1})
             ->type_name("N")};
     of_dependent_ = {
         app.add_option(
@@ -105,9 +109,9 @@ class OverlapCommand : public Subcommand {
                "--dependent: schedules separated by commas (cortado list schedules), NAME/8 in 8 steps, auto, or "
                "all (default: serial, shard-p2p and the published ones). Of what takes a product away also "
                "sequential, t3, t3-mca, ficco, c3, ideal and ideal-rs+nmc, or systems for all of these")
-            ->type_name("NAMES")};
-    of_dependent_.push_back(
-        app.add_option("--pieces", pieces_, "t3: pieces of a chunk that travel when each is complete")->type_name("N"));
+            ->type_name("NAMES"),
+        add_number(app, "--pieces", pieces_, "t3: pieces of a chunk that travel when each is complete", {.least = 1})
+            ->type_name("N")};
     dependence_.add_to(app, "--dependent");
     of_dependent_.insert(of_dependent_.end(), dependence_.options().begin(), dependence_.options().end());
     app.add_option(
@@ -117,10 +121,10 @@ class OverlapCommand : public Subcommand {
         ->type_name("NAME")
         ->capture_default_str();
     place_.add_to(app);
-    iterations_option_ =
-        app.add_option("--iters,--iterations", iterations_, "Measured iterations of each way, in three rounds")
-            ->type_name("N")
-            ->capture_default_str();
+    iterations_option_ = add_number(app, "--iters,--iterations", iterations_,
+                                    "Measured iterations of each way, in three rounds", {.least = 1})
+                             ->type_name("N")
+                             ->capture_default_str();
     app.add_option("--trace", trace_, "Write a Perfetto trace of the way to use")->type_name("FILE");
     app.add_option("-o,--output", output_, "Write the program of the way to use")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");

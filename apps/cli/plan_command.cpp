@@ -53,6 +53,7 @@ class PlanCommand : public Subcommand {
   }
 
   Result<Exit> run(Console& console) override {
+    console.stage("planning");
     if (collective_ != kT3) CORTADO_RETURN_IF_ERROR(check_none_given(t3_.options(), "cortado plan t3"));
     if (collective_ == kFicco) return run_ficco(console);
     CORTADO_RETURN_IF_ERROR(check_none_given(ficco_.options(), "cortado plan ficco"));

@@ -9,6 +9,8 @@
 #include "cortado/ir/visit.hpp"
 #include "cortado/pipeline/run.hpp"
 
+#include "number_option.hpp"
+
 namespace cortado::cli {
 
 void CollectiveOptions::add_to(CLI::App& app) {
@@ -16,22 +18,23 @@ void CollectiveOptions::add_to(CLI::App& app) {
       app.add_flag("--in-place", in_place_, "Output replaces the input (default: what suits the variant)");
   CLI::Option* out_of_place = app.add_flag("--out-of-place", out_of_place_, "Output in buffers of its own");
   CLI::Option* ranks =
-      app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
+      add_number(app, "--ranks", ranks_, "GPUs that take part (default: all of the machine)", {.least = 2})
+          ->type_name("N");
   dtype_option_ = app.add_option("--dtype", dtype_, "Element type of reductions: u8, i32, f16, bf16, f32, f8")
                       ->type_name("TYPE")
                       ->capture_default_str();
   options_.insert(
       options_.end(),
       {ranks, in_place, out_of_place, dtype_option_,
-       app.add_option("--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")
+       add_number(app, "--root", root_, "Root of broadcast, gather, scatter; source of point-to-point")
            ->type_name("RANK")
            ->capture_default_str(),
-       app.add_option("--peer", peer_, "Destination of point-to-point")->type_name("RANK")->capture_default_str(),
-       app.add_option("--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
+       add_number(app, "--peer", peer_, "Destination of point-to-point")->type_name("RANK")->capture_default_str(),
+       add_number(app, "--ways", ways_, "b2b: copies per engine at most; 0 = all on one engine")
            ->type_name("N")
            ->capture_default_str(),
-       app.add_option("--cus", compute_units_,
-                      "cores-*: compute units of a GPU that the collective may use (default: all)")
+       add_number(app, "--cus", compute_units_,
+                  "cores-*: compute units of a GPU that the collective may use (default: all)", {.least = 1})
            ->type_name("N"),
        app.add_flag("--leave-own-block", leave_own_block_, "all-to-all: a rank's block for itself stays where it is"),
        app.add_option("--hosts", hosts_, "Who drives the engines: single (one thread) or per-rank")
@@ -100,6 +103,7 @@ void PlanOptions::add_to(CLI::App& app) {
 }
 
 Result<CollectiveRequest> PlanOptions::request(const std::string& collective) const {
+  CORTADO_RETURN_IF_ERROR(check_collective(collective));
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, CollectiveOptions::request(collective));
   if (!bytes_) return fail("usage.bytes", "no size given", "give --bytes, e.g. --bytes 1MiB");
   CORTADO_ASSIGN_OR_RETURN(request.bytes, parse_bytes(*bytes_));

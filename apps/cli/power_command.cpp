@@ -1,6 +1,7 @@
 // cortado power: what a product and a collective draw, alone and at once, under policies of power management.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "auto_options.hpp"
 #include "dependence_options.hpp"
 #include "interrupt.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "product_options.hpp"
@@ -75,8 +77,10 @@ class PowerCommand : public Subcommand {
            "(default: xcd for component-cap, as software can today; all for component-shift)")
         ->type_name("NAMES");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
-    app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
+    add_number(app, "--ranks", ranks_, "GPUs that take part (default: all of the machine)", {.least = 1})
+        ->type_name("N");
+    add_number(app, "--threads", threads_, "Simulations at the same time (default: one a core)", {.least = 1})
+        ->type_name("N");
     app.add_option("--html", html_, "Write a page with pictures, too: power over time")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
@@ -178,7 +182,7 @@ class PowerCommand : public Subcommand {
   static Result<double> watts(const char* option, const std::string& text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size()) return value;
+    if (error == std::errc{} && end == text.data() + text.size() && std::isfinite(value)) return value;
     return fail("usage.watts", fmt::format("{} {} is no number of watts", option, text),
                 fmt::format("give for example {} 600", option));
   }

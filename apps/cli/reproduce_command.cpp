@@ -6,6 +6,7 @@
 #include "cortado/pipeline/reproduce.hpp"
 
 #include "interrupt.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "subcommand.hpp"
 
@@ -28,7 +29,8 @@ class ReproduceCommand : public Subcommand {
         ->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file (default: the one it was measured on)")
         ->type_name("NAME");
-    app.add_option("--threads", threads_, "Simulations at the same time (default: one a core)")->type_name("N");
+    add_number(app, "--threads", threads_, "Simulations at the same time (default: one a core)", {.least = 1})
+        ->type_name("N");
     app.add_option("--html", html_, "Write a page with pictures, too")->type_name("FILE");
     app.add_option("--markdown", markdown_, "Write the tables as Markdown, too")->type_name("FILE");
     app.add_flag("--json", json_, "JSON instead of the tables");
@@ -56,7 +58,10 @@ class ReproduceCommand : public Subcommand {
     for (const std::string& name : names) {
       auto reproduction = pipeline::reproduce(name, machine, options);
       console.clear_progress();
-      if (!reproduction && interrupted()) return Exit::interrupted;
+      if (!reproduction && interrupted()) {
+        console.talk("interrupted before all was simulated");
+        return Exit::interrupted;
+      }
       if (!reproduction) return console.failure(reproduction.error());
       if (machine && machine->name != published::load_publication(name)->machine) {
         console.talk(fmt::format("{} was measured on another machine than {}: the goals are not meant for it", name,

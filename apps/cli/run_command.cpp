@@ -9,8 +9,10 @@
 
 #include "device_options.hpp"
 #include "json.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
+#include "software_products.hpp"
 #include "subcommand.hpp"
 #include "task.hpp"
 
@@ -36,7 +38,7 @@ class RunCommand : public Subcommand {
         ->type_name("NAME");
     plan_.add_to(app);
     device_.add_to(app);
-    app.add_option("--iters", iterations_, "Iterations in a row, with no barrier between")
+    add_number(app, "--iters", iterations_, "Iterations in a row, with no barrier between", {.least = 1})
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--check", check_, "Check outputs of every iteration, of the last, or of none")
@@ -59,7 +61,11 @@ class RunCommand : public Subcommand {
     const Machine& machine = task.input.machine;
     CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(task.input.program.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
-
+    settings.run.progress = [&console](std::uint64_t done, std::uint64_t of) { console.stage_at(done, of); };
+    settings.on_stage = [&console, warning = warning(task.input.program, device_request)](pipeline::Stage stage) {
+      console.stage(name_of(stage));
+      if (stage == pipeline::Stage::run && warning) console.talk(*warning);
+    };
     const auto report = pipeline::run_program(std::move(task.input.program), machine, *driver, settings);
     if (!report) return task_failure(console, report.error(), json_);
     if (trace_) {
@@ -73,6 +79,17 @@ class RunCommand : public Subcommand {
   }
 
  private:
+  static const char* name_of(pipeline::Stage stage) {
+    if (stage == pipeline::Stage::verify) return "proving";
+    return stage == pipeline::Stage::prepare ? "preparing" : "running";
+  }
+
+  std::optional<std::string> warning(const Program& program, const pipeline::DeviceRequest& device) const {
+    if (device.name != "soft") return {};
+    const auto rate = [&](DType dtype) { return device::soft_gemm_rate(dtype, device.soft); };
+    return software_products_warning(program, iterations_, rate);
+  }
+
   Result<device::CheckOutputs> check() const {
     if (check_ == "every") return device::CheckOutputs::every;
     if (check_ == "last") return device::CheckOutputs::last;

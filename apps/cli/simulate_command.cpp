@@ -12,6 +12,7 @@
 #include "cortado/timeline/critical_path.hpp"
 
 #include "json.hpp"
+#include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "program_input.hpp"
@@ -42,7 +43,8 @@ class SimulateCommand : public Subcommand {
     app.add_option("--machine", machine_, fmt::format("Machine (default: the file's own, or {})", kDefaultMachine))
         ->type_name("NAME");
     plan_.add_to(app);
-    app.add_option("--iters", options_.iterations, "Iterations in a row, with no barrier between")
+    add_number(app, "--iters", options_.iterations, "Iterations in a row, with no barrier between",
+               {.least = 1, .most = sim::kMaxIterations})
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--sharing", sharing_, "How rates are shared: exact, or local (approximate, for large programs)")
@@ -69,11 +71,16 @@ class SimulateCommand : public Subcommand {
     CORTADO_RETURN_IF_ERROR(check_ranks(task.input.program, task.input.machine, what_));
     options_.trace = trace_.has_value() || picture_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;
 
+    options_.progress = [&console](std::uint64_t done, std::uint64_t of) { console.stage_at(done, of); };
+    const auto on_stage = [&console](pipeline::Stage stage) {
+      console.stage(stage == pipeline::Stage::verify ? "proving" : "simulating");
+    };
     VerifyOptions proof;
     if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
     const auto report =
-        trace_ ? pipeline::simulate_traced(std::move(task.input.program), task.input.machine, options_, proof)
-               : pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof);
+        trace_
+            ? pipeline::simulate_traced(std::move(task.input.program), task.input.machine, options_, proof, on_stage)
+            : pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof, on_stage);
     if (!report) return task_failure(console, report.error(), json_);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(

@@ -5,17 +5,20 @@
 #include "cortado/base/cores.hpp"
 #include "cortado/pipeline/devices.hpp"
 
+#include "number_option.hpp"
+
 namespace cortado::cli {
 
 void SweepOptions::add_to(CLI::App& app) {
   const pipeline::BenchRequest defaults;
   device_.add_to(app);
-  app.add_option("--iters", iterations_,
-                 fmt::format("Iterations of each point (default: {}; sim: 1)", defaults.iterations))
+  add_number(app, "--iters", iterations_,
+             fmt::format("Iterations of each point (default: {}; sim: 1)", defaults.iterations), {.least = 1})
       ->type_name("N");
-  app.add_option("--warmup", warmup_, fmt::format("Iterations before (default: {}; not for sim)", defaults.warmup))
+  add_number(app, "--warmup", warmup_, fmt::format("Iterations before (default: {}; not for sim)", defaults.warmup))
       ->type_name("N");
-  app.add_option("--threads", threads_, "sim: points that are simulated at a time (default: cores)")->type_name("N");
+  add_number(app, "--threads", threads_, "sim: points that are simulated at a time (default: cores)", {.least = 1})
+      ->type_name("N");
 }
 
 Status SweepOptions::fill(pipeline::BenchRequest& request) const {

@@ -1,5 +1,7 @@
 #include "t3_options.hpp"
 
+#include "number_option.hpp"
+
 namespace cortado::cli {
 
 void T3Options::add_to(CLI::App& app) {
@@ -10,9 +12,11 @@ void T3Options::add_to(CLI::App& app) {
       app.add_option("--axis", axis_, "t3: cut the product by rows or columns, or auto: along the longer side")
           ->type_name("AXIS")
           ->capture_default_str(),
-      app.add_option("--pieces", pieces_, "t3: of a chunk, each passed on when complete (default: a row of tiles each)")
+      add_number(app, "--pieces", pieces_,
+                 "t3: of a chunk, each passed on when complete (default: a row of tiles each)", {.least = 1})
           ->type_name("N"),
-      app.add_option("--split-k", split_k_, "t3: workgroups that share the k of a tile (default: as libraries choose)")
+      add_number(app, "--split-k", split_k_, "t3: workgroups that share the k of a tile (default: as libraries choose)",
+                 {.least = 1})
           ->type_name("N"),
   };
 }

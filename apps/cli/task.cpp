@@ -30,6 +30,7 @@ Result<bool> names_collective(const std::string& what, const std::string& given)
 Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan,
                        Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const bool collective, names_collective(what, plan.first_given()));
+  console.stage(collective ? "planning" : "reading");
   if (collective) {
     CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, plan.request(what));
     CORTADO_ASSIGN_OR_RETURN(Machine loaded, load_machine(machine.value_or(kDefaultMachine)));

@@ -46,7 +46,9 @@ class VerifyCommand : public Subcommand {
 
   Result<Exit> run(Console& console) override {
     CORTADO_RETURN_IF_ERROR(check_rule_codes(options_.skip_rules));
+    console.stage("reading");
     CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(file_, machine_));
+    console.stage("proving");
     const Verified verified = verify(input.program, input.machine, options_);
     if (json_) console.out(to_text(json(input, verified)));
     if (!verified) {

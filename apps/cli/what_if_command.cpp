@@ -8,6 +8,7 @@
 
 #include "dependence_options.hpp"
 #include "interrupt.hpp"
+#include "number_option.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
 
@@ -53,7 +54,8 @@ class WhatIfCommand : public Subcommand {
                    "What takes the product away: reduce-scatter, all-reduce, all-to-all, all-gather")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_option("--ranks", ranks_, "GPUs that take part (default: all of the machine)")->type_name("N");
+    add_number(app, "--ranks", ranks_, "GPUs that take part (default: all of the machine)", {.least = 2})
+        ->type_name("N");
     app.add_flag("--json", json_, "JSON instead of the table");
   }
 

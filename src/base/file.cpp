@@ -1,6 +1,8 @@
 #include "cortado/base/file.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
@@ -93,7 +95,37 @@ Status write_all(int fd, const std::string& path, std::string_view content) {
   return {};
 }
 
+/// Name of the temporary file that a write_file() is at. A second one at the same time has none.
+char g_unfinished[PATH_MAX];
+std::atomic<bool> g_unfinished_taken{false};
+std::atomic<bool> g_unfinished_valid{false};
+
+class Unfinished {
+ public:
+  explicit Unfinished(const std::string& path)
+      : mine_(path.size() < sizeof g_unfinished && !g_unfinished_taken.exchange(true)) {
+    if (!mine_) return;
+    path.copy(g_unfinished, path.size());
+    g_unfinished[path.size()] = '\0';
+    g_unfinished_valid.store(true);
+  }
+  Unfinished(const Unfinished&) = delete;
+  Unfinished& operator=(const Unfinished&) = delete;
+  ~Unfinished() {
+    if (!mine_) return;
+    g_unfinished_valid.store(false);
+    g_unfinished_taken.store(false);
+  }
+
+ private:
+  bool mine_;
+};
+
 }  // namespace
+
+void remove_unfinished_file() noexcept {
+  if (g_unfinished_valid.load()) ::unlink(g_unfinished);
+}
 
 Result<std::string> read_file(const std::string& path, const SizeLimit& limit) {
   const bool standard_input = path == "-";
@@ -127,6 +159,7 @@ Status write_file(const std::string& given_path, std::string_view content) {
   std::string temporary = path + ".XXXXXX";
   Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) return fail(file_error("open", path, errno, "is the folder there and writable?"));
+  const Unfinished unfinished(temporary);
   const auto give_up = [&](Diagnostic diagnostic) {
     file.close();
     ::unlink(temporary.c_str());

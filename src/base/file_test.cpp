@@ -1,7 +1,10 @@
 #include "cortado/base/file.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -103,6 +106,35 @@ TEST_F(FileTest, AFailedWriteLeavesNothing) {
   ASSERT_FALSE(status.has_value());
   EXPECT_EQ(status.error().kind, ErrorKind::environment);
   EXPECT_EQ(status.error().place.file, path);
+  EXPECT_EQ(files(), 1u);
+}
+
+/// Lets files grow to this size only: a write beyond it is a signal in the middle of write_file().
+void limit_file_size(rlim_t bytes, void (*on_limit)(int)) {
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::signal(SIGXFSZ, on_limit);
+}
+
+TEST_F(FileTest, AProcessThatEndsWhileWritingLeavesNothing) {
+  const std::string path = folder_ / "large";
+  const auto write_until_killed = [&] {
+    limit_file_size(4096, [](int) {
+      remove_unfinished_file();
+      ::_exit(9);
+    });
+    (void)write_file(path, std::string(1 << 20, 'x'));
+  };
+  EXPECT_EXIT(write_until_killed(), testing::ExitedWithCode(9), "");
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(FileTest, NothingIsUnfinishedAfterAWrite) {
+  const std::string path = folder_ / "a";
+  ASSERT_TRUE(write_file(path, "x").has_value());
+  remove_unfinished_file();
   EXPECT_EQ(files(), 1u);
 }
 

@@ -1,4 +1,3 @@
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,15 +13,6 @@ namespace {
 
 /// No operand can then overflow a count of bytes.
 constexpr std::uint64_t kLargestDimension = std::uint64_t{1} << 28;
-
-Status check_dimensions(const GemmShape& shape) {
-  for (const auto& [name, extent] : {std::pair("M", shape.m), std::pair("N", shape.n), std::pair("K", shape.k)}) {
-    if (extent > 0 && extent <= kLargestDimension) continue;
-    return fail("gemm.shape", fmt::format("{} of the product {} is {}", name, to_string(shape), extent),
-                fmt::format("give 1 to {}", kLargestDimension));
-  }
-  return {};
-}
 
 Status check_dtype(const GemmShape& shape, const Machine& machine) {
   const ComputeTiming& compute = *machine.timing->compute;
@@ -52,6 +42,21 @@ Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside
 }
 
 }  // namespace
+
+Status check_dimensions(const GemmShape& shape, std::uint32_t gpus) {
+  struct Dimension {
+    const char* name;
+    std::uint64_t extent;
+    std::uint64_t largest;
+  };
+  for (const Dimension& d : {Dimension{"M", shape.m, kLargestDimension * gpus},
+                             Dimension{"N", shape.n, kLargestDimension}, Dimension{"K", shape.k, kLargestDimension}}) {
+    if (d.extent > 0 && d.extent <= d.largest) continue;
+    return fail("gemm.shape", fmt::format("{} of the product {} is {}", d.name, to_string(shape), d.extent),
+                fmt::format("give 1 to {}", d.largest));
+  }
+  return {};
+}
 
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) {
   CORTADO_RETURN_IF_ERROR(check_dimensions(shape));

@@ -34,6 +34,11 @@ TEST(CheckGemm, RefusesDimensionsOfZeroAndAbsurdOnes) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 28;
   EXPECT_EQ(refusal({.m = kLargest, .n = kLargest, .k = kLargest, .dtype = DType::f32}, machine).code, "gemm.memory");
   EXPECT_EQ(refusal({.m = kLargest + 1, .n = 1, .k = 1}, machine).code, "gemm.shape");
+  // M of eight GPUs together.
+  EXPECT_TRUE(check_dimensions({.m = 8 * kLargest, .n = 1, .k = 1}, 8));
+  const Status too_large = check_dimensions({.m = 8 * kLargest + 1, .n = 1, .k = 1}, 8);
+  ASSERT_FALSE(too_large);
+  EXPECT_THAT(too_large.error().message, HasSubstr("M of the product 2147483649x1x1"));
 }
 
 TEST(CheckGemm, RefusesElementTypesThatTheMachineLacks) {

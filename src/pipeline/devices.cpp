@@ -58,8 +58,9 @@ Opened open_device(const DeviceRequest& request, const Machine& machine) {
     return fail("device.unknown", "sim is the simulator, not a device: programs do not run there",
                 fmt::format("predict with cortado simulate, or run on {}", join(names, " or ")));
   }
-  return fail("device.unknown", fmt::format("there is no device '{}'", request.name),
-              fmt::format("devices are {}; bench and breakdown take {} as well", join(names), kSimulator.name));
+  return fail(
+      "device.unknown", fmt::format("there is no device '{}'", request.name),
+      fmt::format("devices are {}; bench, breakdown and overlap take {} as well", join(names), kSimulator.name));
 }
 
 }  // namespace cortado::pipeline

@@ -19,14 +19,17 @@ Outcome<RunReport> run_collective(const CollectiveRequest& request, const Machin
 
 Outcome<RunReport> run_program(Program program, const Machine& machine, device::Driver& driver,
                                const RunSettings& settings) {
+  if (settings.on_stage) settings.on_stage(Stage::verify);
   const auto verified = verify(std::move(program), machine, settings.verify);
   if (!verified) return fail_at(Stage::verify, verified.error());
   return run_verified(*verified, driver, settings);
 }
 
 Outcome<RunReport> run_verified(const VerifiedProgram& program, device::Driver& driver, const RunSettings& settings) {
+  if (settings.on_stage) settings.on_stage(Stage::prepare);
   auto prepared = device::PreparedProgram::prepare(program, driver, settings.prepare);
   if (!prepared) return fail_at(Stage::prepare, prepared.error());
+  if (settings.on_stage) settings.on_stage(Stage::run);
   if (settings.warmup > 0) {
     device::RunOptions warmup = settings.run;
     warmup.iterations = settings.warmup;

@@ -61,6 +61,23 @@ TEST(Pipeline, AProgramWithAProductHasNoBandwidth) {
   EXPECT_FALSE(figures_of(program, timeline).bandwidths);
 }
 
+TEST(Pipeline, TellsItsStagesAndHowFarTheRunIs) {
+  const Machine machine = mi300x();
+  const auto driver = soft_node(machine);
+  std::vector<Stage> stages;
+  std::vector<std::uint64_t> done;
+  RunSettings settings;
+  settings.run.iterations = 3;
+  settings.on_stage = [&](Stage stage) { stages.push_back(stage); };
+  settings.run.progress = [&](std::uint64_t iterations, std::uint64_t of) {
+    EXPECT_EQ(of, 3U);
+    done.push_back(iterations);
+  };
+  ASSERT_TRUE(run_collective(all_gather(), machine, *driver, settings));
+  EXPECT_EQ(stages, (std::vector{Stage::verify, Stage::prepare, Stage::run}));
+  EXPECT_EQ(done, (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
 TEST(Pipeline, ARefusedProgramFailsAtVerify) {
   const Machine machine = mi300x();
   const auto driver = soft_node(machine);

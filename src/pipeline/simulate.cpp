@@ -13,6 +13,16 @@ Nanoseconds power_sample(const std::vector<Nanoseconds>& ends) {
   return last == ends.end() ? kShortestSample : std::max(kShortestSample, Nanoseconds{last->value / kPowerSamples});
 }
 
+/// The proof of a program that is about to be simulated.
+Outcome<VerifiedProgram> proved(Program program, const Machine& machine, const VerifyOptions& options,
+                                const OnStage& on_stage) {
+  if (on_stage) on_stage(Stage::verify);
+  auto verified = verify(std::move(program), machine, options);
+  if (!verified) return fail_at(Stage::verify, verified.error());
+  if (on_stage) on_stage(Stage::run);
+  return *std::move(verified);
+}
+
 }  // namespace
 
 Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, const Machine& machine,
@@ -23,16 +33,16 @@ Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, 
 }
 
 Outcome<SimulationReport> simulate_program(Program program, const Machine& machine, const sim::SimulateOptions& options,
-                                           const VerifyOptions& verify_options) {
-  const auto verified = verify(std::move(program), machine, verify_options);
-  if (!verified) return fail_at(Stage::verify, verified.error());
+                                           const VerifyOptions& verify_options, const OnStage& on_stage) {
+  const auto verified = proved(std::move(program), machine, verify_options, on_stage);
+  if (!verified) return tl::unexpected(verified.error());
   return simulate_verified(*verified, options);
 }
 
 Outcome<SimulationReport> simulate_traced(Program program, const Machine& machine, sim::SimulateOptions options,
-                                          const VerifyOptions& verify_options) {
-  const auto verified = verify(std::move(program), machine, verify_options);
-  if (!verified) return fail_at(Stage::verify, verified.error());
+                                          const VerifyOptions& verify_options, const OnStage& on_stage) {
+  const auto verified = proved(std::move(program), machine, verify_options, on_stage);
+  if (!verified) return tl::unexpected(verified.error());
   if (machine.power) {
     sim::SimulateOptions times = options;
     times.trace = false;

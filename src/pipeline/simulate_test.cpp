@@ -74,6 +74,28 @@ TEST(SimulatePipeline, TracesHaveWattsOverTimeWhereTheMachineSaysWhatItDraws) {
   EXPECT_TRUE(plain->simulated.timeline.counters.empty());
 }
 
+TEST(SimulatePipeline, TellsItsStagesAndHowFarTheSimulationIs) {
+  const Machine machine = load_machine("mi300x-8").value();
+  auto program = plan_collective({.collective = "all-gather", .bytes = 64_KiB, .in_place = true}, machine);
+  ASSERT_TRUE(program);
+  std::uint64_t commands = 0;
+  for (const Queue& queue : program->queues) commands += queue.commands.size();
+  std::vector<Stage> stages;
+  std::uint64_t last = 0;
+  sim::SimulateOptions options;
+  options.iterations = 100;
+  options.progress = [&](std::uint64_t done, std::uint64_t of) {
+    EXPECT_GT(done, last);
+    EXPECT_EQ(of, 100 * commands);
+    last = done;
+  };
+  ASSERT_TRUE(
+      simulate_program(*std::move(program), machine, options, {}, [&](Stage stage) { stages.push_back(stage); }));
+  EXPECT_EQ(stages, (std::vector{Stage::verify, Stage::run}));
+  EXPECT_LE(last, 100 * commands);
+  EXPECT_GT(last, 99 * commands) << "the last report is near the end";
+}
+
 TEST(SimulatePipeline, ABadRequestFailsAtPlan) {
   const auto report = simulate_collective({.collective = "all-gahter"}, load_machine("mi300x-8").value());
   ASSERT_FALSE(report);

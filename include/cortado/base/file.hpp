@@ -24,4 +24,8 @@ Result<std::string> read_file(const std::string& path, const SizeLimit& limit = 
 /// is written, whether it exists or not.
 Status write_file(const std::string& path, std::string_view content);
 
+/// Removes the temporary file of a write_file() that is under way, for a process that is about to end. May be called by
+/// a signal handler.
+void remove_unfinished_file() noexcept;
+
 }  // namespace cortado

@@ -40,6 +40,8 @@ struct RunOptions {
   std::chrono::milliseconds timeout{10'000};        ///< without any progress
   std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are interleaved at random, too
   std::function<bool()> stop{};                     ///< asked while waiting; true ends the run (device.interrupted)
+  /// Called by the first host queue after each of its iterations, with how many there are.
+  std::function<void(std::uint64_t done, std::uint64_t of)> progress{};
 };
 
 struct RunResult {

@@ -71,4 +71,8 @@ struct SoftOptions {
 Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus,
                                                const SoftOptions& options = {});
 
+/// Floating-point operations a second of products on such a node: one thread measured for 20 ms, times the threads that
+/// have a core of their own.
+double soft_gemm_rate(DType dtype, const SoftOptions& options = {});
+
 }  // namespace cortado::device

@@ -45,7 +45,10 @@ Bytes read_bytes(const GemmShape& shape);     ///< A and B
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
 std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
 
-/// Whether the machine can do it: no dimension zero or beyond 2^28 (gemm.shape), an element type that the machine has
+/// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
+Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
+
+/// Whether the machine can do it: dimensions as above, an element type that the machine has
 /// products of (gemm.dtype), operands that fit the memory of a GPU together with `beside` (gemm.memory), a machine file
 /// with [compute] (gemm.compute).
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});

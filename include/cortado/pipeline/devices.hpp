@@ -23,7 +23,7 @@ std::vector<DeviceInfo> list_devices();
 /// What stands beside the devices where times can be predicted as well as measured. Nothing runs there, so open_device
 /// refuses it.
 inline constexpr DeviceInfo kSimulator{
-    "sim", "no device but the simulator: times of the modelled machine (bench, breakdown; cortado simulate)"};
+    "sim", "no device but the simulator: times of the modelled machine (bench, breakdown, overlap; cortado simulate)"};
 
 struct DeviceRequest {
   std::string name = "soft";

@@ -1,6 +1,7 @@
 // Why the pipeline stopped, and at which stage.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "cortado/base/result.hpp"
@@ -8,6 +9,9 @@
 namespace cortado::pipeline {
 
 enum class Stage { plan, verify, prepare, run };
+
+/// Told of each stage as it begins.
+using OnStage = std::function<void(Stage)>;
 
 struct Failure {
   Stage stage = Stage::plan;

@@ -20,6 +20,7 @@ struct RunSettings {
   device::PrepareOptions prepare{};
   device::RunOptions run{};
   std::uint32_t warmup = 0;  ///< unchecked iterations before those of `run`
+  OnStage on_stage{};
 };
 
 struct RunReport : Figures {

@@ -18,7 +18,8 @@ struct SimulationReport : Figures {
 
 /// Verifies the program for the machine and simulates it there.
 Outcome<SimulationReport> simulate_program(Program program, const Machine& machine,
-                                           const sim::SimulateOptions& options = {}, const VerifyOptions& verify = {});
+                                           const sim::SimulateOptions& options = {}, const VerifyOptions& verify = {},
+                                           const OnStage& on_stage = {});
 
 /// Simulates a program that is verified already.
 Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, const sim::SimulateOptions& options = {});
@@ -26,7 +27,7 @@ Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, cons
 /// As simulate_program, with spans and, on machines with power, watts over time: about 500 samples, none shorter than
 /// 100 ns. How long they have to be another simulation tells before.
 Outcome<SimulationReport> simulate_traced(Program program, const Machine& machine, sim::SimulateOptions options = {},
-                                          const VerifyOptions& verify = {});
+                                          const VerifyOptions& verify = {}, const OnStage& on_stage = {});
 
 /// Plans first.
 Outcome<SimulationReport> simulate_collective(const CollectiveRequest& request, const Machine& machine,

@@ -61,6 +61,7 @@ struct VariantInfo {
 };
 
 std::vector<std::string> list_collectives();
+Status check_collective(const std::string& collective);               ///< that there is one (plan.unknown_collective)
 std::vector<VariantInfo> list_variants();                             ///< of all collectives
 std::vector<VariantInfo> list_variants(std::string_view collective);  ///< empty if there is no such collective
 

@@ -28,7 +28,7 @@ using TokenTable = std::vector<std::vector<std::uint64_t>>;
 /// are lines.
 Result<TokenTable> parse_tokens(std::string_view text, const std::string& file);
 
-/// Whether this is how shares are written, right or wrong: digits and colons.
+/// Whether this is how shares are written, right or wrong: with colons.
 bool looks_like_shares(std::string_view text);
 
 /// `rows` in all, by shares as above. Refuses what is no list of shares, or shares that are all zero (ficco.tokens).

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct SimulateOptions {
   std::optional<Nanoseconds> power_samples{};
   /// Clocks follow power. None: all clocks stay as the machine file has them, whatever that draws.
   std::optional<PowerManagement> manage{};
+  /// Called now and then with the commands that have begun and those of all iterations.
+  std::function<void(std::uint64_t begun, std::uint64_t of)> progress{};
 };
 
 struct Simulated {

@@ -183,6 +183,7 @@ void Runner::leave_iteration(std::size_t host) {
       prepared_.check->check_outputs(rank, options_.seed, pattern_iteration(iteration), iteration, totals_);
     }
   }
+  if (host == 0 && options_.progress) options_.progress(iteration + 1, options_.iterations);
   state.inside = false;
   state.step = 0;
   ++state.iteration;

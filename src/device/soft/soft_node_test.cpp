@@ -1,5 +1,6 @@
 // The embedded node as a whole: creation, many queues, threads, release and destruction at any moment.
 #include <array>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -27,6 +28,13 @@ TEST(SoftNode, TopologyIsThatOfTheMachine) {
   EXPECT_EQ(topology.recommended[2][1], 0u);
   EXPECT_TRUE(topology.near_memory_compute);
   EXPECT_TRUE(topology.compute);
+}
+
+TEST(SoftNode, TheRateOfProductsIsMeasuredForEveryType) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8}) {
+    const double rate = soft_gemm_rate(dtype);
+    EXPECT_TRUE(std::isfinite(rate) && rate > 0) << static_cast<int>(dtype) << " " << rate;
+  }
 }
 
 TEST(SoftNode, RefusesNodesAndQueuesThatCannotBe) {

@@ -2,16 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "plan/names.hpp"
-
 namespace cortado::plan {
 
 Result<OverlapRequest> check_overlap(const OverlapRequest& request, const Machine& machine) {
   const CollectiveRequest& asked = request.collective;
-  if (list_variants(asked.collective).empty()) {
-    return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", asked.collective),
-                suggestion(asked.collective, list_collectives()));
-  }
+  CORTADO_RETURN_IF_ERROR(check_collective(asked.collective));
   OverlapRequest checked{.gemm = request.gemm,
                          .collective = {.collective = asked.collective,
                                         .bytes = asked.bytes,

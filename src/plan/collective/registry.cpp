@@ -92,13 +92,9 @@ Result<const Variant*> find_variant(const CollectiveRequest& request) {
   for (const Variant& variant : variants()) {
     if (variant.info.collective == request.collective && variant.info.variant == request.variant) return &variant;
   }
-  const std::vector<VariantInfo> of_collective = list_variants(request.collective);
-  if (of_collective.empty()) {
-    return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", request.collective),
-                suggestion(request.collective, list_collectives()));
-  }
+  CORTADO_RETURN_IF_ERROR(check_collective(request.collective));
   std::vector<std::string> known;
-  for (const VariantInfo& info : of_collective) known.push_back(info.variant);
+  for (const VariantInfo& info : list_variants(request.collective)) known.push_back(info.variant);
   return fail("plan.unknown_variant", fmt::format("{} has no variant '{}'", request.collective, request.variant),
               suggestion(request.variant, known));
 }
@@ -113,6 +109,13 @@ std::vector<std::string> list_collectives() {
     }
   }
   return names;
+}
+
+Status check_collective(const std::string& collective) {
+  const std::vector<std::string> known = list_collectives();
+  if (std::find(known.begin(), known.end(), collective) != known.end()) return {};
+  return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", collective),
+              plan::suggestion(collective, known));
 }
 
 std::vector<VariantInfo> list_variants() {

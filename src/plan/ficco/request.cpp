@@ -125,7 +125,13 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   // No rank needs all rows of A at once; what it needs is looked at when all buffers are known.
   GemmShape share = request.gemm;
   share.m = (share.m + checked.request.ranks - 1) / checked.request.ranks;
-  CORTADO_RETURN_IF_ERROR(check_gemm(share, machine));
+  CORTADO_RETURN_IF_ERROR(check_dimensions(request.gemm, checked.request.ranks));
+  if (Status fits = check_gemm(share, machine); !fits) {
+    if (fits.error().code == "gemm.memory") {
+      fits.error().message += fmt::format("; it is what a rank multiplies of {}", to_string(request.gemm));
+    }
+    return fail(std::move(fits).error());
+  }
   CORTADO_RETURN_IF_ERROR(check_tokens(checked.request));
   CORTADO_RETURN_IF_ERROR(check_chunks(checked.request, checked.schedule, machine));
   CORTADO_RETURN_IF_ERROR(check_exchange(checked.request, checked.schedule, machine));

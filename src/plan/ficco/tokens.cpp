@@ -84,7 +84,7 @@ Result<TokenTable> parse_tokens(std::string_view text, const std::string& file) 
 }
 
 bool looks_like_shares(std::string_view text) {
-  return text.find(':') != std::string_view::npos && text.find_first_not_of("0123456789:") == std::string_view::npos;
+  return text.find(':') != std::string_view::npos;
 }
 
 Result<TokenTable> tokens_by_shares(std::string_view shares, std::uint64_t rows) {

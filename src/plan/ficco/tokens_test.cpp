@@ -40,6 +40,7 @@ TEST(Tokens, WrongTablesAreRefusedWithTheirLine) {
 // Ten rows are four, three and three of the senders; cuts at 3/5 and 4/5 of each, rounded down.
 TEST(Tokens, SharesDivideTheRowsOfEverySender) {
   EXPECT_TRUE(looks_like_shares("3:1:1"));
+  EXPECT_TRUE(looks_like_shares("nan:1:1"));
   EXPECT_FALSE(looks_like_shares("3"));
   EXPECT_FALSE(looks_like_shares("tokens.csv"));
   const auto table = tokens_by_shares("3:1:1", 10);
@@ -51,7 +52,7 @@ TEST(Tokens, SharesDivideTheRowsOfEverySender) {
 }
 
 TEST(Tokens, WrongSharesAreRefused) {
-  for (const char* shares : {"3:", ":3", "1::1", "1:9999999999", "1:a"}) {
+  for (const char* shares : {"3:", ":3", "1::1", "1:9999999999", "1:a", "1:-1"}) {
     EXPECT_THAT(error_of(tokens_by_shares(shares, 8)), testing::HasSubstr("is no list of shares")) << shares;
   }
   EXPECT_THAT(error_of(tokens_by_shares("0:0", 8)), testing::HasSubstr("no receiver has a share"));

@@ -18,6 +18,14 @@ FluidOptions one_class(FluidOptions sharing) {
   return sharing;
 }
 
+constexpr std::uint64_t kCommandsBetweenReports = 256;
+
+std::uint64_t commands_of(const Program& program) {
+  std::uint64_t commands = 0;
+  for (const Queue& queue : program.queues) commands += queue.commands.size();
+  return commands;
+}
+
 std::optional<SimTime> sample_of(const SimulateOptions& options) {
   if (!options.power_samples) return std::nullopt;
   return to_sim_time(*options.power_samples);
@@ -46,7 +54,8 @@ Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
       queues_(program_.queues.size()),
       submit_costs_(submit_costs(program_, timing_)),
       parts_at_work_(program_.queues.size(), 0),
-      entry_waiters_(program_.ranks) {
+      entry_waiters_(program_.ranks),
+      commands_(commands_of(program_) * options.iterations) {
   if (meter_) iteration_energy_.emplace(program_, options.iterations);
   if (options.manage) {
     manager_.emplace(*options.manage, *machine_.power, program_.ranks, *meter_, options.power_samples.has_value());
@@ -175,6 +184,9 @@ void Run::begin_command(std::uint32_t index) {
   QueueRun& queue = queues_[index];
   if (queue.begun) return;
   queue.begun = true;
+  if (options_.progress && ++commands_begun_ % kCommandsBetweenReports == 0) {
+    options_.progress(commands_begun_, commands_);
+  }
   queue.span = recorder_.begin(index, queue.command, queue.iteration, events_.now());
   if (meter_ && program_.queues[index].kind == QueueKind::dma) {
     meter_->spend(program_.queues[index].rank->value, EnergyPart::iod_packets, machine_.power->packet, events_.now());

@@ -263,6 +263,8 @@ class Run {
   SimTime last_{};     // that anything of the program happened
   SimTime decided_{};  // when clocks were decided last
   std::uint32_t corrections_left_ = 0;
+  std::uint64_t commands_;  // of all iterations
+  std::uint64_t commands_begun_ = 0;
 };
 
 }  // namespace cortado::sim

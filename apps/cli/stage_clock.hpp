@@ -1,0 +1,49 @@
+// What a long command is at, and for how long, from a thread of its own: the work itself need not tell.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace cortado::cli {
+
+/// "simulating: 42 %, 12 s"; without a fraction "simulating, 12 s". 0 of 0 is no fraction.
+std::string stage_text(std::string_view stage, std::uint64_t done, std::uint64_t of, std::chrono::seconds elapsed);
+
+class StageClock {
+ public:
+  using Draw = std::function<void(const std::string& line)>;
+
+  /// Draws a line after the `quiet` time and every second from then on. Draw is called by another thread.
+  StageClock(std::string stage, Draw draw, std::chrono::milliseconds quiet);
+  ~StageClock();
+  StageClock(const StageClock&) = delete;
+  StageClock& operator=(const StageClock&) = delete;
+
+  /// The next stage; the seconds go on.
+  void enter(std::string stage);
+
+  /// How far the stage is. Cheap.
+  void at(std::uint64_t done, std::uint64_t of);
+
+ private:
+  void run(std::chrono::milliseconds quiet);
+
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const Draw draw_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  std::string stage_;
+  std::atomic<std::uint64_t> done_{0};
+  std::atomic<std::uint64_t> of_{0};
+  std::thread thread_;
+};
+
+}  // namespace cortado::cli
