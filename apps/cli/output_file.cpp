@@ -26,9 +26,8 @@ Status check_output_path(const std::string& path, const std::vector<std::string>
     error.message = fmt::format("there is no folder '{}'", parent.string());
     return fail(error);
   }
-  std::error_code unknown;
-  fs::status(path, unknown);
-  if (unknown == std::errc::too_many_symbolic_link_levels) {
+  std::error_code circular;
+  if (!fs::exists(path, circular) && circular == std::errc::too_many_symbolic_link_levels) {
     error.message = "a symbolic link that leads back to itself";
     return fail(error);
   }

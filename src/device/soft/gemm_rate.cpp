@@ -32,7 +32,6 @@ double soft_gemm_rate(DType dtype, const SoftOptions& options) {
   op.b = {b.data(), kRateTile * element, kRateDepth, kRateTile * element};
   op.c = {c.data(), kRateTile * element, kRateTile, kRateTile * element};
 
-  soft::use_one_blas_thread();
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   Clock::duration elapsed{};
