@@ -88,7 +88,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 Diagnostic unknown_subcommand(const Parsed& parsed, const std::string& first) {
   const bool option = first.starts_with('-');
   return {
-      "usage.subcommand", fmt::format("'{}' is no {} of cortado", first, option ? "option" : "subcommand"),
+      "usage.subcommand", fmt::format("'{}' is not {} of cortado", first, option ? "an option" : "a subcommand"),
       did_you_mean(first, option ? option_names(parsed.app) : parsed.command_names()) + "cortado --help lists them"};
 }
 
@@ -98,7 +98,7 @@ Diagnostic usage_error(const Parsed& parsed, const CLI::ParseError& error, const
   if (app == nullptr) {
     if (!arguments.empty()) return unknown_subcommand(parsed, arguments.front());
     return {"usage.subcommand", "no subcommand given",
-            fmt::format("one of {}; cortado demo shows what it is all about", join(parsed.command_names()))};
+            fmt::format("one of {}; cortado demo shows what cortado can do", join(parsed.command_names()))};
   }
   const std::string help = fmt::format("see cortado {} --help", app->get_name());
   // What is not known comes before what is missing: it may be the missing thing under another name.

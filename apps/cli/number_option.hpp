@@ -12,14 +12,14 @@
 
 namespace cortado::cli {
 
-/// What the message about other things than numbers names. Numbers outside that fit the variable are left to the
-/// command, which knows why they make no sense.
+/// The range that the error message names. A number outside it that fits the variable is left to the command, which
+/// can say why it makes no sense.
 struct NumberRange {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// A number up to `greatest` is handed to `set`; `initial` is the default of --help.
+/// Passes a number up to `greatest` to `set`; `initial` is the default that --help shows.
 CLI::Option* add_number(CLI::App& app, const std::string& name, const std::string& description, NumberRange range,
                         std::uint64_t greatest, std::function<void(std::uint64_t)> set,
                         std::function<std::string()> initial);

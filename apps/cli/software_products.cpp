@@ -12,7 +12,7 @@ namespace cortado::cli {
 namespace {
 
 constexpr double kPatience = 30;          // seconds
-constexpr double kFewestMeasured = 2e10;  // flops that every computer does in that time
+constexpr double kFewestMeasured = 2e10;  // flops; any computer does these within kPatience
 
 std::string flop_text(double flops) {
   constexpr std::array<std::pair<double, std::string_view>, 3> kUnits{{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}}};
@@ -47,10 +47,10 @@ std::optional<std::string> software_products_warning(const Program& program, std
   const double seconds = all / flops_per_second;
   if (seconds <= kPatience) return {};
   return fmt::format(
-      "{} of matrix products run in software on this computer: {} at the {}/s measured here{}; cortado simulate "
-      "predicts instead",
+      "{} of GEMMs will run in software on this computer: {} at the {}/s measured here{}; cortado simulate predicts "
+      "the time on GPUs in seconds",
       flop_text(all), rough_duration(seconds), flop_text(flops_per_second),
-      iterations > 1 ? "; --iters 1 is shortest" : "");
+      iterations > 1 ? "; --iters 1 is the shortest" : "");
 }
 
 }  // namespace cortado::cli

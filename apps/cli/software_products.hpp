@@ -1,4 +1,4 @@
-// What it takes to multiply matrices without a GPU, said before it is done.
+// A warning before GEMMs keep the processor of this computer busy for minutes.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace cortado::cli {
 
-/// Of the products of a program, in so many iterations: "8.8 TFLOP of matrix products run in software here: about 5
-/// minutes at 31 GFLOP/s; ...". None if they take half a minute at most. `rate` measures flops per second of an element
-/// type; it is not asked about programs with few of them.
+/// For all GEMMs of a program over `iterations`: "8.8 TFLOP of GEMMs will run in software on this computer: about 5
+/// minutes at the 31 GFLOP/s measured here; ...". Empty if they take half a minute at most. `rate` measures the flops
+/// per second of an element type and is not called for small programs.
 std::optional<std::string> software_products_warning(const Program& program, std::uint32_t iterations,
                                                      const std::function<double(DType)>& rate);
 

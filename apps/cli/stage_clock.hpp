@@ -1,4 +1,4 @@
-// What a long command is at, and for how long, from a thread of its own: the work itself need not tell.
+// Shows the current step of a long command and the elapsed time. It has its own thread, so the work need not report.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@ class StageClock {
   StageClock(const StageClock&) = delete;
   StageClock& operator=(const StageClock&) = delete;
 
-  /// The next stage; the seconds go on.
+  /// Starts the next stage. The elapsed time keeps counting from the first.
   void enter(std::string stage);
 
-  /// How far the stage is. Cheap.
+  /// Progress within the stage. Cheap enough for inner loops.
   void at(std::uint64_t done, std::uint64_t of);
 
  private:

@@ -98,8 +98,9 @@ def products_in_software_are_announced():
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = process.stderr.readline().decode()
         # 2 ranks, 2 * 1024^3 flops each, 100,000 times.
-        expect(re.match(r"cortado: 429 TFLOP of matrix products run in software on this computer: about \d+ (minutes|hours)"
-                        r" at the .*FLOP/s measured here; --iters 1 is shortest; cortado simulate predicts instead\n", line),
+        expect(re.match(r"cortado: 429 TFLOP of GEMMs will run in software on this computer: about \d+ (minutes|hours)"
+                        r" at the .*FLOP/s measured here; --iters 1 is the shortest;"
+                        r" cortado simulate predicts the time on GPUs in seconds\n", line),
                line)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()

@@ -9,7 +9,7 @@
 
 namespace cortado {
 
-/// How large a file may be that is read into memory, by what it is.
+/// The largest file of a kind that is read into memory.
 struct SizeLimit {
   Bytes bytes;
   const char* what;  ///< "machine files"
@@ -20,8 +20,8 @@ inline constexpr SizeLimit kInputLimit{Bytes{1ULL << 30}, "inputs"};
 Result<std::string> read_file(const std::string& path, const SizeLimit& limit = kInputLimit);
 
 /// Writes to a temporary file beside `path`, flushes it, then renames it over `path`; on failure nothing is left
-/// behind. An existing file keeps its mode and, as far as the system lets it, its owner. Of a symbolic link the target
-/// is written, whether it exists or not.
+/// behind. An existing file keeps its mode and, if the system allows it, its owner. A symbolic link stays: its target
+/// is written, or created if it does not exist.
 Status write_file(const std::string& path, std::string_view content);
 
 /// Removes the temporary file of a write_file() that is under way, for a process that is about to end. May be called by

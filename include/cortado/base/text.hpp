@@ -22,8 +22,8 @@ std::string format_bytes(Bytes bytes);
 /// The candidate nearest to `wrong` for "did you mean", or empty if none is near.
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates);
 
-/// With every control character but line feed and tab as JSON writes it: ESC -> "\u001b". What is JSON stays so, and
-/// terminals and XML are spared.
+/// Replaces every control character except line feed and tab by its JSON escape: ESC -> "\u001b". Valid JSON stays
+/// valid, and the text is safe for terminals and XML.
 std::string escape_control(std::string_view text);
 
 /// "a, b, c"

@@ -1,4 +1,4 @@
-// Exceptions that nobody caught. Cortado itself throws none: they are those of the standard library.
+// Turns an exception that nobody caught into a Diagnostic. Cortado throws none itself; the standard library does.
 #pragma once
 
 #include <exception>
@@ -7,8 +7,7 @@
 
 namespace cortado {
 
-/// The environment has no more memory ("memory") or threads ("thread"); everything else is a mistake of Cortado
-/// ("internal").
+/// "memory" or "thread" if the system has no more of them; "internal", a bug in Cortado, for everything else.
 Diagnostic uncaught(const std::exception& exception);
 
 }  // namespace cortado

@@ -32,8 +32,8 @@
 //    read.
 //
 // 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
-//    caller wrote them in the same iteration; of floating-point sums and products, up to rounding. It speaks of every
-//    byte of an output buffer and of some bytes of every inout buffer.
+//    caller wrote them in the same iteration; of floating-point sums and products, up to rounding. It covers every
+//    byte of an output buffer and at least one byte of every inout buffer.
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
 //    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
@@ -255,7 +255,7 @@ using Command = std::variant<Copy, Broadcast, Swap, Wait, Signal, Gemm, Kernel, 
 enum class BufferRole {
   input,    ///< writes it, or parts of it
   output,   ///< reads all of it
-  inout,    ///< writes and reads it; parts may be only written, or kept by the caller for itself
+  inout,    ///< writes and reads it; it may leave parts unread, or use them for itself
   scratch,  ///< nothing
 };
 

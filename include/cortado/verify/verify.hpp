@@ -57,8 +57,8 @@ class VerifiedProgram {
   std::vector<std::string> skipped_rules_;
 };
 
-/// How much of all output and inout buffers the contract speaks of. Output buffers are covered to the last byte; of an
-/// inout buffer some bytes may be the caller's alone.
+/// How many bytes of all output and inout buffers the contract covers. Output buffers are always covered completely;
+/// parts of an inout buffer may be the caller's own.
 struct OutputCoverage {
   Bytes covered;
   Bytes whole;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <utility>
 
-#include <climits>
 #include <fmt/format.h>
 
 #include "device/soft/cpu_kernels.hpp"
