@@ -14,6 +14,7 @@ if(CORTADO_SANITIZE)
   target_compile_options(cortado_options INTERFACE -fsanitize=${CORTADO_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
   target_link_options(cortado_options INTERFACE -fsanitize=${CORTADO_SANITIZE})
+  target_compile_definitions(cortado_options INTERFACE CORTADO_SANITIZED)
 endif()
 
 # Sources are compiled in batches: most of the time of a file is parsing headers, which a batch does once. Names in the
@@ -71,7 +72,7 @@ function(cortado_test)
   cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;SUITES" ${ARGN})
   add_executable(${arg_NAME} ${arg_SOURCES})
   cortado_in_batches(${arg_NAME})
-  target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main cortado_options)
   cortado_quick_to_build(${arg_NAME})
 

@@ -1,7 +1,11 @@
 # cortado_fingerprint(OUTPUT <header.hpp> NAME <constant> FILES ...)
 #
 # Makes a header with a hash of the given files: `inline constexpr std::string_view <constant>` in namespace cortado. The
-# header is made again when a file or this script changes.
+# header is made again when a file or this script changes. The target generated_headers makes all of them.
+if(NOT CMAKE_SCRIPT_MODE_FILE AND NOT TARGET generated_headers)
+  add_custom_target(generated_headers)
+endif()
+
 function(cortado_fingerprint)
   cmake_parse_arguments(arg "" "OUTPUT;NAME" "FILES" ${ARGN})
   set(script ${PROJECT_SOURCE_DIR}/cmake/Fingerprint.cmake)
@@ -12,6 +16,9 @@ function(cortado_fingerprint)
     DEPENDS ${arg_FILES} ${script}
     COMMENT "Fingerprint of sources into ${arg_OUTPUT}"
     VERBATIM)
+  get_filename_component(name ${arg_OUTPUT} NAME_WE)
+  add_custom_target(${name} DEPENDS ${arg_OUTPUT})
+  add_dependencies(generated_headers ${name})
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)

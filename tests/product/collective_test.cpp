@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness.hpp"
+#include "tests/support/swept_ranks.hpp"
 
 namespace cortado::product {
 namespace collective_test {
@@ -96,7 +97,7 @@ std::string name_of(const testing::TestParamInfo<CollectiveProduct::ParamType>& 
 
 INSTANTIATE_TEST_SUITE_P(All, CollectiveProduct,
                          testing::Combine(testing::ValuesIn(list_variants()),
-                                          testing::Values(2u, 3u, 4u, 5u, 6u, 7u, 8u, 9u, 16u)),
+                                          testing::ValuesIn(swept_ranks({2, 3, 4, 5, 6, 7, 8, 9, 16}))),
                          name_of);
 
 TEST(Collective, BackToBackWithEveryNumberOfWays) {

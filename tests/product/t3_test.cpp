@@ -11,6 +11,7 @@
 #include "cortado/ir/text.hpp"
 
 #include "harness.hpp"
+#include "tests/support/swept_ranks.hpp"
 
 namespace cortado::product {
 namespace t3_test {
@@ -75,7 +76,7 @@ TEST_P(T3Product, AllToAll) {
   check({.collective = "all-to-all", .algorithm = "engines"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, T3Product, testing::Values(2U, 3U, 4U, 8U));
+INSTANTIATE_TEST_SUITE_P(Ranks, T3Product, testing::ValuesIn(swept_ranks({2, 3, 4, 8})));
 
 }  // namespace t3_test
 }  // namespace cortado::product

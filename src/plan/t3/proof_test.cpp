@@ -7,6 +7,7 @@
 #include "cortado/verify/verify.hpp"
 
 #include "plan/t3/testing.hpp"
+#include "tests/support/swept_ranks.hpp"
 
 namespace cortado::plan {
 namespace t3_proof_test {
@@ -49,7 +50,7 @@ TEST_P(T3Proof, EveryPreset) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, T3Proof, testing::Values(2, 3, 4, 8));
+INSTANTIATE_TEST_SUITE_P(Ranks, T3Proof, testing::ValuesIn(swept_ranks({2, 3, 4, 8})));
 
 // Pieces of sender and receiver need not be the same: memory counts bytes.
 TEST_F(T3Proof, PiecesOfNeighboursMayDiffer) {
