@@ -7,8 +7,8 @@
 
 namespace cortado {
 
-/// All of them. Sanitizers make programs of many ranks take minutes, and these run no other code than those of few: there
-/// the sweep ends at five ranks.
+/// `all`, except under sanitizers, where programs of many ranks take minutes and run the same code as those of few:
+/// there the sweep ends at five ranks.
 inline std::vector<std::uint32_t> swept_ranks(std::initializer_list<std::uint32_t> all) {
   std::vector<std::uint32_t> ranks(all);
 #ifdef CORTADO_SANITIZED
