@@ -47,7 +47,7 @@ Outcome<SimulationReport> simulate_traced(Program program, const Machine& machin
     sim::SimulateOptions times = options;
     times.trace = false;
     times.energy = false;
-    const auto before = simulate_verified(*verified, times);
+    auto before = simulate_verified(*verified, times);
     if (!before) return before;
     options.power_samples = power_sample(before->simulated.queue_ends);
   }

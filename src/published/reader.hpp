@@ -34,7 +34,7 @@ class Reader {
   }
 
   std::string one_of(const char* key, const std::vector<std::string>& allowed) {
-    const std::string value = text(key);
+    std::string value = text(key);
     if (!error_ && std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
       refuse(key, "must be one of " + join(allowed));
     }

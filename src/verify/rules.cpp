@@ -5,7 +5,7 @@
 namespace cortado::verifier {
 
 std::span<const Rule> rules() {
-  static const std::array kRules{
+  static const std::array all{
       Rule{"verify.ids",
            "every buffer, signal, queue and rank exists, and commands stand on queues that take them",
            {},
@@ -40,7 +40,7 @@ std::span<const Rule> rules() {
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.deadlock", "verify.race"},
            check_contract},
   };
-  return kRules;
+  return all;
 }
 
 }  // namespace cortado::verifier

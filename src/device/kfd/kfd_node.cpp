@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -386,7 +387,7 @@ DeviceClock KfdNode::clock() const {
   }
   const auto ticks = static_cast<double>(now.GPUClockCounter - first_counters_.GPUClockCounter);
   if (now.SystemClockFrequencyHz == 0 || apart() <= 0) return {0, now.GPUClockCounter};
-  return {static_cast<std::uint64_t>(ticks / apart() + 0.5), now.GPUClockCounter};
+  return {static_cast<std::uint64_t>(std::llround(ticks / apart())), now.GPUClockCounter};
 }
 
 }  // namespace

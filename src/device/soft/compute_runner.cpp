@@ -293,9 +293,9 @@ std::optional<PacketFault> ComputeRunner::check_outputs(const GemmLaunchOp& op) 
 
 ComputeRunner::Outcome ComputeRunner::stop(PacketFault fault) {
   stopped_ = true;
-  fault_message_ = fault.message;
   faults_.add({fault.kind, handle_.gpu, EngineId{0}, handle_.id, finished_, 0, fault.address,
                "compute queue: " + fault.message});
+  fault_message_ = std::move(fault.message);
   return Outcome::fault;
 }
 

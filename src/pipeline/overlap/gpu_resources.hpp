@@ -16,6 +16,7 @@ inline double seconds(Nanoseconds time) {
 }
 
 /// What is shared, and what somebody takes of it in a second of full speed, or for a byte.
+// Indices, named as constants are. NOLINTNEXTLINE(readability-identifier-naming)
 enum Resource : std::size_t { kFabric, kMemory, kCache, kResources };
 using Demand = std::array<double, kResources>;
 

@@ -55,7 +55,7 @@ GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
 /// That a product is too large says nothing of the others.
 Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, const Machine& machine) {
   for (const report::MapCell& cell : map.cells) {
-    const Status checked = check_gemm(shape_of(cell, request), machine);
+    Status checked = check_gemm(shape_of(cell, request), machine);
     if (!checked && checked.error().code != "gemm.memory") return checked;
   }
   return {};

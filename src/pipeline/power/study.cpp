@@ -69,7 +69,7 @@ class PowerStudy {
     } else {
       for (const auto& [name, policy] : sim::kPowerPolicies) {
         if (policy == sim::PowerPolicy::none) continue;
-        const Status possible = sim::check_power_management(management(policy), machine_);
+        Status possible = sim::check_power_management(management(policy), machine_);
         const bool usual_limit = policy == sim::PowerPolicy::uniform_cap && !options_.limit_w;
         if (!possible && possible.error().code != "power.component" && !usual_limit) return possible;
         if (possible) policies_.push_back(policy);
@@ -91,7 +91,7 @@ class PowerStudy {
       return fail("power.unmanaged", "a policy, cap, limit or components for clocks that are not managed",
                   "leave policy and limit out, or give a cap");
     }
-    const Status managed = sim::check_power_management({}, machine_);
+    Status managed = sim::check_power_management({}, machine_);
     if (!managed && managed.error().code == "power.machine") return managed;
     policies_ = {std::nullopt};
     return {};
@@ -164,7 +164,7 @@ class PowerStudy {
     const auto work = [&](std::size_t i) {
       prepared[i] = prepared_case(std::move(programs[i]), i + 1 == programs.size() && options_.over_time);
     };
-    if (const auto done = in_parallel(programs.size(), 0, work); !done) return done;
+    if (auto done = in_parallel(programs.size(), 0, work); !done) return done;
     for (auto& one : prepared) {
       if (!*one) return tl::unexpected(one->error());
       cases_.push_back(**std::move(one));
@@ -190,7 +190,7 @@ class PowerStudy {
     const auto work = [&](std::size_t i) {
       rows[i] = simulated_row(cases_[i / policies_.size()], policies_[i % policies_.size()]);
     };
-    if (const auto done = in_parallel(rows.size(), cases_.size(), work); !done) return done;
+    if (auto done = in_parallel(rows.size(), cases_.size(), work); !done) return done;
     for (auto& row : rows) {
       if (!*row) return tl::unexpected(row->error());
       report_.rows.push_back(**std::move(row));
@@ -243,7 +243,8 @@ class PowerStudy {
       use.energy += timeline.iteration_energies[i];
       use.seconds += seconds(timeline.iteration_times[i]);
     }
-    const double share = 1 / static_cast<double>(all - all / 2);
+    const auto second_half = all - all / 2;
+    const double share = 1 / static_cast<double>(second_half);
     use.energy = use.energy * share;
     use.seconds *= share;
     return use;
