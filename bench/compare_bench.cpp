@@ -6,7 +6,7 @@
 #include "cortado/pipeline/bench.hpp"
 #include "cortado/pipeline/calibrate.hpp"
 #include "cortado/pipeline/compare.hpp"
-#include "cortado/pipeline/devices.hpp"
+#include "cortado/target/target.hpp"
 
 #include "measure.hpp"
 
@@ -18,19 +18,18 @@ constexpr std::uint32_t kIterations = 9;
 
 /// Errors in percent of one variant over all sizes.
 std::vector<double> errors_of(const std::string& collective, const std::string& variant, bool prelaunch,
-                              const Machine& machine, device::Driver& node) {
+                              const Machine& machine, Target& node) {
   pipeline::BenchRequest request;
   request.base.collective = collective;
   request.variants = {variant};
   request.prelaunch = {prelaunch};
   for (Bytes size = 64_KiB; size <= 64_MiB; size = size * 2) request.sizes.push_back(size);
-  pipeline::RunSettings settings;
-  settings.run.iterations = kIterations;
-  settings.warmup = 2;
   std::vector<double> errors;
   const pipeline::BenchPlan plan = pipeline::plan_bench(request, machine).value();
   for (const pipeline::BenchPoint& point : plan.points) {
-    errors.push_back(100 * pipeline::compare_verified(point.program, node, settings).value().error());
+    errors.push_back(
+        100 *
+        pipeline::compare_verified(point.program, node, {.iterations = kIterations, .warmup = 2}).value().error());
   }
   return errors;
 }
@@ -39,7 +38,7 @@ std::vector<double> errors_of(const std::string& collective, const std::string& 
 
 std::vector<Row> compare_rows() {
   const Machine base = load_machine("mi300x-8").value();
-  const auto node = pipeline::open_device({"soft", base.gpus, {}}, base).value();
+  const auto node = open_target({"soft", base.gpus, {}}, base).value();
   std::vector<Row> rows;
   std::vector<double> all;
   for (const char* collective : {"all-gather", "all-to-all"}) {

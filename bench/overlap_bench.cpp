@@ -8,13 +8,10 @@
 namespace cortado::bench {
 namespace {
 
-OverlapRequest question(const std::string& collective, GemmShape shape) {
-  OverlapRequest request;
-  request.gemm = shape;
-  request.collective.collective = collective;
-  request.collective.bytes = 896_MiB;
-  request.collective.in_place = default_in_place(collective, request.collective.variant);
-  return request;
+OverlapProblem question(const std::string& collective, GemmShape shape) {
+  CollectiveRequest request{.collective = collective, .bytes = 896_MiB};
+  request.in_place = default_in_place(collective, request.variant);
+  return {.gemms = {shape}, .collectives = {request}};
 }
 
 }  // namespace
@@ -24,10 +21,11 @@ std::vector<Row> overlap_rows() {
   std::vector<Row> rows;
   for (const char* collective : {"all-gather", "all-to-all"}) {
     for (const GemmShape& shape : {GemmShape{8192, 57344, 8192}, GemmShape{64, 57344, 8192}}) {
-      const OverlapRequest request = question(collective, shape);
+      const OverlapProblem problem = question(collective, shape);
+      const OverlapRequest request{.gemm = shape, .collective = problem.collective()};
       const std::string what = to_string(shape) + " beside " + collective;
-      const double all = median_ns(5, [&] { pipeline::simulate_overlap(request, machine).value(); });
-      rows.push_back({"overlap, all policies: " + what, all / 1e6, "ms", 20, Better::lower});
+      const double all = median_ns(5, [&] { pipeline::study_overlap(problem, machine).value(); });
+      rows.push_back({"overlap, all strategies: " + what, all / 1e6, "ms", 20, Better::lower});
       // The decision alone: collectives were timed before, as for the tables of the published heuristics.
       const auto cost = pipeline::simulated_overlap_cost(machine);
       choose_way("auto", request, machine, *cost).value();

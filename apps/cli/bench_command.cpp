@@ -54,16 +54,17 @@ class BenchCommand : public Subcommand {
     }
     if (!plan) return console.failure(plan.error());
     keep_times(chooser, console);
-    CORTADO_ASSIGN_OR_RETURN(const auto runner, sweep_.runner(*plan, request_, machine));
+    CORTADO_ASSIGN_OR_RETURN(const auto target, sweep_.open(*plan, machine));
+    pipeline::PointRunner runner(*plan, request_, *target, sweep_.run_options(), sweep_.threads());
 
-    report_.header = {collective_,        machine.name,        plan->points.front().program.program().ranks,
-                      runner->where(),    runner->simulated(), request_.warmup,
+    report_.header = {collective_,        machine.name,       plan->points.front().program.program().ranks,
+                      target->where(),    target->predicts(), request_.warmup,
                       request_.iterations};
     for (const pipeline::BenchPoint& point : plan->points) {
       report_.header.variant_width = std::max(report_.header.variant_width, point.label.size());
     }
     report_.skipped = plan->skipped;
-    const Exit exit = run_points(console, *plan, *runner);
+    const Exit exit = run_points(console, *plan, runner);
     if (json_) console.out(report::bench_json(report_));
     if (csv_) CORTADO_RETURN_IF_ERROR(write_file(*csv_, report::bench_csv(report_)));
     return exit;

@@ -6,9 +6,9 @@
 #include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/breakdown.hpp"
-#include "cortado/pipeline/devices.hpp"
 #include "cortado/report/energy.hpp"
 #include "cortado/sim/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 #include "device_options.hpp"
 #include "interrupt.hpp"
@@ -40,7 +40,7 @@ struct PhasesRow {
 struct Source {
   bool simulated = false;
   std::string where;
-  std::function<pipeline::Outcome<CopyReport>(Bytes)> phases;
+  std::function<Outcome<CopyReport>(Bytes)> phases;
 };
 
 class BreakdownCommand : public Subcommand {
@@ -90,19 +90,18 @@ class BreakdownCommand : public Subcommand {
 
  private:
   Result<Source> source(const Machine& machine) const {
-    if (place_.simulated()) {
-      CORTADO_RETURN_IF_ERROR(place_.check_for_simulator());
-      CORTADO_RETURN_IF_ERROR(sim::check_timing(machine));
-      return Source{true, machine.name, [&machine](Bytes bytes) { return pipeline::copy_phases(bytes, machine); }};
-    }
+    if (place_.simulated()) CORTADO_RETURN_IF_ERROR(place_.check_for_simulator());
     CORTADO_ASSIGN_OR_RETURN(const auto request, place_.request(2, machine));
-    CORTADO_ASSIGN_OR_RETURN(auto opened, pipeline::open_device(request, machine));
-    const std::shared_ptr<device::Driver> driver = std::move(opened);
-    device::RunOptions run = place_.run_options();
-    run.iterations = kMeasuredIterations;
-    return Source{false, driver->topology().node, [&machine, driver, run](Bytes bytes) {
-                    return pipeline::copy_phases(bytes, machine, *driver, run, kWarmup);
-                  }};
+    CORTADO_ASSIGN_OR_RETURN(auto opened, open_target(request, machine));
+    const std::shared_ptr<Target> target = std::move(opened);
+    RunOptions options{.device = place_.run_options()};
+    if (!target->predicts()) {
+      options.iterations = kMeasuredIterations;
+      options.warmup = kWarmup;
+    }
+    return Source{
+        target->predicts(), target->predicts() ? machine.name : target->where(),
+        [&machine, target, options](Bytes bytes) { return pipeline::copy_phases(bytes, machine, *target, options); }};
   }
 
   static std::string text(const Machine& machine, const Source& source, const std::vector<PhasesRow>& rows) {
@@ -174,7 +173,7 @@ class BreakdownCommand : public Subcommand {
   std::string what_;
   std::string sizes_ = "1KiB:64MiB";
   std::string machine_ = kDefaultMachine;
-  DeviceOptions place_{Places::devices_and_simulator, pipeline::kSimulator.name};
+  DeviceOptions place_{kSimulator};
   std::optional<std::string> csv_;
   bool json_ = false;
 };

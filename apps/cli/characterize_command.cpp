@@ -141,7 +141,7 @@ class CharacterizeCommand : public Subcommand {
   }
 
   template <class Report>
-  Result<Exit> finish(Console& console, const pipeline::Outcome<Report>& report, std::string (*text)(const Report&),
+  Result<Exit> finish(Console& console, const Outcome<Report>& report, std::string (*text)(const Report&),
                       std::string (*page)(const Report&)) const {
     console.clear_progress();
     if (!report && interrupted()) {

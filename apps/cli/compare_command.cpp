@@ -6,11 +6,11 @@
 #include "cortado/pipeline/bench.hpp"
 #include "cortado/pipeline/calibrate.hpp"
 #include "cortado/pipeline/compare.hpp"
-#include "cortado/pipeline/devices.hpp"
 #include "cortado/report/bandwidth.hpp"
 #include "cortado/report/energy.hpp"
 #include "cortado/report/trace.hpp"
 #include "cortado/sim/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 #include "grid_options.hpp"
 #include "interrupt.hpp"
@@ -70,7 +70,7 @@ class CompareCommand : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const bool collective, names_collective(what_, grid_.first_given()));
     std::optional<Program> program;
     if (!collective) {
-      CORTADO_ASSIGN_OR_RETURN(program, pipeline::load_program(what_));
+      CORTADO_ASSIGN_OR_RETURN(program, load_program(what_));
     }
     const std::string base = machine_.value_or(program ? program->machine : kDefaultMachine);
     CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(base));
@@ -93,10 +93,10 @@ class CompareCommand : public Subcommand {
     const auto points = plan(console, std::move(program), request, machine);
     if (!points) return console.failure(points.error());
 
-    pipeline::DeviceRequest device_request{device, points->front().program.program().ranks, {}};
-    device_request.soft.workers = workers_;
-    CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
-    return compare(console, *points, *driver, machine);
+    TargetRequest request_of_device{device, points->front().program.program().ranks, {}};
+    request_of_device.soft.workers = workers_;
+    CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request_of_device, machine));
+    return compare(console, *points, *target, machine);
   }
 
  private:
@@ -111,7 +111,7 @@ class CompareCommand : public Subcommand {
     return first == "sim" ? second : first;
   }
 
-  pipeline::Outcome<Machine> calibrate(Console& console, const Machine& base) const {
+  Outcome<Machine> calibrate(Console& console, const Machine& base) const {
     pipeline::CalibrateOptions options;
     options.workers = workers_;
     options.progress = [&console](std::uint32_t done, std::uint32_t of) {
@@ -123,13 +123,13 @@ class CompareCommand : public Subcommand {
     return machine;
   }
 
-  static pipeline::Outcome<std::vector<Point>> plan(Console& console, std::optional<Program> program,
-                                                    const pipeline::BenchRequest& request, const Machine& machine) {
+  static Outcome<std::vector<Point>> plan(Console& console, std::optional<Program> program,
+                                          const pipeline::BenchRequest& request, const Machine& machine) {
     std::vector<Point> points;
     if (program) {
       std::string name = program->name;
       auto verified = verify(*std::move(program), machine);
-      if (!verified) return pipeline::fail_at(pipeline::Stage::verify, verified.error());
+      if (!verified) return fail_at(Stage::verify, verified.error());
       points.push_back({std::move(name), {}, *std::move(verified)});
       return points;
     }
@@ -146,9 +146,9 @@ class CompareCommand : public Subcommand {
     return points;
   }
 
-  Result<Exit> compare(Console& console, const std::vector<Point>& points, device::Driver& driver,
+  Result<Exit> compare(Console& console, const std::vector<Point>& points, Target& device,
                        const Machine& machine) const {
-    const std::string node = driver.topology().node;
+    const std::string node = device.where();
     if (!json_) {
       console.out(fmt::format("# {}: measured on {}; simulated on {}\n", what_, node, machine.name));
       console.out(fmt::format("# {:>10}  {:<12}  {:<9}  {:>13}  {:>14}  {:>5}{}\n", "size (B)", "what", "prelaunch",
@@ -160,10 +160,7 @@ class CompareCommand : public Subcommand {
     for (const Point& point : points) {
       if (interrupted() || console.reader_gone()) break;
       console.progress(fmt::format("{} of {}", rows.size() + 1, points.size()));
-      pipeline::RunSettings settings;
-      settings.run.iterations = iterations_;
-      settings.warmup = warmup_;
-      auto times = pipeline::compare_verified(point.program, driver, settings);
+      auto times = pipeline::compare_verified(point.program, device, {.iterations = iterations_, .warmup = warmup_});
       console.clear_progress();
       if (!times) return console.failure(times.error());
       if (times->wrong_bytes > 0) {
@@ -178,7 +175,7 @@ class CompareCommand : public Subcommand {
     }
     if (rows.empty()) return Exit::interrupted;
     if (trace_) {
-      const auto traced = trace(points[rows.size() - 1], driver);
+      const auto traced = trace(points[rows.size() - 1], device);
       if (!traced) return console.failure(traced.error());
       CORTADO_RETURN_IF_ERROR(write_file(*trace_, *traced));
     }
@@ -195,12 +192,9 @@ class CompareCommand : public Subcommand {
   }
 
   /// Times of a traced run are longer, so it is a run of its own.
-  pipeline::Outcome<std::string> trace(const Point& point, device::Driver& driver) const {
-    pipeline::RunSettings settings;
-    settings.run.iterations = iterations_;
-    settings.warmup = warmup_;
-    settings.prepare.trace = true;
-    const auto times = pipeline::compare_verified(point.program, driver, settings);
+  Outcome<std::string> trace(const Point& point, Target& device) const {
+    const auto times = pipeline::compare_verified(point.program, device,
+                                                  {.iterations = iterations_, .warmup = warmup_, .trace = true});
     if (!times) return tl::unexpected(times.error());
     return report::side_by_side_trace(*times->measured_timeline, *times->simulated_timeline, point.program.program());
   }

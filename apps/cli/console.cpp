@@ -54,7 +54,7 @@ void Console::error(const Diagnostic& diagnostic) {
   talk("error: " + to_string(diagnostic));
 }
 
-Exit Console::failure(const pipeline::Failure& failure) {
+Exit Console::failure(const Failure& failure) {
   for (const Diagnostic& diagnostic : failure.errors) error(diagnostic);
   return failure.program_failed() ? Exit::failed : Exit::usage;
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "cortado/base/result.hpp"
-#include "cortado/pipeline/failure.hpp"
+#include "cortado/target/failure.hpp"
 
 #include "stage_clock.hpp"
 
@@ -41,7 +41,7 @@ class Console {
   void error(const Diagnostic& diagnostic);
 
   /// All errors, and the exit code they mean.
-  Exit failure(const pipeline::Failure& failure);
+  Exit failure(const Failure& failure);
 
   /// What the command is at: "proving". It shows, with the seconds so far, once the command has taken two, until there
   /// is a result or an error; nothing if standard error is no terminal.

@@ -30,38 +30,27 @@ Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
       at = next + 1;
       continue;
     }
-    return fail("usage.gemm", fmt::format("--gemm {} is not a product", text),
+    return fail("usage.gemm", fmt::format("--gemm {} is not a GEMM", text),
                 "give MxNxK: A is M x K, B is K x N, for example --gemm 8192x57344x8192");
   }
   return shape;
 }
 
-Result<pipeline::FusedRequest> fused_request(const GemmShape& gemm, const std::string& collective,
-                                             std::uint32_t ranks) {
-  pipeline::FusedRequest request{.gemm = gemm, .collective = collective, .ranks = ranks};
-  if (collective != "all-to-all" || ranks == 0) return request;
-  if (gemm.m % ranks != 0) {
-    return fail("usage.gemm", fmt::format("{} rows cannot be divided evenly among {} ranks", gemm.m, ranks),
-                fmt::format("give a multiple of {}", ranks));
-  }
-  request.gemm.m /= ranks;
-  return request;
-}
-
 void DependenceOptions::add_to(CLI::App& app, const std::string& of) {
   options_ = {
-      app.add_flag("--product-first", product_first_,
-                   of + ": the collective takes the product away, as a reduce-scatter always does"),
-      app.add_option("--tokens", tokens_,
-                     of + " all-to-all: rows from rank to rank, a CSV file with a line a sender and a number a "
-                          "receiver, or shares of the receivers, 3:1:1:1 (default: all the same)")
+      app.add_flag("--gemm-first", gemm_first_,
+                   of + "the collective consumes the GEMM's output, as reduce-scatter and all-reduce always do"),
+      app.add_option(
+             "--tokens", tokens_,
+             of + "all-to-all: rows from rank to rank, as a CSV file with one line per sender and one number per "
+                  "receiver, or as shares of the receivers, 3:1:1:1 (default: even)")
           ->type_name("FILE|SHARES"),
-      add_number(app, "--chunks", chunks_, of + ": steps of a schedule (default: as many as GPUs)", {.least = 1})
+      add_number(app, "--chunks", chunks_, of + "steps of a FiCCO schedule (default: as many as GPUs)", {.least = 1})
           ->type_name("N"),
       app.add_option("--exchange", exchange_,
-                     of + ": how engines carry a step: auto, pcpy, bcst or b2b (default: auto; of serial pcpy)")
+                     of + "how DMA engines carry a step of a FiCCO schedule: auto, pcpy, bcst or b2b (default: auto)")
           ->type_name("NAME"),
-      app.add_flag("--on-cores", on_cores_, of + ": compute units move the bytes, not DMA engines"),
+      app.add_flag("--on-cores", on_cores_, of + "compute units move the bytes of FiCCO schedules, not DMA engines"),
   };
 }
 
@@ -70,14 +59,21 @@ Result<ExchangeVariant> DependenceOptions::exchange(const FiccoSchedule& schedul
   return exchange();
 }
 
+Result<OverlapProblem> DependenceOptions::problem(const std::string& collective, const GemmShape& gemm,
+                                                  std::uint32_t ranks) const {
+  OverlapProblem problem{.gemms = {gemm}, .collectives = {{.collective = collective}}, .ranks = ranks};
+  const bool reduces = collective == "reduce-scatter" || collective == "all-reduce";
+  problem.relation = gemm_first_ || reduces ? Relation::collective_needs_gemm : Relation::gemm_needs_collective;
+  if (tokens_) {
+    CORTADO_ASSIGN_OR_RETURN(problem.tokens, tokens(gemm.m * ranks, ranks));
+  }
+  return problem;
+}
+
 Result<DependentRequest> DependenceOptions::request(const std::string& collective, const GemmShape& gemm,
                                                     std::uint32_t ranks) const {
-  DependentRequest request{.gemm = gemm, .collective = collective, .ranks = ranks};
-  if (product_first_ || collective == "reduce-scatter") request.dependence = Dependence::product_first;
-  if (tokens_) {
-    CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens(gemm.m, ranks));
-  }
-  return request;
+  CORTADO_ASSIGN_OR_RETURN(const OverlapProblem asked, problem(collective, gemm, ranks));
+  return dependent_request(asked);
 }
 
 Result<TokenTable> DependenceOptions::tokens(std::uint64_t rows, std::uint32_t ranks) const {

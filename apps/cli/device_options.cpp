@@ -76,11 +76,9 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
 
 void DeviceOptions::add_to(CLI::App& app) {
   std::vector<std::string> names;
-  for (const pipeline::DeviceInfo& info : pipeline::list_devices()) names.emplace_back(info.name);
-  const std::string last = places_ == Places::devices ? names.back() : std::string(pipeline::kSimulator.name);
-  if (places_ == Places::devices) names.pop_back();
-  app.add_option("--on", place_, fmt::format("Where: {} or {} (cortado list devices)", join(names), last))
-      ->type_name(places_ == Places::devices ? "DEVICE" : "PLACE")
+  for (const TargetInfo& info : list_targets()) names.emplace_back(info.name);
+  app.add_option("--on", place_, fmt::format("Where: {} (cortado list targets)", join(names, " or ")))
+      ->type_name("TARGET")
       ->capture_default_str();
   device_only_ = {
       add_number(app, "--seed", seed_, "Seed of the input bytes, and of the order with --adversarial")
@@ -100,7 +98,7 @@ void DeviceOptions::add_to(CLI::App& app) {
 }
 
 bool DeviceOptions::simulated() const {
-  return places_ == Places::devices_and_simulator && place_ == pipeline::kSimulator.name;
+  return place_ == kSimulator;
 }
 
 Status DeviceOptions::check_for_simulator() const {
@@ -113,10 +111,10 @@ Status DeviceOptions::check_for_simulator() const {
   return {};
 }
 
-Result<pipeline::DeviceRequest> DeviceOptions::request(std::uint32_t gpus, const Machine& machine) const {
+Result<TargetRequest> DeviceOptions::request(std::uint32_t gpus, const Machine& machine) const {
   if (timeout_ms_ == 0)
     return fail("usage.timeout", "--timeout 0 would give up at once", "give milliseconds, 1 or more");
-  pipeline::DeviceRequest request{place_, gpus, {}};
+  TargetRequest request{place_, gpus, {}};
   request.soft.workers = workers_;
   if (adversarial_) request.soft.adversarial_seed = seed_;
   for (const std::string& text : injections_) {

@@ -13,17 +13,13 @@
 #include "cortado/base/result.hpp"
 #include "cortado/device/executor.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/devices.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::cli {
 
-/// What --on may name.
-enum class Places { devices, devices_and_simulator };
-
 class DeviceOptions {
  public:
-  explicit DeviceOptions(Places places = Places::devices, std::string_view default_place = "soft")
-      : places_(places), place_(default_place) {}
+  explicit DeviceOptions(std::string_view default_place = "soft") : place_(default_place) {}
 
   void add_to(CLI::App& app);
 
@@ -34,13 +30,12 @@ class DeviceOptions {
   Status check_for_simulator() const;
 
   /// Refuses what is wrong before any work: bad --inject, faults of engines that do not exist.
-  Result<pipeline::DeviceRequest> request(std::uint32_t gpus, const Machine& machine) const;
+  Result<TargetRequest> request(std::uint32_t gpus, const Machine& machine) const;
 
   /// Seed, adversarial order and time-out.
   device::RunOptions run_options() const;
 
  private:
-  Places places_;
   std::string place_;
   std::vector<const CLI::Option*> device_only_;
   std::uint64_t seed_ = 1;

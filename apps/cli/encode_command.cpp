@@ -35,7 +35,7 @@ class EncodeCommand : public Subcommand {
     CORTADO_RETURN_IF_ERROR(check_selection(input.program));
     console.stage("proving");
     const auto verified = verify(std::move(input.program), input.machine);
-    if (!verified) return console.failure({pipeline::Stage::verify, verified.error()});
+    if (!verified) return console.failure({Stage::verify, verified.error()});
     CORTADO_ASSIGN_OR_RETURN(const auto packets, device::encode_program(*verified));
 
     const Program& program = verified->program();

@@ -123,7 +123,7 @@ class ExplainCommand : public Subcommand {
     request.collective = depends_;
     request.ranks = common.ranks == 0 ? machine.gpus : common.ranks;
     if (product_first_ || depends_ == "reduce-scatter") request.dependence = Dependence::product_first;
-    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule serial, find_schedule("serial"));
+    CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule serial, find_schedule("serial-dma"));
     CORTADO_RETURN_IF_ERROR(plan_ficco(request, serial, machine));
     return request;
   }

@@ -3,14 +3,15 @@
 
 #include "cortado/base/text.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/devices.hpp"
-#include "cortado/pipeline/fused.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/pipeline/what_if.hpp"
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 #include "cortado/plan/ficco.hpp"
+#include "cortado/plan/overlap.hpp"
+#include "cortado/plan/t3.hpp"
 #include "cortado/published/published.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
 
 #include "json.hpp"
@@ -61,10 +62,10 @@ Result<Listing> variants() {
   return listing;
 }
 
-Result<Listing> policies() {
-  Listing listing{{"name", "summary", "wins", "loses"}, {}};
-  for (const PolicyInfo& info : list_policies()) {
-    listing.rows.push_back({info.name, info.summary, info.wins, info.loses});
+Result<Listing> overlap_strategies() {
+  Listing listing{{"name", "family", "summary", "wins", "loses"}, {}};
+  for (const Strategy& one : strategies()) {
+    listing.rows.push_back({one.name, one.family, one.summary, one.wins, one.loses});
   }
   return listing;
 }
@@ -74,20 +75,6 @@ Result<Listing> power_policies() {
   for (const pipeline::PowerPolicyInfo& info : pipeline::list_power_policies()) {
     listing.rows.push_back({info.name, info.summary});
   }
-  return listing;
-}
-
-Result<Listing> schedules() {
-  Listing listing{{"name", "published", "summary"}, {}};
-  for (const FiccoScheduleInfo& info : list_schedules()) {
-    listing.rows.push_back({info.name, info.published, info.summary});
-  }
-  return listing;
-}
-
-Result<Listing> systems() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::FusedWay& way : pipeline::list_fused_ways()) listing.rows.push_back({way.name, way.summary});
   return listing;
 }
 
@@ -105,12 +92,11 @@ Result<Listing> maps() {
   return listing;
 }
 
-Result<Listing> devices() {
+Result<Listing> targets() {
   Listing listing{{"name", "times", "summary"}, {}};
-  for (const pipeline::DeviceInfo& info : pipeline::list_devices()) {
-    listing.rows.push_back({info.name, "measured", info.summary});
+  for (const TargetInfo& info : list_targets()) {
+    listing.rows.push_back({info.name, info.name == kSimulator ? "predicted" : "measured", info.summary});
   }
-  listing.rows.push_back({pipeline::kSimulator.name, "simulated", pipeline::kSimulator.summary});
   return listing;
 }
 
@@ -139,13 +125,12 @@ constexpr std::array kTopics{
     Topic{"machines", "modelled machines, for --machine", list_machines},
     Topic{"collectives", "what can be planned, with the variants of each", collectives},
     Topic{"variants", "ways to do each collective, for --variant", variants},
-    Topic{"policies", "ways to run a product beside a collective, for overlap --policy", policies},
+    Topic{"strategies", "how to run a GEMM and a collective at the same time, for overlap --strategy",
+          overlap_strategies},
     Topic{"power-policies", "what power management may do, for power --policy", power_policies},
-    Topic{"schedules", "ways to cut a product and the collective that it depends on, for --schedule", schedules},
-    Topic{"systems", "ways to take a product away, for overlap --schedule", systems},
     Topic{"maps", "where tracked stores of a product go, for plan t3", maps},
-    Topic{"features", "hardware that a machine may get, for what-if --with", features},
-    Topic{"devices", "where programs run, for --on", devices},
+    Topic{"features", "hardware that a machine may get, for overlap --with", features},
+    Topic{"targets", "where programs run, for --on", targets},
     Topic{"publications", "published results, for reproduce", publications},
     Topic{"rules", "what the verifier proves", rules}};
 
@@ -159,8 +144,8 @@ class ListCommand : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
   std::string_view description() const override {
-    return "List machines, collectives, variants, policies, power-policies, schedules, systems, maps, features, "
-           "devices, publications or rules";
+    return "List machines, collectives, variants, strategies, power-policies, maps, features, targets, publications or "
+           "rules";
   }
   std::vector<Example> examples() const override {
     return {{"cortado list", "the lists that there are"},
@@ -171,8 +156,8 @@ class ListCommand : public Subcommand {
   void add_options(CLI::App& app) override {
     app.add_option(
            "what", topic_,
-           "machines, collectives, variants, policies (overlap), power-policies (power), schedules, systems (overlap "
-           "--schedule), maps (plan t3), features (what-if), devices, publications or rules; without it these lists")
+           "machines, collectives, variants, strategies (overlap), power-policies (power), maps (plan t3), features "
+           "(overlap --with), targets (--on), publications or rules; without it these lists")
         ->type_name("");
     app.add_flag("--json", json_, "JSON instead of a table");
   }

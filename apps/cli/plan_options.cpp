@@ -7,7 +7,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/ir/visit.hpp"
-#include "cortado/pipeline/run.hpp"
+#include "cortado/target/target.hpp"
 
 #include "number_option.hpp"
 

@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
-#include "cortado/pipeline/run.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
 
 namespace cortado::cli {
 
 Result<ProgramInput> read_program(const std::string& path, const std::optional<std::string>& machine) {
-  CORTADO_ASSIGN_OR_RETURN(Program program, pipeline::load_program(path));
-  CORTADO_ASSIGN_OR_RETURN(Machine loaded, pipeline::machine_for(program, machine));
+  CORTADO_ASSIGN_OR_RETURN(Program program, load_program(path));
+  CORTADO_ASSIGN_OR_RETURN(Machine loaded, load_machine(machine.value_or(program.machine)));
   return ProgramInput{std::move(program), std::move(loaded)};
 }
 

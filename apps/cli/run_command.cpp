@@ -1,11 +1,16 @@
-// cortado run: a program file or a collective, on a device, with every output byte checked.
+// cortado run: a program file or a collective on a target. Devices check every output byte; the simulator predicts.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
 #include "cortado/base/file.hpp"
-#include "cortado/pipeline/run.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
+#include "cortado/report/timeline_picture.hpp"
 #include "cortado/report/trace.hpp"
+#include "cortado/target/target.hpp"
+#include "cortado/timeline/critical_path.hpp"
 
 #include "device_options.hpp"
 #include "json.hpp"
@@ -19,15 +24,25 @@
 namespace cortado::cli {
 namespace {
 
+/// Spans of more commands than these are kept only if the user asks for a trace: they would take gigabytes.
+constexpr std::uint64_t kMaxCommandsInPath = 1'000'000;
+
+/// Rules that the simulator can do without: a program that breaks them is still one.
+constexpr std::array kProofs{"verify.deadlock", "verify.equal_wait", "verify.race", "verify.contract"};
+
 class RunCommand : public Subcommand {
  public:
   std::string_view name() const override { return "run"; }
-  std::string_view description() const override { return "Run a program file or a collective and check its bytes"; }
+  std::string_view description() const override {
+    return "Run a program file or a collective: on a device, with its bytes checked, or on the simulator";
+  }
   std::vector<Example> examples() const override {
     return {
         {"cortado run all-gather --variant b2b --bytes 1MiB --on soft --iters 20", "plan, prove, run and check"},
+        {"cortado run all-gather --variant b2b --bytes 64KiB --on sim", "plan, prove and predict"},
         {"cortado run ag.json --on soft --seed 7 --adversarial", "a program file, in the worst order that is allowed"},
-        {"cortado run ag.json --trace t.json", "a trace for https://ui.perfetto.dev"},
+        {"cortado run ag.json --on sim --machine mi300x-8 --trace t.json", "a trace for https://ui.perfetto.dev"},
+        {"cortado run all-to-all --on sim --bytes 1MiB --prelaunch --iters 10 --json", "ten in a row, for a script"},
         {"cortado run ag.json --inject delay-signal:0.14:0:50000",
          "engine 14 of GPU 0 raises its first signal 50 us late"}};
   }
@@ -38,63 +53,107 @@ class RunCommand : public Subcommand {
         ->type_name("NAME");
     plan_.add_to(app);
     device_.add_to(app);
-    add_number(app, "--iters", iterations_, "Iterations in a row, with no barrier between", {.least = 1})
+    add_number(app, "--iters", options_.iterations, "Iterations in a row, with no barrier between",
+               {.least = 1, .most = sim::kMaxIterations})
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--check", check_, "Check outputs of every iteration, of the last, or of none")
-        ->type_name("WHEN")
-        ->capture_default_str();
-    app.add_option("--trace", trace_, "Write a Perfetto trace; timestamps around each command slow it down")
+    app.add_option("--trace", trace_, "Write a Perfetto trace; on devices, timestamps around each command slow it down")
         ->type_name("FILE");
+    app.add_option("--picture", picture_, "Write a picture of all queues over time, as SVG")->type_name("FILE");
+    of_devices_ = {
+        app.add_option("--check", check_, "Devices: check outputs of every iteration, of the last, or of none")
+            ->type_name("WHEN")
+            ->capture_default_str()};
+    of_simulator_ = {app.add_option("--sharing", sharing_,
+                                    "sim: how rates are shared: exact, or local (approximate, for large programs)")
+                         ->type_name("MODE")
+                         ->capture_default_str(),
+                     app.add_flag("--unproved", unproved_,
+                                  "sim: do not prove first that it ends, has no races and keeps its contract")};
     app.add_flag("--json", json_, "JSON");
   }
 
   Result<Exit> run(Console& console) override {
-    pipeline::RunSettings settings;
-    settings.run = device_.run_options();
-    settings.prepare.trace = trace_.has_value();
-    CORTADO_ASSIGN_OR_RETURN(settings.run.check, check());
-    if (iterations_ == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
-    settings.run.iterations = iterations_;
-    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {what_, machine_.value_or("")}));
+    CORTADO_RETURN_IF_ERROR(check_flags());
     CORTADO_ASSIGN_OR_RETURN(Task task, load_task(what_, machine_, plan_, console));
     const Machine& machine = task.input.machine;
-    CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(task.input.program.ranks, machine));
-    CORTADO_ASSIGN_OR_RETURN(const auto driver, pipeline::open_device(device_request, machine));
-    settings.run.progress = [&console](std::uint64_t done, std::uint64_t of) { console.stage_at(done, of); };
-    settings.on_stage = [&console, warning = warning(task.input.program, device_request)](pipeline::Stage stage) {
-      console.stage(name_of(stage));
-      if (stage == pipeline::Stage::run && warning) console.talk(*warning);
-    };
-    const auto report = pipeline::run_program(std::move(task.input.program), machine, *driver, settings);
-    if (!report) return task_failure(console, report.error(), json_);
-    if (trace_) {
-      CORTADO_RETURN_IF_ERROR(
-          write_file(*trace_, report::perfetto_trace(report->result.timeline, report->program.program())));
-    }
-    console.out(json_ ? to_text(json(task, *report)) : text(task, *report));
-    if (report->result.wrong_bytes == 0) return Exit::ok;
-    if (report->result.first_wrong) console.error(*report->result.first_wrong);
+    CORTADO_RETURN_IF_ERROR(check_ranks(task.input.program, machine, what_));
+    CORTADO_ASSIGN_OR_RETURN(const auto request, device_.request(task.input.program.ranks, machine));
+    CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
+    CORTADO_RETURN_IF_ERROR(set_options(console, task.input.program, request));
+    VerifyOptions proof;
+    if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
+    const auto verified = prove(std::move(task.input.program), machine, proof, options_.on_stage);
+    if (!verified) return task_failure(console, verified.error(), json_);
+    const auto run = target->run(*verified, options_);
+    if (!run) return task_failure(console, run.error(), json_);
+    CORTADO_RETURN_IF_ERROR(write_pictures(*run, verified->program()));
+    console.out(json_ ? to_text(json(task, *verified, *run)) : text(task, *verified, *run));
+    if (!run->check || run->check->wrong == 0) return Exit::ok;
+    if (run->check->first_wrong) console.error(*run->check->first_wrong);
     return Exit::failed;
   }
 
  private:
-  static const char* name_of(pipeline::Stage stage) {
-    if (stage == pipeline::Stage::verify) return "proving";
-    return stage == pipeline::Stage::prepare ? "preparing" : "running";
+  Status check_flags() {
+    if (device_.simulated()) CORTADO_RETURN_IF_ERROR(device_.check_for_simulator());
+    for (const CLI::Option* option : device_.simulated() ? of_devices_ : of_simulator_) {
+      if (option->count() == 0) continue;
+      return fail("usage.option",
+                  fmt::format("{} is for {}", option->get_name(), device_.simulated() ? "devices" : "the simulator"),
+                  device_.simulated() ? "leave it out, or run on soft or kfd" : "leave it out, or give --on sim");
+    }
+    if (options_.iterations == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
+    if (sharing_ != "exact" && sharing_ != "local") {
+      return fail("usage.sharing", fmt::format("unknown --sharing {}", sharing_), "give exact or local");
+    }
+    if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {what_, machine_.value_or("")}));
+    if (picture_) {
+      CORTADO_RETURN_IF_ERROR(check_output_path(*picture_, {what_, machine_.value_or(""), trace_.value_or("")}));
+    }
+    return {};
   }
 
-  std::optional<std::string> warning(const Program& program, const pipeline::DeviceRequest& device) const {
-    if (device.name != "soft") return {};
-    const auto rate = [&](DType dtype) { return device::soft_gemm_rate(dtype, device.soft); };
-    return software_products_warning(program, iterations_, rate);
+  Status set_options(Console& console, const Program& program, const TargetRequest& target) {
+    std::uint64_t commands = 0;
+    for (const Queue& queue : program.queues) commands += queue.commands.size();
+    const bool small = device_.simulated() && commands * options_.iterations <= kMaxCommandsInPath;
+    options_.trace = trace_.has_value() || picture_.has_value() || small;
+    options_.watts = trace_.has_value();
+    if (sharing_ == "local") options_.sim.sharing.mode = sim::SharingMode::local;
+    options_.device = device_.run_options();
+    CORTADO_ASSIGN_OR_RETURN(options_.device.check, check());
+    const auto progress = [&console](std::uint64_t done, std::uint64_t of) { console.stage_at(done, of); };
+    options_.device.progress = progress;
+    options_.sim.progress = progress;
+    options_.on_stage = [&console, simulated = device_.simulated(), warning = warning(program, target)](Stage stage) {
+      console.stage(stage == Stage::verify    ? "proving"
+                    : stage == Stage::prepare ? "preparing"
+                    : simulated               ? "simulating"
+                                              : "running");
+      if (stage == Stage::run && warning) console.talk(*warning);
+    };
+    return {};
+  }
+
+  std::optional<std::string> warning(const Program& program, const TargetRequest& target) const {
+    if (target.name != "soft") return {};
+    const auto rate = [&](DType dtype) { return device::soft_gemm_rate(dtype, target.soft); };
+    return software_products_warning(program, options_.iterations, rate);
   }
 
   Result<device::CheckOutputs> check() const {
     if (check_ == "every") return device::CheckOutputs::every;
     if (check_ == "last") return device::CheckOutputs::last;
     if (check_ == "none") return device::CheckOutputs::none;
-    return fail("usage.check", fmt::format("--check {} is not known", check_), "give every, last or none");
+    return fail("usage.check", fmt::format("unknown --check {}", check_), "give every, last or none");
+  }
+
+  Status write_pictures(const Run& run, const Program& program) const {
+    if (trace_) CORTADO_RETURN_IF_ERROR(write_file(*trace_, report::perfetto_trace(run.timeline, program)));
+    if (!picture_) return {};
+    const std::string heading = fmt::format("{}, {}", program.name, run.timeline.where);
+    return write_file(*picture_, report::timeline_picture(run.timeline, {.title = heading}));
   }
 
   /// Long runs are traced at their end only.
@@ -106,59 +165,118 @@ class RunCommand : public Subcommand {
     return last->iteration - first->iteration + 1;
   }
 
-  std::string text(const Task& task, const pipeline::RunReport& report) const {
-    const device::RunResult& result = report.result;
-    const Program& program = report.program.program();
+  std::string text(const Task& task, const VerifiedProgram& verified, const Run& run) const {
+    const Program& program = verified.program();
     std::string text = title(task, program) + "\n";
-    text += fmt::format("  {} on {}\n", result.timeline.simulated ? "simulated" : "measured", result.timeline.where);
+    text += run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
+                          : fmt::format("  measured on {}\n", run.timeline.where);
     text += fmt::format("  {}\n", describe_counts(program));
-    text += fmt::format("  time {:.2f} us (median of {}){}\n", microseconds(report.time), iterations_,
-                        bandwidth_text(report));
-    text += check_ == "none" ? "  bytes not checked (--check none)\n"
-                             : fmt::format("  {} bytes checked, {} wrong\n", result.checked_bytes, result.wrong_bytes);
+    const bool once = options_.iterations == 1 && run.predicted;
+    text += fmt::format("  time {:.2f} us{}{}\n", microseconds(run.time),
+                        once ? "" : fmt::format(" (median of {})", options_.iterations), bandwidth_text(run));
+    text += run.predicted ? predicted_text(run) : checked_text(run);
     if (trace_) {
-      const std::uint32_t traced = traced_iterations(result.timeline);
-      const std::string part =
-          traced < iterations_ ? fmt::format(" of the last {} of {} iterations", traced, iterations_) : "";
+      const std::uint32_t traced = traced_iterations(run.timeline);
+      const std::string part = traced < options_.iterations
+                                   ? fmt::format(" of the last {} of {} iterations", traced, options_.iterations)
+                                   : "";
       text += fmt::format("  trace{} in {}: open it at https://ui.perfetto.dev\n", part, *trace_);
     }
+    if (picture_) text += fmt::format("  picture in {}\n", *picture_);
     return text;
   }
 
-  Json json(const Task& task, const pipeline::RunReport& report) const {
-    const device::RunResult& result = report.result;
-    const Program& program = report.program.program();
+  std::string checked_text(const Run& run) const {
+    if (check_ == "none") return "  bytes not checked (--check none)\n";
+    return fmt::format("  {} bytes checked, {} wrong\n", run.check->checked, run.check->wrong);
+  }
+
+  std::string predicted_text(const Run& run) const {
+    std::string text =
+        fmt::format("  {} bytes moved, {} events\n", run.timeline.bytes_moved.value, run.predicted->events);
+    if (run.energy) {
+      text += fmt::format("  energy of all GPUs {} J, {} W per GPU on average: {}\n", report::joules_text(run.energy),
+                          report::watts_text(run.energy), report::components_text(*run.energy));
+    }
+    return text + fmt::format("  critical path{}: {}\n", options_.iterations == 1 ? "" : " of the last iteration",
+                              path_text(run.timeline));
+  }
+
+  std::string sharing_note() const {
+    if (options_.sim.sharing.mode == sim::SharingMode::exact) return {};
+    return fmt::format(", local sharing within {:g} %", 100 * options_.sim.sharing.tolerance);
+  }
+
+  std::string path_text(const Timeline& timeline) const {
+    if (!options_.trace) return fmt::format("not kept beyond {} commands; --trace keeps it", kMaxCommandsInPath);
+    const auto parts = critical_path(timeline).in_order();
+    const double total = microseconds(timeline.iteration_times.back());
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].value == 0) continue;
+      texts.push_back(fmt::format("{} {:.2f} us ({:.1f} %)", kCriticalPathNames[i], microseconds(parts[i]),
+                                  100 * microseconds(parts[i]) / total));
+    }
+    return join(texts);
+  }
+
+  Json json(const Task& task, const VerifiedProgram& verified, const Run& run) const {
+    const Program& program = verified.program();
     std::vector<double> times;
-    for (const Nanoseconds time : result.timeline.iteration_times) times.push_back(microseconds(time));
-    const auto& bandwidths = report.bandwidths;
-    Json json{{"ok", result.wrong_bytes == 0},
+    for (const Nanoseconds time : run.timeline.iteration_times) times.push_back(microseconds(time));
+    const auto& bandwidths = run.bandwidths;
+    Json json{{"schema", "cortado.run"},
+              {"version", 2},
+              {"ok", !run.check || run.check->wrong == 0},
               {"program", program.name},
-              {"machine", report.program.machine().name},
+              {"machine", verified.machine().name},
               {"ranks", program.ranks},
               {"in_place", task.request ? Json(task.request->in_place) : Json()},
-              {"node", result.timeline.where},
-              {"simulated", result.timeline.simulated},
-              {"bytes", report.bytes.value},
-              {"iterations", iterations_},
-              {"time_us", microseconds(report.time)},
+              {"where", run.timeline.where},
+              {"simulated", run.predicted.has_value()},
+              {"bytes", run.bytes.value},
+              {"iterations", options_.iterations},
+              {"time_us", microseconds(run.time)},
               {"times_us", std::move(times)},
               {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
               {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
-              {"checked_bytes", result.checked_bytes},
-              {"wrong", result.wrong_bytes}};
-    json.update(to_json_value(report.counts));
-    if (result.first_wrong) json["first_wrong"] = to_json_value(*result.first_wrong);
+              {"bytes_moved", run.timeline.bytes_moved.value}};
+    json.update(to_json_value(run.counts));
+    if (run.predicted) add_predicted(run, json);
+    if (run.check) {
+      json["checked_bytes"] = run.check->checked;
+      json["wrong"] = run.check->wrong;
+      if (run.check->first_wrong) json["first_wrong"] = to_json_value(*run.check->first_wrong);
+    }
     if (trace_) json["trace"] = *trace_;
+    if (picture_) json["picture"] = *picture_;
     return json;
+  }
+
+  void add_predicted(const Run& run, Json& json) const {
+    Json path;  // null if it was not kept
+    if (options_.trace) {
+      const auto parts = critical_path(run.timeline).in_order();
+      for (std::size_t i = 0; i < parts.size(); ++i) path[std::string(kCriticalPathNames[i])] = microseconds(parts[i]);
+    }
+    json["sharing"] = sharing_;
+    json["events"] = run.predicted->events;
+    json["critical_path_us"] = std::move(path);
+    report::add_energy(run.energy, json);
   }
 
   std::string what_;
   std::optional<std::string> machine_;
   PlanOptions plan_;
   DeviceOptions device_;
-  std::uint32_t iterations_ = 1;
+  RunOptions options_;
   std::string check_ = "every";
+  std::vector<const CLI::Option*> of_devices_;
+  std::string sharing_ = "exact";
+  bool unproved_ = false;
+  std::vector<const CLI::Option*> of_simulator_;
   std::optional<std::string> trace_;
+  std::optional<std::string> picture_;
   bool json_ = false;
 };
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
-#include "cortado/pipeline/dependent.hpp"
+#include "cortado/plan/ficco.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -21,29 +21,29 @@ std::string merits(const ScheduleTreeNode& leaf) {
 
 /// What `auto` takes, and how it came to it.
 std::string choice_text(const ScheduleChoice& choice) {
-  std::string text = fmt::format("auto: {}, by {}, {:.1f} us predicted", pipeline::full_name(choice.schedule),
-                                 pipeline::name_of(choice.by), microseconds(choice.time));
+  std::string text = fmt::format("auto: {}, by {}, {:.1f} us predicted", full_name(choice.schedule),
+                                 cortado::name_of(choice.by), microseconds(choice.time));
   if (choice.by == ChosenBy::heuristic) return text + "; everything else is several times as slow by rough times\n";
   const SearchWork& work = choice.work;
   text += fmt::format("; of {} candidates {} were estimated and {} simulated", work.candidates, work.estimated,
                       work.simulated);
   if (choice.runner_up) {
-    text += fmt::format(", next {}: {:.1f} us", pipeline::full_name(choice.runner_up->schedule),
+    text += fmt::format(", next {}: {:.1f} us", full_name(choice.runner_up->schedule),
                         microseconds(choice.runner_up->time));
   }
   return text + "\n";
 }
 
 Json choice_json(const ScheduleChoice& choice) {
-  Json json{{"schedule", pipeline::full_name(choice.schedule)},
-            {"by", pipeline::name_of(choice.by)},
+  Json json{{"schedule", full_name(choice.schedule)},
+            {"by", cortado::name_of(choice.by)},
             {"time_us", microseconds(choice.time)},
             {"candidates", choice.work.candidates},
             {"estimated", choice.work.estimated},
             {"simulated", choice.work.simulated},
             {"next", nullptr}};
   if (choice.runner_up) {
-    json["next"] = {{"schedule", pipeline::full_name(choice.runner_up->schedule)},
+    json["next"] = {{"schedule", full_name(choice.runner_up->schedule)},
                     {"time_us", microseconds(choice.runner_up->time)}};
   }
   return json;

@@ -4,7 +4,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/run.hpp"
+#include "cortado/target/target.hpp"
 
 #include "json.hpp"
 #include "subcommand.hpp"
@@ -118,7 +118,7 @@ class ShowCommand : public Subcommand {
       return Exit::ok;
     }
     if (what_ == "program") {
-      CORTADO_ASSIGN_OR_RETURN(const Program program, pipeline::load_program(name_));
+      CORTADO_ASSIGN_OR_RETURN(const Program program, load_program(name_));
       console.out(json_ ? to_json(program) : listing(program));
       return Exit::ok;
     }

@@ -18,15 +18,13 @@ std::unique_ptr<Subcommand> make_power();
 std::unique_ptr<Subcommand> make_reproduce();
 std::unique_ptr<Subcommand> make_run();
 std::unique_ptr<Subcommand> make_show();
-std::unique_ptr<Subcommand> make_simulate();
 std::unique_ptr<Subcommand> make_verify();
-std::unique_ptr<Subcommand> make_what_if();
 
 std::vector<std::unique_ptr<Subcommand>> make_subcommands() {
   std::vector<std::unique_ptr<Subcommand>> all;
-  for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_simulate, make_bench,
-                          make_breakdown, make_explain, make_overlap, make_what_if, make_power, make_characterize,
-                          make_calibrate, make_compare, make_reproduce, make_encode, make_decode}) {
+  for (const auto make : {make_demo, make_list, make_show, make_plan, make_verify, make_run, make_bench, make_breakdown,
+                          make_explain, make_overlap, make_power, make_characterize, make_calibrate, make_compare,
+                          make_reproduce, make_encode, make_decode}) {
     all.push_back(make());
   }
   return all;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/cores.hpp"
-#include "cortado/pipeline/devices.hpp"
+#include "cortado/target/target.hpp"
 
 #include "number_option.hpp"
 
@@ -42,16 +42,14 @@ Status SweepOptions::fill(pipeline::BenchRequest& request) const {
   return {};
 }
 
-Result<std::unique_ptr<pipeline::PointRunner>> SweepOptions::runner(const pipeline::BenchPlan& plan,
-                                                                    const pipeline::BenchRequest& request,
-                                                                    const Machine& machine) const {
-  if (device_.simulated()) {
-    return pipeline::simulate_points(plan, request, threads_.value_or(available_cores()));
-  }
+Result<std::unique_ptr<Target>> SweepOptions::open(const pipeline::BenchPlan& plan, const Machine& machine) const {
   const std::uint32_t ranks = plan.points.front().program.program().ranks;
-  CORTADO_ASSIGN_OR_RETURN(const auto device_request, device_.request(ranks, machine));
-  CORTADO_ASSIGN_OR_RETURN(auto driver, pipeline::open_device(device_request, machine));
-  return pipeline::measure_points(plan, request, std::move(driver), device_.run_options());
+  CORTADO_ASSIGN_OR_RETURN(const auto target_request, device_.request(ranks, machine));
+  return open_target(target_request, machine);
+}
+
+std::uint32_t SweepOptions::threads() const {
+  return threads_.value_or(available_cores());
 }
 
 }  // namespace cortado::cli

@@ -10,7 +10,6 @@
 #include "cortado/base/result.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/point_runner.hpp"
 
 #include "device_options.hpp"
 
@@ -23,13 +22,13 @@ class SweepOptions {
   /// Iterations and warm-up; refuses flags that the chosen place does not have.
   Status fill(pipeline::BenchRequest& request) const;
 
-  /// Opens the device, or starts simulating. The plan must outlive the runner.
-  Result<std::unique_ptr<pipeline::PointRunner>> runner(const pipeline::BenchPlan& plan,
-                                                        const pipeline::BenchRequest& request,
-                                                        const Machine& machine) const;
+  /// Opens the target of the points.
+  Result<std::unique_ptr<Target>> open(const pipeline::BenchPlan& plan, const Machine& machine) const;
+  device::RunOptions run_options() const { return device_.run_options(); }
+  std::uint32_t threads() const;
 
  private:
-  DeviceOptions device_{Places::devices_and_simulator};
+  DeviceOptions device_;
   std::optional<std::uint32_t> iterations_;
   std::optional<std::uint32_t> warmup_;
   std::optional<std::uint32_t> threads_;

@@ -42,7 +42,7 @@ Result<Task> load_task(const std::string& what, const std::optional<std::string>
   return Task{std::move(input), {}};
 }
 
-Exit task_failure(Console& console, const pipeline::Failure& failure, bool json) {
+Exit task_failure(Console& console, const Failure& failure, bool json) {
   if (json && failure.program_failed()) {
     console.out(to_text({{"ok", false}, {"errors", to_json_value(failure.errors)}}));
   }
@@ -53,9 +53,9 @@ std::string title(const Task& task, const Program& program) {
   return task.request ? describe(*task.request, program) : program.name;
 }
 
-std::string bandwidth_text(const pipeline::Figures& figures) {
-  if (!figures.bandwidths) return {};
-  return fmt::format(", algbw {:.2f} GB/s, busbw {:.2f} GB/s", figures.bandwidths->algorithm, figures.bandwidths->bus);
+std::string bandwidth_text(const Run& run) {
+  if (!run.bandwidths) return {};
+  return fmt::format(", algbw {:.2f} GB/s, busbw {:.2f} GB/s", run.bandwidths->algorithm, run.bandwidths->bus);
 }
 
 }  // namespace cortado::cli

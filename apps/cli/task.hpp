@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cortado/base/result.hpp"
-#include "cortado/pipeline/figures.hpp"
 #include "cortado/plan/collective.hpp"
+#include "cortado/target/target.hpp"
 
 #include "console.hpp"
 #include "plan_options.hpp"
@@ -29,12 +29,12 @@ Result<Task> load_task(const std::string& what, const std::optional<std::string>
                        Console& console);
 
 /// The errors, and for scripts the document {"ok": false, "errors": [...]} of a program that was found wanting.
-Exit task_failure(Console& console, const pipeline::Failure& failure, bool json);
+Exit task_failure(Console& console, const Failure& failure, bool json);
 
 /// One line that says what it is. The program may have been moved out of the task.
 std::string title(const Task& task, const Program& program);
 
 /// ", algbw 72.16 GB/s, busbw 63.14 GB/s"; empty if there is no bandwidth to tell.
-std::string bandwidth_text(const pipeline::Figures& figures);
+std::string bandwidth_text(const Run& run);
 
 }  // namespace cortado::cli

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/ir/command_table.hpp"
 #include "cortado/ir/text.hpp"
@@ -328,6 +329,12 @@ Result<Program> parse_program(std::string_view text, const std::string& file) {
   }
   if (reader.failed()) return reader.take_error();
   return program;
+}
+
+Result<Program> load_program(const std::string& path) {
+  constexpr SizeLimit kPrograms{Bytes{1ULL << 30}, "programs"};  // one for 512 ranks has 90 MB
+  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(path, kPrograms));
+  return parse_program(text, path == "-" ? "standard input" : path);
 }
 
 }  // namespace cortado

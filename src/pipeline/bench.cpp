@@ -1,5 +1,7 @@
 #include "cortado/pipeline/bench.hpp"
 
+#include "pipeline/parallel.hpp"
+
 namespace cortado::pipeline {
 namespace {
 
@@ -76,17 +78,42 @@ Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machin
   return plan;
 }
 
-Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& driver, const BenchRequest& request,
-                                    const device::RunOptions& options) {
-  RunSettings settings;
-  settings.run = options;
-  settings.run.iterations = request.iterations;
-  settings.run.check = device::CheckOutputs::last;
-  settings.warmup = request.warmup;
-  const auto report = run_verified(point.program, driver, settings);
-  if (!report) return tl::unexpected(report.error());
-  return report::BenchRow{point.request.bytes, point.label,    point.request.prelaunch,   point.request.in_place,
-                          report->time,        report->counts, report->result.wrong_bytes};
+PointRunner::PointRunner(const BenchPlan& plan, const BenchRequest& request, Target& target,
+                         const device::RunOptions& options, std::uint32_t threads)
+    : plan_(plan),
+      target_(target),
+      options_{.iterations = request.iterations, .warmup = request.warmup, .device = options} {
+  options_.device.check = device::CheckOutputs::last;
+  if (!target.predicts()) return;
+  rows_.resize(plan.points.size());
+  ahead_ = std::jthread([this, threads](const std::stop_token& stop) {
+    for_each_in_parallel(
+        rows_.size(), threads, [this](std::size_t i) { work(i); },
+        [&stop](std::size_t) { return !stop.stop_requested(); });
+  });
+}
+
+Outcome<report::BenchRow> PointRunner::run(std::size_t point) {
+  if (rows_.empty()) return row_of(plan_.points[point]);
+  return rows_[point].get_future().get();  // an exception of the thread that simulated the point comes out here
+}
+
+void PointRunner::work(std::size_t point) {
+  try {
+    rows_[point].set_value(row_of(plan_.points[point]));
+  } catch (...) {
+    rows_[point].set_exception(std::current_exception());
+  }
+}
+
+Outcome<report::BenchRow> PointRunner::row_of(const BenchPoint& point) const {
+  const auto run = target_.run(point.program, options_);
+  if (!run) return tl::unexpected(run.error());
+  std::optional<std::uint64_t> wrong;
+  if (run->check) wrong = run->check->wrong;
+  const CollectiveRequest& request = point.request;
+  return report::BenchRow{request.bytes, point.label, request.prelaunch, request.in_place, run->time,
+                          run->counts,   wrong,       run->energy};
 }
 
 }  // namespace cortado::pipeline

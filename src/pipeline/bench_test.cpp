@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/devices.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace bench_test {
@@ -24,10 +24,11 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
   // in place.
   ASSERT_EQ(plan->points.size(), 4U * 2U * 2U + 3U * 2U);
   EXPECT_TRUE(plan->skipped.empty());
-  const auto driver = open_device({"soft", 8, {}}, *machine);
-  ASSERT_TRUE(driver);
-  for (const BenchPoint& point : plan->points) {
-    const auto row = run_point(point, **driver, request, {});
+  const auto target = open_target({"soft", 8, {}}, *machine);
+  ASSERT_TRUE(target);
+  PointRunner runner(*plan, request, **target, {}, 1);
+  for (std::size_t i = 0; i < plan->points.size(); ++i) {
+    const auto row = runner.run(i);
     ASSERT_TRUE(row) << to_string(row.error().errors.front());
     EXPECT_EQ(row->wrong, 0U);
     EXPECT_TRUE(row->in_place);

@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/run.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/plan/collective.hpp"
 
 #include "pipeline/median.hpp"
 
@@ -85,28 +84,14 @@ Result<CopyPhases> copy_phases_of(const Timeline& timeline) {
   return CopyPhases{median(phases[0]), median(phases[1]), median(phases[2]), median(phases[3])};
 }
 
-Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine) {
-  sim::SimulateOptions options;
+Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, Target& target, RunOptions options) {
   options.trace = true;
-  const auto report = simulate_collective(one_copy(bytes), machine, options);
-  if (!report) return tl::unexpected(report.error());
-  const auto phases = copy_phases_of(report->simulated.timeline);
+  const auto run = run_on(target, plan_collective(one_copy(bytes), machine), machine, options);
+  if (!run) return tl::unexpected(run.error());
+  if (run->check && run->check->first_wrong) return fail_at(Stage::run, *run->check->first_wrong);
+  const auto phases = copy_phases_of(run->timeline);
   if (!phases) return fail_at(Stage::run, phases.error());
-  return CopyReport{*phases, report->energy};
-}
-
-Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
-                                const device::RunOptions& run, std::uint32_t warmup) {
-  RunSettings settings;
-  settings.prepare.trace = true;
-  settings.run = run;
-  settings.warmup = warmup;
-  const auto report = run_collective(one_copy(bytes), machine, driver, settings);
-  if (!report) return tl::unexpected(report.error());
-  if (report->result.first_wrong) return fail_at(Stage::run, *report->result.first_wrong);
-  const auto phases = copy_phases_of(report->result.timeline);
-  if (!phases) return fail_at(Stage::run, phases.error());
-  return CopyReport{*phases, {}};
+  return CopyReport{*phases, run->energy};
 }
 
 }  // namespace cortado::pipeline

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/devices.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace breakdown_test {
 
 /// virtual-64: packet 50, submit 500, fetch, copy_start and sync 1000 ns; 50 GB/s, so 50 bytes a nanosecond.
 TEST(Breakdown, ASimulatedCopyIsCutAtItsModel) {
-  const auto phases = copy_phases(50'000_B, load_machine("virtual-64").value());
+  const auto phases = copy_phases(50'000_B, load_machine("virtual-64").value(), *simulator());
   ASSERT_TRUE(phases) << to_string(phases.error().errors.front());
   EXPECT_EQ(phases->control.value, 2 * 50 + 500);  // a copy packet and a signal packet
   EXPECT_EQ(phases->schedule.value, 1000);
@@ -22,7 +22,7 @@ TEST(Breakdown, ASimulatedCopyIsCutAtItsModel) {
 TEST(Breakdown, ACopyOfSeveralPacketsIsOneCopyPhase) {
   Machine machine = load_machine("virtual-64").value();
   machine.dma.max_copy_bytes = {25'024};  // so that 50,000 B are two packets
-  const auto phases = copy_phases(50'000_B, machine);
+  const auto phases = copy_phases(50'000_B, machine, *simulator());
   ASSERT_TRUE(phases) << to_string(phases.error().errors.front());
   EXPECT_EQ(phases->control.value, 3 * 50 + 500);
   // The second copy is issued 500 after the first, whose bytes take 500: the engine moves bytes without a pause from
@@ -61,14 +61,13 @@ TEST(Breakdown, MeasuredPhasesDoNotOverlapAndAreMedians) {
 
 TEST(Breakdown, RunsOnTheEmbeddedNode) {
   const Machine machine = load_machine("mi300x-8").value();
-  DeviceRequest request;
+  TargetRequest request;
   request.gpus = 2;
   request.soft.workers = 0;
-  const auto driver = open_device(request, machine);
-  ASSERT_TRUE(driver) << to_string(driver.error());
-  device::RunOptions run;
-  run.iterations = 3;
-  const auto phases = copy_phases(1_MiB, machine, **driver, run, 1);
+  const auto target = open_target(request, machine);
+  ASSERT_TRUE(target) << to_string(target.error());
+  const RunOptions run{.iterations = 3, .warmup = 1};
+  const auto phases = copy_phases(1_MiB, machine, **target, run);
   ASSERT_TRUE(phases) << to_string(phases.error().errors.front());
   for (const Nanoseconds phase : phases->in_order()) EXPECT_GE(phase.value, 0);
   EXPECT_GT(phases->copy.value, 0);
@@ -83,7 +82,7 @@ TEST(Breakdown, ATimelineWithoutSpansIsRefused) {
 TEST(Breakdown, AMachineWithoutTimingIsRefused) {
   Machine machine = load_machine("virtual-64").value();
   machine.timing.reset();
-  const auto phases = copy_phases(1_KiB, machine);
+  const auto phases = copy_phases(1_KiB, machine, *simulator());
   ASSERT_FALSE(phases);
   EXPECT_EQ(phases.error().errors.front().code, "sim.timing");
   EXPECT_FALSE(phases.error().program_failed());

@@ -8,8 +8,7 @@
 #include "cortado/base/cores.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/machine/write.hpp"
-#include "cortado/pipeline/devices.hpp"
-#include "cortado/pipeline/run.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/calibration_program.hpp"
 
@@ -62,19 +61,17 @@ class NodeMeasurement {
 
   /// In rounds, so that what else the computer does hits all programs alike.
   Outcome<bool> run() {
-    DeviceRequest request{"soft", 0, {}};
+    TargetRequest request{.name = "soft"};
     for (const Probe& probe : probes_) request.gpus = std::max(request.gpus, probe.program.ranks);
     request.soft.workers = options_.workers;
-    const auto driver = open_device(request, machine_);
-    if (!driver) return fail_at(Stage::prepare, driver.error());
+    const auto target = open_target(request, machine_);
+    if (!target) return fail_at(Stage::prepare, target.error());
     const auto total = options_.rounds * static_cast<std::uint32_t>(probes_.size());
     std::uint32_t done = 0;
     for (std::uint32_t round = 0; round < options_.rounds; ++round) {
       for (Probe& probe : probes_) {
-        RunSettings settings;
-        settings.run.iterations = iterations(probe.copied());
-        settings.warmup = 1;
-        const auto report = run_program(probe.program, machine_, **driver, settings);
+        const auto report =
+            run_on(**target, probe.program, machine_, {.iterations = iterations(probe.copied()), .warmup = 1});
         if (!report) return tl::unexpected(report.error());
         probe.ns.push_back(static_cast<double>(report->time.value));
         if (options_.progress && !options_.progress(++done, total)) {

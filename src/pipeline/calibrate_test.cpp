@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/machine/write.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
 
 #include "pipeline/calibration_program.hpp"
@@ -50,7 +50,8 @@ TEST(Calibrate, MakesAMachineThatCanBeWrittenReadAndSimulated) {
   ASSERT_TRUE(again) << to_string(again.error());
   EXPECT_EQ(machine_text(*again), machine_text(*machine));
 
-  const auto report = simulate_collective({.collective = "all-gather", .bytes = 64_KiB, .in_place = true}, *again);
+  const auto report =
+      predict(plan_collective({.collective = "all-gather", .bytes = 64_KiB, .in_place = true}, *again), *again);
   ASSERT_TRUE(report) << to_string(report.error().errors.front());
   EXPECT_GT(report->time.value, 0);
 }

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "cortado/pipeline/simulate.hpp"
-
 namespace cortado::pipeline {
 namespace {
 
@@ -22,19 +20,16 @@ double Comparison::error() const {
   return std::abs(ratio() - 1);
 }
 
-Outcome<Comparison> compare_verified(const VerifiedProgram& program, device::Driver& driver,
-                                     const RunSettings& settings) {
-  sim::SimulateOptions options;
-  options.iterations = kSimulatedIterations;
-  options.trace = settings.prepare.trace;
-  const auto simulated = simulate_verified(program, options);
+Outcome<Comparison> compare_verified(const VerifiedProgram& program, Target& device, const RunOptions& options) {
+  const auto simulated =
+      simulator()->run(program, {.iterations = kSimulatedIterations, .trace = options.trace, .sim = options.sim});
   if (!simulated) return tl::unexpected(simulated.error());
-  const auto measured = run_verified(program, driver, settings);
+  const auto measured = device.run(program, options);
   if (!measured) return tl::unexpected(measured.error());
-  Comparison comparison{measured->time, simulated->time, measured->result.wrong_bytes, simulated->energy};
-  if (settings.prepare.trace) {
-    comparison.measured_timeline = last_iteration(measured->result.timeline);
-    comparison.simulated_timeline = last_iteration(simulated->simulated.timeline);
+  Comparison comparison{measured->time, simulated->time, measured->check->wrong, simulated->energy};
+  if (options.trace) {
+    comparison.measured_timeline = last_iteration(measured->timeline);
+    comparison.simulated_timeline = last_iteration(simulated->timeline);
   }
   return comparison;
 }

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/devices.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/timeline/critical_path.hpp"
 
 namespace cortado::pipeline {
@@ -16,11 +16,8 @@ VerifiedProgram all_gather(const Machine& machine) {
 
 TEST(Compare, RunsAndSimulatesTheSameProgram) {
   const Machine machine = load_machine("mi300x-8").value();
-  const auto driver = open_device({"soft", 8, {.workers = 0, .adversarial_seed = {}, .faults = {}}}, machine).value();
-  RunSettings settings;
-  settings.run.iterations = 3;
-  settings.prepare.trace = true;
-  const auto comparison = compare_verified(all_gather(machine), *driver, settings);
+  const auto target = open_target({"soft", 8, {.workers = 0, .adversarial_seed = {}, .faults = {}}}, machine).value();
+  const auto comparison = compare_verified(all_gather(machine), *target, {.iterations = 3, .trace = true});
   ASSERT_TRUE(comparison) << to_string(comparison.error().errors.front());
   EXPECT_GT(comparison->measured.value, 0);
   EXPECT_GT(comparison->simulated.value, 0);
@@ -44,8 +41,8 @@ TEST(Compare, RunsAndSimulatesTheSameProgram) {
 TEST(Compare, AMachineWithoutTimingIsRefusedBeforeTheRun) {
   Machine machine = load_machine("mi300x-8").value();
   machine.timing.reset();
-  const auto driver = open_device({"soft", 8, {.workers = 0, .adversarial_seed = {}, .faults = {}}}, machine).value();
-  const auto comparison = compare_verified(all_gather(machine), *driver, {});
+  const auto target = open_target({"soft", 8, {.workers = 0, .adversarial_seed = {}, .faults = {}}}, machine).value();
+  const auto comparison = compare_verified(all_gather(machine), *target, {});
   ASSERT_FALSE(comparison);
   EXPECT_EQ(comparison.error().errors.front().code, "sim.timing");
 }

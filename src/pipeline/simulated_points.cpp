@@ -4,7 +4,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/point_runner.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/parallel.hpp"
 

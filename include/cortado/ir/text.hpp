@@ -39,4 +39,7 @@ std::string to_json(const Program& program);
 /// here: that is the verifier's rule. `file` is only for the place in the Diagnostic.
 Result<Program> parse_program(std::string_view text, const std::string& file = {});
 
+/// A program from a file, or from standard input for "-".
+Result<Program> load_program(const std::string& path);
+
 }  // namespace cortado

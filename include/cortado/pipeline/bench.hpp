@@ -3,13 +3,15 @@
 
 #include <cstddef>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/run.hpp"
 #include "cortado/report/bench_rows.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 
@@ -44,8 +46,28 @@ using GoOn = std::function<bool(std::size_t done, std::size_t of)>;
 Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on = {},
                               Chooser* chooser = nullptr);
 
-/// Warms up, measures, checks the last iteration's bytes.
-Outcome<report::BenchRow> run_point(const BenchPoint& point, device::Driver& driver, const BenchRequest& request,
-                                    const device::RunOptions& options);
+/// Runs the points of a plan on a target. A target that predicts works ahead of the caller on up to `threads` threads;
+/// rows do not depend on their number. Devices warm up, measure, and check the bytes of the last iteration. The plan
+/// and the target must outlive it.
+class PointRunner {
+ public:
+  PointRunner(const BenchPlan& plan, const BenchRequest& request, Target& target, const device::RunOptions& options,
+              std::uint32_t threads);
+  PointRunner(const PointRunner&) = delete;
+  PointRunner& operator=(const PointRunner&) = delete;
+
+  /// The row of a point. Points are asked for in their order, each once at most.
+  Outcome<report::BenchRow> run(std::size_t point);
+
+ private:
+  void work(std::size_t point);
+  Outcome<report::BenchRow> row_of(const BenchPoint& point) const;
+
+  const BenchPlan& plan_;
+  Target& target_;
+  RunOptions options_;
+  std::vector<std::promise<Outcome<report::BenchRow>>> rows_;  // by point; of a target that predicts
+  std::jthread ahead_;                                         // last: it ends before what it uses
+};
 
 }  // namespace cortado::pipeline

@@ -18,10 +18,8 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
-#include "cortado/device/driver.hpp"
-#include "cortado/device/executor.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/failure.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/timeline/timeline.hpp"
 
 namespace cortado::pipeline {
@@ -48,12 +46,8 @@ struct CopyReport : CopyPhases {
   std::optional<EnergyUse> energy{};  ///< of all GPUs that the program has; none: measured, or a machine without power
 };
 
-/// Simulates the copy on the machine.
-Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine);
-
-/// Runs the copy on a device with at least two GPUs and checks its bytes. `run.iterations` are measured, at most 16
-/// of which have spans, after `warmup` others.
-Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
-                                const device::RunOptions& run, std::uint32_t warmup);
+/// Runs the copy on a target with at least two GPUs; devices check its bytes, and at most 16 of their iterations have
+/// spans.
+Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, Target& target, RunOptions options = {});
 
 }  // namespace cortado::pipeline

@@ -14,7 +14,7 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/failure.hpp"
+#include "cortado/target/failure.hpp"
 
 namespace cortado::pipeline {
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/failure.hpp"
 #include "cortado/plan/ficco.hpp"
 #include "cortado/report/characterization.hpp"
 #include "cortado/report/schedule_map.hpp"
+#include "cortado/target/failure.hpp"
 
 namespace cortado::pipeline {
 

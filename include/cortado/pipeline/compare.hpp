@@ -4,9 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/device/driver.hpp"
-#include "cortado/pipeline/failure.hpp"
-#include "cortado/pipeline/run.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/timeline/timeline.hpp"
 #include "cortado/verify/verify.hpp"
 
@@ -17,7 +15,7 @@ struct Comparison {
   Nanoseconds simulated;
   std::uint64_t wrong_bytes = 0;      ///< of the measured run
   std::optional<EnergyUse> energy{};  ///< of the simulated one; none: a machine without power
-  /// With settings.prepare.trace: the last iteration of each, beginning at zero.
+  /// With options.trace: the last iteration of each, beginning at zero.
   std::optional<Timeline> measured_timeline{};
   std::optional<Timeline> simulated_timeline{};
 
@@ -27,8 +25,7 @@ struct Comparison {
 
 /// Runs the program on the device and simulates it on the machine it was verified for; medians of iterations, both with
 /// warm caches. Refuses machines without timing before anything runs.
-Outcome<Comparison> compare_verified(const VerifiedProgram& program, device::Driver& driver,
-                                     const RunSettings& settings);
+Outcome<Comparison> compare_verified(const VerifiedProgram& program, Target& device, const RunOptions& options);
 
 struct ErrorSummary {
   double median = 0;

@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "cortado/base/units.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 
@@ -34,6 +34,6 @@ inline constexpr std::array<std::string_view, 4> kPathPhaseWords{"host control",
                                                                  "synchronisation"};
 
 /// Of the last iteration; it was simulated with tracing. They add up to its time.
-PathPhases phases_of(const SimulationReport& report);
+PathPhases phases_of(const Run& run, const VerifiedProgram& verified);
 
 }  // namespace cortado::pipeline

@@ -12,10 +12,10 @@
 
 #include "cortado/gemm/gemm.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/failure.hpp"
 #include "cortado/plan/collective.hpp"
 #include "cortado/report/power.hpp"
 #include "cortado/sim/power.hpp"
+#include "cortado/target/failure.hpp"
 
 namespace cortado::pipeline {
 

@@ -7,8 +7,8 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/failure.hpp"
 #include "cortado/report/reproduction.hpp"
+#include "cortado/target/failure.hpp"
 
 namespace cortado::pipeline {
 

@@ -1,4 +1,4 @@
-// What hardware that a machine has not got would give: the same product and collective today and tomorrow.
+// The effect of hardware features that a machine lacks: the same overlap problem today and tomorrow.
 #pragma once
 
 #include <string>
@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/fused.hpp"
-#include "cortado/report/what_if.hpp"
+#include "cortado/pipeline/overlap.hpp"
 
 namespace cortado::pipeline {
 
@@ -24,9 +23,20 @@ std::vector<FeatureInfo> list_features();
 /// (what-if.feature).
 Result<Machine> with_features(const Machine& machine, const std::vector<std::string>& features, const Machine& as);
 
-/// Ways of today on the machine as it is; all ways on the machine with these features, as another one has them.
-Outcome<report::WhatIfReport> what_if(const FusedRequest& request, const Machine& today,
-                                      const std::vector<std::string>& features, const Machine& as,
-                                      const FusedOptions& options = {});
+struct WhatIfReport {
+  std::vector<std::string> features;  ///< that were added
+  OverlapReport today;
+  OverlapReport tomorrow;
+
+  double gain() const;  ///< time of today's choice over that of tomorrow's; never below 1
+};
+
+/// The same study on both machines. Tomorrow's machine may leave its new features unused: a strategy that is faster
+/// without them runs as it does today.
+Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& today,
+                              const std::vector<std::string>& features, const Machine& as,
+                              const OverlapOptions& options = {});
+
+report::Document what_if_document(const WhatIfReport& report);
 
 }  // namespace cortado::pipeline

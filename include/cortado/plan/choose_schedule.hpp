@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cortado/base/result.hpp"
@@ -59,6 +60,8 @@ enum class ChosenBy {
   heuristic,  ///< guess_schedule: from shapes alone, nothing simulated
   search,
 };
+
+std::string_view name_of(ChosenBy by);  ///< "heuristic", "search"
 
 struct RefusedSchedule {
   FiccoSchedule schedule;

@@ -97,8 +97,11 @@ struct FiccoSchedule {
   friend bool operator==(const FiccoSchedule&, const FiccoSchedule&) = default;
 };
 
-/// "serial", "shard-p2p", "hetero-fused-1d", ...
+/// "serial-dma", "shard-p2p", "hetero-fused-1d", ...
 std::string name_of(const FiccoSchedule& schedule);
+
+/// The name with its number of chunks, as find_schedule takes it: "hetero-fused-1d/16".
+std::string full_name(const FiccoSchedule& schedule);
 
 struct FiccoScheduleInfo {
   FiccoSchedule schedule;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cortado/report/overlap_basis.hpp"
+#include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
 

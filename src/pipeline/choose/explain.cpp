@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -13,11 +13,11 @@ struct Traced {
 };
 
 Result<Traced> simulate_with_phases(const CollectiveRequest& request, const Machine& machine) {
-  sim::SimulateOptions traced;
-  traced.trace = true;
-  const auto report = simulate_collective(request, machine, traced);
-  if (!report) return fail(report.error().errors.front());
-  return Traced{phases_of(*report), report->energy};
+  const auto verified = prove(plan_collective(request, machine), machine);
+  if (!verified) return fail(verified.error().errors.front());
+  const auto run = simulator()->run(*verified, {.trace = true});
+  if (!run) return fail(run.error().errors.front());
+  return Traced{phases_of(*run, *verified), run->energy};
 }
 
 }  // namespace

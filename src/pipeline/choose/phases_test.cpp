@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cortado/plan/collective.hpp"
+
 namespace cortado::pipeline {
 namespace phases_test {
 
@@ -9,11 +11,14 @@ namespace phases_test {
 /// copy_issue 500 ns; 50 bytes a nanosecond; cores: launch 5000, start 2000, flag 1000.
 PathPhases path_of(CollectiveRequest request) {
   const Machine machine = load_machine("virtual-64").value();
-  const auto report = simulate_collective(request, machine, {.trace = true});
-  EXPECT_TRUE(report) << to_string(report.error().errors.front());
-  if (!report) return {};
-  const PathPhases phases = phases_of(*report);
-  EXPECT_EQ(phases.total(), report->time);
+  const auto verified = prove(plan_collective(request, machine), machine);
+  EXPECT_TRUE(verified) << to_string(verified.error().errors.front());
+  if (!verified) return {};
+  const auto run = simulator()->run(*verified, {.trace = true});
+  EXPECT_TRUE(run) << to_string(run.error().errors.front());
+  if (!run) return {};
+  const PathPhases phases = phases_of(*run, *verified);
+  EXPECT_EQ(phases.total(), run->time);
   return phases;
 }
 
@@ -83,10 +88,12 @@ TEST(Phases, AddsUpForEveryVariant) {
         request.prelaunch = prelaunch;
         request.in_place = default_in_place(info.collective, info.variant);
         const Machine machine = load_machine("virtual-64-nmc").value();
-        const auto report = simulate_collective(request, machine, {.trace = true});
-        if (!report) continue;
-        const PathPhases phases = phases_of(*report);
-        EXPECT_EQ(phases.total(), report->time) << info.collective << " " << info.variant;
+        const auto verified = prove(plan_collective(request, machine), machine);
+        if (!verified) continue;
+        const auto run = simulator()->run(*verified, {.trace = true});
+        ASSERT_TRUE(run) << to_string(run.error().errors.front());
+        const PathPhases phases = phases_of(*run, *verified);
+        EXPECT_EQ(phases.total(), run->time) << info.collective << " " << info.variant;
         for (const Nanoseconds phase : phases.in_order()) EXPECT_GE(phase.value, 0);
         EXPECT_GT(phases.bytes.value, 0) << info.collective << " " << info.variant;
       }

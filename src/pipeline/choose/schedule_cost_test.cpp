@@ -129,7 +129,7 @@ TEST(ScheduleCost, SaysWhyAScheduleCannotBePlanned) {
   EXPECT_EQ(cost->time(request, schedule).error().code, "ficco.chunks");
   // 2^21 x 2^17 in bf16 is 512 GiB, whoever holds it whole.
   request.gemm = {.m = 1 << 21, .n = 64, .k = 1 << 17};
-  EXPECT_EQ(cost->time(request, find_schedule("serial").value()).error().code, "ficco.memory");
+  EXPECT_EQ(cost->time(request, find_schedule("serial-dma").value()).error().code, "ficco.memory");
 
   Machine untimed = machine;
   untimed.timing.reset();

@@ -1,5 +1,5 @@
 #include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -9,7 +9,7 @@ class SimulatedCost : public CostModel {
   explicit SimulatedCost(const Machine& machine) : machine_(machine) {}
 
   Result<Nanoseconds> time(const CollectiveRequest& request) const override {
-    const auto report = simulate_collective(request, machine_, {.energy = false});
+    const auto report = predict(plan_collective(request, machine_), machine_, {.sim = {.energy = false}});
     if (!report) return fail(report.error().errors.front());
     return report->time;
   }

@@ -9,13 +9,19 @@
 
 #include "pipeline/overlap/characterize_parts.hpp"
 #include "pipeline/overlap/decomposition.hpp"
-#include "pipeline/overlap/dependent_parts.hpp"
-#include "pipeline/overlap/study.hpp"
+#include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
 constexpr std::array<std::uint32_t, 6> kDegrees{2, 4, 8, 16, 32, 64};
+
+/// Of the whole matrix that travels: A, or behind a GEMM C.
+Bytes travelling_bytes(const DependentRequest& request) {
+  const GemmShape& gemm = request.gemm;
+  const bool product_first = request.dependence == Dependence::product_first;
+  return size_of(gemm.dtype) * gemm.m * (product_first ? gemm.n : gemm.k);
+}
 
 class Characterizer {
  public:
@@ -50,7 +56,7 @@ class Characterizer {
     for (const Job& job : jobs_) {
       if (!job.outcome) {
         const Diagnostic& reason = job.outcome.error().errors.front();
-        if (!concerns_schedule(reason)) return tl::unexpected(job.outcome.error());
+        if (job.outcome.error().stage != Stage::plan) return tl::unexpected(job.outcome.error());
         skip(job, reason);
       } else {
         job.cut_only ? add_decomposition(job) : add_contention(job);
@@ -77,7 +83,7 @@ class Characterizer {
     job.steps = plan->steps;
     job.pieces = pieces_of(plan->program, machine_);
     if (!job.cut_only) {
-      job.outcome = time_planned(std::move(plan->program), machine_, traced_times_and_contention);
+      job.outcome = time_program(*target_, std::move(plan->program), machine_, {.contention = true});
     }
   }
 
@@ -139,11 +145,22 @@ class Characterizer {
   DependentRequest request_;
   const Machine& machine_;
   std::vector<Job> jobs_;  // the first is serial on DMA engines
+  const std::unique_ptr<Target> target_ = simulator();
   Pieces whole_;
   report::Characterization report_;
 };
 
 }  // namespace
+
+std::vector<FiccoSchedule> usual_schedules() {
+  std::vector<FiccoSchedule> schedules;
+  for (const FiccoScheduleInfo& info : list_schedules()) {
+    if (!info.published && info.schedule.grain == Grain::chunks) continue;
+    FiccoSchedule& schedule = schedules.emplace_back(info.schedule);
+    if (schedule.grain != Grain::whole) schedule.exchange = ExchangeVariant::automatic;
+  }
+  return schedules;
+}
 
 Outcome<report::Characterization> characterize(const DependentRequest& request, const Machine& machine,
                                                const CharacterizeOptions& options) {

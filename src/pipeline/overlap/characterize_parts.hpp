@@ -7,6 +7,12 @@
 
 namespace cortado::pipeline {
 
+/// One after the other, by plain copies: what the schedules are compared with.
+inline constexpr FiccoSchedule kSerial{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
+
+/// serial-dma, shard-p2p and the published schedules, with default chunks and the best exchanges.
+std::vector<FiccoSchedule> usual_schedules();
+
 /// Calls work(i) for i = 0 ... count-1; fails if it was stopped.
 template <class Work>
 Outcome<void> do_all(std::size_t count, const CharacterizeOptions& options, const Work& work) {

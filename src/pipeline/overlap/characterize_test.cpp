@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/gemm/gemm.hpp"
-#include "cortado/pipeline/dependent.hpp"
+#include "cortado/pipeline/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace characterize_test {
@@ -71,18 +71,28 @@ TEST(Characterize, CausesAddUpToTheLoss) {
   EXPECT_GT(row(report, "uniform-fused-2d", 64).causes.results, 0);
 }
 
+/// kRequest as a problem of overlap, by the schedules that are characterized.
+Outcome<OverlapReport> compared(const Machine& machine) {
+  OverlapOptions options{.strategies = {"serial-dma"}, .contention = true};
+  for (const FiccoScheduleInfo& info : list_schedules()) {
+    if (info.published || info.schedule.grain == Grain::shards) options.strategies.push_back(info.name);
+  }
+  return study_overlap({.relation = Relation::gemm_needs_collective,
+                        .gemms = {kRequest.gemm},
+                        .collectives = {{.collective = kRequest.collective}}},
+                       machine, options);
+}
+
 TEST(Characterize, SchedulesOnEnginesAreThoseOfDependentOverlap) {
   const Machine machine = mi300x();
   const auto report = characterized(kRequest, machine);
-  DependentOptions options;
-  options.contention = true;
-  const auto dependent = simulate_dependent(kRequest, machine, options);
+  const auto dependent = compared(machine);
   ASSERT_TRUE(dependent) << to_string(dependent.error().errors.front());
   EXPECT_EQ(report.contention.size(), 2 * dependent->rows.size());
-  EXPECT_EQ(report.serial, dependent->serial);
+  EXPECT_EQ(report.serial, dependent->row("serial-dma")->time);
   for (const report::ContentionRow& row : report.contention) {
     if (row.on_cores) continue;
-    const report::DependentRow* same = dependent->row(row.schedule);
+    const OverlapRow* same = dependent->row(row.schedule);
     ASSERT_NE(same, nullptr) << row.schedule;
     EXPECT_EQ(row.time, same->time) << row.schedule;
     EXPECT_EQ(row.cil_gemm, same->cil_gemm) << row.schedule;
@@ -130,7 +140,7 @@ TEST(Characterize, NothingDependsOnTheNumberOfThreads) {
 TEST(ScheduleMap, EveryPublishedScheduleWinsSomewhere) {
   const auto map = map_schedules({.n = 2048, .m = {2048, 4096, 16384, 524288}, .k = {2048, 16384, 131072}}, mi300x());
   ASSERT_TRUE(map) << to_string(map.error().errors.front());
-  EXPECT_THAT(map->schedules, ElementsAre("serial", "shard-p2p", "uniform-fused-1d", "hetero-fused-1d",
+  EXPECT_THAT(map->schedules, ElementsAre("serial-dma", "shard-p2p", "uniform-fused-1d", "hetero-fused-1d",
                                           "hetero-unfused-1d", "uniform-fused-2d"));
   EXPECT_EQ(map->letters, "SPUHNC");
   EXPECT_GT(map->won(0), 0U);
@@ -142,7 +152,7 @@ TEST(ScheduleMap, TimesAreThoseOfDependentOverlap) {
   const Machine machine = mi300x();
   const auto map = map_schedules({.n = 512, .m = {4096}, .k = {2048}}, machine);
   ASSERT_TRUE(map) << to_string(map.error().errors.front());
-  const auto dependent = simulate_dependent(kRequest, machine);
+  const auto dependent = compared(machine);
   ASSERT_TRUE(dependent) << to_string(dependent.error().errors.front());
   for (std::size_t i = 0; i < map->schedules.size(); ++i) {
     EXPECT_EQ(map->cells[0].times[i], dependent->row(map->schedules[i])->time) << map->schedules[i];

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cortado/ir/visit.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
-#include "pipeline/overlap/study.hpp"
+#include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -46,10 +46,20 @@ Program only(const Program& program, Keep keep) {
   return rest;
 }
 
-Outcome<SimulationReport> simulate_only(const VerifiedProgram& program, Keep keep) {
+/// Half of a program, simulated.
+struct Half {
+  VerifiedProgram program;
+  Timeline timeline;
+};
+
+Outcome<Half> simulate_only(const VerifiedProgram& program, Keep keep) {
   // Half of a program has no contract, and may touch bytes in an order that only the other half ensured.
-  return simulate_program(only(program.program(), keep), program.machine(), {.trace = true, .energy = false},
-                          {.skip_rules = {"verify.race", "verify.contract"}});
+  const auto half =
+      prove(only(program.program(), keep), program.machine(), {.skip_rules = {"verify.race", "verify.contract"}});
+  if (!half) return tl::unexpected(half.error());
+  auto run = simulator()->run(*half, {.trace = true, .sim = {.energy = false}});
+  if (!run) return tl::unexpected(run.error());
+  return Half{*half, std::move(run->timeline)};
 }
 
 void add(const Span& span, Nanoseconds& sum) {
@@ -125,9 +135,9 @@ Outcome<Contention> contention_of(const VerifiedProgram& program, const Timeline
   const auto slowest = static_cast<std::size_t>(std::ranges::max_element(by_rank) - by_rank.begin());
   Contention found;
   found.products = by_rank[slowest];
-  found.products_alone = products_by_rank(products->program.program(), products->simulated.timeline)[slowest];
+  found.products_alone = products_by_rank(products->program.program(), products->timeline)[slowest];
   found.copies = copies_of(program.program(), overlapped);
-  found.copies_alone = copies_of(copies->program.program(), copies->simulated.timeline);
+  found.copies_alone = copies_of(copies->program.program(), copies->timeline);
   add_stream(program.program(), overlapped, RankId{static_cast<std::uint32_t>(slowest)}, found);
   return found;
 }

@@ -14,7 +14,7 @@
 // scattered rows) never run at the same time as them; they count on neither side.
 #pragma once
 
-#include "cortado/pipeline/failure.hpp"
+#include "cortado/target/failure.hpp"
 #include "cortado/timeline/timeline.hpp"
 #include "cortado/verify/verify.hpp"
 

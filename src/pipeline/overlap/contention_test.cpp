@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/simulate.hpp"
 #include "cortado/plan/ficco.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace contention_test {
@@ -31,9 +31,11 @@ Contention contention(const Machine& machine, const FiccoSchedule& schedule,
                       const DependentRequest& request = kRequest) {
   auto plan = plan_ficco(request, schedule, machine);
   EXPECT_TRUE(plan) << to_string(plan.error());
-  const auto report = simulate_program(std::move(plan->program), machine, {.trace = true});
-  EXPECT_TRUE(report) << to_string(report.error().errors.front());
-  const auto found = contention_of(report->program, report->simulated.timeline);
+  const auto verified = prove(std::move(plan->program), machine);
+  EXPECT_TRUE(verified) << to_string(verified.error().errors.front());
+  const auto run = simulator()->run(*verified, {.trace = true});
+  EXPECT_TRUE(run) << to_string(run.error().errors.front());
+  const auto found = contention_of(*verified, run->timeline);
   EXPECT_TRUE(found) << to_string(found.error().errors.front());
   return *found;
 }
@@ -48,7 +50,7 @@ Contention contention(const Machine& machine, const char* schedule, CollectiveMe
 constexpr std::array kCut{"uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d", "uniform-fused-2d"};
 
 TEST(Contention, OneAfterTheOtherHasNone) {
-  const Contention serial = contention(mi300x(), "serial");
+  const Contention serial = contention(mi300x(), "serial-dma");
   EXPECT_NEAR(serial.gemm(), 1, 1e-6);
   EXPECT_NEAR(serial.comm(), 1, 1e-6);
   EXPECT_GT(serial.products.value, 0);

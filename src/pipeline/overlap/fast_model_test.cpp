@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace fast_model_test {
@@ -27,7 +27,7 @@ class FastModel : public testing::Test {
   std::unique_ptr<OverlapCost> cost_ = simulated_overlap_cost(machine_);
 
   double simulated(const OverlapRequest& request, const OverlapWay& way) const {
-    const auto report = simulate_program(plan_overlap(request, way, machine_).value(), machine_);
+    const auto report = predict(plan_overlap(request, way, machine_), machine_);
     return static_cast<double>(report->time.value);
   }
   double estimated(const OverlapRequest& request, const OverlapWay& way) const {

@@ -1,16 +1,13 @@
 #include "cortado/pipeline/overlap.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "cortado/pipeline/devices.hpp"
-#include "cortado/pipeline/simulate.hpp"
-
-#include "pipeline/overlap/study.hpp"
+#include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
 namespace overlap_test {
 
+using report::Objective;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -20,18 +17,36 @@ Machine machine_of(const std::string& name) {
   return *machine;
 }
 
-OverlapRequest small_request(const std::string& collective = "all-gather", DType dtype = DType::bf16) {
-  OverlapRequest request;
-  request.gemm = {64, 64, 64, dtype};
-  request.collective.collective = collective;
-  request.collective.bytes = 64_KiB;
-  request.collective.in_place = default_in_place(collective, "pcpy");
-  return request;
+OverlapProblem independent(const std::string& collective = "all-gather", DType dtype = DType::bf16) {
+  CollectiveRequest request{.collective = collective, .bytes = 64_KiB};
+  request.in_place = default_in_place(collective, "pcpy");
+  return {.gemms = {{64, 64, 64, dtype}}, .collectives = {request}};
 }
 
-std::vector<std::string> policies_of(const report::OverlapReport& report) {
+OverlapProblem dependent(const std::string& collective, Relation relation = Relation::gemm_needs_collective) {
+  return {.relation = relation, .gemms = {{1024, 256, 512}}, .collectives = {{.collective = collective}}};
+}
+
+OverlapReport studied(const OverlapProblem& problem, const Machine& machine, const OverlapOptions& options = {}) {
+  auto report = study_overlap(problem, machine, options);
+  EXPECT_TRUE(report) << to_string(report.error().errors.front());
+  return report ? *std::move(report) : OverlapReport{};
+}
+
+std::string code_of(const OverlapProblem& problem, const Machine& machine, const OverlapOptions& options = {}) {
+  const auto report = study_overlap(problem, machine, options);
+  return report ? "accepted" : report.error().errors.front().code;
+}
+
+std::vector<std::string> names_of(const OverlapReport& report) {
   std::vector<std::string> names;
-  for (const report::OverlapRow& row : report.rows) names.push_back(row.policy);
+  for (const OverlapRow& row : report.rows) names.push_back(row.strategy);
+  return names;
+}
+
+std::vector<std::string> skipped_of(const OverlapReport& report) {
+  std::vector<std::string> names;
+  for (const SkippedStrategy& one : report.skipped) names.push_back(one.name + " " + one.reason.code);
   return names;
 }
 
@@ -41,269 +56,333 @@ TEST(OverlapClass, FifteenPercentMakeTheDifference) {
   EXPECT_EQ(overlap_class({1'150'001}, {1'000'000}), "G-long");
   EXPECT_EQ(overlap_class({1'000'000}, {1'150'000}), "GC-equal");
   EXPECT_EQ(overlap_class({1'000'000}, {1'150'001}), "C-long");
-  EXPECT_EQ(overlap_class({1'000}, {1'000}), "GC-equal");
 }
 
-/// Times that a program would have: the product 60 us, the collective 40 us, 100 us in a row, on DMA engines 75 us.
-Outcome<OverlapTimes> invented_times(const VerifiedProgram& program) {
-  const std::vector<Queue>& queues = program.program().queues;
-  const bool product = std::any_of(queues.begin(), queues.end(), is_product_queue);
-  const auto moves = [](const Queue& queue) { return queue.kind != QueueKind::host && !is_product_queue(queue); };
-  const bool collective = std::any_of(queues.begin(), queues.end(), moves);
-  const bool engines =
-      std::any_of(queues.begin(), queues.end(), [](const Queue& queue) { return queue.kind == QueueKind::dma; });
-  if (!collective) return OverlapTimes{{60'000}, {60'000}, {}};
-  if (!product) return OverlapTimes{{40'000}, {}, {40'000}};
-  if (engines) return OverlapTimes{{75'000}, {75'000}, {50'000}};
-  return OverlapTimes{{100'000}, {60'000}, {100'000}};
-}
+/// A target with round times: the GEMM 60 us and 1 J, the collective 40 us and 2 J, one after the other 100 us and 3 J,
+/// at once on DMA engines 75 us and 3.8 J.
+class InventedTarget : public Target {
+ public:
+  bool predicts() const override { return true; }
+  std::string where() const override { return "invented"; }
+
+  Outcome<Run> run(const VerifiedProgram& verified, const RunOptions&) override {
+    const std::vector<Queue>& queues = verified.program().queues;
+    const auto any = [&](auto&& wanted) { return std::any_of(queues.begin(), queues.end(), wanted); };
+    const bool gemm = any(is_product_queue);
+    const bool collective = any([](const Queue& q) { return q.kind != QueueKind::host && !is_product_queue(q); });
+    const bool engines = any([](const Queue& q) { return q.kind == QueueKind::dma; });
+    if (!collective) return run_of(queues, 60'000, 60'000, 0, 1);
+    if (!gemm) return run_of(queues, 40'000, 0, 40'000, 2);
+    return engines ? run_of(queues, 75'000, 75'000, 50'000, 3.8) : run_of(queues, 100'000, 60'000, 100'000, 3);
+  }
+
+ private:
+  static Run run_of(const std::vector<Queue>& queues, std::int64_t time, std::int64_t gemm, std::int64_t comm,
+                    double joules) {
+    Run run;
+    run.time = {time};
+    run.energy = EnergyUse{.energy = {}, .seconds = static_cast<double>(time) * 1e-9, .gpus = 8};
+    run.energy->energy[EnergyPart::rest_idle] = joules;
+    run.predicted.emplace();
+    for (const Queue& queue : queues) {
+      run.predicted->queue_ends.push_back({queue.kind == QueueKind::host ? time
+                                           : is_product_queue(queue)     ? gemm
+                                                                         : comm});
+    }
+    return run;
+  }
+};
 
 TEST(Overlap, RowsFollowFromTheTimes) {
-  OverlapOptions options;
-  options.policies = {"serial", "conccl"};
-  const auto report = study_overlap(small_request(), machine_of("mi300x-8"), options, Times::simulated, invented_times);
+  InventedTarget target;
+  const auto report =
+      study_overlap(independent(), machine_of("mi300x-8"), target, {.strategies = {"serial", "conccl", "ideal"}});
   ASSERT_TRUE(report) << to_string(report.error().errors.front());
   EXPECT_EQ(report->gemm_alone.value, 60'000);
   EXPECT_EQ(report->comm_alone.value, 40'000);
   EXPECT_EQ(report->serial.value, 100'000);
   EXPECT_EQ(report->ideal.value, 60'000);
   EXPECT_EQ(report->scenario, "G-long");
-  EXPECT_EQ(report->ranks, 8U);
-  EXPECT_TRUE(report->memory_bound);  // 2 x 64^3 operations over 3 x 64 x 64 x 2 bytes: 21 a byte
-  ASSERT_THAT(policies_of(*report), ElementsAre("serial", "conccl"));
-  const report::OverlapRow& serial = report->rows[0];
+  EXPECT_EQ(report->problem.ranks, 8U);
+  EXPECT_TRUE(report->memory_bound);  // 2 x 64^3 operations over 3 x 64 x 64 x 2 bytes: 21 per byte
+  ASSERT_THAT(names_of(*report), ElementsAre("serial", "conccl", "ideal"));
+  const OverlapRow& serial = report->rows[0];
   EXPECT_DOUBLE_EQ(serial.speedup, 1);
   EXPECT_DOUBLE_EQ(serial.share_of_ideal, 0);
-  EXPECT_DOUBLE_EQ(serial.gemm_slowdown, 1);
-  EXPECT_DOUBLE_EQ(serial.comm_slowdown, 1);  // 100 - 60 of 40
-  const report::OverlapRow& conccl = report->rows[1];
+  EXPECT_EQ(serial.exposed.value, 40'000);
+  EXPECT_DOUBLE_EQ(*serial.gemm_slowdown, 1);
+  EXPECT_DOUBLE_EQ(*serial.comm_slowdown, 1);  // 100 - 60 of 40
+  const OverlapRow& conccl = report->rows[1];
   EXPECT_DOUBLE_EQ(conccl.speedup, 100.0 / 75);
   EXPECT_NEAR(conccl.share_of_ideal, 0.5, 1e-12);  // (4/3 - 1) / (5/3 - 1)
-  EXPECT_DOUBLE_EQ(conccl.gemm_slowdown, 1.25);
-  EXPECT_DOUBLE_EQ(conccl.comm_slowdown, 1.25);
-  EXPECT_EQ(conccl.gemm_units, 304U);
-  EXPECT_EQ(conccl.comm_units, 0U);
+  EXPECT_EQ(conccl.exposed.value, 15'000);
+  EXPECT_DOUBLE_EQ(*conccl.gemm_slowdown, 1.25);
+  EXPECT_DOUBLE_EQ(*conccl.comm_slowdown, 1.25);
+  EXPECT_EQ(conccl.gemm_cus, 304U);
+  EXPECT_EQ(conccl.comm_cus, 0U);
+  EXPECT_EQ(report->rows[2].time.value, 60'000);
+  EXPECT_TRUE(report->rows[2].bound);
   EXPECT_EQ(report->choice, "conccl");
-  EXPECT_EQ(report->chosen().collective.variant, "pcpy");
-  EXPECT_EQ(report->reason,
-            "the product ends last, and 50 % of ideal is reached (product +25 %, collective +25 % over alone)");
-}
-
-TEST(Overlap, ReasonNamesWhatTheOtherKindLoses) {
-  report::OverlapReport report;
-  report.simulated = true;
-  report.gemm_alone = {40'000};
-  report.comm_alone = {60'000};
-  report.serial = {100'000};
-  report.choice = "conccl";
-  report::OverlapRow kernels;
-  kernels.policy = "c3-sp";
-  kernels.time = {90'000};
-  kernels.comm_units = 64;
-  kernels.gemm_slowdown = 1.5;
-  kernels.comm_slowdown = 1;
-  report::OverlapRow engines;
-  engines.policy = "conccl";
-  engines.time = {60'000};
-  engines.share_of_ideal = 1;
-  engines.gemm = {45'000};
-  engines.comm = {60'000};
-  engines.gemm_slowdown = 1.001;
-  engines.comm_slowdown = 0.8;
-  report.rows = {kernels, engines};
-  EXPECT_EQ(overlap_reason(report),
-            "the collective ends last, and 100 % of ideal is reached (product +0 %, collective -20 % over "
-            "alone); c3-sp takes 50 % longer, as its kernels share compute units and caches with the product (product "
-            "+50 %, collective +0 %)");
-}
-
-TEST(Overlap, ReasonSaysWhereThereIsNothingToGain) {
-  report::OverlapReport report;
-  report.gemm_alone = {100'000};
-  report.comm_alone = {2'000};
-  report.serial = {100'000};
-  report.ideal = {100'000};
-  report.choice = "conccl";
-  report::OverlapRow row;
-  row.policy = "conccl";
-  row.time = {99'000};
-  report.rows = {row};
-  EXPECT_EQ(overlap_reason(report),
-            "there is nothing to gain: one after the other takes no longer than the product alone");
-}
-
-/// The invented times, with 3 J in a row and 3.8 J on DMA engines: 300 and 285 uJs.
-Outcome<OverlapTimes> invented_times_and_energy(const VerifiedProgram& program) {
-  auto times = invented_times(program);
-  times->energy = EnergyUse{.energy = {}, .seconds = microseconds(times->time) * 1e-6, .gpus = 8};
-  times->energy->energy[EnergyPart::rest_idle] = times->time == Nanoseconds{75'000} ? 3.8 : 3;
-  return times;
+  ASSERT_TRUE(report->chosen);
+  EXPECT_EQ(report->reason, "the GEMM is the bottleneck; 50 % of the ideal gain is reached; serial takes 33 % longer");
 }
 
 TEST(Overlap, TheObjectiveDecides) {
   const Machine machine = machine_of("mi300x-8");
-  using report::Objective;
-  for (const auto& [objective, choice] : {std::pair{Objective::time, "conccl"}, std::pair{Objective::energy, "serial"},
-                                          std::pair{Objective::edp, "conccl"}}) {
-    OverlapOptions options;
-    options.policies = {"serial", "conccl", "auto"};
-    options.objective = objective;
-    const auto report = study_overlap(small_request(), machine, options, Times::simulated, invented_times_and_energy);
+  InventedTarget target;
+  for (const auto& [objective, choice] :
+       {std::pair{Objective::time, "conccl"}, {Objective::energy, "serial"}, {Objective::edp, "conccl"}}) {
+    OverlapOptions options{.strategies = {"serial", "conccl"}, .objective = objective};
+    const auto report = study_overlap(independent(), machine, target, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
-    EXPECT_EQ(report->objective, objective);
     EXPECT_EQ(report->choice, choice);
-    // What the others do is known, so auto does as the best of them.
-    EXPECT_EQ(report->row("auto")->time, report->row(choice)->time);
-    EXPECT_EQ(report->reason.find("it takes the least energy, 3.000 J in 100.0 us, 3750.0 W a GPU") == 0,
-              objective == Objective::energy)
+    EXPECT_EQ(
+        report->reason.starts_with("it takes the least energy, 3.000 J in 100.0 us, 3750.0 W per GPU; conccl, the "
+                                   "fastest, takes 25 % less time and 27 % more energy"),
+        objective == Objective::energy)
         << report->reason;
   }
+  Machine without = machine;
+  without.power.reset();
+  EXPECT_EQ(code_of(independent(), without, {.objective = Objective::energy}), "power.machine");
 }
 
-TEST(Overlap, NoResultDependsOnTheNumberOfThreads) {
-  const Machine machine = machine_of("mi300x-8");
-  std::vector<std::string> documents;
-  for (const std::uint32_t threads : {1U, 2U, 7U}) {
-    OverlapOptions options;
-    options.threads = threads;
-    const auto report = simulate_overlap(small_request(), machine, options);
-    ASSERT_TRUE(report) << to_string(report.error().errors.front());
-    documents.push_back(report::overlap_json(*report));
+// The same program has the same speed-up, whatever stands beside it in the table.
+TEST(Overlap, OneBaselineForAllStrategies) {
+  const Machine machine = machine_of("mi300x-8+t3");
+  for (const OverlapProblem& problem :
+       {independent(), dependent("all-gather"), dependent("reduce-scatter", Relation::collective_needs_gemm)}) {
+    const OverlapReport all = studied(problem, machine);
+    EXPECT_EQ(all.row("serial")->time, all.serial);
+    for (const OverlapRow& row : all.rows) {
+      const OverlapReport alone = studied(problem, machine, {.strategies = {row.strategy}});
+      ASSERT_THAT(names_of(alone), ElementsAre(row.strategy));
+      EXPECT_EQ(alone.rows[0].time, row.time) << row.strategy;
+      EXPECT_EQ(alone.rows[0].speedup, row.speedup) << row.strategy;
+      EXPECT_EQ(alone.rows[0].share_of_ideal, row.share_of_ideal) << row.strategy;
+    }
   }
-  EXPECT_EQ(documents[0], documents[1]);
-  EXPECT_EQ(documents[0], documents[2]);
 }
 
-TEST(Overlap, AutoIsNeverWorseThanAnyOther) {
+TEST(Overlap, SerialIsTheGemmAndThenTheLibrarysCollective) {
   const Machine machine = machine_of("mi300x-8");
   for (const char* collective : {"all-gather", "all-to-all"}) {
-    const auto report = simulate_overlap(small_request(collective), machine);
-    ASSERT_TRUE(report) << to_string(report.error().errors.front());
-    for (const report::OverlapRow& row : report->rows) EXPECT_LE(report->row("auto")->time, row.time) << row.policy;
+    const OverlapReport report = studied(dependent(collective), machine, {.strategies = {"serial", "ideal"}});
+    EXPECT_EQ(report.serial, report.gemm_alone + report.comm_alone);
+    EXPECT_EQ(report.row("ideal")->time, std::max(report.gemm_alone, report.comm_alone));
+    EXPECT_EQ(report.chosen, nullptr);  // two programs
+  }
+  // A is 1024 x 512, C 1024 x 256 elements of two bytes.
+  EXPECT_EQ(studied(dependent("all-gather"), machine).problem.collective().bytes, 1_MiB);
+  const auto behind = studied(dependent("reduce-scatter", Relation::collective_needs_gemm), machine);
+  EXPECT_EQ(behind.problem.collective().bytes, 512_KiB);
+}
+
+TEST(Overlap, EveryStrategyThatAppliesIsCompared) {
+  EXPECT_THAT(names_of(studied(independent(), machine_of("mi300x-8"),
+                               {.strategies = {"serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl"}})),
+              ElementsAre("serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl"));
+  const OverlapProblem problem = dependent("reduce-scatter", Relation::collective_needs_gemm);
+  const OverlapReport tomorrow = studied(problem, machine_of("mi300x-8+t3"));
+  for (const char* name : {"serial", "serial-dma", "c3", "shard-p2p", "hetero-fused-1d", "t3", "t3-mca", "ideal"}) {
+    EXPECT_NE(tomorrow.row(name), nullptr) << name;
+  }
+  // In a ring there is no exchange between all ranks.
+  OverlapProblem half = problem;
+  half.gemms.front().dtype = DType::f16;
+  EXPECT_THAT(names_of(studied(half, machine_of("t3-ring-8"))),
+              ElementsAre("serial", "t3", "t3-mca", "ideal", "ideal-rs+nmc"));
+  // Who asks for it by name is told why not.
+  const OverlapReport asked = studied(problem, machine_of("mi300x-8"), {.strategies = {"serial", "t3", "conccl"}});
+  EXPECT_THAT(skipped_of(asked), ElementsAre("t3 t3.feature", "conccl overlap.relation"));
+}
+
+TEST(Overlap, AnAllReduceIsAReduceScatterWithAnAllGatherBehindEveryStrategy) {
+  const Machine machine = machine_of("t3-ring-8");
+  OverlapProblem problem{.relation = Relation::collective_needs_gemm,
+                         .gemms = {{2048, 1024, 512, DType::f16}},
+                         .collectives = {{.collective = "reduce-scatter"}}};
+  const OverlapOptions options{.strategies = {"serial", "ideal", "t3"}};
+  const OverlapReport scatter = studied(problem, machine, options);
+  problem.collectives = {{.collective = "all-reduce"}};
+  const OverlapReport reduce = studied(problem, machine, options);
+  const Nanoseconds gather = reduce.serial - scatter.serial;
+  EXPECT_GT(gather.value, 0);
+  for (const char* name : {"serial", "ideal", "t3"}) {
+    EXPECT_EQ(reduce.row(name)->time - scatter.row(name)->time, gather) << name;
+  }
+  // Seven chunks are sent to a GPU and as many are read there.
+  EXPECT_DOUBLE_EQ(reduce.behind.reads(), 7.0 * 2048 * 1024 * 2);
+  EXPECT_DOUBLE_EQ(reduce.row("t3")->dram->total() - scatter.row("t3")->dram->total(), reduce.behind.total());
+}
+
+// A ring reduce-scatter reads 2N-1 chunks per GPU one after the other and N-2 fused; writes, with those of the GEMM, 2N
+// and 2N-2 chunks. One chunk per GPU is one N-th of the output, N of them are the output of all GPUs together.
+TEST(Overlap, TrafficOfT3IsThatOfTheAlgebra) {
+  const OverlapProblem problem{.relation = Relation::collective_needs_gemm,
+                               .gemms = {{2048, 1024, 512, DType::f16}},
+                               .collectives = {{.collective = "reduce-scatter"}}};
+  for (const char* name : {"t3-ring-8", "t3-ring-16"}) {
+    const OverlapReport report = studied(problem, machine_of(name), {.strategies = {"serial", "t3"}});
+    const double n = report.problem.ranks;
+    const double chunk = 2048.0 * 1024 * 2;
+    EXPECT_DOUBLE_EQ(report.row("serial")->dram->collective_reads, (2 * n - 1) * chunk) << name;
+    EXPECT_DOUBLE_EQ(report.row("t3")->dram->collective_reads, (n - 2) * chunk) << name;
+    EXPECT_DOUBLE_EQ(report.row("serial")->dram->writes(), 2 * n * chunk) << name;
+    EXPECT_DOUBLE_EQ(report.row("t3")->dram->writes(), (2 * n - 2) * chunk) << name;
   }
 }
 
-// Where the fast model alone would take the wrong way.
-TEST(Overlap, AutoIsConfirmedByTheSimulator) {
-  struct Case {
-    const char* machine;
-    const char* collective;
-    Bytes bytes;
-    GemmShape shape;
-  };
-  for (const auto& [name, collective, bytes, shape] : {Case{"mi300x-8", "all-to-all", 896_MiB, {8192, 57344, 8192}},
-                                                       Case{"mi300x-8", "all-gather", 4_MiB, {2048, 2048, 2048}},
-                                                       Case{"mi355x-8", "all-reduce", 64_KiB, {512, 16384, 2048}},
-                                                       Case{"h100-8", "all-gather", 504_MiB, {8192, 8192, 8192}}}) {
-    const Machine machine = machine_of(name);
-    OverlapRequest request = small_request(collective);
-    request.gemm = shape;
-    request.collective.bytes = bytes;
-    const auto all = simulate_overlap(request, machine);
-    ASSERT_TRUE(all) << to_string(all.error().errors.front());
-    for (const report::OverlapRow& row : all->rows) EXPECT_LE(all->row("auto")->time, row.time) << row.policy;
-    OverlapOptions options;
-    options.policies = {"auto"};
-    const auto alone = simulate_overlap(request, machine, options);
-    ASSERT_TRUE(alone) << to_string(alone.error().errors.front());
-    ASSERT_THAT(policies_of(*alone), ElementsAre("auto"));
-    EXPECT_EQ(alone->rows[0].time, all->row("auto")->time);
-    EXPECT_EQ(alone->ways.size(), 1U);
-  }
-}
-
-TEST(Overlap, WhatCannotBeDoneIsListedWithTheReason) {
+TEST(Overlap, AutoIsNamedByWhatItIsAndCanBeAskedForAgain) {
   const Machine machine = machine_of("mi300x-8");
-  const auto adds = simulate_overlap(small_request("all-reduce"), machine);
-  ASSERT_TRUE(adds) << to_string(adds.error().errors.front());
-  EXPECT_THAT(policies_of(*adds), ElementsAre("serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "auto"));
-  ASSERT_EQ(adds->skipped.size(), 2U);
-  EXPECT_EQ(adds->skipped[0].name, "conccl");
-  EXPECT_EQ(adds->skipped[0].reason.code, "c3.variant");
-
-  OverlapOptions options;
-  options.policies = {"conccl"};
-  const auto nothing = simulate_overlap(small_request("all-reduce"), machine, options);
-  ASSERT_FALSE(nothing);
-  EXPECT_EQ(nothing.error().errors.front().code, "c3.variant");
+  OverlapProblem large = dependent("all-gather");
+  large.gemms = {{16384, 3584, 8192}};
+  for (const OverlapProblem& problem : {independent(), dependent("all-gather"), large}) {
+    const OverlapReport report = studied(problem, machine, {.strategies = {"auto"}});
+    ASSERT_FALSE(report.rows.empty());
+    EXPECT_EQ(report.rows[0].strategy, "serial");
+    EXPECT_EQ(report.row("auto"), nullptr);
+    const OverlapRow& best = *report.row(report.choice);
+    EXPECT_LE(best.time, report.serial);
+    EXPECT_EQ(studied(problem, machine, {.strategies = {report.choice}}).rows[0].time, best.time) << report.choice;
+  }
 }
 
-TEST(Overlap, UnitsOfTheUserReplaceThoseOfThePolicy) {
-  OverlapOptions options;
-  options.policies = {"serial", "c3-rp", "conccl"};
-  options.gemm_units = 200;
-  options.comm_units = 40;
-  const auto report = simulate_overlap(small_request(), machine_of("mi300x-8"), options);
-  ASSERT_TRUE(report) << to_string(report.error().errors.front());
-  EXPECT_EQ(report->rows[0].gemm_units, 304U);  // the measure of the others
-  EXPECT_EQ(report->rows[1].gemm_units, 200U);
-  EXPECT_EQ(report->rows[1].comm_units, 40U);
-  EXPECT_EQ(report->rows[2].gemm_units, 200U);
-  EXPECT_EQ(report->rows[2].comm_units, 0U);
+TEST(Overlap, TheSearchedBestIsNeverSlowerThanTheChoiceAmongTheOthers) {
+  const Machine machine = machine_of("mi300x-8");
+  for (const char* collective : {"all-gather", "all-to-all"}) {
+    const OverlapReport report = studied(independent(collective), machine);
+    for (const OverlapRow& row : report.rows) {
+      if (row.bound) continue;
+      EXPECT_LE(microseconds(report.row(report.choice)->time), 1.001 * microseconds(row.time)) << row.strategy;
+    }
+  }
+}
+
+TEST(Overlap, StrategiesTakeVariantsCusAndChunks) {
+  const Machine machine = machine_of("mi300x-8");
+  const OverlapReport report = studied(
+      independent(), machine, {.strategies = {"conccl/bcst", "conccl/b2b-prelaunch", "c3-sp/16", "c3-sp-rp/16"}});
+  EXPECT_THAT(names_of(report), ElementsAre("conccl/bcst", "conccl/b2b-prelaunch", "c3-sp/16", "c3-sp-rp/16"));
+  EXPECT_EQ(report.row("c3-sp/16")->comm_cus, 16U);
+  EXPECT_EQ(report.row("c3-sp/16")->gemm_cus, 304U);
+  EXPECT_EQ(report.row("c3-sp-rp/16")->gemm_cus, 288U);
+  OverlapOptions options{.strategies = {"hetero-fused-1d/2", "hetero-fused-1d"}};
+  options.knobs.chunks = 4;
+  const OverlapReport cut = studied(dependent("all-gather"), machine, options);
+  EXPECT_THAT(names_of(cut), ElementsAre("hetero-fused-1d/2", "hetero-fused-1d/4"));
+  for (const char* wrong : {"hetero-fused-1d/0", "serial/2", "t3/2", "hetero-fused-1d/bcst", "concl"}) {
+    EXPECT_EQ(code_of(dependent("all-gather"), machine, {.strategies = {wrong}}), "overlap.strategy") << wrong;
+  }
+  EXPECT_EQ(code_of(independent(), machine, {.strategies = {"conccl/cores-ll"}}), "overlap.strategy");
+  OverlapOptions units{.strategies = {"serial", "c3-rp", "conccl"}};
+  units.knobs.gemm_cus = 200;
+  units.knobs.comm_cus = 40;
+  const OverlapReport given = studied(independent(), machine, units);
+  EXPECT_EQ(given.row("serial")->gemm_cus, 304U);  // what the others are compared with
+  EXPECT_EQ(given.row("c3-rp")->gemm_cus, 200U);
+  EXPECT_EQ(given.row("c3-rp")->comm_cus, 40U);
+  EXPECT_EQ(given.row("conccl")->comm_cus, 0U);
+}
+
+// DMA engines bring the pieces, and a kernel on compute units adds them up.
+TEST(Overlap, ConcclReducesWithASummingKernel) {
+  const OverlapReport report =
+      studied(independent("reduce-scatter"), machine_of("mi300x-8"), {.strategies = {"serial", "conccl"}});
+  ASSERT_NE(report.row("conccl"), nullptr);
+  EXPECT_GT(report.row("conccl")->comm_cus, 0U);
+}
+
+TEST(Overlap, UnevenTokensCountTheGpuWithMostRows) {
+  const Machine machine = machine_of("mi300x-8");
+  OverlapProblem problem = dependent("all-to-all");
+  problem.ranks = 2;
+  problem.gemms = {{8192, 8192, 512}};
+  const OverlapReport even = studied(problem, machine, {.strategies = {"serial", "hetero-fused-1d"}});
+  problem.tokens = {{2048, 6144}, {2048, 6144}};  // rank 1 multiplies 12288 of 16384 rows
+  const OverlapReport uneven = studied(problem, machine, {.strategies = {"serial", "hetero-fused-1d"}});
+  EXPECT_GT(uneven.gemm_alone, even.gemm_alone);
+  EXPECT_EQ(uneven.rows.size(), 2U);
+  EXPECT_GE(uneven.serial, uneven.gemm_alone);
+}
+
+TEST(Overlap, WhatOneStrategyCannotDoIsListedWithTheReason) {
+  const Machine machine = machine_of("mi300x-8");
+  OverlapProblem problem = dependent("all-gather");
+  problem.gemms.front().k = 511;  // rows of 1022 bytes: no strided copy starts there
+  EXPECT_THAT(skipped_of(studied(problem, machine)), ElementsAre("uniform-fused-2d ficco.panels"));
+  EXPECT_EQ(code_of(problem, machine, {.strategies = {"uniform-fused-2d"}}), "ficco.panels");
+  EXPECT_EQ(code_of(dependent("all-gather"), machine, {.strategies = {"hetero-fused-1d/129"}}), "ficco.chunks");
 }
 
 TEST(Overlap, RefusesWhatCannotBe) {
   const Machine machine = machine_of("mi300x-8");
-  const auto code = [&](const OverlapRequest& request, const OverlapOptions& options = {}) {
-    const auto report = simulate_overlap(request, machine, options);
-    return report ? std::string("accepted") : report.error().errors.front().code;
-  };
-  OverlapRequest request = small_request();
-  request.gemm.m = 0;
-  EXPECT_EQ(code(request), "gemm.shape");
-  request = small_request();
-  request.gemm = {1 << 20, 1 << 20, 1 << 20, DType::bf16};
-  EXPECT_EQ(code(request), "gemm.memory");
-  request = small_request();
-  request.gemm.dtype = DType::i32;
-  EXPECT_EQ(code(request), "gemm.dtype");
-  request = small_request();
-  request.collective.ranks = 1;
-  EXPECT_EQ(code(request), "c3.ranks");
-  EXPECT_EQ(code(small_request("all-gathre")), "plan.unknown_collective");
+  OverlapProblem problem = independent();
+  problem.gemms.front().m = 0;
+  EXPECT_EQ(code_of(problem, machine), "gemm.shape");
+  problem.gemms.front() = {1 << 20, 1 << 20, 1 << 20, DType::bf16};
+  EXPECT_EQ(code_of(problem, machine), "gemm.memory");
+  problem = independent();
+  problem.ranks = 1;
+  EXPECT_EQ(code_of(problem, machine), "overlap.ranks");
+  problem.ranks = 9;
+  EXPECT_EQ(code_of(problem, machine), "overlap.ranks");
+  EXPECT_EQ(code_of(independent("all-gathre"), machine), "plan.unknown_collective");
+  EXPECT_EQ(code_of(dependent("broadcast"), machine), "overlap.collective");
+  EXPECT_EQ(code_of(dependent("reduce-scatter"), machine), "overlap.collective");
+  problem = dependent("all-gather");
+  problem.gemms.push_back(problem.gemm());
+  EXPECT_EQ(code_of(problem, machine), "overlap.problem");
+  EXPECT_EQ(code_of({}, machine), "overlap.problem");
   for (const std::uint32_t units : {0U, 305U}) {
     OverlapOptions options;
-    options.gemm_units = units;
-    EXPECT_EQ(code(small_request(), options), "c3.compute_units") << units;
-    options = {};
-    options.comm_units = units;
-    EXPECT_EQ(code(small_request(), options), "c3.compute_units") << units;
+    options.knobs.gemm_cus = units;
+    EXPECT_EQ(code_of(independent(), machine, options), "c3.compute_units") << units;
   }
-  OverlapOptions unknown;
-  unknown.policies = {"serial", "concl"};
-  EXPECT_EQ(code(small_request(), unknown), "c3.policy");
   OverlapOptions stopped;
   stopped.progress = [](std::size_t, std::size_t) { return false; };
-  EXPECT_EQ(code(small_request(), stopped), "overlap.interrupted");
+  EXPECT_EQ(code_of(independent(), machine, stopped), "overlap.interrupted");
 }
 
-TEST(Overlap, ProgramsOfAllPoliciesReallyRun) {
-  Machine machine = machine_of("mi300x-8");
-  RunSettings settings;
-  settings.run.iterations = 2;
-  settings.run.check = device::CheckOutputs::every;
-  for (const DType dtype : {DType::f32, DType::bf16}) {
-    for (const bool adversarial : {false, true}) {
-      DeviceRequest device{"soft", 4, {}};
-      settings.run.adversarial_seed.reset();
-      if (adversarial) settings.run.adversarial_seed = device.soft.adversarial_seed = 5;
-      const auto driver = open_device(device, machine);
-      ASSERT_TRUE(driver) << to_string(driver.error());
-      OverlapRequest request = small_request("all-gather", dtype);
-      request.collective.ranks = 4;
-      const auto report = run_overlap(request, machine, **driver, settings);
+TEST(Overlap, NoResultDependsOnTheNumberOfThreads) {
+  const Machine machine = machine_of("mi300x-8");
+  for (const OverlapProblem& problem : {independent(), dependent("all-gather")}) {
+    std::vector<std::string> documents;
+    for (const std::uint32_t threads : {1U, 2U, 7U}) {
+      OverlapOptions options;
+      options.threads = threads;
+      documents.push_back(report::to_json(overlap_document(studied(problem, machine, options))));
+    }
+    EXPECT_EQ(documents[0], documents[1]);
+    EXPECT_EQ(documents[0], documents[2]);
+  }
+}
+
+TEST(Overlap, ProgramsOfAllStrategiesReallyRun) {
+  const Machine machine = machine_of("mi300x-8+t3");
+  for (const bool adversarial : {false, true}) {
+    TargetRequest device{"soft", 4, {}};
+    OverlapOptions options;
+    options.run.iterations = 2;
+    options.run.device.check = device::CheckOutputs::every;
+    if (adversarial) options.run.device.adversarial_seed = device.soft.adversarial_seed = 5;
+    const auto target = open_target(device, machine);
+    ASSERT_TRUE(target) << to_string(target.error());
+    for (OverlapProblem problem : {independent("all-gather", DType::f32), dependent("all-gather"),
+                                   dependent("reduce-scatter", Relation::collective_needs_gemm)}) {
+      problem.ranks = 4;
+      problem.gemms.front() = {64, 64, 64, problem.gemm().dtype};
+      const auto report = study_overlap(problem, machine, **target, options);
       ASSERT_TRUE(report) << to_string(report.error().errors.front());
-      EXPECT_EQ(report->rows.size(), 8U);
+      EXPECT_GE(report->rows.size(), 8U);
       EXPECT_FALSE(report->simulated);
       EXPECT_EQ(report->iterations, 3U);  // three rounds of 2 / 3, rounded up
       EXPECT_THAT(report->where, HasSubstr("embedded node"));
-      EXPECT_THAT(report->note, HasSubstr("no effect"));
-      for (const report::OverlapRow& row : report->rows) {
-        EXPECT_EQ(row.wrong, 0U) << row.policy;
-        EXPECT_FALSE(row.hbm_bytes) << row.policy;
-        EXPECT_GT(row.time.value, 0) << row.policy;
-        EXPECT_GT(row.gemm.value, 0) << row.policy;
-        EXPECT_GT(row.comm.value, 0) << row.policy;
+      for (const OverlapRow& row : report->rows) {
+        if (row.bound) continue;
+        EXPECT_EQ(row.wrong, 0U) << row.strategy;
+        EXPECT_FALSE(row.hbm_bytes) << row.strategy;
+        EXPECT_GT(row.time.value, 0) << row.strategy;
       }
     }
   }
@@ -311,15 +390,30 @@ TEST(Overlap, ProgramsOfAllPoliciesReallyRun) {
 
 TEST(Overlap, WhatDoesNotFitThisComputerIsRefusedBeforeItRuns) {
   const Machine machine = machine_of("mi300x-8");
-  const auto driver = open_device({"soft", 2, {}}, machine);
-  ASSERT_TRUE(driver) << to_string(driver.error());
-  OverlapRequest request = small_request();
-  request.gemm = {131072, 131072, 131072, DType::f16};  // three matrices of 32 GiB, which an MI300X holds
-  request.collective.ranks = 8;
-  const auto report = run_overlap(request, machine, **driver, {});
+  const auto target = open_target({"soft", 2, {}}, machine);
+  ASSERT_TRUE(target) << to_string(target.error());
+  OverlapProblem problem = independent();
+  problem.gemms = {{131072, 131072, 131072, DType::f16}};  // three matrices of 32 GiB, which an MI300X holds
+  const auto report = study_overlap(problem, machine, **target);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().errors.front().code, "overlap.memory");
   EXPECT_THAT(report.error().errors.front().message, HasSubstr("768.0 GiB"));
+}
+
+TEST(OverlapTable, FitsOneHundredAndTwentyColumns) {
+  const Machine machine = machine_of("mi300x-8+t3");
+  for (const OverlapProblem& problem :
+       {independent(), dependent("all-gather"), dependent("reduce-scatter", Relation::collective_needs_gemm)}) {
+    const std::string text = report::to_text(overlap_document(studied(problem, machine)));
+    std::size_t widest = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      widest = std::max(widest, end - at);
+      at = end + 1;
+    }
+    EXPECT_LE(widest, 120U);
+    EXPECT_THAT(text, HasSubstr("use "));
+  }
 }
 
 TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
@@ -327,9 +421,7 @@ TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
   const auto cost = simulated_overlap_cost(machine);
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, GemmShape{64, 57344, 8192}}) {
     for (const std::uint32_t units : {304U, 240U}) {
-      auto program = plan_product(shape, {.count = units}, 1, machine);
-      ASSERT_TRUE(program) << to_string(program.error());
-      const auto simulated = simulate_program(*std::move(program), machine);
+      const auto simulated = predict(plan_product(shape, {.count = units}, 1, machine), machine);
       ASSERT_TRUE(simulated) << to_string(simulated.error().errors.front());
       const auto estimated = cost->gemm(shape, units);
       ASSERT_TRUE(estimated);

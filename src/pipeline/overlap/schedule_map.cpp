@@ -4,8 +4,7 @@
 #include "cortado/sim/simulate.hpp"
 
 #include "pipeline/overlap/characterize_parts.hpp"
-#include "pipeline/overlap/dependent_parts.hpp"
-#include "pipeline/overlap/study.hpp"
+#include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -45,7 +44,7 @@ report::ScheduleMap empty_map(const MapRequest& request, const std::vector<Ficco
 Outcome<OverlapTimes> time_of(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
   auto plan = plan_ficco(request, schedule, machine);
   if (!plan) return fail_at(Stage::plan, plan.error());
-  return time_planned(std::move(plan->program), machine, simulated_times);
+  return time_program(*simulator(), std::move(plan->program), machine, {.by_command = false});
 }
 
 GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
@@ -54,6 +53,11 @@ GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
 
 /// That a product is too large says nothing of the others.
 Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, const Machine& machine) {
+  const DependentRequest smallest{.gemm = {map.ranks, 1, 1, request.dtype},
+                                  .collective = request.collective,
+                                  .dependence = request.dependence,
+                                  .ranks = map.ranks};
+  CORTADO_RETURN_IF_ERROR(plan_ficco(smallest, kSerial, machine));
   for (const report::MapCell& cell : map.cells) {
     Status checked = check_gemm(shape_of(cell, request), machine);
     if (!checked && checked.error().code != "gemm.memory") return checked;
@@ -81,8 +85,7 @@ Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Mach
       if (times) {
         cell.times[s] = times->time;
         cell.energies[s] = times->energy;
-      } else if (const std::string& code = times.error().errors.front().code;
-                 !concerns_schedule(times.error().errors.front()) && code != "gemm.memory") {
+      } else if (times.error().stage != Stage::plan) {
         failures[i] = times.error();
       }
     }

@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/choose/cost_cache.hpp"
 #include "pipeline/overlap/fast_model.hpp"
@@ -45,10 +45,11 @@ class SimulatedOverlapCost : public OverlapCost {
       const std::scoped_lock guard(lock_);
       if (const auto known = profiles_.find(key); known != profiles_.end()) return known->second;
     }
-    CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine_));
-    const auto report = simulate_program(std::move(program), machine_, {.energy = false});
-    if (!report) return fail(report.error().errors.front());
-    const CollectiveProfile made = profile_of(report->program.program(), report->time);
+    const auto verified = prove(plan_collective(request, machine_), machine_);
+    if (!verified) return fail(verified.error().errors.front());
+    const auto run = simulator()->run(*verified, {.sim = {.energy = false}});
+    if (!run) return fail(run.error().errors.front());
+    const CollectiveProfile made = profile_of(verified->program(), run->time);
     const std::scoped_lock guard(lock_);
     profiles_.emplace(key, made);
     return made;

@@ -65,7 +65,7 @@ TEST_F(StepModel, ContentionTakesTime) {
   request.gemm = {.m = 65536, .n = 8192, .k = 8192};
   const Times time = times(request, find_schedule("hetero-fused-1d").value());
   EXPECT_GT(time.likely, 1.02 * time.least);
-  const Times serial = times(request, find_schedule("serial").value());
+  const Times serial = times(request, find_schedule("serial-dma").value());
   EXPECT_NEAR(serial.likely / serial.least, 1, 1e-3);
 }
 
@@ -76,7 +76,7 @@ TEST_F(StepModel, UnevenRowsAreThoseOfTheBusiestRank) {
   request.gemm = {.m = 2050, .n = 4096, .k = 4096};
   request.ranks = 2;
   request.tokens = {{1, 1024}, {1, 1024}};
-  const Times time = times(request, find_schedule("serial").value());
+  const Times time = times(request, find_schedule("serial-dma").value());
   EXPECT_GT(time.least, alone({.m = 2048, .n = 4096, .k = 4096}) + 1024 * 8192 / 45.2);
 }
 

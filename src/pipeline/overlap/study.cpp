@@ -1,238 +1,465 @@
-#include "pipeline/overlap/study.hpp"
-
 #include <algorithm>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/plan/choose.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/sim/power.hpp"
 
-#include "pipeline/overlap/objective.hpp"
+#include "pipeline/overlap/reasons.hpp"
+#include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
 constexpr double kEqualWithin = 1.15;
 constexpr double kLevelWithin = 1.001;
-constexpr const char* kAutoPolicy = "auto";
 
-/// The names asked for, each known; in their order.
-Result<std::vector<std::string>> policies_of(const OverlapOptions& options) {
-  std::vector<std::string> names = options.policies;
-  for (const std::string& name : names) CORTADO_RETURN_IF_ERROR(check_policy(name));
-  if (!names.empty()) return names;
-  for (const PolicyInfo& info : list_policies()) names.push_back(info.name);
-  return names;
+/// Of the memory of this computer; the rest is for everything else.
+constexpr double kUsable = 0.75;
+
+/// A strategy as it was asked for; without one, the searched best.
+struct Asked {
+  std::string name;
+  NamedStrategy named{};
+  bool by_name = false;  ///< the caller named it: if it cannot be done, the caller is told why
+};
+
+/// Whether the failure lies in one strategy: nothing was planned, or not within the limits of the machine, or trackers
+/// run out. What is wrong with the problem itself the GEMM and the collective alone would have told.
+bool concerns_strategy(const Failure& failure) {
+  const std::string& code = failure.errors.front().code;
+  return failure.stage == Stage::plan || code == "verify.machine" || code == "sim.stall";
 }
 
-Status check_units(const std::optional<std::uint32_t>& units, const char* whose, const Machine& machine) {
-  if (!units || (*units > 0 && *units <= machine.compute_units)) return {};
-  return fail("c3.compute_units",
-              fmt::format("{} compute units for the {} on GPUs that have {}", *units, whose, machine.compute_units),
-              fmt::format("give 1 to {}, or leave them out", machine.compute_units));
-}
-
-/// Nothing was decided for a reason that does not lie in this one policy.
-bool concerns_policy(const Diagnostic& reason) {
-  return reason.code == "c3.variant" || reason.code == "c3.partition" || reason.code.starts_with("plan.");
+/// All GEMMs of a rank one after the other, each alone on all compute units, without launches: of the rank for which
+/// that takes longest.
+double seconds_of_gemms(const Program& program, const Machine& machine) {
+  std::vector<double> seconds(program.ranks);
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      const auto* gemm = std::get_if<Gemm>(&command);
+      if (gemm == nullptr) continue;
+      seconds[queue.rank->value] +=
+          estimate_gemm(shape_of(*gemm), tiling_of(*gemm), machine, machine.compute_units).seconds;
+    }
+  }
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 class OverlapStudy {
  public:
-  OverlapStudy(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
-               const TimeProgram& time)
-      : machine_(machine), options_(options), time_(time), cost_(simulated_overlap_cost(machine)) {
-    report_.request = request;
-    report_.simulated = times == Times::simulated;
+  OverlapStudy(const OverlapProblem& problem, const Machine& machine, Target& target, const OverlapOptions& options)
+      : machine_(machine),
+        target_(target),
+        options_(options),
+        ways_(simulated_overlap_cost(machine)),
+        schedules_(simulated_schedule_cost(machine)),
+        costs_{*ways_, *schedules_, [this](const Program& program, std::optional<ArbitrationPolicy> arbitration) {
+                 return simulated_time(program, arbitration);
+               }} {
+    report_.problem = problem;
+    report_.simulated = target.predicts();
   }
 
   Outcome<OverlapReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
-    const Times kind = report_.simulated ? Times::simulated : Times::measured;
-    const auto times = time_all(baselines_and_policies(), kind, options_.threads, options_.progress);
+    const std::size_t basis = jobs_.size();
+    plans_.resize(asked_.size());
+    std::vector<std::optional<std::size_t>> job_of(asked_.size());
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      if (!has_program(asked_[i])) continue;
+      job_of[i] = jobs_.size();
+      jobs_.push_back([this, i] { return time_strategy(i); });
+    }
+    const auto times = time_all(jobs_, report_.simulated, options_.threads, options_.progress);
     if (!times) return tl::unexpected(times.error());
-    for (std::size_t i = 0; i < kBaselines; ++i) {
+    for (std::size_t i = 0; i < basis; ++i) {
       if (!(*times)[i]) return tl::unexpected((*times)[i].error());
     }
-    const OverlapTimes& serial = *(*times)[2];
-    set_baseline(*(*times)[0], *(*times)[1], serial);
-    for (std::size_t i = 0; i < policies_.size(); ++i) {
-      const Outcome<OverlapTimes>& result = (*times)[kBaselines + i];
-      if (result) {
-        add_row(policies_[i], *ways_[i], ways_[i]->order == LaunchOrder::serial ? serial : *result);
-        continue;
+    set_basis(*times);
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      if (!job_of[i]) {
+        add_computed(asked_[i]);
+      } else if (const auto& timed = (*times)[*job_of[i]]; timed) {
+        add_row(*plans_[i], *timed);
+      } else if (!concerns_strategy(timed.error())) {
+        return tl::unexpected(timed.error());
+      } else {
+        report_.skipped.push_back({asked_[i].name, timed.error().errors.front()});
       }
-      const Diagnostic& reason = result.error().errors.front();
-      if (!concerns_policy(reason)) return tl::unexpected(result.error());
-      report_.skipped.push_back({policies_[i], reason});
     }
-    if (report_.simulated) confirm_auto();
-    drop_what_nobody_asked_for();
     if (report_.rows.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
     choose();
     return std::move(report_);
   }
 
  private:
-  static constexpr std::size_t kBaselines = 3;
+  const OverlapProblem& problem() const { return report_.problem; }
+  bool independent() const { return problem().relation == Relation::independent; }
+  bool is_serial(const Asked& asked) const { return asked.named.strategy && asked.named.strategy->name == "serial"; }
+  /// serial is part of the basis, ideals follow from it.
+  bool has_program(const Asked& asked) const {
+    return !is_serial(asked) && (!asked.named.strategy || asked.named.strategy->plan);
+  }
+  OverlapQuestion question(const StrategyKnobs& knobs = {}) const { return {problem(), machine_, costs_, knobs}; }
 
-  /// The product alone, the collective alone, one after the other: what all compare with. Then each policy.
-  std::vector<TimeOne> baselines_and_policies() {
-    std::vector<TimeOne> jobs{
-        [this] { return time_planned(plan_product(report_.request.gemm, {}, baseline_.collective.ranks, machine_)); },
-        [this] {
-          CollectiveRequest alone = baseline_.collective;
-          alone.host = HostThreads::per_rank;
-          return time_planned(plan_collective(alone, machine_));
-        },
-        [this] { return time_planned(plan_overlap(report_.request, baseline_, machine_)); }};
-    CORTADO_CHECK(jobs.size() == kBaselines, "policies come behind the baselines");
-    ways_.resize(policies_.size());
-    for (std::size_t i = 0; i < policies_.size(); ++i) jobs.push_back([this, i] { return time_policy(i); });
-    return jobs;
+  Result<Nanoseconds> simulated_time(const Program& program, std::optional<ArbitrationPolicy> arbitration) const {
+    const auto run = predict(program, machine_, {.sim = {.arbitration = arbitration, .energy = false}});
+    if (!run) return fail(run.error().errors.front());
+    return run->time;
   }
 
+  // --- What is asked -------------------------------------------------------------------------------------------------
+
   Status check() {
-    const Times kind = report_.simulated ? Times::simulated : Times::measured;
-    CORTADO_RETURN_IF_ERROR(check_objective(options_.objective, machine_, kind));
-    CORTADO_ASSIGN_OR_RETURN(policies_, policies_of(options_));
-    asked_for_ = policies_.size();
-    if (report_.simulated && std::ranges::count(policies_, kAutoPolicy) > 0) {  // it is compared with all others
-      for (const PolicyInfo& info : list_policies()) {
-        if (std::ranges::count(policies_, info.name) == 0) policies_.push_back(info.name);
+    if (options_.objective != report::Objective::time) {
+      if (!report_.simulated) {
+        return fail("overlap.objective",
+                    fmt::format("strategies cannot be ranked by {} on a device, whose energy is not measured",
+                                name_of(options_.objective)),
+                    "predict with --on sim, or rank by time");
       }
+      CORTADO_RETURN_IF_ERROR(sim::check_power(machine_));
     }
-    CORTADO_RETURN_IF_ERROR(check_units(options_.gemm_units, "product", machine_));
-    CORTADO_RETURN_IF_ERROR(check_units(options_.comm_units, "collective", machine_));
-    auto way = choose_way("serial", report_.request, machine_, *cost_);
-    if (!way && way.error().code == "c3.variant") {  // no library does it: plain copies, then
-      OverlapWay copies;
-      copies.collective = report_.request.collective;
-      copies.collective.variant = "pcpy";
-      copies.collective.ranks = copies.collective.ranks == 0 ? machine_.gpus : copies.collective.ranks;
-      way = copies;
+    CORTADO_ASSIGN_OR_RETURN(report_.problem, check_problem(problem(), machine_));
+    CORTADO_RETURN_IF_ERROR(check_units());
+    CORTADO_RETURN_IF_ERROR(find_strategies());
+    return independent() ? add_independent_basis() : add_dependent_basis();
+  }
+
+  Status check_units() const {
+    for (const auto& [cus, whose] :
+         {std::pair{options_.knobs.gemm_cus, "GEMM"}, {options_.knobs.comm_cus, "collective"}}) {
+      if (!cus || (*cus > 0 && *cus <= machine_.compute_units)) continue;
+      return fail("c3.compute_units",
+                  fmt::format("{} compute units for the {} on GPUs that have {}", *cus, whose, machine_.compute_units),
+                  fmt::format("give 1 to {}, or leave them out", machine_.compute_units));
     }
-    CORTADO_ASSIGN_OR_RETURN(baseline_, std::move(way));
-    // A program that does not fit is not a matter of policies.
-    CORTADO_RETURN_IF_ERROR(plan_overlap(report_.request, baseline_, machine_));
     return {};
   }
 
-  Outcome<OverlapTimes> time_planned(Result<Program> program) const {
-    return pipeline::time_planned(std::move(program), machine_, time_);
-  }
-
-  auto cost() const {
-    return [this](const report::OverlapRow& row) { return cost_of(row, options_.objective); };
-  }
-
-  /// `auto` chose by a model that is fast, not exact, and knows times only; where the simulator finds another policy
-  /// better, it does as that.
-  void confirm_auto() {
-    const auto first = report_.rows.begin();
-    const auto itself = std::ranges::find(report_.rows, kAutoPolicy, &report::OverlapRow::policy);
-    if (itself == report_.rows.end()) return;
-    const auto best = std::ranges::min_element(report_.rows, {}, cost());
-    if (cost()(*itself) <= cost()(*best)) return;
-    OverlapWay& way = report_.ways[static_cast<std::size_t>(itself - first)];
-    way = report_.ways[static_cast<std::size_t>(best - first)];
-    way.why = fmt::format("as {}: {}", best->policy, way.why);
-    *itself = *best;
-    itself->policy = kAutoPolicy;
-    itself->why = way.why;
-  }
-
-  void drop_what_nobody_asked_for() {
-    const auto asked = [this](const std::string& policy) {
-      const auto end = policies_.begin() + static_cast<std::ptrdiff_t>(asked_for_);
-      return std::find(policies_.begin(), end, policy) != end;
-    };
-    for (std::size_t i = report_.rows.size(); i-- > 0;) {
-      if (asked(report_.rows[i].policy)) continue;
-      report_.rows.erase(report_.rows.begin() + static_cast<std::ptrdiff_t>(i));
-      report_.ways.erase(report_.ways.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    std::erase_if(report_.skipped, [&](const report::SkippedWay& skipped) { return !asked(skipped.name); });
-  }
-
-  /// What a policy decides. Measured times are noise to `auto`: it decides by simulated ones.
-  Outcome<OverlapWay> way_of(const std::string& policy) const {
-    if (policy == kAutoPolicy && !report_.simulated) {
-      auto predicted = simulate_overlap(report_.request, machine_, {.policies = {policy}});
-      if (!predicted) return tl::unexpected(predicted.error());
-      return predicted->ways.front();
-    }
-    auto way = choose_way(policy, report_.request, machine_, *cost_);
-    if (!way) return fail_at(Stage::plan, way.error());
-    return *std::move(way);
-  }
-
-  Outcome<OverlapTimes> time_policy(std::size_t i) {
-    if (!ways_[i]) {  // the first round; every one by one thread
-      auto way = way_of(policies_[i]);
-      if (!way) return tl::unexpected(way.error());
-      if (way->order != LaunchOrder::serial) {
-        if (options_.gemm_units) way->gemm_units = *options_.gemm_units;
-        if (options_.comm_units && way->on_cores()) way->collective.compute_units = *options_.comm_units;
+  Status find_strategies() {
+    const auto& names = options_.strategies;
+    const auto add = [&](std::string_view name, bool by_name) -> Status {
+      CORTADO_ASSIGN_OR_RETURN(const NamedStrategy named, find_strategy(name, options_.knobs));
+      const Status applies = named.strategy->applies(problem(), machine_);
+      if (applies) {
+        asked_.push_back({std::string(name), named, by_name});
+      } else if (by_name) {
+        report_.skipped.push_back({std::string(name), applies.error()});
       }
-      ways_[i] = *std::move(way);
+      return {};
+    };
+    if (names.empty()) {
+      for (const bool bounds : {false, true}) {
+        for (const Strategy& strategy : strategies()) {
+          if (strategy.by_default && bounds == !strategy.plan) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
+        }
+        if (!bounds && independent()) asked_.push_back({std::string(kAutoStrategy)});
+      }
+      return {};
     }
-    if (ways_[i]->order == LaunchOrder::serial) return OverlapTimes{};  // the baseline, which is timed once
-    return time_planned(plan_overlap(report_.request, *ways_[i], machine_));
+    for (const std::string& name : names) {
+      if (name != kAutoStrategy) {
+        CORTADO_RETURN_IF_ERROR(add(name, true));
+        continue;
+      }
+      if (std::ranges::count(names, "serial") == 0) CORTADO_RETURN_IF_ERROR(add("serial", true));
+      if (independent()) {
+        asked_.push_back({name});
+      } else {
+        for (const char* best : {"ficco", "t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
+      }
+    }
+    if (asked_.empty()) return fail(report_.skipped.front().reason);
+    return {};
   }
 
-  void set_baseline(const OverlapTimes& gemm, const OverlapTimes& comm, const OverlapTimes& serial) {
-    gemm_alone_ = gemm.gemm;
-    comm_alone_ = comm.comm;
-    const OverlapRequest& request = report_.request;
-    report_.gemm = to_string(request.gemm);
-    report_.collective = request.collective.collective;
-    report_.bytes = request.collective.bytes;
-    report_.ranks = baseline_.collective.ranks;
+  // --- What all are compared with ------------------------------------------------------------------------------------
+
+  Status add_independent_basis() {
+    auto serial = find_strategy("serial")->strategy->plan(question());
+    if (!serial) return tl::unexpected(serial.error());
+    CORTADO_RETURN_IF_ERROR(check_memory(operand_bytes(problem().gemm()) + 2 * problem().collective().bytes));
+    CORTADO_ASSIGN_OR_RETURN(CollectiveRequest library, library_of(problem().collective()));
+    library.host = HostThreads::per_rank;
+    add_basis(plan_product(problem().gemm(), {}, problem().ranks, machine_));
+    add_basis(plan_collective(library, machine_));
+    serial_ = *std::move(serial);
+    jobs_.push_back([this] { return timed(serial_->program, {}); });
+    return {};
+  }
+
+  Status add_dependent_basis() {
+    CORTADO_RETURN_IF_ERROR(check_memory(3 * operand_bytes(problem().gemm())));
+    const OverlapProblem part = overlapping_part(problem());
+    auto gemm = plan_product(largest_gemm(), {}, problem().ranks, machine_);
+    if (!gemm) return tl::unexpected(gemm.error());
+    gemm_seconds_ = seconds_of_gemms(*gemm, machine_);
+    add_basis(std::move(gemm));
+    if (problem().tokens.empty()) {
+      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(part.collective()));
+      library_cus_ = library.compute_units;
+      add_basis(plan_collective(library, machine_));
+    } else {  // libraries send as many rows to all; uneven ones are one program with the GEMM
+      StrategyKnobs on_cores;
+      on_cores.means = CollectiveMeans::cores;
+      CORTADO_ASSIGN_OR_RETURN(serial_, find_strategy("serial-dma")->strategy->plan(question(on_cores)));
+      jobs_.push_back([this] { return timed(serial_->program, {}); });
+    }
+    if (part.collective().collective != problem().collective().collective) {
+      CollectiveRequest gather = problem().collective();
+      gather.collective = "all-gather";
+      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(gather));
+      behind_job_ = jobs_.size();
+      add_basis(plan_collective(library, machine_));
+    }
+    if (wants("ideal-rs+nmc")) {
+      in_memory_job_ = jobs_.size();
+      add_basis(plan_in_memory(part.collective()));
+    }
+    return {};
+  }
+
+  void add_basis(Result<Program> program) {
+    jobs_.push_back([this, program = std::move(program)] { return timed(program, {}); });
+  }
+
+  bool wants(std::string_view name) const {
+    return std::ranges::any_of(asked_, [&](const Asked& asked) { return asked.name == name; });
+  }
+
+  /// What the GPU with most rows multiplies.
+  GemmShape largest_gemm() const {
+    GemmShape gemm = problem().gemm();
+    const TokenTable& tokens = problem().tokens;
+    for (std::size_t rank = 0; rank < tokens.size(); ++rank) {
+      std::uint64_t rows = 0;
+      for (std::size_t other = 0; other < tokens.size(); ++other) {
+        rows += problem().relation == Relation::gemm_needs_collective ? tokens[other][rank] : tokens[rank][other];
+      }
+      gemm.m = rank == 0 ? rows : std::max(gemm.m, rows);
+    }
+    return gemm;
+  }
+
+  /// As a library does it on compute units; where none does, as plain copies.
+  Result<CollectiveRequest> library_of(CollectiveRequest asked) const {
+    asked.in_place = independent() ? asked.in_place : default_in_place(asked.collective, asked.variant);
+    auto library = library_collective(asked, machine_, *ways_);
+    if (library || library.error().code != "c3.variant") return library;
+    asked.variant = "pcpy";
+    return asked;
+  }
+
+  /// The reduce-scatter by adding memory, its engines programmed ahead as those of T3 are.
+  Result<Program> plan_in_memory(CollectiveRequest asked) const {
+    asked.variant = "add";
+    asked.host = HostThreads::per_rank;
+    asked.prelaunch = true;
+    asked.in_place = default_in_place(asked.collective, asked.variant);
+    auto direct = plan_collective(asked, machine_);
+    if (direct) return direct;
+    asked.variant = "add-ring";
+    asked.in_place = default_in_place(asked.collective, asked.variant);
+    return plan_collective(asked, machine_);
+  }
+
+  /// Of this computer, where it is really run.
+  Status check_memory(Bytes of_a_rank) const {
+    if (report_.simulated) return {};
+    const double bytes = static_cast<double>(of_a_rank.value) * problem().ranks;
+    const double present =
+        static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+    if (present <= 0 || bytes <= kUsable * present) return {};
+    return fail("overlap.memory",
+                fmt::format("operands and buffers of {} ranks take {:.1f} GiB, this computer has {:.1f} GiB",
+                            problem().ranks, bytes / (1 << 30), present / (1 << 30)),
+                "make the GEMM or the collective smaller, use fewer ranks, or predict with --on sim");
+  }
+
+  // --- Times ---------------------------------------------------------------------------------------------------------
+
+  Outcome<OverlapTimes> timed(Result<Program> program, std::optional<ArbitrationPolicy> arbitration,
+                              bool contention = false) const {
+    return time_program(
+        target_, std::move(program), machine_,
+        {.by_command = !independent(), .contention = contention, .arbitration = arbitration, .run = options_.run});
+  }
+
+  Outcome<OverlapTimes> time_strategy(std::size_t i) {
+    if (!plans_[i]) {  // the first round; every one by one thread
+      const Asked& asked = asked_[i];
+      auto planned =
+          asked.named.strategy ? asked.named.strategy->plan(question(asked.named.knobs)) : plan_searched(question());
+      if (!planned) return fail_at(Stage::plan, planned.error());
+      plans_[i] = *std::move(planned);
+    }
+    const PlannedOverlap& plan = *plans_[i];
+    if (!report_.simulated && plan.name == "t3-mca") {
+      return fail_at(Stage::plan, {"overlap.machine", "the device has no memory arbitration", "predict with --on sim"});
+    }
+    if (const Status fits = check_memory(plan.footprint); !fits) return fail_at(Stage::plan, fits.error());
+    return timed(plan.program, plan.arbitration, options_.contention && plan.steps > 0);
+  }
+
+  void set_basis(const std::vector<Outcome<OverlapTimes>>& times) {
+    gemm_ = *times[0];
+    first_ = *times[1];
+    if (behind_job_) behind_ = *times[*behind_job_];
+    if (in_memory_job_) report_.in_memory = times[*in_memory_job_]->time;
     report_.machine = machine_.name;
-    set_times(report_, gemm.time, comm.time, serial.time);
-    report_.memory_bound = is_memory_bound(request.gemm, machine_);
+    report_.where = target_.where();
+    report_.gemm_alone = gemm_.time;
+    if (independent()) {
+      serial_times_ = *times[2];
+    } else if (serial_) {  // uneven rows: both in one program
+      serial_times_ = first_;
+      const bool gemm_first = problem().relation == Relation::collective_needs_gemm;
+      first_.time = gemm_first ? std::max(first_.comm - first_.gemm, Nanoseconds{}) : first_.comm;
+    } else {
+      serial_times_ = gemm_;
+      add_behind(first_, serial_times_);
+    }
+    add_behind(behind_, serial_times_);
+    report_.overlappable = first_.time;
+    report_.behind = behind_.dram.value_or(DramTraffic{});
+    report_.comm_alone = first_.time + behind_.time;
+    report_.serial = serial_times_.time;
+    report_.ideal = std::max(gemm_.time, first_.time) + behind_.time;
+    report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
+    report_.memory_bound = is_memory_bound(problem().gemm(), machine_);
+    if (report_.simulated) return;
+    report_.iterations = measured_iterations(options_.run.iterations);
+    report_.note = "CUs and priorities have no effect on the embedded node, whose kernels and engines are threads";
   }
 
-  void add_row(const std::string& policy, const OverlapWay& way, const OverlapTimes& times) {
-    const auto units = [&](std::uint32_t given) { return given == 0 ? machine_.compute_units : given; };
-    report::OverlapRow row;
-    row.policy = policy;
-    row.variant = way_name(way.collective);
-    fill_row(row, report_, times);
-    const bool serial = way.order == LaunchOrder::serial;
-    row.gemm_slowdown = ratio(times.gemm, gemm_alone_);
-    row.comm_slowdown = ratio(serial ? times.comm - times.gemm : times.comm, comm_alone_);
-    row.gemm_units = units(way.gemm_units);
-    row.comm_units = way.on_cores() ? units(way.collective.compute_units) : 0;
-    row.why = way.why;
+  /// `times`, and then `behind`.
+  static void add_behind(const OverlapTimes& behind, OverlapTimes& times) {
+    times.time = times.time + behind.time;
+    if (behind.time.value > 0) times.comm = times.time;
+    if (times.hbm_bytes && behind.hbm_bytes) *times.hbm_bytes += *behind.hbm_bytes;
+    if (times.dram && behind.dram) *times.dram += *behind.dram;
+    if (times.energy && behind.energy) *times.energy += *behind.energy;
+    if (behind.wrong) times.wrong = times.wrong.value_or(0) + *behind.wrong;
+  }
+
+  // --- Rows ----------------------------------------------------------------------------------------------------------
+
+  OverlapRow row_of(const OverlapTimes& times) const {
+    OverlapRow row;
+    row.time = times.time;
+    row.speedup = ratio(report_.serial, times.time);
+    row.share_of_ideal = share_of_ideal(report_.serial, report_.ideal, times.time);
+    row.exposed = std::max(times.time - report_.gemm_alone, Nanoseconds{});
+    row.gemm = times.gemm;
+    row.comm = times.comm;
+    row.sent = times.sent;
+    if (independent()) {
+      row.gemm_slowdown = ratio(times.gemm, gemm_.gemm);
+      row.comm_slowdown = ratio(times.comm, first_.comm);
+    }
+    row.hbm_bytes = times.hbm_bytes;
+    row.dram = times.dram;
+    row.tracker_entries_peak = times.tracker_entries_peak;
+    row.tracker_wait = times.tracker_wait;
+    row.wrong = times.wrong;
+    row.energy = times.energy;
+    if (times.contention) {
+      row.cil_gemm = times.contention->gemm();
+      row.cil_comm = times.contention->comm();
+    }
+    return row;
+  }
+
+  void describe(const PlannedOverlap& plan, OverlapRow& row) const {
+    row.strategy = plan.name;
+    row.how = plan.how;
+    row.gemm_cus = plan.gemm_cus;
+    row.comm_cus = plan.comm_cus;
+    row.steps = plan.steps;
+    row.footprint = plan.footprint;
+    row.staging = plan.staging;
+  }
+
+  void add_row(const PlannedOverlap& plan, OverlapTimes times) {
+    if (report_.row(plan.name) != nullptr && report_.row(plan.name)->strategy == plan.name) return;  // found by search
+    add_behind(behind_, times);
+    OverlapRow row = row_of(times);
+    describe(plan, row);
+    if (plan.steps > 0 && gemm_seconds_ > 0) row.dil = seconds_of_gemms(plan.program, machine_) / gemm_seconds_;
     report_.rows.push_back(std::move(row));
-    report_.ways.push_back(way);
+    planned_.push_back(&plan);
+  }
+
+  /// serial, or an ideal.
+  void add_computed(const Asked& asked) {
+    OverlapRow row;
+    if (is_serial(asked)) {
+      row = row_of(serial_times_);
+      if (independent()) row.comm_slowdown = ratio(serial_times_.comm - serial_times_.gemm, first_.comm);
+      if (serial_) describe(*serial_, row);
+      row.gemm_cus = machine_.compute_units;
+      if (!serial_) {
+        row.how = "two programs";
+        row.comm_cus = library_cus_;
+      }
+    } else {
+      const Nanoseconds comm = asked.name == "ideal" ? first_.time : report_.in_memory;
+      row = row_of({.time = std::max(gemm_.time, comm) + behind_.time});
+      row.bound = true;
+    }
+    row.strategy = asked.named.strategy->name;
+    report_.rows.push_back(std::move(row));
+    planned_.push_back(is_serial(asked) && serial_ ? &*serial_ : nullptr);
   }
 
   void choose() {
-    // Of those that are level the first: it is the simplest.
-    const double least = cost()(*std::ranges::min_element(report_.rows, {}, cost()));
-    const auto best = std::ranges::find_if(
-        report_.rows, [&](const report::OverlapRow& row) { return cost()(row) <= kLevelWithin * least; });
-    const std::vector<NamedRow> rows = named_rows(report_.rows, &report::OverlapRow::policy);
-    add_cap_note(report_, rows, machine_);
+    const auto cost = [&](const OverlapRow& row) { return report::cost_of(row.time, row.energy, options_.objective); };
+    const auto has_program = [](const OverlapRow& row) { return !row.bound; };
     report_.objective = options_.objective;
-    report_.choice = best->policy;
-    report_.reason = options_.objective == report::Objective::time ? overlap_reason(report_)
-                                                                   : energy_reason(rows, *best, options_.objective);
+    double least = std::numeric_limits<double>::infinity();
+    for (const OverlapRow& row : report_.rows) {
+      if (has_program(row)) least = std::min(least, cost(row));
+    }
+    // Of those that are level the first: it is the simplest.
+    const auto best = std::ranges::find_if(
+        report_.rows, [&](const OverlapRow& row) { return has_program(row) && cost(row) <= kLevelWithin * least; });
+    add_cap_note(report_, machine_);
+    if (best == report_.rows.end()) {
+      report_.choice = report_.rows.front().strategy;
+      report_.reason = "only ideals were asked for, which have no program";
+      return;
+    }
+    report_.choice = best->strategy;
+    report_.reason = overlap_reason(report_, *best);
+    if (const PlannedOverlap* plan = planned_[static_cast<std::size_t>(best - report_.rows.begin())]) {
+      report_.chosen = std::make_shared<const PlannedOverlap>(*plan);
+    }
   }
 
   const Machine& machine_;
+  Target& target_;
   const OverlapOptions& options_;
-  const TimeProgram& time_;
-  std::unique_ptr<OverlapCost> cost_;
-  std::vector<std::string> policies_;
-  std::size_t asked_for_ = 0;  // the first of policies_
-  OverlapWay baseline_;
-  Nanoseconds gemm_alone_{};  // begin to the end of the product, without what the host does then
-  Nanoseconds comm_alone_{};
-  std::vector<std::optional<OverlapWay>> ways_;  // of policies_
+  const std::unique_ptr<OverlapCost> ways_;
+  const std::unique_ptr<ScheduleCost> schedules_;
+  const StrategyCosts costs_;
+  std::vector<Asked> asked_;
+  std::vector<TimeOne> jobs_;                         // of the basis, then of asked_
+  std::vector<std::optional<PlannedOverlap>> plans_;  // of asked_; every one is written by one thread
+  std::vector<const PlannedOverlap*> planned_;        // of the report's rows; nullptr: no single program
+  std::optional<PlannedOverlap> serial_;              // where it is one program
+  std::optional<std::size_t> behind_job_;             // the all-gather of an all-reduce
+  std::optional<std::size_t> in_memory_job_;
+  double gemm_seconds_ = 0;        // of the whole GEMM, by the model
+  std::uint32_t library_cus_ = 0;  // of the collective alone
+  OverlapTimes gemm_;
+  OverlapTimes first_;  // the collective, or the reduce-scatter of an all-reduce
+  OverlapTimes behind_;
+  OverlapTimes serial_times_;
   OverlapReport report_;
 };
 
@@ -246,43 +473,26 @@ std::string_view overlap_class(Nanoseconds gemm, Nanoseconds collective) {
   return longer(collective, gemm) ? "C-long" : "GC-equal";
 }
 
-const OverlapWay& OverlapReport::chosen() const {
-  const report::OverlapRow* best = row(choice);
-  CORTADO_CHECK(best != nullptr, "the choice is one of the rows");
-  return ways[static_cast<std::size_t>(best - rows.data())];
+const OverlapRow* OverlapReport::row(std::string_view strategy) const {
+  const auto exact = std::ranges::find(rows, strategy, &OverlapRow::strategy);
+  if (exact != rows.end()) return &*exact;
+  const auto named = std::ranges::find_if(rows, [&](const OverlapRow& row) {
+    return std::string_view(row.strategy).substr(0, row.strategy.find('/')) == strategy;
+  });
+  return named == rows.end() ? nullptr : &*named;
 }
 
-double ratio(Nanoseconds over, Nanoseconds under) {
-  return under.value == 0 ? 0 : static_cast<double>(over.value) / static_cast<double>(under.value);
+Outcome<OverlapReport> study_overlap(const OverlapProblem& problem, const Machine& machine, Target& target,
+                                     const OverlapOptions& options) {
+  if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
+  return OverlapStudy(problem, machine, target, options).run();
 }
 
-void set_times(report::OverlapBasis& basis, Nanoseconds gemm, Nanoseconds comm, Nanoseconds serial) {
-  basis.gemm_alone = gemm;
-  basis.comm_alone = comm;
-  basis.serial = serial;
-  basis.ideal = std::max(gemm, comm);
-  basis.scenario = overlap_class(gemm, comm);
-}
-
-void fill_row(report::WayRow& row, const report::OverlapBasis& basis, const OverlapTimes& times) {
-  row.time = times.time;
-  row.speedup = ratio(basis.serial, times.time);
-  row.share_of_ideal = report::share_of_ideal(basis.serial, basis.ideal, times.time);
-  row.gemm = times.gemm;
-  row.comm = times.comm;
-  row.hbm_bytes = times.hbm_bytes;
-  row.wrong = times.wrong;
-  row.energy = times.energy;
-}
-
-bool is_product_queue(const Queue& queue) {
-  const auto multiplies = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
-  return queue.kind == QueueKind::compute && std::any_of(queue.commands.begin(), queue.commands.end(), multiplies);
-}
-
-Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
-                                     const OverlapOptions& options, Times times, const TimeProgram& time) {
-  return OverlapStudy(request, machine, options, times, time).run();
+Outcome<OverlapReport> study_overlap(const OverlapProblem& problem, const Machine& machine,
+                                     const OverlapOptions& options) {
+  const auto target = open_target({.name = std::string(kSimulator)}, machine);
+  if (!target) return fail_at(Stage::plan, target.error());
+  return study_overlap(problem, machine, **target, options);
 }
 
 }  // namespace cortado::pipeline

@@ -50,6 +50,24 @@ constexpr std::array kFeatures{
     Feature{
         {"mca", "memory-controller arbitration: products first, communication below a threshold"}, has_mca, give_mca}};
 
+/// A strategy of today in the study of tomorrow, with the new features unused where that is faster.
+void use_if_faster(const OverlapRow& row, const OverlapReport& today, OverlapReport& tomorrow) {
+  const auto same = std::ranges::find(tomorrow.rows, row.strategy, &OverlapRow::strategy);
+  if (same != tomorrow.rows.end() && same->time <= row.time) return;
+  OverlapRow unused = row;
+  unused.how += unused.how.empty() ? "new features unused" : "; new features unused";
+  if (same != tomorrow.rows.end()) {
+    *same = unused;
+  } else {
+    tomorrow.rows.push_back(unused);
+  }
+  const OverlapRow* best = tomorrow.row(tomorrow.choice);
+  if (row.bound || (best != nullptr && best->time <= row.time)) return;
+  tomorrow.choice = row.strategy;
+  tomorrow.reason = "new features do not help";
+  tomorrow.chosen = today.choice == row.strategy ? today.chosen : nullptr;
+}
+
 }  // namespace
 
 std::vector<FeatureInfo> list_features() {
@@ -72,7 +90,7 @@ Result<Machine> with_features(const Machine& machine, const std::vector<std::str
     }
     if (feature->has(changed)) {
       return fail("what-if.feature", fmt::format("{} has {} already", changed.name, name),
-                  "leave it out; cortado overlap --schedule systems compares all that a machine can do");
+                  "leave it out; cortado overlap compares all that a machine can do");
     }
     if (!feature->has(as)) {
       return fail("what-if.feature", fmt::format("{} has no {} that could be taken over", as.name, name),
@@ -84,20 +102,59 @@ Result<Machine> with_features(const Machine& machine, const std::vector<std::str
   return changed;
 }
 
-Outcome<report::WhatIfReport> what_if(const FusedRequest& request, const Machine& today,
-                                      const std::vector<std::string>& features, const Machine& as,
-                                      const FusedOptions& options) {
+double WhatIfReport::gain() const {
+  return microseconds(today.row(today.choice)->time) / microseconds(tomorrow.row(tomorrow.choice)->time);
+}
+
+Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& today,
+                              const std::vector<std::string>& features, const Machine& as,
+                              const OverlapOptions& options) {
   const auto tomorrow = with_features(today, features, as);
   if (!tomorrow) return fail_at(Stage::plan, tomorrow.error());
-  FusedOptions now = options;
-  now.ways = {"sequential", "ficco", "c3"};
-  FusedOptions then = options;
-  then.ways.clear();  // what is possible today is so tomorrow
-  const auto before = simulate_fused(request, today, now);
+  auto before = study_overlap(problem, today, options);
   if (!before) return tl::unexpected(before.error());
-  const auto after = simulate_fused(request, *tomorrow, then);
+  auto after = study_overlap(problem, *tomorrow, options);
   if (!after) return tl::unexpected(after.error());
-  return report::WhatIfReport{features, *before, *after};
+  for (const OverlapRow& row : before->rows) use_if_faster(row, *before, *after);
+  return WhatIfReport{features, *std::move(before), *std::move(after)};
+}
+
+report::Document what_if_document(const WhatIfReport& report) {
+  const double today_us = microseconds(report.today.row(report.today.choice)->time);
+  report::Document document{.schema = "cortado.what-if", .version = 2};
+  document.title = fmt::format("what if {} had {}: {}", report.today.machine, join(report.features),
+                               overlap_document(report.today).title);
+  document.facts = {{"features", report::Cell::List(report.features), "that were added"},
+                    {"gain", report.gain(), "time of the best of today over the best of tomorrow"},
+                    {"today_choice", report.today.choice, "strategy to use today"},
+                    {"tomorrow_choice", report.tomorrow.choice, "strategy to use tomorrow"}};
+  report::Table table{.key = "rows", .meaning = "one per strategy and machine"};
+  for (const auto& [when, study] : {std::pair{"today", &report.today}, {"tomorrow", &report.tomorrow}}) {
+    const report::Document one = overlap_document(*study);
+    const report::Table& rows = one.tables.front();
+    if (table.columns.empty()) {
+      table.columns = rows.columns;
+      table.columns.insert(table.columns.begin(), {{.key = "when", .head = "when", .meaning = "today or tomorrow"},
+                                                   {.key = "over_today",
+                                                    .head = "over best of today",
+                                                    .digits = 2,
+                                                    .meaning = "time of today's best over this one"}});
+      std::swap(table.columns[1], table.columns[2]);
+    }
+    for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+      report::Row row = rows.rows[i];
+      row.insert(row.begin() + 1, report::Cell(today_us / microseconds(study->rows[i].time)));
+      row.insert(row.begin(), report::Cell(when));
+      table.add(std::move(row));
+    }
+    for (const SkippedStrategy& skipped : study->skipped) {
+      document.notes.push_back(fmt::format("{}, {} left out: {}", when, skipped.name, to_string(skipped.reason)));
+    }
+  }
+  document.tables = {std::move(table)};
+  document.answer = {fmt::format("tomorrow's best, {}, is {:.2f} times as fast as today's, {}", report.tomorrow.choice,
+                                 report.gain(), report.today.choice)};
+  return document;
 }
 
 }  // namespace cortado::pipeline

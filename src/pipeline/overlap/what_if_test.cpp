@@ -41,25 +41,27 @@ TEST(Features, WrongOnesAreRefused) {
   EXPECT_THAT(refusal(today, "nmc", machine_of("h100-8")).message, HasSubstr("has no nmc"));
 }
 
+const OverlapProblem kProblem{.relation = Relation::collective_needs_gemm,
+                              .gemms = {{4096, 4096, 2048, DType::bf16}},
+                              .collectives = {{.collective = "reduce-scatter"}}};
+
 TEST(WhatIf, ComparesTheBestOfTodayWithTheBestOfTomorrow) {
-  const auto report = what_if({{4096, 4096, 2048, DType::bf16}}, machine_of("mi300x-8"), {"tracker", "nmc", "mca"},
-                              machine_of("mi300x-8+t3"));
+  const auto report = what_if(kProblem, machine_of("mi300x-8"), {"tracker", "nmc", "mca"}, machine_of("mi300x-8+t3"));
   ASSERT_TRUE(report) << to_string(report.error().errors.front());
   EXPECT_EQ(report->today.machine, "mi300x-8");
-  EXPECT_NE(report->today.row("ficco"), nullptr);
   ASSERT_NE(report->tomorrow.row("t3"), nullptr);
   const double best_today = microseconds(report->today.row(report->today.choice)->time);
   const double best_tomorrow = microseconds(report->tomorrow.row(report->tomorrow.choice)->time);
   EXPECT_DOUBLE_EQ(report->gain(), best_today / best_tomorrow);
   EXPECT_FALSE(report->tomorrow.row(report->tomorrow.choice)->bound);
   // What is possible today is so tomorrow.
-  for (const char* way : {"sequential", "ficco", "c3"}) EXPECT_NE(report->tomorrow.row(way), nullptr) << way;
+  for (const char* way : {"serial", "serial-dma", "hetero-fused-1d", "c3"})
+    EXPECT_NE(report->tomorrow.row(way), nullptr) << way;
 }
 
 // Without arbitration there is T3, in turn, and no T3-MCA.
 TEST(WhatIf, FeaturesMayComeWithoutArbitration) {
-  const auto report =
-      what_if({{4096, 4096, 2048, DType::bf16}}, machine_of("mi300x-8"), {"tracker", "nmc"}, machine_of("mi300x-8+t3"));
+  const auto report = what_if(kProblem, machine_of("mi300x-8"), {"tracker", "nmc"}, machine_of("mi300x-8+t3"));
   ASSERT_TRUE(report) << to_string(report.error().errors.front());
   EXPECT_NE(report->tomorrow.row("t3"), nullptr);
   EXPECT_EQ(report->tomorrow.row("t3-mca"), nullptr);
@@ -67,13 +69,28 @@ TEST(WhatIf, FeaturesMayComeWithoutArbitration) {
 
 // A tracker alone can pass pieces on but not add them up.
 TEST(WhatIf, ATrackerAloneReducesNothing) {
-  const auto report =
-      what_if({{4096, 4096, 2048, DType::bf16}}, machine_of("mi300x-8"), {"tracker"}, machine_of("mi300x-8+t3"));
+  const auto report = what_if(kProblem, machine_of("mi300x-8"), {"tracker"}, machine_of("mi300x-8+t3"));
   ASSERT_TRUE(report) << to_string(report.error().errors.front());
   EXPECT_EQ(report->tomorrow.row("t3"), nullptr);
   ASSERT_FALSE(report->tomorrow.skipped.empty());
   EXPECT_THAT(report->tomorrow.skipped.front().reason.message, HasSubstr("near_memory_compute"));
   EXPECT_FALSE(report->tomorrow.row(report->tomorrow.choice)->bound);
+}
+
+/// A tracker that nobody can use, and memory that serves communication last: both may stay unused.
+TEST(WhatIf, TomorrowIsNeverSlower) {
+  for (const GemmShape& gemm : {GemmShape{256, 256, 256}, GemmShape{8192, 8192, 1024}}) {
+    OverlapProblem problem = kProblem;
+    problem.gemms = {gemm};
+    for (const char* feature : {"tracker", "mca"}) {
+      const auto report = what_if(problem, machine_of("mi300x-8"), {feature}, machine_of("mi300x-8+t3"));
+      ASSERT_TRUE(report) << to_string(report.error().errors.front());
+      EXPECT_GE(report->gain(), 1) << feature;
+      for (const OverlapRow& row : report->today.rows) {
+        EXPECT_LE(report->tomorrow.row(row.strategy)->time, row.time) << feature << " " << row.strategy;
+      }
+    }
+  }
 }
 
 }  // namespace what_if_test

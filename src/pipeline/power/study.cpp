@@ -6,8 +6,8 @@
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/power.hpp"
-#include "cortado/pipeline/simulate.hpp"
 #include "cortado/plan/choose.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/parallel.hpp"
 #include "pipeline/power/over_time.hpp"
@@ -173,9 +173,9 @@ class PowerStudy {
   }
 
   Outcome<Case> prepared_case(Planned planned, bool over_time) const {
-    auto verified = verify(std::move(planned.program), machine_);
-    if (!verified) return fail_at(Stage::verify, verified.error());
-    const auto once = simulate_verified(*verified);
+    auto verified = prove(std::move(planned.program), machine_);
+    if (!verified) return tl::unexpected(verified.error());
+    const auto once = target_->run(*verified, {});
     if (!once) return tl::unexpected(once.error());
     const double time = std::max(seconds(once->time), 1e-9);
     const double enough = std::ceil(kSettled * seconds(machine_.power->control_interval) / time);
@@ -208,19 +208,18 @@ class PowerStudy {
   }
 
   Outcome<report::PowerRow> simulated_row(const Case& what, const Policy& policy) const {
-    sim::SimulateOptions options;
-    options.iterations = what.iterations;
-    if (policy) options.manage = management(*policy);
-    options.power_samples = what.sample;
-    const auto report = simulate_verified(what.program, options);
+    RunOptions options{.iterations = what.iterations};
+    if (policy) options.sim.manage = management(*policy);
+    options.sim.power_samples = what.sample;
+    const auto report = target_->run(what.program, options);
     if (!report) return tl::unexpected(report.error());
-    const Timeline& timeline = report->simulated.timeline;
+    const Timeline& timeline = report->timeline;
     report::PowerRow row;
     row.what = what.what;
     row.policy = policy ? name_of(*policy) : "unmanaged";
     row.iterations = what.iterations;
     row.use = settled_use(timeline);
-    if (const auto& clocks = report->simulated.clocks) {
+    if (const auto& clocks = report->predicted->clocks) {
       row.clocks_ghz = clocks->mean_ghz;
       row.peak_w = clocks->peak_w;
       const double interval = seconds(what.program.machine().power->control_interval);
@@ -276,6 +275,7 @@ class PowerStudy {
   const PowerRequest& request_;
   const Machine& machine_;
   const PowerOptions& options_;
+  const std::unique_ptr<Target> target_ = simulator();
   std::vector<Policy> policies_;
   std::vector<Case> cases_;
   std::size_t total_ = 0;

@@ -15,8 +15,8 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/simulate.hpp"
 #include "cortado/published/scenarios.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/parallel.hpp"
 #include "pipeline/reproduce/reproducer.hpp"
@@ -36,19 +36,21 @@ double mean(const std::vector<double>& values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
+/// By its name; auto is the row to use.
+const OverlapRow* row_of(const OverlapReport& report, const std::string& strategy) {
+  return report.row(strategy == kAutoStrategy ? report.choice : strategy);
+}
+
 std::string bound_by(bool memory) {
   return memory ? "memory" : "compute";
 }
 
-Result<OverlapRequest> request_for(const published::OverlapScenario& scenario) {
-  OverlapRequest request;
+Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario) {
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
-  request.gemm = {scenario.m, scenario.n, scenario.k, dtype};
-  request.collective.collective = scenario.collective;
-  request.collective.bytes = scenario.bytes;
-  request.collective.in_place = default_in_place(scenario.collective, request.collective.variant);
-  request.collective.own_block = scenario.collective != "all-to-all";
-  return request;
+  CollectiveRequest collective{.collective = scenario.collective, .bytes = scenario.bytes};
+  collective.in_place = default_in_place(scenario.collective, collective.variant);
+  collective.own_block = scenario.collective != "all-to-all";
+  return OverlapProblem{.gemms = {{scenario.m, scenario.n, scenario.k, dtype}}, .collectives = {collective}};
 }
 
 /// A product alone on fewer and fewer compute units.
@@ -95,16 +97,16 @@ class Conccl {
   Status collect() {
     CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kConCclScenarios));
     for (const published::OverlapScenario& scenario : scenarios_) {
-      CORTADO_ASSIGN_OR_RETURN(const OverlapRequest request, request_for(scenario));
-      CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine_));
-      requests_.push_back(request);
-      const auto known = [&](const Shrunk& one) { return one.shape == request.gemm; };
-      if (std::none_of(products_.begin(), products_.end(), known)) products_.push_back({request.gemm, {}});
+      CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, problem_for(scenario));
+      CORTADO_RETURN_IF_ERROR(check_gemm(problem.gemm(), machine_));
+      problems_.push_back(problem);
+      const auto known = [&](const Shrunk& one) { return one.shape == problem.gemm(); };
+      if (std::none_of(products_.begin(), products_.end(), known)) products_.push_back({problem.gemm(), {}});
     }
     for (const char* collective : kConCclCollectives) {
       Saturation one{};
-      for (const OverlapRequest& request : requests_) {
-        const CollectiveRequest& candidate = request.collective;
+      for (const OverlapProblem& problem : problems_) {
+        const CollectiveRequest& candidate = problem.collective();
         if (candidate.collective == collective && candidate.bytes > one.request.bytes) one.request = candidate;
       }
       saturations_.push_back(std::move(one));
@@ -113,12 +115,12 @@ class Conccl {
   }
 
   Outcome<void> simulate_all(const ReproduceOptions& options) {
-    reports_.resize(requests_.size());
+    reports_.resize(problems_.size());
     const std::size_t all = reports_.size() + products_.size() + saturations_.size();
     std::vector<std::optional<Failure>> failures(all);
     const auto one = [&](std::size_t i) {
       if (i < reports_.size()) {
-        auto report = simulate_overlap(requests_[i], machine_);
+        auto report = study_overlap(problems_[i], machine_);
         if (report) {
           reports_[i] = *std::move(report);
         } else {
@@ -147,8 +149,7 @@ class Conccl {
     for (const std::uint32_t fewer : kFewerUnits) {
       const ProductUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
       auto program = plan_product(product.shape, units, 1, machine_);
-      if (!program) return Failure{Stage::plan, {program.error()}};
-      const auto report = simulate_program(*std::move(program), machine_);
+      const auto report = predict(std::move(program), machine_);
       if (!report) return report.error();
       product.times.push_back(report->time);
     }
@@ -163,7 +164,7 @@ class Conccl {
         CollectiveRequest request = saturation.request;
         request.variant = info.variant;
         request.compute_units = units;
-        const auto report = simulate_collective(request, machine_);
+        const auto report = predict(plan_collective(request, machine_), machine_);
         if (!report) return report.error();
         if (!best || report->time < *best) best = report->time;
       }
@@ -174,17 +175,17 @@ class Conccl {
 
   /// Of the scenarios that are chosen and have the policy.
   std::vector<double> of_policy(const std::string& policy, const Chosen& chosen,
-                                const std::function<double(const report::OverlapRow&)>& value) const {
+                                const std::function<double(const OverlapRow&)>& value) const {
     std::vector<double> values;
     for (const OverlapReport& report : reports_) {
       if (!chosen(report)) continue;
-      if (const report::OverlapRow* row = report.row(policy)) values.push_back(value(*row));
+      if (const OverlapRow* row = row_of(report, policy)) values.push_back(value(*row));
     }
     return values;
   }
 
   double share(const std::string& policy, const Chosen& chosen) const {
-    return 100 * mean(of_policy(policy, chosen, [](const report::OverlapRow& row) { return row.share_of_ideal; }));
+    return 100 * mean(of_policy(policy, chosen, [](const OverlapRow& row) { return row.share_of_ideal; }));
   }
 
   static bool every(const OverlapReport&) { return true; }
@@ -198,7 +199,7 @@ class Conccl {
   }
 
   double figure_value(const std::string& name) const {
-    const auto speedup = [](const report::OverlapRow& row) { return row.speedup; };
+    const auto speedup = [](const OverlapRow& row) { return row.speedup; };
     if (name.starts_with("share ")) return share(name.substr(6), every);
     if (name == "speed-up c3") return mean(of_policy("c3", every, speedup));
     if (name == "best conccl") {
@@ -217,9 +218,10 @@ class Conccl {
 
   static std::vector<std::string> overlapping_policies() {
     std::vector<std::string> names;
-    for (const PolicyInfo& info : list_policies()) {
-      if (info.name != "serial") names.push_back(info.name);
+    for (const Strategy& strategy : strategies()) {
+      if (strategy.family == "C3" || strategy.family == "ConCCL") names.push_back(strategy.name);
     }
+    names.emplace_back(kAutoStrategy);
     return names;
   }
 
@@ -234,8 +236,10 @@ class Conccl {
         {"GC-equal", of_class("GC-equal")},
         {"compute-bound", [](const OverlapReport& report) { return !report.memory_bound; }},
         {"memory-bound", [](const OverlapReport& report) { return report.memory_bound; }},
-        {"all-gather", [](const OverlapReport& report) { return report.collective == "all-gather"; }},
-        {"all-to-all", [](const OverlapReport& report) { return report.collective == "all-to-all"; }}};
+        {"all-gather",
+         [](const OverlapReport& report) { return report.problem.collective().collective == "all-gather"; }},
+        {"all-to-all",
+         [](const OverlapReport& report) { return report.problem.collective().collective == "all-to-all"; }}};
     report::OwnTable table{"averages", "Average share of ideal by class, %", {{"scenarios"}, {"number"}}, {}};
     const std::vector<std::string> policies = overlapping_policies();
     for (const std::string& policy : policies) table.columns.push_back({policy, 1});
@@ -294,7 +298,7 @@ class Conccl {
              microseconds(report.comm_alone),
              microseconds(report.serial) / microseconds(report.ideal)};
       for (const std::string& policy : policies) {
-        const report::OverlapRow* found = report.row(policy);
+        const OverlapRow* found = row_of(report, policy);
         row.emplace_back(found == nullptr ? 0 : 100 * found->share_of_ideal);
       }
     }
@@ -304,7 +308,7 @@ class Conccl {
   const published::Publication& publication_;
   const Machine& machine_;
   std::vector<published::OverlapScenario> scenarios_;
-  std::vector<OverlapRequest> requests_;  // of scenarios_
+  std::vector<OverlapProblem> problems_;  // of scenarios_
   std::vector<OverlapReport> reports_;    // of scenarios_
   std::vector<Shrunk> products_;          // without repetition
   std::vector<Saturation> saturations_;   // of kConCclCollectives

@@ -15,7 +15,7 @@
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/breakdown.hpp"
 #include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/parallel.hpp"
 #include "pipeline/reproduce/reproducer.hpp"
@@ -200,7 +200,7 @@ class DmaLatte {
   }
 
   std::optional<Failure> simulate_phases(std::size_t size) {
-    const auto phases = copy_phases(phases_.sizes[size], machine_);
+    const auto phases = copy_phases(phases_.sizes[size], machine_, *simulator());
     if (!phases) return phases.error();
     const auto total = static_cast<double>(phases->total().value);
     for (const Nanoseconds phase : phases->in_order()) {
@@ -217,9 +217,9 @@ class DmaLatte {
       if (!library) return Failure{Stage::plan, {library.error()}};
       request = *library;
     }
-    const auto report = simulate_collective(request, machine_);
+    const auto report = predict(plan_collective(request, machine_), machine_);
     if (!report) return report.error();
-    const auto use = energy_of_iteration(report->simulated.timeline);
+    const auto use = energy_of_iteration(report->timeline);
     // Every key is set by one thread and exists already.
     times_.set(key, {microseconds(report->time), use ? use->watts() : 0});
     return {};

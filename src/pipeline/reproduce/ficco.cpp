@@ -4,7 +4,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/ir/text.hpp"
-#include "cortado/pipeline/dependent.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/published/scenarios.hpp"
 
 #include "pipeline/parallel.hpp"
@@ -15,33 +15,41 @@ namespace {
 
 constexpr const char* kFiccoScenarios = "ficco";
 
-Result<DependentRequest> request_for(const published::OverlapScenario& scenario, const Machine& machine) {
+Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario, const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
-  DependentRequest request;
-  // Every GPU multiplies m rows; what an all-to-all moves is that of all of them.
-  const std::uint64_t rows = scenario.collective == "all-to-all" ? scenario.m * machine.gpus : scenario.m;
-  request.gemm = {rows, scenario.n / machine.gpus, scenario.k, dtype};
-  request.collective = scenario.collective;
-  return request;
+  return OverlapProblem{.relation = Relation::gemm_needs_collective,
+                        .gemms = {{scenario.m, scenario.n / machine.gpus, scenario.k, dtype}},
+                        .collectives = {{.collective = scenario.collective}}};
 }
 
-double ideal_speedup(const DependentReport& report) {
-  return microseconds(report.serial) / microseconds(report.ideal);
+/// FiCCO compares with the collective on DMA engines and then the GEMM.
+const OverlapRow& serial(const OverlapReport& report) {
+  const OverlapRow* row = report.row("serial-dma");
+  CORTADO_CHECK(row != nullptr, "one after the other can be planned");
+  return *row;
+}
+
+double speedup(const OverlapReport& report, const OverlapRow& row) {
+  return microseconds(serial(report).time) / microseconds(row.time);
+}
+
+double ideal_speedup(const OverlapReport& report) {
+  return microseconds(serial(report).time) / microseconds(std::max(report.gemm_alone, serial(report).comm));
 }
 
 /// Of the four that FiCCO chooses from.
-double best_speedup(const DependentReport& report) {
+double best_speedup(const OverlapReport& report) {
   double best = 0;
   for (const FiccoScheduleInfo& info : list_schedules()) {
-    const report::DependentRow* row = report.row(info.name);
-    if (info.published && row != nullptr) best = std::max(best, row->speedup);
+    const OverlapRow* row = report.row(info.name);
+    if (info.published && row != nullptr) best = std::max(best, speedup(report, *row));
   }
   return best;
 }
 
-double shard_slowdown(const DependentReport& report) {
-  const report::DependentRow* row = report.row("shard-p2p");
-  return row == nullptr ? 0 : 1 / row->speedup;
+double shard_slowdown(const OverlapReport& report) {
+  const OverlapRow* row = report.row("shard-p2p");
+  return row == nullptr ? 0 : 1 / speedup(report, *row);
 }
 
 class Ficco {
@@ -60,18 +68,21 @@ class Ficco {
 
  private:
   Status collect() {
+    for (const FiccoScheduleInfo& info : list_schedules()) {
+      if (info.published || info.schedule.grain == Grain::shards) strategies_.push_back(info.name);
+    }
     CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios(kFiccoScenarios));
     for (const published::OverlapScenario& scenario : scenarios_) {
-      CORTADO_ASSIGN_OR_RETURN(requests_.emplace_back(), request_for(scenario, machine_));
+      CORTADO_ASSIGN_OR_RETURN(problems_.emplace_back(), problem_for(scenario, machine_));
     }
     return {};
   }
 
   Outcome<void> simulate_all(const ReproduceOptions& options) {
-    std::vector<std::optional<Outcome<DependentReport>>> reports(requests_.size());
+    std::vector<std::optional<Outcome<OverlapReport>>> reports(problems_.size());
     const bool done = for_each_in_parallel(
         reports.size(), options.threads,
-        [&](std::size_t i) { reports[i] = simulate_dependent(requests_[i], machine_); },
+        [&](std::size_t i) { reports[i] = study_overlap(problems_[i], machine_, {.strategies = strategies_}); },
         [&](std::size_t finished) { return !options.progress || options.progress(finished, reports.size()); });
     if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
     for (auto& report : reports) {
@@ -81,9 +92,9 @@ class Ficco {
     return {};
   }
 
-  double greatest(double (*value)(const DependentReport&)) const {
+  double greatest(double (*value)(const OverlapReport&)) const {
     double most = 0;
-    for (const DependentReport& report : reports_) most = std::max(most, value(report));
+    for (const OverlapReport& report : reports_) most = std::max(most, value(report));
     return most;
   }
 
@@ -99,25 +110,22 @@ class Ficco {
                            "Every product: what one GPU multiplies, times in us, speed-ups over serial",
                            {{"scenario"}, {"collective"}, {"product"}, {"alone"}, {"collective alone"}, {"serial"}},
                            {}};
-    std::vector<std::string> schedules;
-    for (const FiccoScheduleInfo& info : list_schedules()) {
-      if (info.published || info.schedule.grain == Grain::shards) schedules.push_back(info.name);
-    }
+    const std::vector<std::string> schedules(strategies_.begin() + 1, strategies_.end());
     for (const std::string& schedule : schedules) table.columns.push_back({schedule, 2});
     table.columns.push_back({"ideal", 2});
     table.columns.push_back({"use"});
     for (std::size_t i = 0; i < reports_.size(); ++i) {
-      const DependentReport& report = reports_[i];
+      const OverlapReport& report = reports_[i];
       auto& row = table.rows.emplace_back();
       row = {scenarios_[i].name,
-             report.collective,
-             report.gemm,
+             report.problem.collective().collective,
+             to_string(report.problem.gemm()),
              microseconds(report.gemm_alone),
-             microseconds(report.comm_alone),
-             microseconds(report.serial)};
+             microseconds(serial(report).comm),
+             microseconds(serial(report).time)};
       for (const std::string& schedule : schedules) {
-        const report::DependentRow* found = report.row(schedule);
-        row.emplace_back(found == nullptr ? 0 : found->speedup);
+        const OverlapRow* found = report.row(schedule);
+        row.emplace_back(found == nullptr ? 0 : speedup(report, *found));
       }
       row.emplace_back(ideal_speedup(report));
       row.emplace_back(report.choice);
@@ -128,8 +136,9 @@ class Ficco {
   const published::Publication& publication_;
   const Machine& machine_;
   std::vector<published::OverlapScenario> scenarios_;
-  std::vector<DependentRequest> requests_;  // of scenarios_
-  std::vector<DependentReport> reports_;    // of scenarios_
+  std::vector<OverlapProblem> problems_;  // of scenarios_
+  std::vector<std::string> strategies_{"serial-dma"};
+  std::vector<OverlapReport> reports_;  // of scenarios_
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <optional>
 
 #include "cortado/base/check.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/plan/collective.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/reproduce/reproducer.hpp"
 
@@ -13,14 +14,14 @@ namespace {
 constexpr Bytes kLarge = 16_GiB;
 
 /// Simulated on the machine.
-Outcome<Figures> all_reduce(Bytes bytes, const Machine& machine) {
-  std::optional<Figures> best;
+Outcome<Run> all_reduce(Bytes bytes, const Machine& machine) {
+  std::optional<Run> best;
   for (const char* protocol : {"cores-ll", "cores-simple"}) {
     CollectiveRequest request;
     request.collective = "all-reduce";
     request.variant = protocol;
     request.bytes = bytes;
-    const auto report = simulate_collective(request, machine);
+    const auto report = predict(plan_collective(request, machine), machine);
     if (!report) return tl::unexpected(report.error());
     if (!best || report->time < best->time) best = *report;
   }

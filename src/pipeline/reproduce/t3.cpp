@@ -10,11 +10,11 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/ir/text.hpp"
-#include "cortado/pipeline/fused.hpp"
-#include "cortado/pipeline/simulate.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/collective.hpp"
 #include "cortado/published/sublayers.hpp"
+#include "cortado/target/target.hpp"
 
 #include "pipeline/parallel.hpp"
 #include "pipeline/reproduce/reproducer.hpp"
@@ -37,7 +37,7 @@ struct T3Case {
   GemmShape gemm;
   std::uint32_t tp = 0;
   const Machine* machine = nullptr;
-  FusedReport report{};
+  OverlapReport report{};
   double all_reduce_slower[kT3CollectiveUnits.size()] = {};  ///< times its time on all compute units
   double product_slower = 0;                                 ///< on kProductUnits
 };
@@ -101,9 +101,12 @@ class T3 {
   }
 
   static Outcome<void> simulate(T3Case& one) {
-    const FusedRequest request{one.gemm, "all-reduce", one.tp};
-    const FusedOptions options{.ways = {"sequential", "ideal-overlap", "ideal-rs+nmc", "t3", "t3-mca"}};
-    auto report = simulate_fused(request, *one.machine, options);
+    const OverlapProblem problem{.relation = Relation::collective_needs_gemm,
+                                 .gemms = {one.gemm},
+                                 .collectives = {{.collective = "all-reduce"}},
+                                 .ranks = one.tp};
+    auto report =
+        study_overlap(problem, *one.machine, {.strategies = {"serial", "ideal", "ideal-rs+nmc", "t3", "t3-mca"}});
     if (!report) return tl::unexpected(report.error());
     if (!report->skipped.empty()) return fail_at(Stage::plan, report->skipped.front().reason);
     one.report = *std::move(report);
@@ -113,17 +116,15 @@ class T3 {
                                  .ranks = one.tp,
                                  .dtype = one.gemm.dtype};
     all_reduce.in_place = default_in_place(all_reduce.collective, all_reduce.variant);
-    const auto all = simulate_collective(all_reduce, *one.machine);
+    const auto all = predict(plan_collective(all_reduce, *one.machine), *one.machine);
     if (!all) return tl::unexpected(all.error());
     for (std::size_t i = 0; i < kT3CollectiveUnits.size(); ++i) {
       all_reduce.compute_units = kT3CollectiveUnits[i];
-      const auto few = simulate_collective(all_reduce, *one.machine);
+      const auto few = predict(plan_collective(all_reduce, *one.machine), *one.machine);
       if (!few) return tl::unexpected(few.error());
       one.all_reduce_slower[i] = microseconds(few->time) / microseconds(all->time);
     }
-    auto product = plan_product(one.gemm, {.count = kProductUnits}, one.tp, *one.machine);
-    if (!product) return fail_at(Stage::plan, product.error());
-    const auto few = simulate_program(*std::move(product), *one.machine);
+    const auto few = predict(plan_product(one.gemm, {.count = kProductUnits}, one.tp, *one.machine), *one.machine);
     if (!few) return tl::unexpected(few.error());
     one.product_slower = microseconds(few->time) / microseconds(one.report.gemm_alone);
     return {};
@@ -150,8 +151,8 @@ class T3 {
     return most;
   }
 
-  static const report::FusedRow& row(const T3Case& one, std::string_view way) {
-    const report::FusedRow* found = one.report.row(way);
+  static const OverlapRow& row(const T3Case& one, std::string_view way) {
+    const OverlapRow* found = one.report.row(way);
     CORTADO_CHECK(found != nullptr, "every way was simulated");
     return *found;
   }
@@ -160,9 +161,7 @@ class T3 {
     return [way](const T3Case& one) { return row(one, way).speedup; };
   }
 
-  static double movement(const T3Case& one) {
-    return row(one, "t3").dram->total() / row(one, "sequential").dram->total();
-  }
+  static double movement(const T3Case& one) { return row(one, "t3").dram->total() / row(one, "serial").dram->total(); }
   /// Without the all-gather, which is the same in both.
   static double scatter_reads(const T3Case& one, std::string_view way) {
     return row(one, way).dram->collective_reads - one.report.behind.collective_reads;
@@ -174,19 +173,17 @@ class T3 {
 
   double figure_value(const std::string& name) const {
     const Value in_memory = [](const T3Case& one) {
-      return microseconds(one.report.overlappable) / microseconds(one.report.reduced_in_memory);
+      return microseconds(one.report.overlappable) / microseconds(one.report.in_memory);
     };
-    const Value extra = [](const T3Case& one) {
-      return row(one, "ideal-rs+nmc").speedup / row(one, "ideal-overlap").speedup;
-    };
-    const Value scatter = [](const T3Case& one) { return scatter_reads(one, "sequential") / scatter_reads(one, "t3"); };
+    const Value extra = [](const T3Case& one) { return row(one, "ideal-rs+nmc").speedup / row(one, "ideal").speedup; };
+    const Value scatter = [](const T3Case& one) { return scatter_reads(one, "serial") / scatter_reads(one, "t3"); };
     const Value reads = [](const T3Case& one) {
-      return row(one, "sequential").dram->producer_reads / row(one, "t3").dram->producer_reads;
+      return row(one, "serial").dram->producer_reads / row(one, "t3").dram->producer_reads;
     };
-    const Value writes = [](const T3Case& one) { return fused_writes(one, "t3") / fused_writes(one, "sequential"); };
+    const Value writes = [](const T3Case& one) { return fused_writes(one, "t3") / fused_writes(one, "serial"); };
     const std::map<std::string_view, std::function<double()>> values{
-        {"ideal geomean", [&] { return percent(geomean(kT3Small, speedup("ideal-overlap"))); }},
-        {"ideal greatest", [&] { return percent(greatest(kT3Small, speedup("ideal-overlap"))); }},
+        {"ideal geomean", [&] { return percent(geomean(kT3Small, speedup("ideal"))); }},
+        {"ideal greatest", [&] { return percent(greatest(kT3Small, speedup("ideal"))); }},
         {"t3 geomean", [&] { return percent(geomean(kT3Small, speedup("t3"))); }},
         {"t3 greatest", [&] { return percent(greatest(kT3Small, speedup("t3"))); }},
         {"t3-mca geomean", [&] { return percent(geomean(kT3Small, speedup("t3-mca"))); }},
@@ -219,9 +216,9 @@ class T3 {
         "sub-layers",
         "Every sub-layer: times in us, sequential with the all-gather behind; gains over sequential and DRAM "
         "traffic of T3 in %",
-        {{"model"}, {"tp"}, {"sub-layer"}, {"product"}, {"reduce-scatter"}, {"sequential"}},
+        {{"model"}, {"tp"}, {"sub-layer"}, {"product"}, {"reduce-scatter"}, {"serial"}},
         {}};
-    const std::array ways{"ideal-overlap", "ideal-rs+nmc", "t3", "t3-mca"};
+    const std::array ways{"ideal", "ideal-rs+nmc", "t3", "t3-mca"};
     for (const char* way : ways) table.columns.push_back({way, 1});
     table.columns.push_back({"traffic", 1});
     table.columns.push_back({"entries"});

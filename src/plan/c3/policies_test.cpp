@@ -159,11 +159,13 @@ TEST_F(Policies, OneUnitADieIsWithheldFromMemoryBoundProducts) {
   EXPECT_TRUE(withheld.tuned);
 }
 
-TEST_F(Policies, EnginesCannotAddAndNotEverythingHasKernels) {
+TEST_F(Policies, EnginesBringWhatAKernelAddsUpAndNotEverythingHasKernels) {
   for (const char* policy : {"conccl", "conccl-rp"}) {
-    const Diagnostic adds = refusal_of(policy, overlap_for_test("all-reduce"));
-    EXPECT_EQ(adds.code, "c3.variant");
-    EXPECT_THAT(adds.hint, HasSubstr("c3-sp"));
+    const OverlapWay way = decide(policy, overlap_for_test("all-reduce"));
+    EXPECT_FALSE(way.on_cores()) << policy;
+    // The summing kernel goes before the workgroups of the GEMM.
+    EXPECT_EQ(way.order, LaunchOrder::collective_first) << policy;
+    EXPECT_EQ(way.priority, 1) << policy;
   }
   const Diagnostic no_kernels = refusal_of("c3-sp", overlap_for_test("broadcast"));
   EXPECT_EQ(no_kernels.code, "c3.variant");

@@ -73,10 +73,6 @@ Result<CollectiveRequest> flat_dma(const Question& question) {
   CollectiveRequest request = question.request.collective;
   request.variant = "pcpy";
   CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
-  if (variant->reduces) {
-    return fail("c3.variant", fmt::format("{} adds, which DMA engines cannot", request.collective),
-                "use policy serial, c3, c3-sp, c3-rp, c3-sp-rp or auto");
-  }
   CORTADO_RETURN_IF_ERROR(check_request(request, *variant, question.machine));
   return request;
 }

@@ -17,4 +17,8 @@ Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Mach
   return search_schedules(request, machine, cost);
 }
 
+std::string_view name_of(ChosenBy by) {
+  return by == ChosenBy::heuristic ? "heuristic" : "search";
+}
+
 }  // namespace cortado

@@ -7,7 +7,7 @@
 namespace cortado {
 namespace search_test {
 
-/// "serial", "hetero-fused-1d 8", ...
+/// "serial-dma", "hetero-fused-1d 8", ...
 std::string key_of(const FiccoSchedule& schedule) {
   return schedule.grain == Grain::chunks ? name_of(schedule) + " " + std::to_string(schedule.chunks)
                                          : name_of(schedule);
@@ -69,7 +69,7 @@ std::vector<std::uint32_t> chunk_counts(std::uint32_t ranks) {
 TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   const auto candidates = schedule_candidates(request(), machine());
   EXPECT_EQ(candidates.size(), 2U + 8 * 5);
-  EXPECT_EQ(name_of(candidates[0]), "serial");
+  EXPECT_EQ(name_of(candidates[0]), "serial-dma");
   EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
   for (const FiccoSchedule& candidate : candidates) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
 }
@@ -83,8 +83,9 @@ TEST(ScheduleCandidates, HaveNoNumberOfChunksTwiceAndAtLeastTwo) {
 }
 
 TEST(SearchSchedules, TakesTheFastestSimulatedOneNotTheLikeliest) {
-  const TableCost cost(
-      {{"serial", {500, 1000, 1000}}, {"hetero-fused-1d 4", {600, 700, 720}}, {"uniform-fused-1d 8", {600, 710, 690}}});
+  const TableCost cost({{"serial-dma", {500, 1000, 1000}},
+                        {"hetero-fused-1d 4", {600, 700, 720}},
+                        {"uniform-fused-1d 8", {600, 710, 690}}});
   const auto choice = search_schedules(request(), machine(), cost);
   ASSERT_TRUE(choice);
   EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
@@ -103,7 +104,7 @@ TEST(SearchSchedules, TakesTheFastestSimulatedOneNotTheLikeliest) {
 //   hetero-fused-2d 4    692, 689   1.4 + 0.3 * 3 = 2.3: 689.7 is
 //   uniform-fused-1d 8   least time of 691, more than 690
 TEST(SearchSchedules, SimulatesOnlyWhatCanStillWin) {
-  const TableCost cost({{"serial", {500, 736, 1000}},
+  const TableCost cost({{"serial-dma", {500, 736, 1000}},
                         {"shard-p2p", {736, 900, 900}},
                         {"hetero-fused-1d 2", {600, 726, 740}},
                         {"hetero-fused-1d 4", {600, 691, 690}},
@@ -137,26 +138,26 @@ TEST(SearchSchedules, StopsAfterSoManySteps) {
 }
 
 TEST(SearchSchedules, WhatCannotBePlannedIsPassedOver) {
-  const TableCost cost({{"serial", {500, 1000, 1000}}, {"hetero-fused-1d 4", {600, 700, -1}}});
+  const TableCost cost({{"serial-dma", {500, 1000, 1000}}, {"hetero-fused-1d 4", {600, 700, -1}}});
   const auto choice = search_schedules(request(), machine(), cost);
   ASSERT_TRUE(choice);
-  EXPECT_EQ(key_of(choice->schedule), "serial");
+  EXPECT_EQ(key_of(choice->schedule), "serial-dma");
   EXPECT_FALSE(choice->runner_up);
   EXPECT_FALSE(choice->margin());
   EXPECT_EQ(choice->refused.back().reason.code, "ficco.memory");
 }
 
 TEST(SearchSchedules, FailsWithTheReasonOfSerialIfNothingCanBePlanned) {
-  const TableCost cost({{"serial", {500, 1000, -1}}, {"hetero-fused-1d 4", {600, 700, -1}}});
+  const TableCost cost({{"serial-dma", {500, 1000, -1}}, {"hetero-fused-1d 4", {600, 700, -1}}});
   const auto choice = search_schedules(request(), machine(), cost);
   ASSERT_FALSE(choice);
-  EXPECT_EQ(choice.error().message, "serial is too large");
+  EXPECT_EQ(choice.error().message, "serial-dma is too large");
 }
 
 TEST(SearchSchedules, OfEquallyFastOnesTakesTheFirstCandidate) {
   const TableCost cost({{"uniform-unfused-1d 2", {600, 701, 700}},
                         {"uniform-unfused-2d 2", {600, 700, 700}},
-                        {"serial", {500, 1000, 1000}}});
+                        {"serial-dma", {500, 1000, 1000}}});
   const auto choice = search_schedules(request(), machine(), cost);
   ASSERT_TRUE(choice);
   EXPECT_EQ(key_of(choice->schedule), "uniform-unfused-1d 2");
@@ -164,8 +165,9 @@ TEST(SearchSchedules, OfEquallyFastOnesTakesTheFirstCandidate) {
 
 TEST(SearchSchedules, WhatAnImpossibleOnePrunedComesBack) {
   // The likely best cannot be planned; what it pruned is better than what it left.
-  const TableCost cost(
-      {{"hetero-unfused-1d 4", {600, 700, -1}}, {"serial", {500, 1000, 1000}}, {"hetero-fused-1d 4", {736, 740, 740}}});
+  const TableCost cost({{"hetero-unfused-1d 4", {600, 700, -1}},
+                        {"serial-dma", {500, 1000, 1000}},
+                        {"hetero-fused-1d 4", {736, 740, 740}}});
   const auto choice = search_schedules(request(), machine(), cost);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(key_of(choice->schedule), "hetero-fused-1d 4");
@@ -181,18 +183,18 @@ DependentRequest tiny_request() {
 }
 
 TEST(AutoSchedule, TakesASureGuessWithoutASearch) {
-  const TableCost cost({{"serial", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
+  const TableCost cost({{"serial-dma", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
   const auto choice = auto_schedule(tiny_request(), machine(), cost);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::heuristic);
-  EXPECT_EQ(key_of(choice->schedule), "serial");
+  EXPECT_EQ(key_of(choice->schedule), "serial-dma");
   EXPECT_EQ(choice->time, Nanoseconds{620});
   EXPECT_FALSE(choice->margin());
   EXPECT_EQ(cost.simulated.size(), 1U);
 }
 
 TEST(AutoSchedule, SearchesWhereASureGuessCannotBePlanned) {
-  const TableCost cost({{"serial", {600, 610, -1}}, {"uniform-fused-1d 8", {700, 700, 710}}});
+  const TableCost cost({{"serial-dma", {600, 610, -1}}, {"uniform-fused-1d 8", {700, 700, 710}}});
   const auto choice = auto_schedule(tiny_request(), machine(), cost);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::search);
@@ -200,7 +202,7 @@ TEST(AutoSchedule, SearchesWhereASureGuessCannotBePlanned) {
 }
 
 TEST(AutoSchedule, SearchesWhereItIsNotSure) {
-  const TableCost cost({{"serial", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
+  const TableCost cost({{"serial-dma", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
   const auto choice = auto_schedule(request(), machine(), cost);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::search);

@@ -176,10 +176,10 @@ TEST(FiccoOutline, LooksAtTheRankWithMostRows) {
   DependentRequest uneven = request("all-to-all", Dependence::collective_first, {585, 512, 1024}, 3);
   uneven.tokens = {{100, 0, 40}, {7, 300, 64}, {65, 9, 0}};
   // Columns add up to 172, 309 and 104; in rows that are not cut rank 0 waits for two others, rank 1 only for one.
-  EXPECT_EQ(ranks_of(uneven, "serial"), (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(ranks_of(uneven, "serial-dma"), (std::vector<std::uint32_t>{1, 0}));
   uneven.tokens[0][1] = 1;
   uneven.tokens[0][2] = 39;
-  EXPECT_EQ(ranks_of(uneven, "serial"), (std::vector<std::uint32_t>{1}));
+  EXPECT_EQ(ranks_of(uneven, "serial-dma"), (std::vector<std::uint32_t>{1}));
   uneven.dependence = Dependence::product_first;
   EXPECT_EQ(ranks_of(uneven, "hetero-unfused-1d").front(), 1U);  // rows add up to 140, 371 and 74
   EXPECT_EQ(ranks_of(request("all-gather", Dependence::collective_first, {1024, 512, 1024}, 8), "hetero-fused-1d"),

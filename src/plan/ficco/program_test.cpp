@@ -219,7 +219,7 @@ TEST_F(FiccoProgram, StridedCopiesKeepToTheirPackets) {
 }
 
 TEST_F(FiccoProgram, SerialIsOneProductAfterTheWholeCollective) {
-  const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "serial");
+  const auto [program, footprint, staging, steps] = plan(kFourRanks, 4, "serial-dma");
   EXPECT_EQ(steps, 1U);
   EXPECT_EQ(story(program, "dma0.14"), "copy signal");
   EXPECT_EQ(story(program, "compute0"), "wait wait wait gemm signal");
@@ -240,7 +240,7 @@ TEST_F(FiccoProgram, ShardP2pHasOneQueueAndOneShardAtATime) {
 
 TEST_F(FiccoProgram, AllToAllMultipliesWhatArrives) {
   DependentRequest request{.gemm = {10, 8, 32}, .collective = "all-to-all", .ranks = 2, .tokens = {{1, 2}, {3, 4}}};
-  const auto [program, footprint, staging, steps] = ficco_for_test(request, schedule_for_test("serial"), machine_);
+  const auto [program, footprint, staging, steps] = ficco_for_test(request, schedule_for_test("serial-dma"), machine_);
   // Rank 0 has 3 rows, keeps 1 and receives 3: its product has 4. Rank 1 has 7 and multiplies 2 + 4.
   const auto gemms = commands_on<Gemm>(program, QueueKind::compute);
   ASSERT_EQ(gemms.size(), 2U);

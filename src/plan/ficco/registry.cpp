@@ -43,7 +43,7 @@ Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunk
 std::string name_of(const FiccoSchedule& schedule) {
   switch (schedule.grain) {
     case Grain::whole:
-      return "serial";
+      return "serial-dma";
     case Grain::shards:
       return "shard-p2p";
     case Grain::chunks:
@@ -51,6 +51,11 @@ std::string name_of(const FiccoSchedule& schedule) {
   }
   return fmt::format("{}-{}-{}", schedule.uniform ? "uniform" : "hetero", schedule.fused ? "fused" : "unfused",
                      schedule.shape == CommShape::rows_1d ? "1d" : "2d");
+}
+
+std::string full_name(const FiccoSchedule& schedule) {
+  const std::string name = name_of(schedule);
+  return schedule.grain == Grain::chunks ? fmt::format("{}/{}", name, schedule.chunks) : name;
 }
 
 std::vector<FiccoScheduleInfo> list_schedules() {

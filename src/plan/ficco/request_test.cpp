@@ -128,7 +128,7 @@ TEST_F(FiccoRefusals, WhatDoesNotFitTheMemory) {
   Machine small = machine_;
   small.memory_bytes = 4_GiB;
   const DependentRequest request{.gemm = {65536, 1024, 65536}};
-  const Diagnostic refusal = refused(request, schedule_for_test("serial"), small);
+  const Diagnostic refusal = refused(request, schedule_for_test("serial-dma"), small);
   EXPECT_EQ(refusal.code, "ficco.memory");
   // A 8 GiB, b and c 128 MiB each.
   EXPECT_THAT(refusal.message, HasSubstr("8448MiB"));
@@ -138,10 +138,10 @@ TEST_F(FiccoRefusals, WhatDoesNotFitTheMemory) {
 TEST_F(FiccoRefusals, MachinesWithoutLinksOrProducts) {
   Machine apart = machine_;
   apart.linked[0][1] = false;
-  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial"), apart).code, "plan.link");
+  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial-dma"), apart).code, "plan.link");
   Machine untimed = machine_;
   untimed.timing.reset();
-  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial"), untimed).code, "gemm.compute");
+  EXPECT_EQ(refused({.gemm = {256, 64, 128}}, schedule_for_test("serial-dma"), untimed).code, "gemm.compute");
 }
 
 }  // namespace ficco_request_test

@@ -1,0 +1,145 @@
+// A GEMM and a collective at the same time: the question, and the one list of strategies that answer it.
+//
+// A strategy says whether it applies to a problem on a machine, and makes a program of it. Papers are families of
+// strategies. `serial` is what all are compared with: the GEMM and the library's collective on compute units, one after
+// the other.
+//
+//   const OverlapProblem problem{.relation = Relation::gemm_needs_collective, .gemms = {{16384, 3584, 8192}},
+//                                .collectives = {{.collective = "all-gather"}}};
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/program.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/plan/c3.hpp"
+#include "cortado/plan/choose_schedule.hpp"
+#include "cortado/plan/collective.hpp"
+#include "cortado/plan/ficco.hpp"
+#include "cortado/plan/tokens.hpp"
+
+namespace cortado {
+
+/// How a GEMM and a collective depend on each other.
+enum class Relation {
+  independent,            ///< neither needs the other
+  gemm_needs_collective,  ///< the GEMM multiplies what the collective delivers: all-gather, all-to-all
+  collective_needs_gemm,  ///< the collective moves what the GEMM computes: reduce-scatter, all-reduce, all-to-all,
+                          ///< all-gather
+};
+
+std::string_view name_of(Relation relation);  ///< "independent", "gemm-needs-collective", "collective-needs-gemm"
+
+/// What is to be done at the same time.
+///
+/// A dependent problem has one GEMM and one collective, and moves a matrix of it:
+///
+///   all-gather -> GEMM      A, m x k, is divided by rows among the ranks; every rank gathers all of it
+///   all-to-all -> GEMM      every rank sends rows of A to every rank and multiplies the m rows it receives
+///   GEMM -> reduce-scatter  the m x n results of all ranks are added up and divided by rows among them
+///   GEMM -> all-reduce      the same sum on every rank: a reduce-scatter, which can overlap, and an all-gather behind
+///   it GEMM -> all-to-all      every rank sends rows of its m x n result to every rank GEMM -> all-gather      every
+///   rank gets the m x n results of all
+struct OverlapProblem {
+  Relation relation = Relation::independent;
+  std::vector<GemmShape> gemms{};  ///< what ONE GPU multiplies, one after another
+  /// Independent: collective, bytes, place and own_block. Dependent: only the collective, the rest follows.
+  std::vector<CollectiveRequest> collectives{};
+  std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
+  /// all-to-all of a dependent problem: rows [from][to], m times ranks in all; empty: as even as can be.
+  TokenTable tokens{};
+
+  const GemmShape& gemm() const { return gemms.front(); }
+  const CollectiveRequest& collective() const { return collectives.front(); }
+};
+
+/// With the number of ranks, and of a dependent problem the bytes of its collective. Refuses problems without a GEMM or
+/// a collective, dependent ones with several, collectives that the relation cannot have (overlap.collective), one rank
+/// or more than there are (overlap.ranks), and GEMMs that the machine cannot do (check_gemm).
+Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machine& machine);
+
+/// Of an all-reduce behind a GEMM: the reduce-scatter. Else the problem itself.
+OverlapProblem overlapping_part(const OverlapProblem& problem);
+
+/// A dependent problem as FiCCO plans it.
+DependentRequest dependent_request(const OverlapProblem& problem);
+
+/// What the caller decides instead of the strategy. Those that a strategy does not have are ignored, but for the
+/// variant.
+struct StrategyKnobs {
+  std::string variant{};  ///< of the collective; empty: the strategy's own
+  bool prelaunch = false;
+  std::optional<std::uint32_t> gemm_cus{};
+  std::optional<std::uint32_t> comm_cus{};  ///< of collectives on compute units
+  bool reserved = false;                    ///< comm_cus stands behind the name: c3-sp/32
+  std::uint32_t chunks = 0;                 ///< of FiCCO's schedules; 0 = as many as ranks
+  CollectiveMeans means = CollectiveMeans::dma;
+  ExchangeVariant exchange = ExchangeVariant::automatic;
+  std::uint64_t pieces = 0;  ///< of a chunk of T3; 0 = automatic
+};
+
+/// Predicted times by which strategies decide.
+struct StrategyCosts {
+  const OverlapCost& ways;
+  const ScheduleCost& schedules;
+  std::function<Result<Nanoseconds>(const Program&, std::optional<ArbitrationPolicy>)> simulate;
+};
+
+/// What a strategy is asked; the problem was checked.
+struct OverlapQuestion {
+  const OverlapProblem& problem;
+  const Machine& machine;
+  const StrategyCosts& costs;
+  StrategyKnobs knobs{};
+
+  OverlapRequest independent() const;  ///< the problem as C3 and ConCCL plan it
+};
+
+struct PlannedOverlap {
+  Program program;
+  std::string name{};  ///< with the knobs that were decided: "hetero-fused-1d/8", "conccl/bcst-prelaunch"
+  std::string how{};   ///< what was decided, in one line
+  std::uint32_t gemm_cus = 0;
+  std::uint32_t comm_cus = 0;                      ///< that the collective takes; 0: DMA engines alone
+  std::uint32_t steps = 0;                         ///< exchanges one after another; 0: not cut
+  Bytes footprint{};                               ///< memory of the rank that needs most; 0: not known
+  Bytes staging{};                                 ///< part of it that is neither operand nor result
+  std::optional<ArbitrationPolicy> arbitration{};  ///< of the memory, under which it is simulated
+};
+
+struct Strategy {
+  std::string name{};
+  std::string family{};  ///< "serial", "C3", "ConCCL", "FiCCO", "T3", "ideal"
+  std::string summary{};
+  std::string wins{};   ///< when
+  std::string loses{};  ///< when
+  bool by_default = true;
+  /// Whether it can be asked about the problem at all; plan() may still find that it cannot be done.
+  std::function<Status(const OverlapProblem&, const Machine&)> applies{};
+  /// None: an ideal, which has no program.
+  std::function<Result<PlannedOverlap>(const OverlapQuestion&)> plan{};
+};
+
+/// The one list, in the order of tables.
+const std::vector<Strategy>& strategies();
+
+/// A strategy as it was asked for: "conccl", "conccl/bcst-prelaunch", "c3-sp/32", "hetero-fused-1d/8".
+struct NamedStrategy {
+  const Strategy* strategy = nullptr;
+  StrategyKnobs knobs{};
+};
+
+/// Unknown names are refused with the nearest known one, and knobs that a strategy does not have (overlap.strategy).
+Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& knobs = {});
+
+/// The best that a search over strategies, variants and numbers of chunks predicts.
+Result<PlannedOverlap> plan_searched(const OverlapQuestion& question);
+
+}  // namespace cortado

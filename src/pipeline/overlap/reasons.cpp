@@ -1,0 +1,126 @@
+#include "pipeline/overlap/reasons.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "cortado/base/check.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using report::Objective;
+
+std::string family_of(const OverlapRow& row) {
+  const auto named = find_strategy(row.strategy);
+  CORTADO_CHECK(named.has_value(), "rows are named after strategies");
+  return named->strategy->family;
+}
+
+/// Percent that `row` takes longer than `best`.
+double longer(const OverlapRow& row, const OverlapRow& best) {
+  return std::round(100 * (microseconds(row.time) / microseconds(best.time) - 1)) + 0.0;  // no "-0"
+}
+
+/// "serial takes 12 % longer"
+std::string against_best(const OverlapRow& row, const OverlapRow& best) {
+  const double percent = longer(row, best);
+  if (percent < 1) return fmt::format("{} is level", row.strategy);
+  return fmt::format("{} takes {:.0f} % longer", row.strategy, percent);
+}
+
+/// The fastest of every other family.
+std::vector<std::string> other_families(const OverlapReport& report, const OverlapRow& best) {
+  const std::string own = family_of(best);
+  std::vector<std::pair<std::string, const OverlapRow*>> fastest;
+  for (const OverlapRow& row : report.rows) {
+    const std::string family = family_of(row);
+    if (row.bound || family == own) continue;
+    const auto known = std::ranges::find(fastest, family, &std::pair<std::string, const OverlapRow*>::first);
+    if (known == fastest.end()) {
+      fastest.emplace_back(family, &row);
+    } else if (row.time < known->second->time) {
+      known->second = &row;
+    }
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [family, row] : fastest) sentences.push_back(against_best(*row, best));
+  return sentences;
+}
+
+std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
+  std::vector<std::string> sentences;
+  const std::string_view bottleneck = report.gemm_alone < report.comm_alone ? "collective" : "GEMM";
+  if (!has_gain(report.serial, report.ideal)) {
+    sentences.push_back(fmt::format("little can be gained: serial takes no longer than the {} alone", bottleneck));
+  } else if (family_of(best) == "serial") {
+    sentences.emplace_back(report.rows.size() > 1 ? "nothing that overlaps is faster"
+                                                  : "nothing that overlaps was asked for or can be planned");
+  } else if (best.time > report.serial) {
+    sentences.emplace_back("the fastest of those asked for, but slower than serial");
+  } else {
+    sentences.push_back(fmt::format("the {} is the bottleneck; {:.0f} % of the ideal gain is reached", bottleneck,
+                                    100 * best.share_of_ideal));
+  }
+  if (best.dil && std::abs(*best.dil - 1) >= 0.005) {
+    sentences.push_back(fmt::format("the GEMM's pieces take {:.0f} % {} than the whole",
+                                    std::abs(100 * (*best.dil - 1)), *best.dil < 1 ? "less" : "longer"));
+  }
+  for (std::string& sentence : other_families(report, best)) sentences.push_back(std::move(sentence));
+  return join(sentences, "; ");
+}
+
+/// "5 % less time", "5 % more energy", "as much energy"
+std::string against(double value, double best, std::string_view what) {
+  const double percent = std::round(100 * (value / best - 1));
+  if (percent == 0) return fmt::format("as much {}", what);
+  return fmt::format("{:.0f} % {} {}", std::abs(percent), percent < 0 ? "less" : "more", what);
+}
+
+/// "takes 5 % less time and 8 % more energy", than the best.
+std::string both(const OverlapRow& row, const OverlapRow& best) {
+  return fmt::format("takes {} and {}", against(microseconds(row.time), microseconds(best.time), "time"),
+                     against(row.energy->joules(), best.energy->joules(), "energy"));
+}
+
+std::string energy_reason(const OverlapReport& report, const OverlapRow& best) {
+  CORTADO_CHECK(best.energy.has_value(), "rows that are ranked by energy have one");
+  std::vector<std::string> sentences{
+      fmt::format("{} {} J in {:.1f} us, {} W per GPU",
+                  report.objective == Objective::energy ? "it takes the least energy," : "energy times time is least:",
+                  report::joules_text(best.energy), microseconds(best.time), report::watts_text(best.energy))};
+  const OverlapRow* fastest = &best;
+  for (const OverlapRow& row : report.rows) {
+    if (!row.bound && row.time < fastest->time) fastest = &row;
+  }
+  if (fastest == &best) {
+    sentences.emplace_back("nothing is faster");
+  } else {
+    sentences.push_back(fmt::format("{}, the fastest, {}", fastest->strategy, both(*fastest, best)));
+  }
+  const OverlapRow* serial = report.row("serial");
+  if (serial != nullptr && serial != &best && serial != fastest) sentences.push_back("serial " + both(*serial, best));
+  return join(sentences, "; ");
+}
+
+}  // namespace
+
+std::string overlap_reason(const OverlapReport& report, const OverlapRow& best) {
+  return report.objective == Objective::time ? time_reason(report, best) : energy_reason(report, best);
+}
+
+void add_cap_note(OverlapReport& report, const Machine& machine) {
+  const auto above = [&](const OverlapRow& row) {
+    return machine.power && row.energy && row.energy->watts() > machine.power->cap_w;
+  };
+  if (std::ranges::none_of(report.rows, above)) return;
+  if (!report.note.empty()) report.note += "; ";
+  report.note += fmt::format("rows above {:g} W ignore the board's power cap; `cortado power` models capped clocks",
+                             machine.power->cap_w);
+}
+
+}  // namespace cortado::pipeline

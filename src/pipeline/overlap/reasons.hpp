@@ -1,0 +1,16 @@
+// Why a strategy is the one to use.
+#pragma once
+
+#include <string>
+
+#include "cortado/pipeline/overlap.hpp"
+
+namespace cortado::pipeline {
+
+/// One line: what bounds the time, what is not hidden, and what the other families lose. `best` is one of the rows.
+std::string overlap_reason(const OverlapReport& report, const OverlapRow& best);
+
+/// Says so in the note if rows draw more than their board may: clocks are those of the machine file.
+void add_cap_note(OverlapReport& report, const Machine& machine);
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,292 @@
+// An overlap study as a document.
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/overlap.hpp"
+#include "cortado/report/energy.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using report::Cell;
+using report::View;
+using Field = report::Field<OverlapRow>;
+
+constexpr double kAboveIdeal = 1.01;
+
+template <class Get>
+std::function<Cell(const OverlapRow&)> time_of(Get get) {
+  return [get](const OverlapRow& row) { return row.bound ? Cell() : Cell(microseconds(get(row))); };
+}
+
+template <class Get>
+Field traffic(std::string key, std::string meaning, Get get) {
+  return {{.key = std::move(key), .unit = "B", .meaning = std::move(meaning), .view = View::data},
+          [get](const OverlapRow& row) { return row.dram ? Cell(get(*row.dram)) : Cell(); }};
+}
+
+std::vector<Field> fields(const OverlapReport& report) {
+  const View predicted = report.simulated ? View::narrow : View::data;
+  const View cut = report.problem.relation == Relation::independent ? View::data : View::wide;
+  const View apart = report.problem.relation == Relation::independent ? View::wide : View::data;
+  const bool gain = has_gain(report.serial, report.ideal);
+  std::vector<Field> all{
+      {{.key = "strategy", .head = "strategy", .meaning = "name, with what was decided"},
+       [](const OverlapRow& row) { return Cell(row.strategy); }},
+      {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of GEMM and collective"},
+       [](const OverlapRow& row) { return Cell(microseconds(row.time)); }},
+      {{.key = "speedup", .head = "speed-up", .digits = 2, .meaning = "serial / time"},
+       [](const OverlapRow& row) { return Cell(row.speedup); }},
+      {{.key = "share_of_ideal",
+        .head = "of ideal",
+        .unit = "%",
+        .meaning = "part of the ideal gain; 1 = all of it",
+        .scale = 100},
+       [gain](const OverlapRow& row) {
+         return gain ? Cell(row.share_of_ideal) : Cell(row.share_of_ideal).shown_as("-");
+       }},
+      {{.key = "exposed_comm_us", .head = "exposed", .unit = "us", .digits = 1, .meaning = "time - GEMM alone"},
+       time_of([](const OverlapRow& row) { return row.exposed; })},
+      {{.key = "gemm_us", .head = "GEMM until", .unit = "us", .digits = 1, .meaning = "begin to the end of the GEMM"},
+       time_of([](const OverlapRow& row) { return row.gemm; })},
+      {{.key = "comm_us",
+        .head = "comm until",
+        .unit = "us",
+        .digits = 1,
+        .meaning = "begin to the end of the collective",
+        .view = View::wide},
+       time_of([](const OverlapRow& row) { return row.comm; })},
+      {{.key = "gemm_slowdown",
+        .head = "GEMM x",
+        .digits = 2,
+        .meaning = "over the GEMM alone; null: dependent",
+        .view = apart},
+       [](const OverlapRow& row) { return row.bound ? Cell() : Cell(row.gemm_slowdown); }},
+      {{.key = "comm_slowdown",
+        .head = "comm x",
+        .digits = 2,
+        .meaning = "over the library's collective alone; null: dependent",
+        .view = apart},
+       [](const OverlapRow& row) { return row.bound ? Cell() : Cell(row.comm_slowdown); }},
+      {{.key = "gemm_cus", .head = "GEMM CUs", .meaning = "that the GEMM may occupy", .view = View::wide},
+       [](const OverlapRow& row) { return row.bound ? Cell() : Cell(row.gemm_cus); }},
+      {{.key = "comm_cus", .head = "comm CUs", .meaning = "that the collective takes; 0: DMA engines alone"},
+       [](const OverlapRow& row) {
+         return row.bound ? Cell() : row.comm_cus == 0 ? Cell(0).shown_as("DMA") : Cell(row.comm_cus);
+       }},
+      {{.key = "steps", .head = "steps", .meaning = "exchanges one after another; 0: not cut", .view = cut},
+       [](const OverlapRow& row) { return Cell(row.steps); }},
+      {{.key = "dil", .head = "DIL", .digits = 2, .meaning = "decomposition loss of the GEMM", .view = cut},
+       [](const OverlapRow& row) { return Cell(row.dil); }},
+      {{.key = "cil_gemm",
+        .head = "CIL GEMM",
+        .digits = 2,
+        .meaning = "contention loss of the GEMM; 1 = none",
+        .view = cut},
+       [](const OverlapRow& row) { return Cell(row.cil_gemm); }},
+      {{.key = "cil_comm",
+        .head = "CIL copies",
+        .digits = 2,
+        .meaning = "contention loss of copies; 1 = none",
+        .view = cut},
+       [](const OverlapRow& row) { return Cell(row.cil_comm); }},
+      {{.key = "footprint_bytes",
+        .head = "memory",
+        .unit = "GB",
+        .digits = 2,
+        .meaning = "of the GPU that needs most; 0: not known",
+        .view = cut,
+        .scale = 1e-9},
+       [](const OverlapRow& row) { return Cell(row.footprint); }},
+      {{.key = "staging_bytes",
+        .head = "staging",
+        .unit = "GB",
+        .digits = 2,
+        .meaning = "of it, neither operand nor result",
+        .view = cut,
+        .scale = 1e-9},
+       [](const OverlapRow& row) { return Cell(row.staging); }},
+      {{.key = "hbm_bytes",
+        .head = "HBM",
+        .unit = "GB",
+        .digits = 2,
+        .meaning = "read and written in the memories of all GPUs",
+        .view = predicted == View::narrow ? View::wide : predicted,
+        .scale = 1e-9},
+       [](const OverlapRow& row) {
+         return row.hbm_bytes && *row.hbm_bytes < 1e8 ? Cell(row.hbm_bytes).with_digits(4) : Cell(row.hbm_bytes);
+       }},
+      traffic("dram_reads", "of all GPUs", [](const DramTraffic& t) { return t.reads(); }),
+      traffic("dram_writes", "of all GPUs", [](const DramTraffic& t) { return t.writes(); }),
+      traffic("dram_producer_reads", "by the GEMM", [](const DramTraffic& t) { return t.producer_reads; }),
+      traffic("dram_producer_writes", "by the GEMM", [](const DramTraffic& t) { return t.producer_writes; }),
+      traffic("dram_collective_reads", "by the collective", [](const DramTraffic& t) { return t.collective_reads; }),
+      traffic("dram_collective_writes", "by the collective", [](const DramTraffic& t) { return t.collective_writes; }),
+      {{.key = "tracker_entries_peak",
+        .head = "tracker entries",
+        .meaning = "most in use at once on one GPU",
+        .view = View::wide},
+       [](const OverlapRow& row) { return Cell(row.tracker_entries_peak); }},
+      {{.key = "tracker_wait_us",
+        .unit = "us",
+        .meaning = "that writers waited for entries, over all GPUs",
+        .view = View::data},
+       [](const OverlapRow& row) { return row.tracker_wait ? Cell(microseconds(*row.tracker_wait)) : Cell(); }},
+      {{.key = "wrong",
+        .head = "wrong bytes",
+        .meaning = "output bytes that differ from the contract; null: predicted",
+        .view = report.simulated ? View::data : View::narrow},
+       [](const OverlapRow& row) { return Cell(row.wrong); }},
+      {{.key = "energy_J",
+        .head = "energy",
+        .unit = "J",
+        .digits = 4,
+        .meaning = "of all GPUs",
+        .view = predicted,
+        .notation = report::Notation::significant},
+       [](const OverlapRow& row) { return row.energy ? Cell(row.energy->joules()) : Cell(); }},
+      {{.key = "power_W", .head = "per GPU", .unit = "W", .digits = 1, .meaning = "mean of one GPU", .view = predicted},
+       [](const OverlapRow& row) { return row.energy ? Cell(row.energy->watts()) : Cell(); }},
+      {{.key = "bound", .meaning = "an ideal, which has no program", .view = View::data},
+       [](const OverlapRow& row) { return Cell(row.bound); }},
+      {{.key = "how", .head = "how", .meaning = "what was decided", .view = View::wide},
+       [](const OverlapRow& row) { return Cell(row.how); }}};
+  for (const Component component : kComponents) {
+    all.push_back(
+        {{.key = fmt::format("energy_by_component.{}", name_of(component)),
+          .unit = "J",
+          .meaning = "of all GPUs",
+          .view = View::data},
+         [component](const OverlapRow& row) { return row.energy ? Cell(row.energy->energy.of(component)) : Cell(); }});
+  }
+  return all;
+}
+
+std::string gemm_text(const OverlapProblem& problem) {
+  std::vector<std::string> shapes;
+  for (const GemmShape& gemm : problem.gemms) shapes.push_back(to_string(gemm));
+  return join(shapes, " + ");
+}
+
+/// "GEMM 16384x3584x8192 bf16 per GPU, then reduce-scatter of 112 MiB, 8 ranks of mi300x-8"
+std::string title(const OverlapReport& report) {
+  const OverlapProblem& problem = report.problem;
+  std::vector<std::string> moved;
+  for (const CollectiveRequest& one : problem.collectives) {
+    moved.push_back(fmt::format("{} of {}", one.collective, format_bytes(one.bytes)));
+  }
+  const std::string gemm = fmt::format("GEMM {} per GPU", gemm_text(problem));
+  const std::string collective = join(moved, " + ");
+  const std::string where = fmt::format("{} ranks of {}", problem.ranks, report.machine);
+  switch (problem.relation) {
+    case Relation::independent:
+      return fmt::format("{} beside an independent {}, {}", gemm, collective, where);
+    case Relation::gemm_needs_collective:
+      return fmt::format("{}, then {} on its output, {}", collective, gemm, where);
+    case Relation::collective_needs_gemm:
+      break;
+  }
+  return fmt::format("{}, then {} of its output, {}", gemm, collective, where);
+}
+
+/// The GEMM over all ranks: what is divided among them, put together again.
+std::string global_shape(const OverlapProblem& problem) {
+  GemmShape gemm = problem.gemm();
+  const std::string& collective = problem.collective().collective;
+  if (problem.relation == Relation::independent) return {};
+  if (collective == "all-to-all" ||
+      (collective == "all-gather" && problem.relation == Relation::collective_needs_gemm)) {
+    gemm.m *= problem.ranks;
+  } else if (collective == "all-gather") {
+    gemm.n *= problem.ranks;
+  } else {
+    gemm.k *= problem.ranks;
+  }
+  return to_string(gemm);
+}
+
+report::Table skipped_table(const OverlapReport& report) {
+  using Skipped = report::Field<SkippedStrategy>;
+  report::Table table = report::table_of<SkippedStrategy>(
+      "skipped", "strategies that cannot do it",
+      {Skipped{{.key = "strategy", .meaning = "name"}, [](const SkippedStrategy& one) { return Cell(one.name); }},
+       Skipped{{.key = "code", .meaning = "of the reason"},
+               [](const SkippedStrategy& one) { return Cell(one.reason.code); }},
+       Skipped{{.key = "message", .meaning = "why"},
+               [](const SkippedStrategy& one) { return Cell(one.reason.message); }},
+       Skipped{{.key = "hint", .meaning = "what to do"},
+               [](const SkippedStrategy& one) { return Cell(one.reason.hint); }}},
+      report.skipped);
+  table.data_only = true;
+  return table;
+}
+
+}  // namespace
+
+bool has_gain(Nanoseconds serial, Nanoseconds ideal) {
+  constexpr double kLeastGain = 1.01;
+  return microseconds(serial) >= kLeastGain * microseconds(ideal);
+}
+
+double share_of_ideal(Nanoseconds serial, Nanoseconds ideal, Nanoseconds time) {
+  if (!has_gain(serial, ideal) || ideal.value == 0 || time.value == 0) return 0;
+  const auto over = [&](Nanoseconds t) { return microseconds(serial) / microseconds(t) - 1; };
+  return over(time) / over(ideal);
+}
+
+report::Document overlap_document(const OverlapReport& report) {
+  const OverlapProblem& problem = report.problem;
+  report::Document document{.schema = "cortado.overlap", .version = 2, .title = title(report)};
+  const std::string global = global_shape(problem);
+  if (!global.empty()) document.about.push_back(fmt::format("over all ranks: GEMM {}", global));
+  document.about.push_back(
+      report.simulated ? fmt::format("predicted: {}", report.where)
+                       : fmt::format("measured on {}; medians of {} iterations", report.where, report.iterations));
+  document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us: {}",
+                                       microseconds(report.gemm_alone), report.memory_bound ? "memory" : "compute",
+                                       microseconds(report.comm_alone), report.scenario));
+  document.about.push_back(
+      fmt::format("serial {:.1f} us, ideal {:.1f} us: {:.2f} times as fast", microseconds(report.serial),
+                  microseconds(report.ideal),
+                  report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal)));
+  Cell::List collectives;
+  for (const CollectiveRequest& one : problem.collectives) collectives.push_back(one.collective);
+  document.facts = {
+      {"gemm", gemm_text(problem), "what one GPU multiplies"},
+      {"global_gemm", global.empty() ? Cell() : Cell(global), "the GEMM over all ranks; null: independent"},
+      {"collective", collectives.size() == 1 ? Cell(collectives.front()) : Cell(collectives),
+       "name, or a list of them"},
+      {"bytes", problem.collective().bytes, "of the collective's whole buffer"},
+      {"relation", name_of(problem.relation), "independent, gemm-needs-collective or collective-needs-gemm"},
+      {"ranks", problem.ranks, "GPUs that take part"},
+      {"machine", report.machine, "modelled machine"},
+      {"where", report.where, "simulator or device"},
+      {"simulated", report.simulated, "predicted; else measured"},
+      {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
+      {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
+      {"ideal_us", microseconds(report.ideal), "the longer of the two alone"},
+      {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},
+      {"comm_alone_us", microseconds(report.comm_alone), "library collective alone"},
+      {"class", report.scenario, "G-long, C-long or GC-equal"},
+      {"memory_bound", report.memory_bound, "the GEMM"},
+      {"objective", name_of(report.objective), "what the choice is made by"},
+      {"choice", report.choice, "strategy to use"},
+      {"reason", report.reason, "why"},
+      {"note", report.note, "how to read it"}};
+  report::Table rows = report::table_of<OverlapRow>("rows", "one per strategy", fields(report), report.rows);
+  rows.chart = report::TableChart{.title = "Time by strategy, us", .value = "time_us", .labels = {"strategy"}};
+  document.tables = {std::move(rows), skipped_table(report)};
+  for (const SkippedStrategy& one : report.skipped) {
+    document.notes.push_back(fmt::format("{} left out: {}", one.name, to_string(one.reason)));
+  }
+  for (const OverlapRow& row : report.rows) {
+    if (row.bound || row.share_of_ideal <= kAboveIdeal) continue;
+    document.notes.emplace_back("above 100 %: faster than GEMM or library collective is alone");
+    break;
+  }
+  if (!report.note.empty()) document.notes.push_back(report.note);
+  document.answer = {fmt::format("use {}: {}", report.choice, report.reason)};
+  return document;
+}
+
+}  // namespace cortado::pipeline

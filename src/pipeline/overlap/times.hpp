@@ -1,0 +1,70 @@
+// What is timed of one program: its time, and when its GEMM and its collective end.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cortado/target/target.hpp"
+#include "cortado/timeline/dram_traffic.hpp"
+
+#include "pipeline/overlap/contention.hpp"
+
+namespace cortado::pipeline {
+
+struct OverlapTimes {
+  Nanoseconds time{};
+  Nanoseconds gemm{};                 ///< begin to the end of the GEMM, if there is one
+  Nanoseconds comm{};                 ///< begin to the end of the collective, if there is one
+  Nanoseconds sent{};                 ///< of it, without what the GEMM's stream does for it
+  std::optional<double> hbm_bytes{};  ///< this and the next five: predicted only
+  std::optional<Contention> contention{};
+  std::optional<DramTraffic> dram{};
+  std::optional<std::uint32_t> tracker_entries_peak{};  ///< of programs with trackers
+  std::optional<Nanoseconds> tracker_wait{};
+  std::optional<EnergyUse> energy{};
+  std::optional<std::uint64_t> wrong{};  ///< measured only
+};
+
+struct TimeOptions {
+  /// The parts end with their commands, for streams that multiply and do other things as well; else with their queues,
+  /// which needs no trace. Measured parts always end with commands.
+  bool by_command = true;
+  bool contention = false;  ///< what both lose to each other: two simulations more
+  std::optional<ArbitrationPolicy> arbitration{};
+  RunOptions run{};
+};
+
+/// Proves the program and times it on the target.
+Outcome<OverlapTimes> time_program(Target& target, Result<Program> program, const Machine& machine,
+                                   const TimeOptions& options = {});
+
+/// Ends of GEMM and collective, from "begin" on.
+struct Parts {
+  Nanoseconds gemm{};
+  Nanoseconds comm{};
+  Nanoseconds sent{};
+};
+
+/// Medians of the traced iterations. In a compute queue with a GEMM, reductions and copies after the last GEMM are
+/// collective time, waits count as neither, and the rest is GEMM time.
+Parts parts_of(const Timeline& timeline, const Program& program);
+
+/// The queues of kernels that multiply.
+bool is_product_queue(const Queue& queue);
+
+using TimeOne = std::function<Outcome<OverlapTimes>()>;
+using Progress = std::function<bool(std::size_t, std::size_t)>;
+
+/// Times of every job, in their order: predicted ones on several threads, measured ones in three rounds, of which the
+/// median counts. Fails if it was stopped.
+Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>& jobs, bool predicted,
+                                                     std::uint32_t threads, const Progress& progress);
+
+/// The iterations of one of the rounds that together have the iterations asked for.
+std::uint32_t iterations_of_round(std::uint32_t iterations);
+std::uint32_t measured_iterations(std::uint32_t iterations);  ///< of all rounds
+
+/// `over` / `under`; 0 if `under` is.
+double ratio(Nanoseconds over, Nanoseconds under);
+
+}  // namespace cortado::pipeline

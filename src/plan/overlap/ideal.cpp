@@ -1,0 +1,36 @@
+// Ideals have no program: they are computed from what is known of the GEMM and the collective alone.
+#include "plan/overlap/strategy.hpp"
+
+namespace cortado::plan {
+namespace {
+
+Status reduces(const OverlapProblem& problem, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_relation(problem, "ideal-rs+nmc", {Relation::collective_needs_gemm}));
+  const std::string& collective = problem.collective().collective;
+  if (collective != "reduce-scatter" && collective != "all-reduce") {
+    return fail("overlap.collective", collective + " adds nothing up", "it is for reduce-scatter and all-reduce");
+  }
+  if (!machine.features.near_memory_compute) {
+    return fail("overlap.machine", machine.name + " has no near-memory compute", "what-if: add nmc");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Strategy> ideal_strategies() {
+  return {{.name = "ideal",
+           .family = "ideal",
+           .summary = "bound: the longer of GEMM and collective, each as it is alone",
+           .wins = "it has no program",
+           .loses = "it has no program",
+           .applies = [](const OverlapProblem&, const Machine&) -> Status { return {}; }},
+          {.name = "ideal-rs+nmc",
+           .family = "ideal",
+           .summary = "bound: the same with a reduce-scatter that memory adds up",
+           .wins = "it has no program",
+           .loses = "it has no program",
+           .applies = reduces}};
+}
+
+}  // namespace cortado::plan

@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/plan/overlap.hpp"
+
+namespace cortado {
+namespace {
+
+/// Collectives that a dependent problem can have.
+std::vector<std::string> collectives_of(Relation relation) {
+  if (relation == Relation::gemm_needs_collective) return {"all-gather", "all-to-all"};
+  return {"reduce-scatter", "all-reduce", "all-to-all", "all-gather"};
+}
+
+Status check_counts(const OverlapProblem& problem) {
+  if (problem.gemms.empty() || problem.collectives.empty()) {
+    return fail("overlap.problem", "a GEMM and a collective are needed to overlap", "give --gemm and a collective");
+  }
+  if (problem.relation == Relation::independent) return {};
+  if (problem.gemms.size() > 1 || problem.collectives.size() > 1) {
+    return fail("overlap.problem", "a dependent problem has one GEMM and one collective",
+                "several GEMMs and collectives can only be independent of each other");
+  }
+  const std::vector<std::string> known = collectives_of(problem.relation);
+  const std::string& collective = problem.collective().collective;
+  if (std::ranges::count(known, collective) > 0) return {};
+  return fail("overlap.collective",
+              problem.relation == Relation::gemm_needs_collective
+                  ? fmt::format("a GEMM cannot consume the output of {}", collective)
+                  : fmt::format("{} cannot consume the output of a GEMM", collective),
+              fmt::format("possible: {}", join(known)));
+}
+
+/// As CollectiveRequest counts them.
+Bytes moved_bytes(const OverlapProblem& problem) {
+  const GemmShape& gemm = problem.gemm();
+  const bool gathers = problem.collective().collective == "all-gather";
+  if (problem.relation == Relation::gemm_needs_collective) return size_of(gemm.dtype) * gemm.m * gemm.k;
+  return size_of(gemm.dtype) * gemm.m * gemm.n * (gathers ? problem.ranks : 1);
+}
+
+}  // namespace
+
+std::string_view name_of(Relation relation) {
+  switch (relation) {
+    case Relation::independent:
+      return "independent";
+    case Relation::gemm_needs_collective:
+      return "gemm-needs-collective";
+    case Relation::collective_needs_gemm:
+      return "collective-needs-gemm";
+  }
+  return "";
+}
+
+Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machine& machine) {
+  OverlapProblem checked = problem;
+  CORTADO_RETURN_IF_ERROR(check_counts(checked));
+  if (checked.ranks == 0) checked.ranks = machine.gpus;
+  if (checked.ranks < 2 || checked.ranks > machine.gpus) {
+    return fail("overlap.ranks",
+                fmt::format("{} ranks on the {} GPUs of {}", checked.ranks, machine.gpus, machine.name),
+                machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+  }
+  for (const GemmShape& gemm : checked.gemms) CORTADO_RETURN_IF_ERROR(check_gemm(gemm, machine));
+  for (CollectiveRequest& collective : checked.collectives) {
+    CORTADO_RETURN_IF_ERROR(check_collective(collective.collective));
+    collective.ranks = checked.ranks;
+    if (checked.relation == Relation::independent) continue;
+    collective.bytes = moved_bytes(checked);
+    collective.dtype = checked.gemm().dtype;
+    collective.in_place = default_in_place(collective.collective, collective.variant);
+  }
+  return checked;
+}
+
+OverlapProblem overlapping_part(const OverlapProblem& problem) {
+  OverlapProblem part = problem;
+  if (problem.relation != Relation::independent && problem.collective().collective == "all-reduce") {
+    part.collectives.front().collective = "reduce-scatter";
+    part.collectives.front().in_place = default_in_place("reduce-scatter", part.collective().variant);
+  }
+  return part;
+}
+
+DependentRequest dependent_request(const OverlapProblem& problem) {
+  DependentRequest request;
+  request.gemm = problem.gemm();
+  request.collective = overlapping_part(problem).collective().collective;
+  request.dependence =
+      problem.relation == Relation::gemm_needs_collective ? Dependence::collective_first : Dependence::product_first;
+  request.ranks = problem.ranks;
+  request.tokens = problem.tokens;
+  if (request.collective == "all-to-all") request.gemm.m *= problem.ranks;  // FiCCO counts the rows of all ranks
+  return request;
+}
+
+OverlapRequest OverlapQuestion::independent() const {
+  OverlapRequest request{.gemm = problem.gemm(), .collective = problem.collective()};
+  request.collective.ranks = problem.ranks;
+  return request;
+}
+
+}  // namespace cortado

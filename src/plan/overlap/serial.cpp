@@ -1,0 +1,64 @@
+// One after the other: what all strategies are compared with, and the same with the collective on DMA engines.
+#include <fmt/format.h>
+
+#include "plan/overlap/strategy.hpp"
+
+namespace cortado::plan {
+namespace {
+
+Result<PlannedOverlap> plan_serial(const OverlapQuestion& question) {
+  if (question.problem.relation != Relation::independent) {
+    return fail("overlap.program", "serial is two programs here, the GEMM and the library's collective",
+                "serial-dma is one program; cortado plan makes the collective alone");
+  }
+  auto way = choose_way("serial", question.independent(), question.machine, question.costs.ways);
+  if (!way && way.error().code == "c3.variant") {  // no library does it on compute units
+    CORTADO_ASSIGN_OR_RETURN(const NamedStrategy dma, find_strategy("serial-dma"));
+    return dma.strategy->plan(question);
+  }
+  CORTADO_ASSIGN_OR_RETURN(const OverlapWay found, std::move(way));
+  return plan_way(found, question);
+}
+
+Result<PlannedOverlap> plan_serial_dma(const OverlapQuestion& question) {
+  if (question.problem.relation != Relation::independent) {
+    FiccoSchedule whole{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
+    whole.means = question.knobs.means;
+    CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_schedule(whole, question));
+    planned.name = "serial-dma";
+    return planned;
+  }
+  OverlapWay copies{.order = LaunchOrder::serial,
+                    .collective = question.independent().collective,
+                    .why = "the GEMM, then plain copies on DMA engines"};
+  copies.collective.variant = question.knobs.variant.empty() ? "pcpy" : question.knobs.variant;
+  copies.collective.prelaunch = question.knobs.prelaunch;
+  CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_way(copies, question));
+  planned.name = "serial-dma";
+  return planned;
+}
+
+Status always(const OverlapProblem&, const Machine&) {
+  return {};
+}
+
+}  // namespace
+
+std::vector<Strategy> serial_strategies() {
+  return {{.name = "serial",
+           .family = "serial",
+           .summary = "GEMM and library collective on compute units, one after the other",
+           .wins = "one of the two is too short to be worth sharing the GPU for",
+           .loses = "nearly always: nothing overlaps",
+           .applies = always,
+           .plan = plan_serial},
+          {.name = "serial-dma",
+           .family = "serial",
+           .summary = "the same with the collective as plain copies on DMA engines",
+           .wins = "against serial, large collectives that DMA engines do faster than a library",
+           .loses = "small collectives, and wherever something can overlap",
+           .applies = always,
+           .plan = plan_serial_dma}};
+}
+
+}  // namespace cortado::plan

@@ -1,0 +1,102 @@
+// The one list of overlap strategies.
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+#include "plan/names.hpp"
+#include "plan/overlap/strategy.hpp"
+
+namespace cortado {
+namespace {
+
+constexpr std::string_view kPrelaunchSuffix = "-prelaunch";
+
+bool is_cut(const Strategy& strategy) {
+  return strategy.family == "FiCCO" && strategy.name != "shard-p2p" && strategy.name != "ficco";
+}
+
+tl::unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_view knob) {
+  return fail("overlap.strategy", fmt::format("{} cannot be asked for with '/{}'", strategy.name, knob),
+              "a number of chunks follows a FiCCO schedule (hetero-fused-1d/8), a number of CUs c3-sp and c3-sp-rp "
+              "(c3-sp/32), a variant of the collective c3* and conccl* (conccl/bcst-prelaunch)");
+}
+
+Result<StrategyKnobs> with_knob(StrategyKnobs knobs, const Strategy& strategy, std::string_view text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && read_to == end) {
+    if (number == 0) return no_such_knob(strategy, text);
+    if (is_cut(strategy)) {
+      knobs.chunks = number;
+    } else if (strategy.name == "c3-sp" || strategy.name == "c3-sp-rp") {
+      knobs.comm_cus = number;
+      knobs.reserved = true;
+    } else {
+      return no_such_knob(strategy, text);
+    }
+    return knobs;
+  }
+  if (strategy.family != "C3" && strategy.family != "ConCCL") return no_such_knob(strategy, text);
+  knobs.prelaunch = text.ends_with(kPrelaunchSuffix);
+  if (knobs.prelaunch) text.remove_suffix(kPrelaunchSuffix.size());
+  knobs.variant = text;
+  return knobs;
+}
+
+}  // namespace
+
+const std::vector<Strategy>& strategies() {
+  static const std::vector<Strategy> list = [] {
+    std::vector<Strategy> all;
+    for (auto* family : {plan::serial_strategies, plan::c3_strategies, plan::ficco_strategies, plan::t3_strategies,
+                         plan::ideal_strategies}) {
+      for (Strategy& strategy : family()) all.push_back(std::move(strategy));
+    }
+    return all;
+  }();
+  return list;
+}
+
+Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& knobs) {
+  const std::size_t slash = name.find('/');
+  const std::string_view plain = name.substr(0, slash);
+  const auto found = std::ranges::find(strategies(), plain, &Strategy::name);
+  if (found == strategies().end()) {
+    std::vector<std::string> known{"auto", "all"};
+    for (const Strategy& strategy : strategies()) known.push_back(strategy.name);
+    return fail("overlap.strategy", fmt::format("unknown strategy '{}'", plain), plan::suggestion(plain, known));
+  }
+  NamedStrategy named{&*found, knobs};
+  if (slash != std::string_view::npos) {
+    CORTADO_ASSIGN_OR_RETURN(named.knobs, with_knob(knobs, *found, name.substr(slash + 1)));
+  }
+  return named;
+}
+
+Result<PlannedOverlap> plan_searched(const OverlapQuestion& question) {
+  if (question.problem.relation != Relation::independent) {
+    CORTADO_ASSIGN_OR_RETURN(const NamedStrategy ficco, find_strategy("ficco"));
+    return ficco.strategy->plan(question);
+  }
+  CORTADO_ASSIGN_OR_RETURN(const OverlapWay way,
+                           choose_way("auto", question.independent(), question.machine, question.costs.ways));
+  return plan::plan_way(way, question);
+}
+
+namespace plan {
+
+Status check_relation(const OverlapProblem& problem, std::string_view strategy,
+                      std::initializer_list<Relation> possible) {
+  if (std::ranges::count(possible, problem.relation) > 0) return {};
+  std::vector<std::string> names;
+  for (const Relation relation : possible) names.emplace_back(name_of(relation));
+  return fail("overlap.relation", fmt::format("{} is not for {} problems", strategy, name_of(problem.relation)),
+              fmt::format("it needs {}", join(names, " or ")));
+}
+
+}  // namespace plan
+}  // namespace cortado

@@ -1,0 +1,29 @@
+// What strategies are made of.
+#pragma once
+
+#include "cortado/plan/overlap.hpp"
+
+#include "plan/c3/policy.hpp"
+
+namespace cortado::plan {
+
+/// Fails unless the relation is one of these (overlap.relation).
+Status check_relation(const OverlapProblem& problem, std::string_view strategy,
+                      std::initializer_list<Relation> possible);
+
+/// The program of a way, named after it.
+Result<PlannedOverlap> plan_way(const OverlapWay& way, const OverlapQuestion& question);
+/// "serial", "conccl/bcst-prelaunch", "c3-sp/32": the strategy that a way is an instance of.
+std::string name_of_way(const OverlapWay& way, const Machine& machine);
+
+/// The program of a schedule, named after it.
+Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const OverlapQuestion& question);
+
+// The families. Each is defined in the file of its name.
+std::vector<Strategy> serial_strategies();
+std::vector<Strategy> c3_strategies();
+std::vector<Strategy> ficco_strategies();
+std::vector<Strategy> t3_strategies();
+std::vector<Strategy> ideal_strategies();
+
+}  // namespace cortado::plan

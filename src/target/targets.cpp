@@ -1,0 +1,106 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/device/kfd.hpp"
+
+#include "target/make.hpp"
+
+namespace cortado {
+namespace {
+
+using Opened = Result<std::unique_ptr<Target>>;
+
+Opened with_enough_gpus(const TargetRequest& request, Result<std::unique_ptr<device::Driver>> driver) {
+  if (!driver) return tl::unexpected(driver.error());
+  if (const std::size_t gpus = (*driver)->topology().gpus.size(); gpus < request.gpus) {
+    return fail("device.gpus", fmt::format("{} GPUs are needed, {} has {}", request.gpus, request.name, gpus),
+                fmt::format("plan for at most {} ranks or run on soft", gpus));
+  }
+  return device_target(*std::move(driver));
+}
+
+bool has_soft_options(const TargetRequest& request) {
+  return request.soft.workers || request.soft.adversarial_seed || !request.soft.faults.empty();
+}
+
+tl::unexpected<Diagnostic> soft_only() {
+  return fail("device.option", "workers, adversarial order and injected faults exist on the embedded node only",
+              "leave them out or run on soft");
+}
+
+Opened open_sim(const TargetRequest& request, const Machine& machine) {
+  if (has_soft_options(request)) return soft_only();
+  return sim_target(machine);
+}
+
+Opened open_soft(const TargetRequest& request, const Machine& machine) {
+  return with_enough_gpus(request, device::open_soft_node(machine, request.gpus, request.soft));
+}
+
+Opened open_kfd(const TargetRequest& request, const Machine&) {
+  if (has_soft_options(request)) return soft_only();
+  return with_enough_gpus(request, device::open_kfd_node());
+}
+
+struct Entry {
+  TargetInfo info;
+  Opened (*open)(const TargetRequest&, const Machine&);
+};
+
+constexpr std::array kTargets{
+    Entry{{kSimulator, "the simulator: predicted times of the modelled machine"}, open_sim},
+    Entry{{"soft", "the embedded node: software DMA engines that execute the real packets on real memory"}, open_soft},
+    Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd and libhsakmt"}, open_kfd},
+};
+
+}  // namespace
+
+std::vector<TargetInfo> list_targets() {
+  std::vector<TargetInfo> infos;
+  for (const Entry& entry : kTargets) infos.push_back(entry.info);
+  return infos;
+}
+
+Opened open_target(const TargetRequest& request, const Machine& machine) {
+  std::vector<std::string> names;
+  for (const Entry& entry : kTargets) {
+    if (entry.info.name == request.name) return entry.open(request, machine);
+    names.emplace_back(entry.info.name);
+  }
+  return fail("target.unknown", fmt::format("unknown target '{}'", request.name),
+              fmt::format("targets: {}", join(names)));
+}
+
+Run run_of(const Program& program, Timeline timeline) {
+  Run run{.timeline = std::move(timeline), .counts = count(program)};
+  run.time = median_time(run.timeline);
+  run.bytes = report::whole_buffer(program);
+  run.energy = energy_of_iteration(run.timeline);
+  if (program.contract.products.empty()) {
+    run.bandwidths = report::bandwidths(program.contract.name, program.ranks, run.bytes, run.time);
+  }
+  return run;
+}
+
+Outcome<VerifiedProgram> prove(Result<Program> program, const Machine& machine, const VerifyOptions& options,
+                               const OnStage& on_stage) {
+  if (!program) return fail_at(Stage::plan, program.error());
+  if (on_stage) on_stage(Stage::verify);
+  auto verified = verify(*std::move(program), machine, options);
+  if (!verified) return fail_at(Stage::verify, verified.error());
+  return *std::move(verified);
+}
+
+Outcome<Run> run_on(Target& target, Result<Program> program, const Machine& machine, const RunOptions& options) {
+  const auto verified = prove(std::move(program), machine, {}, options.on_stage);
+  if (!verified) return tl::unexpected(verified.error());
+  return target.run(*verified, options);
+}
+
+Outcome<Run> predict(Result<Program> program, const Machine& machine, const RunOptions& options) {
+  return run_on(*simulator(), std::move(program), machine, options);
+}
+
+}  // namespace cortado
