@@ -1,12 +1,9 @@
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <tuple>
 
 #include "cortado/pipeline/choose_schedule.hpp"
 #include "cortado/sim/simulate.hpp"
 
-#include "pipeline/overlap/step_model.hpp"
+#include "sim/fast/fast.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -23,11 +20,11 @@ class SimulatedScheduleCost : public ScheduleCost {
   explicit SimulatedScheduleCost(const Machine& machine) : machine_(machine) {}
 
   Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule) const override {
-    return by_steps(request, schedule, Sharing::ignored);
+    return by_steps(request, schedule, sim::Sharing::ignored);
   }
 
   Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const override {
-    return by_steps(request, schedule, Sharing::modelled);
+    return by_steps(request, schedule, sim::Sharing::modelled);
   }
 
   Result<Nanoseconds> time(const DependentRequest& request, const FiccoSchedule& schedule) const override {
@@ -41,35 +38,17 @@ class SimulatedScheduleCost : public ScheduleCost {
  private:
   /// Of the rank that is last.
   Result<Nanoseconds> by_steps(const DependentRequest& request, const FiccoSchedule& schedule,
-                               Sharing contention) const {
+                               sim::Sharing sharing) const {
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
-    CORTADO_ASSIGN_OR_RETURN(const std::vector<FiccoOutline> outlines, outline_ficco(request, schedule, machine_));
-    const TilingOf tiling_of = [this](const GemmShape& shape) { return this->tiling_of(shape); };
+    CORTADO_ASSIGN_OR_RETURN(const std::vector<RankProgram> ranks, plan_ficco_ranks(request, schedule, machine_));
     Nanoseconds last{};
-    for (const FiccoOutline& outline : outlines) {
-      if (outline.footprint > machine_.memory_bytes) {  // the plan says so in its words
-        if (const auto plan = plan_ficco(request, schedule, machine_); !plan) return fail(plan.error());
-      }
-      last = std::max(last, time_of_steps(outline, machine_, tiling_of, contention));
+    for (const RankProgram& rank : ranks) {
+      last = std::max(last, sim::time_of_rank(rank.program, rank.closed, machine_, sharing));
     }
     return last;
   }
 
-  /// Most candidates have products of the same shapes.
-  Tiling tiling_of(const GemmShape& shape) const {
-    const std::tuple key{shape.m, shape.n, shape.k, shape.dtype, shape.accumulate};
-    {
-      const std::scoped_lock guard(lock_);
-      if (const auto known = tilings_.find(key); known != tilings_.end()) return known->second;
-    }
-    const Tiling tiling = choose_tiling(shape, machine_, machine_.compute_units);
-    const std::scoped_lock guard(lock_);
-    return tilings_.emplace(key, tiling).first->second;
-  }
-
   const Machine& machine_;
-  mutable std::mutex lock_;
-  mutable std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, DType, bool>, Tiling> tilings_;  // by lock_
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "cortado/pipeline/simulate.hpp"
 
 #include "pipeline/choose/cost_cache.hpp"
-#include "pipeline/overlap/fast_model.hpp"
+#include "sim/fast/fast.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -25,21 +25,29 @@ class SimulatedOverlapCost : public OverlapCost {
   }
 
   Result<Nanoseconds> collective(const CollectiveRequest& request) const override {
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveProfile known, profile(request));
+    CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile known, profile(request));
     return known.time;
   }
 
   Result<Nanoseconds> together(const OverlapRequest& request, const OverlapWay& way) const override {
     CollectiveRequest alone = way.collective;
     alone.host = HostThreads::per_rank;
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveProfile known, profile(alone));
-    if (way.order != LaunchOrder::serial) return estimate_overlap(request.gemm, way, known, machine_);
-    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds product, gemm(request.gemm, machine_.compute_units));
-    return product + known.time;
+    CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile known, profile(alone));
+    if (way.order == LaunchOrder::serial) {
+      CORTADO_ASSIGN_OR_RETURN(const Nanoseconds product, gemm(request.gemm, machine_.compute_units));
+      return product + known.time;
+    }
+    const auto units = [this](std::uint32_t given) { return given == 0 ? machine_.compute_units : given; };
+    return sim::time_beside({.gemm = request.gemm,
+                             .tiling = tiling_on(way.product_units(), request.gemm, machine_),
+                             .gemm_units = units(way.gemm_units),
+                             .collective_units = way.on_cores() ? units(way.collective.compute_units) : 0,
+                             .collective_first = way.order == LaunchOrder::collective_first},
+                            known, machine_);
   }
 
  private:
-  Result<CollectiveProfile> profile(const CollectiveRequest& request) const {
+  Result<sim::CollectiveProfile> profile(const CollectiveRequest& request) const {
     const std::string key = request.collective + " " + request_key(request, machine_.gpus);
     {
       const std::scoped_lock guard(lock_);
@@ -48,7 +56,7 @@ class SimulatedOverlapCost : public OverlapCost {
     CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine_));
     const auto report = simulate_program(std::move(program), machine_, {.energy = false});
     if (!report) return fail(report.error().errors.front());
-    const CollectiveProfile made = profile_of(report->program.program(), report->time);
+    const sim::CollectiveProfile made = sim::profile_of(report->program.program(), report->time);
     const std::scoped_lock guard(lock_);
     profiles_.emplace(key, made);
     return made;
@@ -56,7 +64,7 @@ class SimulatedOverlapCost : public OverlapCost {
 
   const Machine& machine_;
   mutable std::mutex lock_;
-  mutable std::map<std::string, CollectiveProfile> profiles_;  // by collective and request_key; guarded by lock_
+  mutable std::map<std::string, sim::CollectiveProfile> profiles_;  // by collective and request_key; guarded by lock_
 };
 
 }  // namespace

@@ -221,6 +221,7 @@ Result<Program> Schedule::finish(Contract contract) {
   for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
   std::sort(frame.participants.begin(), frame.participants.end());
   frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
+  if (only_) frame.participants = {*only_};
   add_host_queues(builder_, frame);
   builder_.contract(std::move(contract));
   return std::move(builder_).finish();
