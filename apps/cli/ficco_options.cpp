@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/dependent.hpp"
 
 namespace cortado::cli {
@@ -24,7 +24,7 @@ Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, co
   if (schedule_ == pipeline::kAutoSchedule) {
     CORTADO_ASSIGN_OR_RETURN(const ExchangeVariant exchange, dependence_.exchange());
     CORTADO_RETURN_IF_ERROR(pipeline::check_auto(dependence_.means(), chunks, exchange));
-    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::ScheduleChooser().choose(request, machine));
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::Chooser(machine, {}).schedule(request));
     console.talk(fmt::format("auto: {}, by {}", pipeline::full_name(choice.schedule), pipeline::name_of(choice.by)));
     FiccoSchedule schedule = choice.schedule;
     CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange(schedule));

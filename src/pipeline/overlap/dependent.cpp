@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/sim/simulate.hpp"
 
@@ -28,7 +28,7 @@ Result<NamedSchedule> open_schedule(const DependentRequest& request, const Machi
                                     const DependentOptions& options) {
   CORTADO_RETURN_IF_ERROR(
       check_auto(options.means, options.schedules.size() == 1 ? options.chunks : 0, options.exchange));
-  CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, ScheduleChooser().choose(request, machine));
+  CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, Chooser(machine, {}).schedule(request));
   return NamedSchedule{kAutoSchedule, choice.schedule, choice.by};
 }
 

@@ -8,7 +8,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/base/text.hpp"
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/dependent.hpp"
 #include "cortado/pipeline/simulate.hpp"
 #include "cortado/plan/c3.hpp"
@@ -149,8 +149,7 @@ Result<Planned> plan_way(const FusedRequest& request, std::string_view way, cons
     return Planned{std::move(fastest.plan.program), std::move(how), fastest.predicted};
   }
   if (way == kFicco) {
-    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
-                             ScheduleChooser().choose(dependent_request(request), machine));
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, Chooser(machine, {}).schedule(dependent_request(request)));
     return plan_schedule(request, choice.schedule, machine);
   }
   if (way == kC3) return plan_schedule(request, kHalves, machine);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/devices.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
@@ -322,9 +323,9 @@ TEST(Overlap, WhatDoesNotFitThisComputerIsRefusedBeforeItRuns) {
   EXPECT_THAT(report.error().errors.front().message, HasSubstr("768.0 GiB"));
 }
 
-TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
+TEST(CostModel, ProductsAloneAgreeWithTheirSimulation) {
   const Machine machine = machine_of("mi300x-8");
-  const auto cost = simulated_overlap_cost(machine);
+  const auto cost = simulated_cost(machine);
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, GemmShape{64, 57344, 8192}}) {
     for (const std::uint32_t units : {304U, 240U}) {
       auto program = plan_product(shape, {.count = units}, 1, machine);

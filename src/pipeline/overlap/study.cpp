@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/plan/choose.hpp"
+#include "cortado/pipeline/choose.hpp"
 
 #include "pipeline/overlap/objective.hpp"
 
@@ -41,7 +41,7 @@ class OverlapStudy {
  public:
   OverlapStudy(const OverlapRequest& request, const Machine& machine, const OverlapOptions& options, Times times,
                const TimeProgram& time)
-      : machine_(machine), options_(options), time_(time), cost_(simulated_overlap_cost(machine)) {
+      : machine_(machine), options_(options), time_(time), cost_(simulated_cost(machine)) {
     report_.request = request;
     report_.simulated = times == Times::simulated;
   }
@@ -226,7 +226,7 @@ class OverlapStudy {
   const Machine& machine_;
   const OverlapOptions& options_;
   const TimeProgram& time_;
-  std::unique_ptr<OverlapCost> cost_;
+  std::unique_ptr<CostModel> cost_;
   std::vector<std::string> policies_;
   std::size_t asked_for_ = 0;  // the first of policies_
   OverlapWay baseline_;

@@ -40,6 +40,7 @@ struct CollectiveProfile {
   double bytes_in = 0;      ///< over its links
   double footprint = 0;     ///< bytes of its buffers
   std::uint32_t peers = 0;  ///< GPUs that it sends to
+  friend bool operator==(const CollectiveProfile&, const CollectiveProfile&) = default;
 };
 
 /// From the program of a collective and its time.

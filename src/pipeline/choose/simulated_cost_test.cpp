@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/simulate.hpp"
 
 namespace cortado::pipeline {
@@ -19,10 +19,10 @@ OverlapRequest question(const std::string& collective, Bytes bytes, const GemmSh
   return request;
 }
 
-class SimulatedOverlapCost : public testing::Test {
+class SimulatedCost : public testing::Test {
  protected:
   Machine machine_ = load_machine("mi300x-8").value();
-  std::unique_ptr<OverlapCost> cost_ = simulated_overlap_cost(machine_);
+  std::unique_ptr<CostModel> cost_ = simulated_cost(machine_);
 
   double simulated(const OverlapRequest& request, const OverlapWay& way) const {
     const auto report = simulate_program(plan_overlap(request, way, machine_).value(), machine_);
@@ -33,7 +33,7 @@ class SimulatedOverlapCost : public testing::Test {
   }
 };
 
-TEST_F(SimulatedOverlapCost, IsNearTheSimulator) {
+TEST_F(SimulatedCost, IsNearTheSimulator) {
   double sum = 0;
   double count = 0;
   for (const char* collective : {"all-gather", "all-to-all"}) {
@@ -56,14 +56,14 @@ TEST_F(SimulatedOverlapCost, IsNearTheSimulator) {
 
 // 8192 x 8192 x 8192 takes 7 waves of 304 workgroups of 256 x 128; nothing is full while bytes are few, so that a
 // collective that ends long before changes nothing.
-TEST_F(SimulatedOverlapCost, ASmallCollectiveIsHidden) {
+TEST_F(SimulatedCost, ASmallCollectiveIsHidden) {
   const OverlapRequest request = question("all-gather", 1_MiB, {8192, 8192, 8192});
   const OverlapWay way = choose_way("conccl", request, machine_, *cost_).value();
   const auto alone = static_cast<double>(cost_->gemm(request.gemm, machine_.compute_units)->value);
   EXPECT_NEAR(estimated(request, way), alone, 0.02 * alone);
 }
 
-TEST_F(SimulatedOverlapCost, SerialIsTheSumOfBoth) {
+TEST_F(SimulatedCost, SerialIsTheSumOfBoth) {
   const OverlapRequest request = question("all-gather", 256_MiB, {8192, 8192, 8192});
   const OverlapWay way = choose_way("serial", request, machine_, *cost_).value();
   EXPECT_NEAR(estimated(request, way), simulated(request, way), 0.005 * simulated(request, way));
