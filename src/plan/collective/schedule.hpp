@@ -154,6 +154,7 @@ class Schedule {
   std::vector<QueueState> queues_;
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
   std::map<RankId, std::size_t> local_lane_;  // by rank: set, or the first dma lane that it opened
+  bool all_linked_ = true;                    // every rank can address every other one
   bool exit_barrier_ = true;
   bool engines_ahead_ = false;
   std::optional<RankId> only_;  // that stands for all

@@ -114,11 +114,7 @@ class CollectiveFirst {
   Region landing(std::uint32_t step, const Piece& piece) const {
     const Rank& rank = ranks_[piece.to];
     if (!staged_) return rank.gathered.part(piece.placed, bench_.in_bytes(piece.columns));
-    std::uint64_t row = 0;
-    for (const Piece& above : steps_.received(step, piece.to)) {
-      if (above.from == piece.from) break;
-      row += above.rows();
-    }
+    const std::uint64_t row = steps_.received_before(step, piece);
     return rank.stagings[step % kTurns].part({row, piece.rows()}, bench_.in_bytes({0, piece.columns.count}));
   }
 

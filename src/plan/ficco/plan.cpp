@@ -64,14 +64,17 @@ Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& reques
     return RankProgram{RankId{rank}, std::move(plan.program), closed};
   };
   std::vector<RankProgram> programs;
-  CORTADO_ASSIGN_OR_RETURN(programs.emplace_back(), of_rank(plan::busiest_rank(checked.request, exchange)));
+  const std::uint32_t busiest = plan::busiest_rank(checked.request, exchange);
+  CORTADO_ASSIGN_OR_RETURN(programs.emplace_back(), of_rank(busiest));
   if (alike) return programs;
-  RankProgram most = programs.front();
   for (std::uint32_t rank = 0; rank < exchange.ranks(); ++rank) {
+    // Ranks that share rows as evenly as can be differ by one row: the first and the last of them will do.
+    if (rank == busiest || (request.tokens.empty() && rank > 0 && rank + 1 < exchange.ranks())) continue;
     CORTADO_ASSIGN_OR_RETURN(RankProgram other, of_rank(rank));
-    if (plan::kernels_of(other.program) > plan::kernels_of(most.program)) most = std::move(other);
+    if (plan::kernels_of(other.program) <= plan::kernels_of(programs.back().program)) continue;
+    programs.resize(1);
+    programs.push_back(std::move(other));
   }
-  if (most.rank != programs.front().rank) programs.push_back(std::move(most));
   return programs;
 }
 

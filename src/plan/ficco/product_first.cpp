@@ -144,11 +144,7 @@ class ProductFirst {
     const Rank& rank = ranks_[piece.from];
     const Span columns = bench_.in_bytes(piece.columns);
     if (!staged_) return rank.whole.part(piece.given, columns);
-    std::uint64_t row = 0;
-    for (const Piece& above : steps_.given(step, piece.from)) {
-      if (above.to == piece.to) break;
-      row += above.rows();
-    }
+    const std::uint64_t row = steps_.given_before(step, piece);
     return rank.outs[step % kTurns].part({row, piece.rows()}, {0, columns.count});
   }
 

@@ -15,7 +15,13 @@ OneGpu::OneGpu(const Program& program, RankId gpu, const Machine& machine, Shari
 FlowId OneGpu::begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner) {
   if (sharing_ == Sharing::modelled) return transfers_.begin(work, uses, {}, speed, owner);
   for (const ResourceUse& use : uses) speed.cap = std::min(speed.cap, fluid_.capacity(use.resource) / use.factor);
-  return transfers_.begin(work, {}, {}, speed, owner);
+  const SimTime over = events_.now() + sim_time_from_seconds(work / speed.cap);
+  events_.schedule(over, EventClass::end, {EventKind::transfer_end, owner});
+  return {};
+}
+
+std::uint32_t OneGpu::end(const Event& event) {
+  return sharing_ == Sharing::modelled ? transfers_.finish({event.index}) : event.index;
 }
 
 UseList& OneGpu::uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups) {

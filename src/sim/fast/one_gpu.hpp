@@ -23,8 +23,10 @@ class OneGpu {
  protected:
   ~OneGpu() = default;
 
-  /// `owner` comes back from Transfers::finish. Who ignores others goes as fast as alone.
+  /// `owner` comes back from end(). Who ignores others goes as fast as alone.
   FlowId begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner);
+  /// On an event transfer_end.
+  std::uint32_t end(const Event& event);
 
   /// So many workgroups side by side, per picosecond of work.
   UseList& uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups);

@@ -97,7 +97,7 @@ class OverlapRun : OneGpu {
         (event.index == kGemm ? gemm_launched_ : collective_launched_) = true;
         return begin_all();
       case EventKind::transfer_end:
-        transfers_.finish({event.index}) == kGemm ? end_workgroups({event.index}) : end_collective();
+        end(event) == kGemm ? end_workgroups({event.index}) : end_collective();
         return begin_all();
       case EventKind::settle:
         return transfers_.settle();

@@ -98,7 +98,7 @@ class RankRun : OneGpu {
       case EventKind::signal_visible:
         return show({event.index});
       case EventKind::transfer_end: {
-        const std::uint32_t owner = transfers_.finish({event.index});
+        const std::uint32_t owner = end(event);
         return owner == kKernels ? end_kernel() : end_bytes(owner);
       }
       case EventKind::settle:
