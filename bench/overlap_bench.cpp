@@ -1,6 +1,7 @@
 // A product beside a collective on eight GPUs: all policies predicted, and the decision of `auto` alone.
 #include <string>
 
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/overlap.hpp"
 
 #include "measure.hpp"
@@ -27,12 +28,12 @@ std::vector<Row> overlap_rows() {
       const double all = median_ns(5, [&] { pipeline::study_overlap(problem, machine).value(); });
       rows.push_back({"overlap, all strategies: " + what, all / 1e6, "ms", 20, Better::lower});
       // The decision alone: collectives were timed before, as for the tables of the published heuristics.
-      const auto cost = pipeline::simulated_overlap_cost(machine);
+      const auto cost = pipeline::simulated_cost(machine);
       choose_way("auto", request, machine, *cost).value();
       const double decision = median_ns(5, [&] { choose_way("auto", request, machine, *cost).value(); });
       rows.push_back({"overlap, auto decides: " + what, decision / 1e6, "ms", 1, Better::lower});
       const double cold = median_ns(5, [&] {
-        const auto unknowing = pipeline::simulated_overlap_cost(machine);
+        const auto unknowing = pipeline::simulated_cost(machine);
         choose_way("auto", request, machine, *unknowing).value();
       });
       rows.push_back({"  with nothing timed before", cold / 1e6, "ms"});

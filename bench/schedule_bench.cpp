@@ -1,7 +1,7 @@
 // Choosing the schedule of a product and the collective that it depends on, eight GPUs, one thread.
 #include <string>
 
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 
 #include "measure.hpp"
@@ -41,7 +41,7 @@ std::vector<Row> schedule_rows() {
   std::vector<Row> rows;
   for (const auto& [what, request] : questions()) {
     const double search =
-        median_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_schedule_cost(machine)).value(); });
+        median_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_cost(machine)).value(); });
     rows.push_back({"schedules, search: " + what, search / 1e6, "ms", 50, Better::lower});
   }
   const std::vector<Question> asked = questions();
@@ -53,10 +53,10 @@ std::vector<Row> schedule_rows() {
   });
   rows.push_back({"schedules, heuristic: mean of these", guesses / kGuesses / static_cast<double>(asked.size()) / 1e3,
                   "us", 1, Better::lower});
-  pipeline::ScheduleChooser chooser;
+  pipeline::Chooser chooser(machine, {});
   const DependentRequest request = questions().front().request;
-  chooser.choose(request, machine).value();
-  const double kept = median_ns(1001, [&] { chooser.choose(request, machine).value(); });
+  chooser.schedule(request).value();
+  const double kept = median_ns(1001, [&] { chooser.schedule(request).value(); });
   rows.push_back({"schedules, chosen before", kept / 1e3, "us"});
   return rows;
 }

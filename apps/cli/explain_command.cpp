@@ -5,14 +5,14 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/plan/ficco.hpp"
 #include "cortado/pipeline/explain.hpp"
+#include "cortado/plan/schedule_heuristic.hpp"
 #include "cortado/report/energy.hpp"
 
 #include "dependence_options.hpp"
 #include "json.hpp"
 #include "plan_options.hpp"
-#include "schedule_tree_text.hpp"
 #include "subcommand.hpp"
 
 namespace cortado::cli {
@@ -33,6 +33,45 @@ Json candidate_json(const TimedCandidate& candidate) {
           {"time_us", microseconds(candidate.time)}};
 }
 
+std::string guess_text(const ScheduleGuess& guess) {
+  return fmt::format("guess: {}, fastest for {:.1f} % of such shapes in the training set, mean loss {:.1f} %\n",
+                     name_of(guess.schedule), 100 * guess.confidence, 100 * guess.mean_loss);
+}
+
+/// What `auto` takes, and how it came to it.
+std::string choice_text(const ScheduleChoice& choice) {
+  std::string text = fmt::format("auto: {}, by {}, {:.1f} us predicted", full_name(choice.schedule),
+                                 cortado::name_of(choice.by), microseconds(choice.time));
+  if (choice.by == ChosenBy::heuristic) return text + "; everything else is several times as slow by rough times\n";
+  const SearchWork& work = choice.work;
+  text += fmt::format("; of {} candidates {} were estimated and {} simulated", work.candidates, work.estimated,
+                      work.simulated);
+  if (choice.runner_up) {
+    text += fmt::format(", next {}: {:.1f} us", full_name(choice.runner_up->schedule),
+                        microseconds(choice.runner_up->time));
+  }
+  return text + "\n";
+}
+
+Json schedule_json(const ScheduleGuess& guess, const ScheduleChoice& choice) {
+  Json next;
+  if (choice.runner_up) {
+    next = {{"schedule", full_name(choice.runner_up->schedule)},
+            {"time_us", microseconds(choice.runner_up->time)}};
+  }
+  return {{"guess", name_of(guess.schedule)},
+          {"share_fastest", guess.confidence},
+          {"mean_loss", guess.mean_loss},
+          {"auto",
+           {{"schedule", full_name(choice.schedule)},
+            {"by", cortado::name_of(choice.by)},
+            {"time_us", microseconds(choice.time)},
+            {"candidates", choice.work.candidates},
+            {"estimated", choice.work.estimated},
+            {"simulated", choice.work.simulated},
+            {"next", std::move(next)}}}};
+}
+
 class ExplainCommand : public Subcommand {
  public:
   std::string_view name() const override { return "explain"; }
@@ -51,7 +90,7 @@ class ExplainCommand : public Subcommand {
 
   void add_options(CLI::App& app) override {
     app.add_option("collective", collective_,
-                   "Which one (cortado list collectives), or schedule: the tree that guesses one from shapes")
+                   "Which one (cortado list collectives), or schedule: how a product and a collective are cut")
         ->required()
         ->type_name("");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
@@ -101,17 +140,12 @@ class ExplainCommand : public Subcommand {
     if (!flag.empty()) {
       return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
     }
-    std::optional<ExplainedSchedule> product;
-    if (gemm_) {
-      CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-      CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, dependent_request(machine));
-      product.emplace();
-      CORTADO_ASSIGN_OR_RETURN(product->features, schedule_features(request, machine));
-      CORTADO_ASSIGN_OR_RETURN(product->choice, pipeline::ScheduleChooser().choose(request, machine));
-    } else if (depends_ != "all-gather" || product_first_) {
-      return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 16384x2048x131072");
-    }
-    console.out(json_ ? to_text(schedule_tree_json(product)) : schedule_tree_text(product));
+    if (!gemm_) return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 16384x2048x131072");
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
+    CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, dependent_request(machine));
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleGuess guess, guess_schedule(request, machine));
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::Chooser(machine, {}).schedule(request));
+    console.out(json_ ? to_text(schedule_json(guess, choice)) : guess_text(guess) + choice_text(choice));
     return Exit::ok;
   }
 

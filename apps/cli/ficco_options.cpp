@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -43,7 +43,7 @@ Result<FiccoSchedule> FiccoOptions::schedule(const DependentRequest& request, co
   if (schedule_ == "auto") {
     CORTADO_ASSIGN_OR_RETURN(const ExchangeVariant exchange, dependence_.exchange());
     CORTADO_RETURN_IF_ERROR(check_auto(dependence_.means(), chunks, exchange));
-    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::ScheduleChooser().choose(request, machine));
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::Chooser(machine, {}).schedule(request));
     console.talk(fmt::format("auto: {}, by {}", full_name(choice.schedule), cortado::name_of(choice.by)));
     FiccoSchedule schedule = choice.schedule;
     CORTADO_ASSIGN_OR_RETURN(schedule.exchange, dependence_.exchange(schedule));

@@ -9,11 +9,12 @@ namespace core_saturation_test {
 
 /// Of 896 MiB, the gathered weights of one layer of LLaMA-70B.
 double microseconds_on(const Machine& machine, const std::string& collective, std::uint32_t units) {
-  const auto time = pipeline::simulated_cost(machine)->time({.collective = collective,
-                                                             .variant = "cores-simple",
-                                                             .bytes = 896_MiB,
-                                                             .in_place = default_in_place(collective, "cores-simple"),
-                                                             .compute_units = units});
+  const auto time =
+      pipeline::simulated_cost(machine)->collective({.collective = collective,
+                                                     .variant = "cores-simple",
+                                                     .bytes = 896_MiB,
+                                                     .in_place = default_in_place(collective, "cores-simple"),
+                                                     .compute_units = units});
   EXPECT_TRUE(time) << to_string(time.error());
   return time ? microseconds(*time) : 0;
 }

@@ -3,16 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "cortado/base/random.hpp"
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
+#include "cortado/plan/choose_schedule.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 
-#include "schedules/fit.hpp"
-#include "schedules/shapes.hpp"
-#include "schedules/table.hpp"
+#include "plan/heuristic/fit/fit.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace cortado::schedules {
 namespace schedule_choice_test {
+
+using plan::schedule_tree;
 
 const Machine& mi300x() {
   static const Machine machine = load_machine("mi300x-8").value();
@@ -52,7 +53,7 @@ TEST_P(ScheduleTables, AreWhatTheSimulatorSaysToday) {
   constexpr int kSamples = 60;
   const Table written = table(GetParam());
   const std::vector<FiccoSchedule> schedules = candidates(GetParam(), mi300x());
-  const auto cost = pipeline::simulated_schedule_cost(mi300x());
+  const auto cost = pipeline::simulated_cost(mi300x());
   Random random(5);
   for (int i = 0; i < kSamples; ++i) {
     const TimedShape& row = written.rows[random.below(written.rows.size())];
@@ -123,7 +124,7 @@ TEST(AutoSchedule, SureGuessesAreTheFastestOfAll) {
 
 TEST(AutoSchedule, PicksTheFastestOfUnseenShapes) {
   const Table unseen = table(ShapeSet::unseen);
-  const auto cost = pipeline::simulated_schedule_cost(mi300x());
+  const auto cost = pipeline::simulated_cost(mi300x());
   const auto judged = judge_auto(unseen, mi300x(), *cost);
   ASSERT_TRUE(judged) << to_string(judged.error());
   EXPECT_GE(judged->picks, 0.97);

@@ -28,7 +28,7 @@ constexpr Model kMegaGpt2{3072, 16384};
 constexpr Model kTnlg{4256, 8192};
 
 double microseconds_of(const Machine& machine, const CollectiveRequest& request) {
-  const auto time = pipeline::simulated_cost(machine)->time(request);
+  const auto time = pipeline::simulated_cost(machine)->collective(request);
   EXPECT_TRUE(time) << to_string(time.error());
   return time ? microseconds(*time) : 1;
 }

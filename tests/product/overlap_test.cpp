@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cortado/plan/c3.hpp"
+#include "cortado/plan/cost.hpp"
 
 #include "harness.hpp"
 
@@ -10,7 +10,7 @@ namespace cortado::product {
 namespace overlap_test {
 
 /// Every way takes the same time, so that policies decide by their rules and `auto` takes its first candidate.
-class FlatCost : public OverlapCost {
+class FlatCost : public CostModel {
  public:
   Result<Nanoseconds> gemm(const GemmShape&, std::uint32_t) const override { return Nanoseconds{1}; }
   Result<Nanoseconds> collective(const CollectiveRequest&) const override { return Nanoseconds{1}; }

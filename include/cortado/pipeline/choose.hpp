@@ -1,26 +1,36 @@
-// The choice of a variant by simulation: candidates and times of collectives on one machine, kept on disk.
+// Choices on one machine: the variant of a collective, by simulation, and the schedule of a product and the collective
+// that it depends on. For frameworks that lower such pairs:
 //
-// The disk cache is a folder of JSON files, one for each machine and collective. It is found by content: the values of
-// the machine's file and the sources of planner and simulator are part of the file's name, so an edited machine or
-// another Cortado never meets old times. A cache that is missing, damaged or foreign is computed again.
+//   const Machine machine = load_machine("mi300x-8").value();
+//   pipeline::Chooser chooser(machine, {});  // once: it remembers
+//   const DependentRequest request{.gemm = {.m = 16384, .n = 3584, .k = 8192}, .collective = "all-gather"};
+//   const auto choice = chooser.schedule(request);
+//   const auto plan = plan_ficco(request, choice->schedule, machine);  // proved when it is used
+//
+// Times of collectives can be kept on disk, in a folder with a JSON file for each machine. It is found by content: the
+// values of the machine and the sources of planner and simulator are part of the file's name, so another machine or
+// another Cortado never meets old times. A file that is missing, damaged or foreign is made again.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cortado/machine/machine.hpp"
 #include "cortado/plan/choose.hpp"
+#include "cortado/plan/choose_schedule.hpp"
 
 namespace cortado::pipeline {
 
-class CostCache;
+class SimulatedCost;
 
-/// Plans, verifies and simulates. The machine must outlive it.
+/// Collectives and schedules planned and simulated, products by their model, and both at once by a model of one GPU
+/// (sim/fast). Collectives that were simulated are remembered. The machine must outlive it.
 std::unique_ptr<CostModel> simulated_cost(const Machine& machine);
 
 /// $XDG_CACHE_HOME/cortado or ~/.cache/cortado; none if neither variable is an absolute path.
@@ -29,23 +39,24 @@ std::optional<std::string> default_cache_folder();
 struct ChooserOptions {
   std::uint32_t threads = 1;                  ///< candidates that are simulated at a time; no result depends on it
   std::optional<std::string> cache_folder{};  ///< none: nothing is kept on disk
+  std::size_t most_schedules = 4096;          ///< that are remembered; one more, and all are forgotten
 };
 
 /// Chooses for one machine. What it has simulated it knows for its lifetime; `save` keeps it for the next one.
 class Chooser {
  public:
-  /// Times come from the simulator. The machine, which has to be as its file says for the cache to be right, must
-  /// outlive the chooser.
+  /// The machine must outlive the chooser.
   Chooser(const Machine& machine, ChooserOptions options);
-
-  /// Times come from `cost`.
-  Chooser(const Machine& machine, ChooserOptions options, std::unique_ptr<CostModel> cost);
   ~Chooser();
 
   /// The candidates at the very size of the request.
   Result<ChoiceRow> row(const ChoiceRequest& request);
 
-  /// Called, by one thread at a time, after each simulated candidate: so many are done of so many.
+  /// By auto_schedule; what was chosen once comes from memory. Nothing is proved and nothing runs. Several threads may
+  /// call it at the same time.
+  Result<ScheduleChoice> schedule(const DependentRequest& request);
+
+  /// Called, by one thread at a time, after each candidate: so many are done of so many.
   using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
   /// The rows of those sizes, given in ascending order, at which something fits.
@@ -56,13 +67,13 @@ class Chooser {
   Status save();
 
  private:
-  CostCache& cache(const std::string& collective);
   std::vector<Result<Nanoseconds>> times(const std::vector<CollectiveRequest>& requests, const Progress& progress);
 
   const Machine& machine_;
   ChooserOptions options_;
-  std::unique_ptr<CostModel> cost_;
-  std::map<std::string, std::unique_ptr<CostCache>> caches_;  // by collective
+  std::unique_ptr<SimulatedCost> cost_;
+  std::mutex lock_;
+  std::unordered_map<std::string, ScheduleChoice> schedules_;  // by values of the request; guarded by lock_
 };
 
 }  // namespace cortado::pipeline

@@ -38,10 +38,6 @@ namespace cortado::pipeline {
 /// "GC-equal".
 std::string_view overlap_class(Nanoseconds gemm, Nanoseconds collective);
 
-/// Times by simulation: of the collective alone and of both together; of the GEMM alone by its model. What was
-/// simulated is kept for the lifetime of the cost. The machine must outlive it.
-std::unique_ptr<OverlapCost> simulated_overlap_cost(const Machine& machine);
-
 /// One strategy.
 struct OverlapRow {
   std::string strategy;  ///< with what was decided: "hetero-fused-1d/8"

@@ -27,6 +27,8 @@
 
 namespace cortado {
 
+class CostModel;
+
 struct OverlapRequest {
   GemmShape gemm;  ///< the same on every rank
   /// Collective, bytes, ranks, place and own_block; how it is done is up to the policy. The host is per rank always.
@@ -61,22 +63,6 @@ struct OverlapWay {
   ProductUnits product_units() const { return {gemm_units, tuned}; }
 };
 
-/// Times by which policies decide. Calls from several threads at a time are allowed.
-class OverlapCost {
- public:
-  OverlapCost() = default;
-  OverlapCost(const OverlapCost&) = delete;
-  OverlapCost& operator=(const OverlapCost&) = delete;
-  virtual ~OverlapCost() = default;
-
-  /// The product alone on so many compute units.
-  virtual Result<Nanoseconds> gemm(const GemmShape& shape, std::uint32_t units) const = 0;
-  /// The collective alone.
-  virtual Result<Nanoseconds> collective(const CollectiveRequest& request) const = 0;
-  /// Both, this way.
-  virtual Result<Nanoseconds> together(const OverlapRequest& request, const OverlapWay& way) const = 0;
-};
-
 struct PolicyInfo {
   std::string name;
   std::string summary;
@@ -98,12 +84,12 @@ inline constexpr const char* kAllPolicies = "all";
 /// rank (c3.ranks), and policies for which the collective has no variant (c3.variant: no DMA engine reduces) or the
 /// machine too few compute units (c3.partition).
 Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
-                              const OverlapCost& cost);
+                              const CostModel& cost);
 
 /// How a library does a collective on compute units, knowing nothing of any product: variant and number of units, by
 /// the cost of it alone. Fails with c3.variant if it has no variant there. The machine has timing.
 Result<CollectiveRequest> library_collective(const CollectiveRequest& request, const Machine& machine,
-                                             const OverlapCost& cost);
+                                             const CostModel& cost);
 
 /// A product and this collective at once, with all compute units for the product: as c3 does where the collective runs
 /// on compute units, as conccl where on engines.

@@ -15,7 +15,7 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/plan/cost.hpp"
 
 namespace cortado {
 
@@ -25,18 +25,6 @@ inline constexpr const char* kAutoVariant = "auto";
 /// Stand for all variants that move data with DMA engines, or with compute units (VariantInfo::on_cores).
 inline constexpr const char* kDmaVariants = "dma";
 inline constexpr const char* kCoresVariants = "cores";
-
-/// How long a collective takes. Calls from several threads at a time are allowed.
-class CostModel {
- public:
-  CostModel() = default;
-  CostModel(const CostModel&) = delete;
-  CostModel& operator=(const CostModel&) = delete;
-  virtual ~CostModel() = default;
-
-  /// The predicted time, or why the collective cannot be done this way.
-  virtual Result<Nanoseconds> time(const CollectiveRequest& request) const = 0;
-};
 
 /// What is asked for, and what is left open.
 struct ChoiceRequest {

@@ -1,5 +1,5 @@
 // Choosing how a product and the collective that it depends on are cut: one after the other, whole shards, or one of
-// the schedules of FiCCO with some number of chunks. A ScheduleCost says how long each takes, the fastest wins.
+// the schedules of FiCCO with some number of chunks. A CostModel says how long each takes, the fastest wins.
 //
 // A search asks for three times of a candidate, each dearer than the one before, and of ever fewer candidates:
 //
@@ -21,25 +21,9 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
-#include "cortado/plan/ficco.hpp"
+#include "cortado/plan/cost.hpp"
 
 namespace cortado {
-
-/// How long schedules take. Calls from several threads at a time are allowed.
-class ScheduleCost {
- public:
-  ScheduleCost() = default;
-  ScheduleCost(const ScheduleCost&) = delete;
-  ScheduleCost& operator=(const ScheduleCost&) = delete;
-  virtual ~ScheduleCost() = default;
-
-  /// Not above the simulated time. This and the next make no program and may let pass what cannot be planned.
-  virtual Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
-  /// Near the simulated time.
-  virtual Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
-  /// Simulated, or why it cannot be planned (plan_ficco).
-  virtual Result<Nanoseconds> time(const DependentRequest& request, const FiccoSchedule& schedule) const = 0;
-};
 
 /// serial first, shard-p2p, then all schedules of list_schedules() with every number of chunks that is searched: a
 /// quarter, half, once, twice and four times the ranks, at least two. All move bytes with DMA engines. Whether they can
@@ -94,8 +78,7 @@ struct ScheduleChoice {
 };
 
 /// Refuses what no candidate can do, with the reason of serial.
-Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine,
-                                        const ScheduleCost& cost);
+Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine, const CostModel& cost);
 
 /// A guess of serial (schedule_heuristic.hpp) whose rough time is so many times below that of all others is the fastest
 /// of all candidates: searches confirmed all of them in the training set. Guesses of schedules that cut are never that
@@ -104,6 +87,6 @@ Result<ScheduleChoice> search_schedules(const DependentRequest& request, const M
 inline constexpr double kSureMargin = 3;
 
 /// What callers ask for that leave the schedule open: the guess from shapes where it is sure, else by search.
-Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const ScheduleCost& cost);
+Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost);
 
 }  // namespace cortado

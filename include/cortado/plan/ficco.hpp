@@ -145,4 +145,20 @@ struct FiccoPlan {
 /// of a GPU (ficco.memory).
 Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine);
 
+/// The program of one rank that stands for all, for a model that is faster than the simulator (sim/fast). It has the
+/// kernels of the rank, and one queue for every distance to a peer. Where the collective comes first these queues carry
+/// what the rank receives, else what it sends. What the rank waits for is done by its own queues: all ranks do the same
+/// at the same time, as far as their rows are even. It has no contract and cannot be run.
+struct RankProgram {
+  RankId rank;
+  Program program;
+  bool closed = false;  ///< the rank waits for nobody but these queues; else for ranks that are only about alike
+};
+
+/// Of the ranks that can be last: the one with most rows to multiply, of several the middle one; and if rows are uneven
+/// the one with most kernels, where it is another. Engines carry pieces by plain copies, whatever the schedule says.
+/// Refuses what plan_ficco refuses.
+Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& request, const FiccoSchedule& schedule,
+                                                  const Machine& machine);
+
 }  // namespace cortado

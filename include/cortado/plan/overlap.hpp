@@ -22,6 +22,7 @@
 #include "cortado/plan/c3.hpp"
 #include "cortado/plan/choose_schedule.hpp"
 #include "cortado/plan/collective.hpp"
+#include "cortado/plan/cost.hpp"
 #include "cortado/plan/ficco.hpp"
 #include "cortado/plan/tokens.hpp"
 
@@ -87,8 +88,7 @@ struct StrategyKnobs {
 
 /// Predicted times by which strategies decide.
 struct StrategyCosts {
-  const OverlapCost& ways;
-  const ScheduleCost& schedules;
+  const CostModel& model;
   std::function<Result<Nanoseconds>(const Program&, std::optional<ArbitrationPolicy>)> simulate;
 };
 

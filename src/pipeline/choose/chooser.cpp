@@ -2,7 +2,7 @@
 
 #include "cortado/pipeline/choose.hpp"
 
-#include "pipeline/choose/cost_cache.hpp"
+#include "pipeline/choose/simulated_cost.hpp"
 #include "pipeline/parallel.hpp"
 
 namespace cortado::pipeline {
@@ -19,40 +19,35 @@ std::optional<std::string> default_cache_folder() {
 }
 
 Chooser::Chooser(const Machine& machine, ChooserOptions options)
-    : Chooser(machine, std::move(options), simulated_cost(machine)) {}
-
-Chooser::Chooser(const Machine& machine, ChooserOptions options, std::unique_ptr<CostModel> cost)
-    : machine_(machine), options_(std::move(options)), cost_(std::move(cost)) {}
+    : machine_(machine),
+      options_(std::move(options)),
+      cost_(std::make_unique<SimulatedCost>(machine, options_.cache_folder)) {}
 
 Chooser::~Chooser() = default;
-
-CostCache& Chooser::cache(const std::string& collective) {
-  std::unique_ptr<CostCache>& cache = caches_[collective];
-  if (!cache) cache = std::make_unique<CostCache>(machine_, collective, options_.cache_folder);
-  return *cache;
-}
 
 std::vector<Result<Nanoseconds>> Chooser::times(const std::vector<CollectiveRequest>& requests,
                                                 const Progress& progress) {
   std::vector<Result<Nanoseconds>> times(requests.size());
-  std::vector<std::size_t> unknown;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (const auto kept = cache(requests[i].collective).find(requests[i])) {
-      times[i] = *kept;
-    } else {
-      unknown.push_back(i);
-    }
-  }
-  const auto simulate = [&](std::size_t i) { times[unknown[i]] = cost_->time(requests[unknown[i]]); };
+  const auto simulate = [&](std::size_t i) { times[i] = cost_->collective(requests[i]); };
   const auto done = [&](std::size_t finished) {
-    if (progress) progress(finished, unknown.size());
+    if (progress) progress(finished, requests.size());
     return true;
   };
-  for_each_in_parallel(unknown.size(), options_.threads, simulate, done);
-  for (const std::size_t i : unknown) {
-    if (times[i]) cache(requests[i].collective).add(requests[i], *times[i]);
-  }
+  for_each_in_parallel(requests.size(), options_.threads, simulate, done);
   return times;
+}
+
+Result<ScheduleChoice> Chooser::schedule(const DependentRequest& request) {
+  const std::string key = request_key(request, machine_.gpus);
+  {
+    const std::scoped_lock guard(lock_);
+    if (const auto known = schedules_.find(key); known != schedules_.end()) return known->second;
+  }
+  CORTADO_ASSIGN_OR_RETURN(ScheduleChoice made, auto_schedule(request, machine_, *cost_));
+  const std::scoped_lock guard(lock_);
+  if (schedules_.size() >= options_.most_schedules) schedules_.clear();
+  schedules_.emplace(key, made);
+  return made;
 }
 
 Result<ChoiceRow> Chooser::row(const ChoiceRequest& request) {
@@ -84,8 +79,7 @@ Result<ChoiceTable> Chooser::table(const ChoiceRequest& request, const std::vect
 }
 
 Status Chooser::save() {
-  for (const auto& [collective, cache] : caches_) CORTADO_RETURN_IF_ERROR(cache->save());
-  return {};
+  return cost_->save();
 }
 
 }  // namespace cortado::pipeline

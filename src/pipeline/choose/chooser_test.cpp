@@ -1,5 +1,3 @@
-#include <atomic>
-
 #include <gtest/gtest.h>
 
 #include "cortado/base/file.hpp"
@@ -17,62 +15,38 @@ ChoiceRequest all_gather(Bytes bytes, bool prelaunch) {
           .among = {"pcpy", "bcst", "b2b"}};
 }
 
-/// Counts how often it is asked; 100 ns for every letter of the way's name.
-class CountingCost : public CostModel {
- public:
-  explicit CountingCost(std::atomic<int>& asked) : asked_(asked) {}
-  Result<Nanoseconds> time(const CollectiveRequest& request) const override {
-    ++asked_;
-    if (request.variant == "pcpy") return fail("plan.link", "no link");
-    return Nanoseconds{100 * static_cast<std::int64_t>(way_name(request).size())};
-  }
-
- private:
-  std::atomic<int>& asked_;
-};
-
-Chooser counting(const Machine& machine, std::atomic<int>& asked, const std::string& folder) {
-  return {machine, {.threads = 1, .cache_folder = folder}, std::make_unique<CountingCost>(asked)};
-}
-
-TEST(Chooser, AsksOnceForWhatItKeeps) {
+// The times that a chooser keeps are what the next one chooses by.
+TEST(Chooser, TakesTimesFromTheFolder) {
   const TemporaryFolder folder;
   const Machine machine = load_machine("virtual-64").value();
-  std::atomic<int> asked = 0;
-  Chooser first = counting(machine, asked, folder.path());
-  const auto row = first.row(all_gather(1_KiB, false));
-  ASSERT_TRUE(row) << to_string(row.error());
-  EXPECT_EQ(way_name(row->best().request), "b2b");  // 300 ns; bcst 400
-  EXPECT_EQ(asked, 3);
-  ASSERT_TRUE(first.row(all_gather(1_KiB, true)));
-  EXPECT_EQ(asked, 3 + 3 + 1);  // the prelaunched ones, and pcpy, whose refusal is not kept
-  ASSERT_TRUE(first.save());
-
-  Chooser second = counting(machine, asked, folder.path());
-  const auto again = second.row(all_gather(1_KiB, true));
-  ASSERT_TRUE(again);
-  EXPECT_EQ(asked, 7 + 2);
-  EXPECT_EQ(again->best().time.value, 300);
-  EXPECT_EQ(again->refused.size(), 2U);
-
-  Chooser without(machine, {}, std::make_unique<CountingCost>(asked));
-  ASSERT_TRUE(without.row(all_gather(1_KiB, true)));
-  EXPECT_EQ(asked, 9 + 6);
-}
-
-TEST(Chooser, ADamagedCacheIsComputedAgain) {
-  const TemporaryFolder folder;
-  const Machine machine = load_machine("virtual-64").value();
-  std::atomic<int> asked = 0;
-  Chooser first = counting(machine, asked, folder.path());
-  ASSERT_TRUE(first.row(all_gather(1_KiB, false)));
+  ChoiceRequest request = all_gather(64_KiB, false);
+  request.base.ranks = 8;
+  Chooser first(machine, {.cache_folder = folder.path()});
+  EXPECT_EQ(way_name(first.row(request)->best().request), "b2b");  // 13384 ns
   ASSERT_TRUE(first.save());
   for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
-    ASSERT_TRUE(write_file(file.path().string(), "{\"times_ns\": "));
+    std::string text = read_file(file.path().string()).value();
+    ASSERT_NE(text.find("13384"), std::string::npos);
+    ASSERT_TRUE(write_file(file.path().string(), text.replace(text.find("13384"), 5, "99999")));
   }
-  asked = 0;
-  ASSERT_TRUE(counting(machine, asked, folder.path()).row(all_gather(1_KiB, false)));
-  EXPECT_EQ(asked, 3);
+  const auto again = Chooser(machine, {.cache_folder = folder.path()}).row(request);
+  EXPECT_EQ(way_name(again->best().request), "bcst");
+  EXPECT_EQ(again->fitting.back().time, Nanoseconds{99999});
+  EXPECT_EQ(way_name(Chooser(machine, {}).row(request)->best().request), "b2b");
+}
+
+TEST(Chooser, ADamagedFileIsMadeAgain) {
+  const TemporaryFolder folder;
+  const Machine machine = load_machine("virtual-64").value();
+  ChoiceRequest request = all_gather(64_KiB, false);
+  request.base.ranks = 8;
+  Chooser first(machine, {.cache_folder = folder.path()});
+  ASSERT_TRUE(first.row(request));
+  ASSERT_TRUE(first.save());
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
+    ASSERT_TRUE(write_file(file.path().string(), "{\"collectives\": "));
+  }
+  EXPECT_EQ(Chooser(machine, {.cache_folder = folder.path()}).row(request)->best().time, Nanoseconds{13384});
 }
 
 /// The order that was published for 8 MI300X: few commands win where control counts, all links at once where bytes do.

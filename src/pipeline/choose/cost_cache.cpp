@@ -3,28 +3,56 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cortado/base/file.hpp"
 #include "cortado/ir/text.hpp"
+#include "cortado/machine/write.hpp"
 
 #include "model_fingerprint.hpp"
-#include "pipeline/choose/content_key.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
 constexpr const char* kSchema = "cortado.times";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+
+/// FNV-1a
+std::string hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+/// Of the model and of all values of the machine, wherever they come from.
+std::string content_key(Machine machine) {
+  machine.provenance.clear();
+  return hash_of(fmt::format("{}\n{}", kModelFingerprint, machine_text(machine)));
+}
+
+nlohmann::json to_json(const sim::CollectiveProfile& profile) {
+  return {profile.time.value, profile.bytes_out, profile.bytes_in, profile.footprint, profile.peers};
+}
+
+std::optional<sim::CollectiveProfile> parse_profile(const nlohmann::json& row) {
+  if (!row.is_array() || row.size() != 5 || !row[0].is_number_integer() || !row[4].is_number_unsigned()) return {};
+  for (const auto& value : row) {
+    if (!value.is_number() || value.get<double>() < 0) return {};
+  }
+  return sim::CollectiveProfile{{row[0].get<std::int64_t>()},
+                                row[1].get<double>(),
+                                row[2].get<double>(),
+                                row[3].get<double>(),
+                                row[4].get<std::uint32_t>()};
+}
 
 }  // namespace
 
-CostCache::CostCache(const Machine& machine, std::string collective, const std::optional<std::string>& folder)
-    : machine_(machine.name), gpus_(machine.gpus), collective_(std::move(collective)) {
-  ContentHash hash;
-  hash.add(kModelFingerprint).add("\n").add(collective_).add("\n");
-  key_ = add_content(machine, hash).text();
+CostCache::CostCache(const Machine& machine, const std::optional<std::string>& folder)
+    : machine_(machine.name), gpus_(machine.gpus) {
   if (!folder) return;
+  key_ = content_key(machine);
   path_ = (std::filesystem::path(*folder) / fmt::format("times-{}.json", key_)).string();
   load();
 }
@@ -37,27 +65,33 @@ void CostCache::load() {
       file.value("version", nlohmann::json()) != kVersion || file.value("key", nlohmann::json()) != key_) {
     return;
   }
-  const auto times = file.find("times_ns");
-  if (times == file.end() || !times->is_object()) return;
-  std::map<std::string, std::int64_t> read;
-  for (const auto& [entry, time] : times->items()) {
-    if (!time.is_number_integer() || time.get<std::int64_t>() < 0) return;
-    read.emplace(entry, time.get<std::int64_t>());
+  const auto collectives = file.find("collectives");
+  if (collectives == file.end() || !collectives->is_object()) return;
+  std::map<std::string, sim::CollectiveProfile> read;
+  for (const auto& [entry, row] : collectives->items()) {
+    const auto profile = parse_profile(row);
+    if (!profile) return;
+    read.emplace(entry, *profile);
   }
-  times_ = std::move(read);
+  profiles_ = std::move(read);
 }
 
-std::optional<Nanoseconds> CostCache::find(const CollectiveRequest& request) const {
-  const auto found = times_.find(request_key(request, gpus_));
-  if (found == times_.end()) return {};
-  return Nanoseconds{found->second};
+std::optional<sim::CollectiveProfile> CostCache::find(const CollectiveRequest& request) const {
+  const std::string key = request_key(request, gpus_);
+  const std::scoped_lock guard(lock_);
+  const auto found = profiles_.find(key);
+  if (found == profiles_.end()) return {};
+  return found->second;
 }
 
-void CostCache::add(const CollectiveRequest& request, Nanoseconds time) {
-  changed_ |= times_.insert_or_assign(request_key(request, gpus_), time.value).second;
+void CostCache::add(const CollectiveRequest& request, const sim::CollectiveProfile& profile) {
+  const std::string key = request_key(request, gpus_);
+  const std::scoped_lock guard(lock_);
+  changed_ |= profiles_.insert_or_assign(key, profile).second;
 }
 
 Status CostCache::save() {
+  const std::scoped_lock guard(lock_);
   if (path_.empty() || !changed_) return {};
   const std::string folder = std::filesystem::path(path_).parent_path().string();
   std::error_code error;
@@ -67,22 +101,37 @@ Status CostCache::save() {
     diagnostic.place.file = folder;
     return fail(std::move(diagnostic));
   }
-  const nlohmann::ordered_json file{{"schema", kSchema}, {"version", kVersion},       {"machine", machine_},
-                                    {"key", key_},       {"collective", collective_}, {"times_ns", times_}};
+  nlohmann::ordered_json rows = nlohmann::ordered_json::object();
+  for (const auto& [key, profile] : profiles_) rows[key] = to_json(profile);
+  const nlohmann::ordered_json file{{"schema", kSchema},
+                                    {"version", kVersion},
+                                    {"machine", machine_},
+                                    {"key", key_},
+                                    {"columns", {"time_ns", "bytes_out", "bytes_in", "buffer_bytes", "peers"}},
+                                    {"collectives", std::move(rows)}};
   CORTADO_RETURN_IF_ERROR(write_file(path_, file.dump(1) + "\n"));
   changed_ = false;
   return {};
 }
 
+// All fields by name, so that these do not compile when there is one more.
+
 std::string request_key(const CollectiveRequest& request, std::uint32_t gpus) {
-  // All fields by name, so that this does not compile when there is one more.
   const auto& [collective, variant, bytes, ranks, prelaunch, trigger_words, in_place, own_block, dtype, root, peer,
                ways, compute_units, host] = request;
-  return fmt::format("{} {} B, {} ranks{}{}{}{}, {}, root {}, peer {}, ways {}, cus {}{}", variant, bytes.value,
-                     ranks == 0 ? gpus : ranks, prelaunch ? ", prelaunch" : "",
+  return fmt::format("{} {} {} B, {} ranks{}{}{}{}, {}, root {}, peer {}, ways {}, cus {}{}", collective, variant,
+                     bytes.value, ranks == 0 ? gpus : ranks, prelaunch ? ", prelaunch" : "",
                      prelaunch && trigger_words == TriggerWords::per_queue ? ", words per queue" : "",
                      in_place ? ", in place" : "", own_block ? "" : ", own block left", to_string(dtype), root.value,
                      peer.value, ways, compute_units, host == HostThreads::per_rank ? ", hosts per rank" : "");
+}
+
+std::string request_key(const DependentRequest& request, std::uint32_t gpus) {
+  const auto& [gemm, collective, dependence, ranks, tokens] = request;
+  const auto& [m, n, k, dtype, accumulate] = gemm;
+  return fmt::format("{}x{}x{} {}{}, {}{}, {} ranks {}", m, n, k, to_string(dtype), accumulate ? " added" : "",
+                     collective, dependence == Dependence::product_first ? " after" : "", ranks == 0 ? gpus : ranks,
+                     fmt::join(tokens, ";"));
 }
 
 }  // namespace cortado::pipeline

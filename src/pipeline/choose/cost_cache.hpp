@@ -1,43 +1,49 @@
-// Times of one collective on one machine, in memory and in one file of the cache folder.
+// What is known of collectives on one machine, in memory and if wanted on disk.
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
+#include "cortado/base/result.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/plan/collective.hpp"
+#include "cortado/plan/ficco.hpp"
+
+#include "sim/fast/fast.hpp"
 
 namespace cortado::pipeline {
 
-/// All that the time of a collective depends on beside machine and collective, in words. `gpus`: of the machine, which
-/// a request for 0 ranks means.
-std::string request_key(const CollectiveRequest& request, std::uint32_t gpus);
-
+/// Several threads may use it.
 class CostCache {
  public:
-  /// Reads the file if there is one that is right; anything else counts as empty. Without a folder nothing is read or
-  /// written.
-  CostCache(const Machine& machine, std::string collective, const std::optional<std::string>& folder);
+  /// Reads the file of the machine in the folder, if there is one; what is damaged or foreign counts as empty.
+  CostCache(const Machine& machine, const std::optional<std::string>& folder);
 
-  std::optional<Nanoseconds> find(const CollectiveRequest& request) const;
-  void add(const CollectiveRequest& request, Nanoseconds time);
+  std::optional<sim::CollectiveProfile> find(const CollectiveRequest& request) const;
+  void add(const CollectiveRequest& request, const sim::CollectiveProfile& profile);
 
-  /// Writes the file, and the folder if it is missing, when something was added since it was read or written.
+  /// Writes the file if something is new.
   Status save();
 
-  const std::string& path() const { return path_; }  ///< empty without a folder
+  /// Empty without a folder.
+  const std::string& path() const { return path_; }
 
  private:
   void load();
 
   std::string machine_;
   std::uint32_t gpus_;
-  std::string collective_;
-  std::string key_;  // hash of what times depend on beside the request
+  std::string key_;
   std::string path_;
-  std::map<std::string, std::int64_t> times_;
-  bool changed_ = false;
+  mutable std::mutex lock_;
+  bool changed_ = false;                                    // guarded by lock_
+  std::map<std::string, sim::CollectiveProfile> profiles_;  // by request_key; guarded by lock_
 };
+
+/// Of all fields, so that requests with different times have different keys; 0 ranks are all GPUs.
+std::string request_key(const CollectiveRequest& request, std::uint32_t gpus);
+std::string request_key(const DependentRequest& request, std::uint32_t gpus);
 
 }  // namespace cortado::pipeline

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
+#include "cortado/plan/choose_schedule.hpp"
 
 namespace cortado::pipeline {
 namespace schedule_cost_test {
@@ -40,11 +41,11 @@ struct Exhaustive {
   double error = 0;  ///< of the likely times, mean
 };
 
-Exhaustive simulate_all(const DependentRequest& request, const Machine& machine, const ScheduleCost& cost) {
+Exhaustive simulate_all(const DependentRequest& request, const Machine& machine, const CostModel& cost) {
   Exhaustive all;
   double count = 0;
   for (const FiccoSchedule& schedule : schedule_candidates(request, machine)) {
-    const auto time = cost.time(request, schedule);
+    const auto time = cost.exact(request, schedule);
     if (!time) continue;
     const auto least = cost.least(request, schedule);
     const auto likely = cost.likely(request, schedule);
@@ -64,7 +65,7 @@ Exhaustive simulate_all(const DependentRequest& request, const Machine& machine,
 class ScheduleCosts : public testing::TestWithParam<Direction> {
  protected:
   Machine machine_ = load_machine("mi300x-8").value();
-  std::unique_ptr<ScheduleCost> cost_ = simulated_schedule_cost(machine_);
+  std::unique_ptr<CostModel> cost_ = simulated_cost(machine_);
   std::mt19937_64 random_{5};
 
   void expect_found(const DependentRequest& request) {
@@ -91,9 +92,9 @@ TEST_P(ScheduleCosts, SearchFindsWhatTheSimulationOfAllFinds) {
 
 INSTANTIATE_TEST_SUITE_P(Directions, ScheduleCosts, testing::ValuesIn(kDirections));
 
-TEST(ScheduleCost, BoundsHoldForUnevenTokens) {
+TEST(CostModel, BoundsHoldForUnevenTokens) {
   const Machine machine = load_machine("mi300x-8").value();
-  const auto cost = simulated_schedule_cost(machine);
+  const auto cost = simulated_cost(machine);
   std::mt19937_64 random(6);
   for (const Dependence dependence : {Dependence::collective_first, Dependence::product_first}) {
     for (const std::uint32_t ranks : {2U, 3U, 5U}) {
@@ -111,29 +112,29 @@ TEST(ScheduleCost, BoundsHoldForUnevenTokens) {
   }
 }
 
-TEST(ScheduleCost, BoundsHoldBehindASwitch) {
+TEST(CostModel, BoundsHoldBehindASwitch) {
   const Machine machine = load_machine("h100-8").value();
-  const auto cost = simulated_schedule_cost(machine);
+  const auto cost = simulated_cost(machine);
   std::mt19937_64 random(7);
   for (const Direction& direction : kDirections) simulate_all(any_request(random, direction, true), machine, *cost);
 }
 
-TEST(ScheduleCost, SaysWhyAScheduleCannotBePlanned) {
+TEST(CostModel, SaysWhyAScheduleCannotBePlanned) {
   const Machine machine = load_machine("mi300x-8").value();
-  const auto cost = simulated_schedule_cost(machine);
+  const auto cost = simulated_cost(machine);
   DependentRequest request;
   request.gemm = {.m = 64, .n = 1024, .k = 1024};  // 8 rows a rank
   FiccoSchedule schedule = find_schedule("hetero-fused-1d").value();
   schedule.chunks = 16;
   EXPECT_EQ(cost->likely(request, schedule).error().code, "ficco.chunks");
-  EXPECT_EQ(cost->time(request, schedule).error().code, "ficco.chunks");
+  EXPECT_EQ(cost->exact(request, schedule).error().code, "ficco.chunks");
   // 2^21 x 2^17 in bf16 is 512 GiB, whoever holds it whole.
   request.gemm = {.m = 1 << 21, .n = 64, .k = 1 << 17};
-  EXPECT_EQ(cost->time(request, find_schedule("serial-dma").value()).error().code, "ficco.memory");
+  EXPECT_EQ(cost->exact(request, find_schedule("serial-dma").value()).error().code, "ficco.memory");
 
   Machine untimed = machine;
   untimed.timing.reset();
-  EXPECT_EQ(simulated_schedule_cost(untimed)->least(request, schedule).error().code, "sim.timing");
+  EXPECT_EQ(simulated_cost(untimed)->least(request, schedule).error().code, "sim.timing");
 }
 
 }  // namespace schedule_cost_test

@@ -1,24 +1,93 @@
+#include "pipeline/choose/simulated_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
 #include "cortado/pipeline/choose.hpp"
 #include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-class SimulatedCost : public CostModel {
- public:
-  explicit SimulatedCost(const Machine& machine) : machine_(machine) {}
-
-  Result<Nanoseconds> time(const CollectiveRequest& request) const override {
-    const auto report = predict(plan_collective(request, machine_), machine_, {.sim = {.energy = false}});
-    if (!report) return fail(report.error().errors.front());
-    return report->time;
-  }
-
- private:
-  const Machine& machine_;
-};
+/// A choice needs no proof.
+VerifyOptions no_rules() {
+  VerifyOptions options;
+  for (const RuleInfo& rule : verify_rules()) options.skip_rules.emplace_back(rule.code);
+  return options;
+}
 
 }  // namespace
+
+Result<Nanoseconds> SimulatedCost::gemm(const GemmShape& shape, std::uint32_t units) const {
+  CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine_));
+  // Libraries see no masks: they choose their kernel for the whole GPU.
+  const Tiling tiling = choose_tiling(shape, machine_, machine_.compute_units);
+  const GemmEstimate alone = estimate_gemm(shape, tiling, machine_, units);
+  const CoreTiming& cores = machine_.timing->cores;
+  return cores.launch + cores.start + Nanoseconds{std::llround(alone.seconds * 1e9)};
+}
+
+Result<Nanoseconds> SimulatedCost::collective(const CollectiveRequest& request) const {
+  CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile known, profile(request));
+  return known.time;
+}
+
+Result<Nanoseconds> SimulatedCost::together(const OverlapRequest& request, const OverlapWay& way) const {
+  CollectiveRequest alone = way.collective;
+  alone.host = HostThreads::per_rank;
+  CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile known, profile(alone));
+  if (way.order == LaunchOrder::serial) {
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds product, gemm(request.gemm, machine_.compute_units));
+    return product + known.time;
+  }
+  const auto units = [this](std::uint32_t given) { return given == 0 ? machine_.compute_units : given; };
+  return sim::time_beside({.gemm = request.gemm,
+                           .tiling = tiling_on(way.product_units(), request.gemm, machine_),
+                           .gemm_units = units(way.gemm_units),
+                           .collective_units = way.on_cores() ? units(way.collective.compute_units) : 0,
+                           .collective_first = way.order == LaunchOrder::collective_first},
+                          known, machine_);
+}
+
+Result<Nanoseconds> SimulatedCost::least(const DependentRequest& request, const FiccoSchedule& schedule) const {
+  return of_last_rank(request, schedule, sim::Sharing::ignored);
+}
+
+Result<Nanoseconds> SimulatedCost::likely(const DependentRequest& request, const FiccoSchedule& schedule) const {
+  return of_last_rank(request, schedule, sim::Sharing::modelled);
+}
+
+Result<Nanoseconds> SimulatedCost::exact(const DependentRequest& request, const FiccoSchedule& schedule) const {
+  CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan_ficco(request, schedule, machine_));
+  return simulated_time(std::move(plan.program));
+}
+
+Result<Nanoseconds> SimulatedCost::simulated_time(Program program) const {
+  const auto unproved = verify(std::move(program), machine_, no_rules());
+  if (!unproved) return fail(unproved.error().front());
+  CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated, sim::simulate(*unproved, {.energy = false}));
+  return median_time(simulated.timeline);
+}
+
+Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule,
+                                                sim::Sharing sharing) const {
+  CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<RankProgram> ranks, plan_ficco_ranks(request, schedule, machine_));
+  Nanoseconds last{};
+  for (const RankProgram& rank : ranks) {
+    last = std::max(last, sim::time_of_rank(rank.program, rank.closed, machine_, sharing));
+  }
+  return last;
+}
+
+Result<sim::CollectiveProfile> SimulatedCost::profile(const CollectiveRequest& request) const {
+  if (const auto known = cache_.find(request)) return *known;
+  CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine_));
+  CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, simulated_time(program));
+  const sim::CollectiveProfile made = sim::profile_of(program, time);
+  cache_.add(request, made);
+  return made;
+}
 
 std::unique_ptr<CostModel> simulated_cost(const Machine& machine) {
   return std::make_unique<SimulatedCost>(machine);

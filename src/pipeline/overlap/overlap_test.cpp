@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "cortado/pipeline/choose.hpp"
+
 #include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {
@@ -418,7 +420,7 @@ TEST(OverlapTable, FitsOneHundredAndTwentyColumns) {
 
 TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
   const Machine machine = machine_of("mi300x-8");
-  const auto cost = simulated_overlap_cost(machine);
+  const auto cost = simulated_cost(machine);
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, GemmShape{64, 57344, 8192}}) {
     for (const std::uint32_t units : {304U, 240U}) {
       const auto simulated = predict(plan_product(shape, {.count = units}, 1, machine), machine);

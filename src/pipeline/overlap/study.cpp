@@ -5,7 +5,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/base/text.hpp"
-#include "cortado/pipeline/choose_schedule.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/sim/power.hpp"
 
 #include "pipeline/overlap/reasons.hpp"
@@ -55,9 +55,8 @@ class OverlapStudy {
       : machine_(machine),
         target_(target),
         options_(options),
-        ways_(simulated_overlap_cost(machine)),
-        schedules_(simulated_schedule_cost(machine)),
-        costs_{*ways_, *schedules_, [this](const Program& program, std::optional<ArbitrationPolicy> arbitration) {
+        cost_(simulated_cost(machine)),
+        costs_{*cost_, [this](const Program& program, std::optional<ArbitrationPolicy> arbitration) {
                  return simulated_time(program, arbitration);
                }} {
     report_.problem = problem;
@@ -249,7 +248,7 @@ class OverlapStudy {
   /// As a library does it on compute units; where none does, as plain copies.
   Result<CollectiveRequest> library_of(CollectiveRequest asked) const {
     asked.in_place = independent() ? asked.in_place : default_in_place(asked.collective, asked.variant);
-    auto library = library_collective(asked, machine_, *ways_);
+    auto library = library_collective(asked, machine_, *cost_);
     if (library || library.error().code != "c3.variant") return library;
     asked.variant = "pcpy";
     return asked;
@@ -444,8 +443,7 @@ class OverlapStudy {
   const Machine& machine_;
   Target& target_;
   const OverlapOptions& options_;
-  const std::unique_ptr<OverlapCost> ways_;
-  const std::unique_ptr<ScheduleCost> schedules_;
+  const std::unique_ptr<CostModel> cost_;
   const StrategyCosts costs_;
   std::vector<Asked> asked_;
   std::vector<TimeOne> jobs_;                         // of the basis, then of asked_

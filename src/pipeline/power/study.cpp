@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/plan/choose.hpp"
 #include "cortado/target/target.hpp"
@@ -145,7 +145,7 @@ class PowerStudy {
     if (collective.ranks == 0) collective.ranks = machine_.gpus;
     if (collective.variant == kCoresVariants) {
       CORTADO_RETURN_IF_ERROR(list_candidates({.base = collective, .among = {kCoresVariants}}));
-      const auto cost = simulated_overlap_cost(machine_);
+      const auto cost = simulated_cost(machine_);
       CORTADO_ASSIGN_OR_RETURN(collective, library_collective(collective, machine_, *cost));
     }
     // A kernel that is named runs on as many units as the library's: units that are held draw power.

@@ -14,7 +14,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/breakdown.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/target/target.hpp"
 
 #include "pipeline/parallel.hpp"
@@ -149,7 +149,7 @@ class DmaLatte {
         phases_(table("copy-phases")),
         all_gather_(table("all-gather")),
         all_to_all_(table("all-to-all")),
-        cost_(simulated_overlap_cost(machine)) {}
+        cost_(simulated_cost(machine)) {}
 
   Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
     if (const auto status = simulate_all(options); !status) return tl::unexpected(status.error());
@@ -299,7 +299,7 @@ class DmaLatte {
   const published::Table& phases_;
   const published::Table& all_gather_;
   const published::Table& all_to_all_;
-  std::unique_ptr<OverlapCost> cost_;
+  std::unique_ptr<CostModel> cost_;
   Times times_;
   std::vector<std::vector<double>> phase_shares_;
 };

@@ -18,7 +18,7 @@ bool OverlapWay::on_cores() const {
 }
 
 Result<CollectiveRequest> library_collective(const CollectiveRequest& request, const Machine& machine,
-                                             const OverlapCost& cost) {
+                                             const CostModel& cost) {
   const OverlapRequest asked{.gemm = {}, .collective = request};
   CORTADO_ASSIGN_OR_RETURN(plan::TimedCollective library, plan::library_collective({asked, machine, cost}));
   return std::move(library.request);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/plan/c3.hpp"
+#include "cortado/plan/cost.hpp"
 
 namespace cortado::plan {
 
@@ -14,7 +14,7 @@ namespace cortado::plan {
 struct Question {
   const OverlapRequest& request;
   const Machine& machine;
-  const OverlapCost& cost;
+  const CostModel& cost;
 
   std::uint32_t units() const { return machine.compute_units; }
   /// Compute units are set aside in multiples of this: one of each die.

@@ -61,7 +61,7 @@ Status check_policy(std::string_view name) {
 }
 
 Result<OverlapWay> choose_way(std::string_view policy, const OverlapRequest& request, const Machine& machine,
-                              const OverlapCost& cost) {
+                              const CostModel& cost) {
   CORTADO_ASSIGN_OR_RETURN(const plan::Policy* found, plan::find_policy(policy));
   CORTADO_ASSIGN_OR_RETURN(const OverlapRequest checked, plan::check_overlap(request, machine));
   return found->decide({checked, machine, cost});

@@ -7,15 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "cortado/plan/c3.hpp"
 #include "cortado/plan/choose.hpp"
+#include "cortado/plan/cost.hpp"
 
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
 
 /// Times from tables; what no table has cannot be done.
-class TableCost : public OverlapCost {
+class TableCost : public CostModel {
  public:
   std::map<std::uint32_t, std::int64_t> gemm_times;            // by compute units
   std::map<std::string, std::int64_t> collective_times;        // by "pcpy prelaunch" or "cores-ll 64"
@@ -45,7 +45,7 @@ class TableCost : public OverlapCost {
 };
 
 /// The same time for everything.
-class FlatCost : public OverlapCost {
+class FlatCost : public CostModel {
  public:
   Result<Nanoseconds> gemm(const GemmShape&, std::uint32_t) const override { return Nanoseconds{100}; }
   Result<Nanoseconds> collective(const CollectiveRequest&) const override { return Nanoseconds{100}; }
@@ -59,7 +59,7 @@ inline OverlapRequest overlap_for_test(const std::string& collective = "all-gath
 }
 
 inline OverlapWay way_for_test(std::string_view policy, const OverlapRequest& request, const Machine& machine,
-                               const OverlapCost& cost) {
+                               const CostModel& cost) {
   const Result<OverlapWay> way = choose_way(policy, request, machine, cost);
   EXPECT_TRUE(way) << policy << ": " << to_string(way.error());
   return way ? *way : OverlapWay{};

@@ -5,12 +5,11 @@
 
 namespace cortado {
 
-Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine,
-                                     const ScheduleCost& cost) {
+Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost) {
   const auto guess = guess_schedule(request, machine);
   if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin && std::isfinite(guess->margin)) {
     // It may still not fit the memory.
-    if (const auto time = cost.time(request, guess->schedule)) {
+    if (const auto time = cost.exact(request, guess->schedule)) {
       return ScheduleChoice{.schedule = guess->schedule, .by = ChosenBy::heuristic, .time = *time};
     }
   }

@@ -89,7 +89,7 @@ Result<ChoiceRow> rank_candidates(const std::vector<CollectiveRequest>& candidat
 Result<ChoiceRow> choose(const ChoiceRequest& request, const CostModel& cost) {
   CORTADO_ASSIGN_OR_RETURN(const auto candidates, list_candidates(request));
   std::vector<Result<Nanoseconds>> times;
-  for (const CollectiveRequest& candidate : candidates) times.push_back(cost.time(candidate));
+  for (const CollectiveRequest& candidate : candidates) times.push_back(cost.collective(candidate));
   return rank_candidates(candidates, times);
 }
 

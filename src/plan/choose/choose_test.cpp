@@ -16,7 +16,7 @@ class LinearCost : public CostModel {
   };
   explicit LinearCost(std::map<std::string, Line> lines) : lines_(std::move(lines)) {}
 
-  Result<Nanoseconds> time(const CollectiveRequest& request) const override {
+  Result<Nanoseconds> collective(const CollectiveRequest& request) const override {
     const auto found = lines_.find(way_name(request));
     if (found == lines_.end()) return fail("plan.feature", request.variant + " is not there", "take another");
     return Nanoseconds{found->second.start + static_cast<std::int64_t>(request.bytes.value) / found->second.rate};

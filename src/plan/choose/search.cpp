@@ -27,7 +27,7 @@ double hoped_time(const Candidate& candidate) {
 
 class Search {
  public:
-  Search(const DependentRequest& request, const Machine& machine, const ScheduleCost& cost)
+  Search(const DependentRequest& request, const Machine& machine, const CostModel& cost)
       : request_(request), cost_(cost), ranks_(request.ranks == 0 ? machine.gpus : request.ranks) {
     for (const FiccoSchedule& schedule : schedule_candidates(request, machine)) {
       left_.push_back({left_.size(), schedule});
@@ -80,7 +80,7 @@ class Search {
       if (best && candidate.least > *best) return pruned();
       if (best && hoped_time(candidate) > real(*best)) return false;
       if (best && steps + steps_of(candidate.schedule) > kSearchSteps) return false;
-      if (!noted(candidate, cost_.time(request_, candidate.schedule), &Candidate::time)) return false;
+      if (!noted(candidate, cost_.exact(request_, candidate.schedule), &Candidate::time)) return false;
       ++choice_.work.simulated;
       steps += steps_of(candidate.schedule);
       best = best ? std::min(*best, candidate.time) : candidate.time;
@@ -133,7 +133,7 @@ class Search {
   }
 
   const DependentRequest& request_;
-  const ScheduleCost& cost_;
+  const CostModel& cost_;
   const std::uint32_t ranks_;
   std::vector<Candidate> left_;  // that may still win
   ScheduleChoice choice_;
@@ -168,7 +168,7 @@ std::optional<double> ScheduleChoice::margin() const {
 }
 
 Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine,
-                                        const ScheduleCost& cost) {
+                                        const CostModel& cost) {
   return Search(request, machine, cost).run();
 }
 

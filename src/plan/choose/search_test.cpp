@@ -20,7 +20,7 @@ struct Line {
 };
 
 /// Times by key_of; what is not there is refused, and so is a time below 0.
-class TableCost : public ScheduleCost {
+class TableCost : public CostModel {
  public:
   explicit TableCost(std::map<std::string, Line> lines) : lines_(std::move(lines)) {}
 
@@ -32,7 +32,7 @@ class TableCost : public ScheduleCost {
   Result<Nanoseconds> likely(const DependentRequest&, const FiccoSchedule& schedule) const override {
     return Nanoseconds{lines_.at(key_of(schedule)).likely};
   }
-  Result<Nanoseconds> time(const DependentRequest&, const FiccoSchedule& schedule) const override {
+  Result<Nanoseconds> exact(const DependentRequest&, const FiccoSchedule& schedule) const override {
     ++simulated[key_of(schedule)];
     const std::int64_t time = lines_.at(key_of(schedule)).time;
     if (time < 0) return fail("ficco.memory", key_of(schedule) + " is too large", "take another");

@@ -132,7 +132,11 @@ Schedule::Schedule(CollectiveRequest request, const Machine& machine)
       machine_(&machine),
       builder_(fmt::format("{} {}{}, {}", request_.collective, request_.variant, request_.prelaunch ? " prelaunch" : "",
                            format_bytes(request_.bytes)),
-               machine.name, request_.ranks) {}
+               machine.name, request_.ranks) {
+  for (std::uint32_t a = 0; a < request_.ranks; ++a) {
+    for (std::uint32_t b = 0; b < request_.ranks; ++b) all_linked_ = all_linked_ && (a == b || machine.linked[a][b]);
+  }
+}
 
 std::vector<RankId> Schedule::ranks() const {
   std::vector<RankId> all;
@@ -221,6 +225,7 @@ Result<Program> Schedule::finish(Contract contract) {
   for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
   std::sort(frame.participants.begin(), frame.participants.end());
   frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
+  if (only_) frame.participants = {*only_};
   add_host_queues(builder_, frame);
   builder_.contract(std::move(contract));
   return std::move(builder_).finish();
@@ -283,8 +288,8 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
 }
 
 SignalId Schedule::raise(QueueState& queue, std::optional<RankId> home) {
-  const std::string& queue_name = builder_.peek().queue(queue.id).name;
-  const SignalId signal = builder_.signal(fmt::format("{}.done{}", queue_name, queue.signals++), home);
+  std::string name = builder_.peek().queue(queue.id).name + ".done" + std::to_string(queue.signals++);
+  const SignalId signal = builder_.signal(std::move(name), home);
   push(queue, Signal{signal});
   queue.last_signal = signal;
   return signal;
@@ -309,6 +314,7 @@ void Schedule::refuse(std::string code, std::string message, std::string hint) {
 }
 
 void Schedule::check_links(RankId rank, const Command& command) {
+  if (all_linked_) return;
   for (const Access& access : accesses(command)) {
     const RankId owner = builder_.peek().buffer(access.region.buffer).rank;
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;

@@ -96,6 +96,9 @@ class Schedule {
   /// The queues of a rank end only when all that the rank receives is there: its host need not wait for other hosts.
   void omit_exit_barrier() { exit_barrier_ = false; }
 
+  /// Only this rank gets commands and a host: it stands for all.
+  void stand_for_all(RankId rank) { only_ = rank; }
+
   /// Hosts submit dma queues before the barrier: each of them starts with a wait for what comes only behind it.
   void submit_engines_ahead() { engines_ahead_ = true; }
 
@@ -151,8 +154,10 @@ class Schedule {
   std::vector<QueueState> queues_;
   std::map<std::pair<RankId, EngineId>, EngineUse> engines_;
   std::map<RankId, std::size_t> local_lane_;  // by rank: set, or the first dma lane that it opened
+  bool all_linked_ = true;                    // every rank can address every other one
   bool exit_barrier_ = true;
   bool engines_ahead_ = false;
+  std::optional<RankId> only_;  // that stands for all
   std::vector<HostWait> waits_;
   std::vector<HostTrigger> triggers_;
   std::optional<Diagnostic> error_;

@@ -1,6 +1,7 @@
 #include "plan/ficco/bench.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -8,10 +9,12 @@
 
 namespace cortado::plan {
 
-Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine)
+Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
+             std::optional<std::uint32_t> only)
     : request_(request),
       way_(way),
       machine_(machine),
+      only_(only),
       schedule_({.collective = request.collective,
                  .variant = name_of(way),
                  .ranks = request.ranks,
@@ -20,7 +23,29 @@ Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Ma
       memory_(request.ranks),
       staging_(request.ranks) {
   schedule_.omit_exit_barrier();
+  if (only) schedule_.stand_for_all(RankId{*only});
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) kernels_.push_back(schedule_.compute_lane(RankId{rank}));
+}
+
+std::vector<std::uint32_t> Bench::made_ranks() const {
+  if (only_) return {*only_};
+  std::vector<std::uint32_t> all(ranks());
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
+}
+
+std::vector<std::uint32_t> Bench::senders() const {
+  if (!only_) return made_ranks();
+  std::vector<std::uint32_t> before;
+  for (std::uint32_t distance = 1; distance < ranks(); ++distance) {
+    before.push_back((*only_ + ranks() - distance) % ranks());
+  }
+  return before;
+}
+
+Hop Bench::made_hop(const Hop& hop) const {
+  if (!only_) return hop;
+  return {*only_, (*only_ + ranks() + hop.to - hop.from) % ranks()};
 }
 
 Matrix Bench::matrix(std::string_view kind, std::uint32_t rank, std::uint64_t rows, std::uint64_t columns,
@@ -53,7 +78,7 @@ const Tiling& Bench::tiling(const GemmShape& shape) {
 }
 
 Result<FiccoPlan> Bench::finish(std::string name, Contract contract, std::uint32_t steps) {
-  const auto most = std::max_element(memory_.begin(), memory_.end());
+  const auto most = only_ ? memory_.begin() + *only_ : std::max_element(memory_.begin(), memory_.end());
   FiccoPlan plan{{}, *most, staging_[static_cast<std::size_t>(most - memory_.begin())], steps};
   if (plan.footprint > machine_.memory_bytes) {
     return fail("ficco.memory",

@@ -21,15 +21,32 @@ inline constexpr std::uint32_t kTurns = 2;
 /// Adds to the output of a product, or not.
 enum class Output { written, added_to };
 
+/// From one rank to another.
+struct Hop {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+};
+
 class Bench {
  public:
-  /// Request and schedule were checked; they and the machine outlive the bench.
-  Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine);
+  /// Request and schedule were checked; they and the machine outlive the bench. `only`: the rank that stands for all.
+  Bench(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
+        std::optional<std::uint32_t> only);
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
   const GemmShape& gemm() const { return request_.gemm; }
   std::uint32_t ranks() const { return request_.ranks; }
+
+  std::optional<std::uint32_t> only() const { return only_; }
+  /// Ranks that get commands: all, or the one that stands for them.
+  std::vector<std::uint32_t> made_ranks() const;
+  /// Ranks whose pieces the made ranks receive. Of one that stands for all: the nearest before it first, in the order
+  /// in which it opens the queues that stand for theirs.
+  std::vector<std::uint32_t> senders() const;
+  bool is_made(std::uint32_t rank) const { return !only_ || rank == *only_; }
+  /// The hop itself, or the one as far that starts at the rank that stands for all.
+  Hop made_hop(const Hop& hop) const;
   Bytes bytes(std::uint64_t elements) const { return size_of(request_.gemm.dtype) * elements; }
   /// Columns as a matrix counts them.
   Span in_bytes(const Span& columns) const { return {bytes(columns.begin).value, bytes(columns.count).value}; }
@@ -58,6 +75,7 @@ class Bench {
   const DependentRequest& request_;
   const FiccoSchedule& way_;
   const Machine& machine_;
+  const std::optional<std::uint32_t> only_;
   Schedule schedule_;
   std::vector<Lane> kernels_;
   std::vector<Bytes> memory_;

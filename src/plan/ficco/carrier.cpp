@@ -12,10 +12,22 @@ Carrier::Carrier(std::vector<ExchangeVariant> variants, const FiccoSchedule& way
     : variants_(std::move(variants)), way_(way), machine_(machine), bench_(bench) {
   for (const ExchangeVariant variant : variants_) {
     auto& senders = batches_[variant];
-    for (auto from = static_cast<std::uint32_t>(senders.size()); from < bench.ranks(); ++from) {
-      senders.push_back(way.grain == Grain::shards ? one_at_a_time(from) : open(variant, from));
-    }
+    if (!senders.empty()) continue;
+    bench.only() ? open_for_all(*bench.only(), senders) : open_all(variant, senders);
   }
+}
+
+void Carrier::open_all(ExchangeVariant variant, std::vector<std::vector<Batch>>& senders) {
+  for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
+    senders.push_back(way_.grain == Grain::shards ? one_at_a_time(from) : open(variant, from));
+  }
+}
+
+void Carrier::open_for_all(std::uint32_t only, std::vector<std::vector<Batch>>& senders) {
+  senders.resize(bench_.ranks());
+  senders[only] = way_.grain == Grain::shards ? one_at_a_time(only) : open(ExchangeVariant::pcpy, only);
+  const std::vector<std::uint32_t> others = bench_.senders();
+  for (std::size_t i = 0; i < others.size(); ++i) senders[others[i]] = {{senders[only][i].lane, {RankId{only}}}};
 }
 
 bool Carrier::broadcasts_to(const Region& first, const Region& second) const {

@@ -24,13 +24,16 @@ class Carrier {
   /// `variants` of the steps; none is `automatic`. All else outlives the carrier.
   Carrier(std::vector<ExchangeVariant> variants, const FiccoSchedule& way, const Machine& machine, Bench& bench);
 
-  /// All peers of the sender, once each.
+  /// All peers of the sender, once each. With a rank that stands for all, the piece that another one sends it goes
+  /// through its own queue to the peer that is as far.
   std::vector<Batch>& batches(std::uint32_t step, std::uint32_t from) { return batches_[variants_[step]][from]; }
 
   /// Whether one packet can write to both.
   bool broadcasts_to(const Region& first, const Region& second) const;
 
  private:
+  void open_all(ExchangeVariant variant, std::vector<std::vector<Batch>>& senders);
+  void open_for_all(std::uint32_t only, std::vector<std::vector<Batch>>& senders);
   std::vector<Batch> open(ExchangeVariant variant, std::uint32_t from);
   std::vector<Batch> one_at_a_time(std::uint32_t from);
   Lane lane_towards(std::uint32_t from, RankId to);

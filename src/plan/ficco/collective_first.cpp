@@ -27,20 +27,22 @@ namespace {
 
 class CollectiveFirst {
  public:
-  CollectiveFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine)
-      : bench_(request, way, machine),
+  CollectiveFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
+                  std::optional<std::uint32_t> only)
+      : bench_(request, way, machine, only),
         exchange_(request),
         steps_(exchange_, request.gemm.k, bench_.bytes(1), way),
         staged_(is_staged(way)),
         together_(staged_ || way.grain == Grain::whole),
         carrier_(choose_exchanges(request, way, exchange_, steps_, machine, bench_), way, machine, bench_) {
-    for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
+    for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank)
+      bench_.is_made(rank) ? add_rank(rank) : add_sender(rank);
   }
 
   void add_steps() {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
-      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) send(step, from);
-      for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
+      for (const std::uint32_t from : senders_) send(step, from);
+      for (const std::uint32_t to : made_ranks_) {
         if (step == 0 && !steps_.with_own()) multiply_own(to, steps_.own(to));
         together_ ? multiply_together(step, to) : multiply_each(step, to);
       }
@@ -49,7 +51,7 @@ class CollectiveFirst {
 
   Result<FiccoPlan> finish(const std::string& collective, const std::string& schedule) {
     return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
-                         contract(collective), steps_.count());
+                         bench_.only() ? Contract{} : contract(collective), steps_.count());
   }
 
  private:
@@ -86,6 +88,11 @@ class CollectiveFirst {
     rank.arrived.resize(bench_.ranks());
   }
 
+  /// Of which only the rows matter that it gives to the rank that stands for all.
+  void add_sender(std::uint32_t r) {
+    ranks_.emplace_back().input = bench_.matrix("a", r, exchange_.rows_of(r), bench_.gemm().k, BufferRole::input);
+  }
+
   void add_stagings(std::uint32_t r) {
     std::array<std::uint64_t, kTurns> rows{};
     std::uint64_t scattered = 0;
@@ -107,11 +114,7 @@ class CollectiveFirst {
   Region landing(std::uint32_t step, const Piece& piece) const {
     const Rank& rank = ranks_[piece.to];
     if (!staged_) return rank.gathered.part(piece.placed, bench_.in_bytes(piece.columns));
-    std::uint64_t row = 0;
-    for (const Piece& above : steps_.received(step, piece.to)) {
-      if (above.from == piece.from) break;
-      row += above.rows();
-    }
+    const std::uint64_t row = steps_.received_before(step, piece);
     return rank.stagings[step % kTurns].part({row, piece.rows()}, bench_.in_bytes({0, piece.columns.count}));
   }
 
@@ -220,14 +223,16 @@ class CollectiveFirst {
   const bool staged_;
   const bool together_;  // the pieces of a step are one product
   Carrier carrier_;
+  const std::vector<std::uint32_t> made_ranks_ = bench_.made_ranks();
+  const std::vector<std::uint32_t> senders_ = bench_.senders();
   std::vector<Rank> ranks_;
 };
 
 }  // namespace
 
 Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                        const Machine& machine) {
-  CollectiveFirst program(request, schedule, machine);
+                                        const Machine& machine, std::optional<std::uint32_t> only) {
+  CollectiveFirst program(request, schedule, machine, only);
   program.add_steps();
   return program.finish(request.collective, name_of(schedule));
 }

@@ -1,14 +1,16 @@
-// The two makers of programs. Request and schedule were checked.
+// The two makers of programs. Request and schedule were checked. `only`: of the rank that stands for all.
 #pragma once
+
+#include <optional>
 
 #include "cortado/plan/ficco.hpp"
 
 namespace cortado::plan {
 
 Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                        const Machine& machine);
+                                        const Machine& machine, std::optional<std::uint32_t> only);
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                     const Machine& machine);
+                                     const Machine& machine, std::optional<std::uint32_t> only);
 
 /// Whether the pieces of a step stand one below another in memory of their own.
 constexpr bool is_staged(const FiccoSchedule& schedule) {

@@ -67,7 +67,7 @@ class Loads {
 std::vector<ExchangeVariant> choose_exchanges(const DependentRequest& request, const FiccoSchedule& way,
                                               const Exchange& exchange, const Steps& steps, const Machine& machine,
                                               Bench& bench) {
-  const bool no_choice = way.means == CollectiveMeans::cores || way.grain == Grain::shards;
+  const bool no_choice = way.means == CollectiveMeans::cores || way.grain == Grain::shards || bench.only();
   const bool automatic = way.exchange == ExchangeVariant::automatic;
   if (no_choice || (automatic && request.dependence == Dependence::product_first)) {
     return std::vector(steps.count(), ExchangeVariant::pcpy);

@@ -30,8 +30,9 @@ namespace {
 
 class ProductFirst {
  public:
-  ProductFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine)
-      : bench_(request, way, machine),
+  ProductFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
+               std::optional<std::uint32_t> only)
+      : bench_(request, way, machine, only),
         exchange_(request),
         steps_(exchange_, request.gemm.n, bench_.bytes(1), way),
         panels_(has_panels(way)),
@@ -44,18 +45,18 @@ class ProductFirst {
 
   void add_steps() {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
-      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
+      for (const std::uint32_t from : made_ranks_) {
         together_ ? make_together(step, from) : make_each(step, from);
       }
       if (step > 0) take(step - 1);
     }
     take(steps_.count() - 1);
-    for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) complete(rank);
+    for (const std::uint32_t rank : made_ranks_) complete(rank);
   }
 
   Result<FiccoPlan> finish(const std::string& collective, const std::string& schedule) {
     return bench_.finish(fmt::format("{} -> {}, {}", to_string(bench_.gemm()), collective, schedule),
-                         contract(collective), steps_.count());
+                         bench_.only() ? Contract{} : contract(collective), steps_.count());
   }
 
  private:
@@ -78,16 +79,14 @@ class ProductFirst {
     Rank& rank = ranks_.emplace_back();
     const GemmShape& gemm = bench_.gemm();
     const std::uint64_t rows = exchange_.rows_of(r);
-    if (rows > 0) {
+    const bool made = bench_.is_made(r);  // of another rank only where pieces land
+    if (made && rows > 0) {
       rank.a = bench_.matrix("a", r, rows, gemm.k, BufferRole::input);
       rank.b = bench_.matrix("b", r, gemm.k, gemm.n, BufferRole::input);
     }
     rank.c = bench_.matrix("c", r, exchange_.rows_for(r), gemm.n, BufferRole::output);
-    if (staged_) {
-      add_outputs(r);
-    } else {
-      rank.whole = bench_.matrix("product", r, rows, gemm.n, BufferRole::scratch);
-    }
+    if (made && staged_) add_outputs(r);
+    if (made && !staged_) rank.whole = bench_.matrix("product", r, rows, gemm.n, BufferRole::scratch);
     if (exchange_.reduces()) add_landings(r);
   }
 
@@ -145,11 +144,7 @@ class ProductFirst {
     const Rank& rank = ranks_[piece.from];
     const Span columns = bench_.in_bytes(piece.columns);
     if (!staged_) return rank.whole.part(piece.given, columns);
-    std::uint64_t row = 0;
-    for (const Piece& above : steps_.given(step, piece.from)) {
-      if (above.to == piece.to) break;
-      row += above.rows();
-    }
+    const std::uint64_t row = steps_.given_before(step, piece);
     return rank.outs[step % kTurns].part({row, piece.rows()}, {0, columns.count});
   }
 
@@ -216,7 +211,7 @@ class ProductFirst {
 
   /// Brings a piece that has been made to where it goes.
   void put(std::uint32_t step, const Piece& piece, Lane& lane) const {
-    if (const auto& free = ranks_[piece.to].free[step % kTurns]) lane.wait(*free);
+    if (const auto& free = ranks_[bench_.only().value_or(piece.to)].free[step % kTurns]) lane.wait(*free);
     lane.copy(made(step, piece), landing(step, piece));
   }
 
@@ -235,7 +230,7 @@ class ProductFirst {
   /// Of steps with own rows: these go to their place, with what others made for it.
   void take(std::uint32_t step) {
     if (!steps_.with_own()) return;
-    for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
+    for (const std::uint32_t to : made_ranks_) {
       const Piece own = steps_.piece(step, to, to);
       if (exchange_.reduces()) {
         add_up(step, to);
@@ -256,7 +251,11 @@ class ProductFirst {
         if (together_) terms.front() = made(step, piece);
         continue;
       }
-      bench_.kernels(to).wait(arrived_.at({step, piece.from, to}));
+      const Hop hop = bench_.made_hop({piece.from, to});
+      // The rank that stands for all may send nothing that is as far, where rows are uneven.
+      if (const auto arrived = arrived_.find({step, hop.from, hop.to}); arrived != arrived_.end()) {
+        bench_.kernels(to).wait(arrived->second);
+      }
       terms.push_back(landing(step, piece));
     }
     bench_.kernels(to).reduce(std::move(terms), place, bench_.gemm().dtype);
@@ -270,7 +269,8 @@ class ProductFirst {
     if (!steps_.with_own()) make_own(steps_.own(to));
     for (const RankId from : bench_.peers(to)) {
       // A signal of a queue comes after all that the queue did before, and all steps have the same queues.
-      const auto latest = latest_.find({from.value, to});
+      const Hop hop = bench_.made_hop({from.value, to});
+      const auto latest = latest_.find({hop.from, hop.to});
       if (!exchange_.reduces() && latest != latest_.end()) bench_.kernels(to).wait(latest->second);
     }
     if (!exchange_.reduces() || steps_.with_own()) return;
@@ -307,6 +307,7 @@ class ProductFirst {
   const bool together_;
   const bool lands_in_turn_;
   Carrier carrier_;
+  const std::vector<std::uint32_t> made_ranks_ = bench_.made_ranks();
   std::vector<Rank> ranks_;
   std::map<std::array<std::uint32_t, 3>, SignalId> arrived_;  // by step, sender and receiver
   std::map<std::array<std::uint32_t, 2>, SignalId> latest_;   // by sender and receiver
@@ -315,8 +316,8 @@ class ProductFirst {
 }  // namespace
 
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
-                                     const Machine& machine) {
-  ProductFirst program(request, schedule, machine);
+                                     const Machine& machine, std::optional<std::uint32_t> only) {
+  ProductFirst program(request, schedule, machine, only);
   program.add_steps();
   return program.finish(request.collective, name_of(schedule));
 }

@@ -71,8 +71,24 @@ std::vector<Piece> Steps::given(std::uint32_t step, std::uint32_t from) const {
   return all;
 }
 
+std::uint64_t Steps::received_before(std::uint32_t step, const Piece& before) const {
+  std::uint64_t rows = 0;
+  for (std::uint32_t from = 0; from < before.from; ++from) {
+    if (const Piece above = piece(step, from, before.to); counts(above)) rows += above.rows();
+  }
+  return rows;
+}
+
+std::uint64_t Steps::given_before(std::uint32_t step, const Piece& before) const {
+  std::uint64_t rows = 0;
+  for (std::uint32_t to = 0; to < before.to; ++to) {
+    if (const Piece above = piece(step, before.from, to); counts(above)) rows += above.rows();
+  }
+  return rows;
+}
+
 void Steps::add(const Piece& piece, std::vector<Piece>& all) const {
-  if (!piece.empty() && (with_own_ || piece.from != piece.to)) all.push_back(piece);
+  if (counts(piece)) all.push_back(piece);
 }
 
 }  // namespace cortado::plan

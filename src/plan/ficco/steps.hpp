@@ -42,8 +42,12 @@ class Steps {
   /// The pieces of a step that a rank gets or gives, in the order of the others; empty ones left out.
   std::vector<Piece> received(std::uint32_t step, std::uint32_t to) const;
   std::vector<Piece> given(std::uint32_t step, std::uint32_t from) const;
+  /// Rows of the pieces before this one among those that its receiver gets, or its sender gives.
+  std::uint64_t received_before(std::uint32_t step, const Piece& piece) const;
+  std::uint64_t given_before(std::uint32_t step, const Piece& piece) const;
 
  private:
+  bool counts(const Piece& piece) const { return !piece.empty() && (with_own_ || piece.from != piece.to); }
   void add(const Piece& piece, std::vector<Piece>& all) const;
 
   const Exchange& exchange_;

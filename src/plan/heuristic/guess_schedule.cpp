@@ -2,9 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "cortado/plan/schedule_heuristic.hpp"
+#include "plan/heuristic/heuristic.hpp"
 
 namespace cortado {
+namespace plan {
 namespace {
 
 /// With plain copies, as schedules by name are.
@@ -12,13 +13,9 @@ constexpr FiccoSchedule cut(bool uniform, bool fused, CommShape shape) {
   return {.shape = shape, .uniform = uniform, .fused = fused, .exchange = ExchangeVariant::pcpy};
 }
 
-constexpr std::array kGuessed{FiccoSchedule{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy},
-                              cut(true, true, CommShape::rows_1d), cut(false, true, CommShape::rows_1d),
-                              cut(false, false, CommShape::rows_1d), cut(true, true, CommShape::panels_2d)};
-
-std::uint32_t next(const ScheduleTreeNode& node, const ScheduleFeatures& features) {
-  return features[static_cast<std::size_t>(node.feature)] < node.threshold ? node.below : node.above;
-}
+constexpr std::array<FiccoSchedule, kChoices> kGuessed{
+    FiccoSchedule{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy}, cut(true, true, CommShape::rows_1d),
+    cut(false, true, CommShape::rows_1d), cut(false, false, CommShape::rows_1d), cut(true, true, CommShape::panels_2d)};
 
 /// Rough times of guessed_schedules(), over that of serial.
 std::array<double, kGuessed.size()> rough_times(const ScheduleFeatures& features) {
@@ -45,21 +42,22 @@ std::span<const FiccoSchedule> guessed_schedules() {
   return kGuessed;
 }
 
-Result<ScheduleGuess> guess_schedule(const DependentRequest& request, const Machine& machine) {
-  const auto features = schedule_features(request, machine);
-  if (!features) return tl::unexpected(features.error());
-  const std::span<const ScheduleTreeNode> tree = schedule_tree();
-  std::uint32_t at = 0;
-  while (!tree[at].leaf) at = next(tree[at], *features);
-  return ScheduleGuess{kGuessed[tree[at].choice], tree[at].share, tree[at].loss, at,
-                       margin_of(tree[at].choice, *features)};
+const ScheduleTreeNode& leaf_of(std::span<const ScheduleTreeNode> tree, const ScheduleFeatures& features) {
+  const ScheduleTreeNode* node = &tree[0];
+  while (!node->leaf) {
+    node = &tree[features[static_cast<std::size_t>(node->feature)] < node->threshold ? node->below : node->above];
+  }
+  return *node;
 }
 
-std::vector<std::uint32_t> schedule_path(const ScheduleFeatures& features) {
-  const std::span<const ScheduleTreeNode> tree = schedule_tree();
-  std::vector<std::uint32_t> path{0};
-  while (!tree[path.back()].leaf) path.push_back(next(tree[path.back()], features));
-  return path;
+}  // namespace plan
+
+Result<ScheduleGuess> guess_schedule(const DependentRequest& request, const Machine& machine) {
+  const auto features = plan::schedule_features(request, machine);
+  if (!features) return tl::unexpected(features.error());
+  const plan::ScheduleTreeNode& leaf = plan::leaf_of(plan::schedule_tree(), *features);
+  return ScheduleGuess{plan::guessed_schedules()[leaf.choice], leaf.share, leaf.loss,
+                       plan::margin_of(leaf.choice, *features)};
 }
 
 }  // namespace cortado

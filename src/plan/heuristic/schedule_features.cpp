@@ -21,12 +21,11 @@
 #include <bit>
 #include <limits>
 
-#include "cortado/plan/schedule_heuristic.hpp"
-
 #include "gemm/matrix_timing.hpp"
 #include "plan/ficco/steps.hpp"
+#include "plan/heuristic/heuristic.hpp"
 
-namespace cortado {
+namespace cortado::plan {
 namespace {
 
 double real(std::uint64_t count) {
@@ -45,8 +44,6 @@ constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}
 
 /// Times of the five, in seconds.
 struct RoughTimes {
-  double product = 0;
-  double collective = 0;
   double serial = 0;
   double uniform_fused_1d = 0;
   double hetero_fused_1d = 0;
@@ -85,19 +82,10 @@ class RuleOfThumb {
     set_losses();
   }
 
-  double intensity() const {
-    const double peak = flops_ * machine_.compute_units / timing_.memory.rate.bytes_per_second();
-    return flops(shape_) / real(operand_bytes(shape_).value) / peak;
-  }
-
-  double traffic() const { return real(operand_bytes(shape_).value) / timing_.memory.rate.bytes_per_second() / start_; }
-
   RoughTimes times() const {
     RoughTimes times;
-    times.product = product(shape_.m, shape_.n, shape_.k);
-    times.collective = collective_;
     const double sums = sums_ ? copying(real(travelling()) * real(shape_.m) / ranks_ * (ranks_ + 1) / 2) : 0;
-    times.serial = collective_ + times.product + sums;
+    times.serial = collective_ + product(shape_.m, shape_.n, shape_.k) + sums;
     const double steps = ranks_;
     const double peers = ranks_ - 1;
     const std::uint64_t shard = shape_.m / ranks_;
@@ -146,7 +134,7 @@ class RuleOfThumb {
   /// Strided copies can bring the columns, and there are enough of them.
   bool has_panels() const {
     const Bytes element = size_of(shape_.dtype);
-    const std::uint64_t unit = plan::panel_unit(travelling(), element);
+    const std::uint64_t unit = panel_unit(travelling(), element);
     return element * unit >= machine_.dma.window_alignment && travelling() / unit >= ranks_;
   }
 
@@ -251,51 +239,14 @@ double over(double time, double other) {
 
 }  // namespace
 
-std::string_view name_of(ScheduleFeature feature) {
-  using enum ScheduleFeature;
-  switch (feature) {
-    case product_first:
-      return "product first";
-    case intensity:
-      return "operations per byte";
-    case traffic:
-      return "memory traffic";
-    case m_over_k:
-      return "M / K";
-    case communication:
-      return "collective / product";
-    case panels_over_serial:
-      return "uniform-fused-2d / serial";
-    case unfused_over_serial:
-      return "hetero-unfused-1d / serial";
-    case fused_over_serial:
-      return "hetero-fused-1d / serial";
-    case panels_over_unfused:
-      return "uniform-fused-2d / hetero-unfused-1d";
-    case panels_over_fused:
-      return "uniform-fused-2d / hetero-fused-1d";
-    case unfused_over_fused:
-      return "hetero-unfused-1d / hetero-fused-1d";
-    case hetero_over_uniform:
-      return "hetero-fused-1d / uniform-fused-1d";
-  }
-  return "";
-}
-
 Result<ScheduleFeatures> schedule_features(const DependentRequest& request, const Machine& machine) {
   const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
   if (ranks < 2) return fail("ficco.ranks", "one rank has nobody to exchange rows with", "ask for two ranks or more");
   GemmShape shape = request.gemm;
   if (request.collective == "all-to-all") shape.m = (shape.m + ranks - 1) / ranks;
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
-  const RuleOfThumb rule(request, shape, ranks, machine);
-  const RoughTimes times = rule.times();
+  const RoughTimes times = RuleOfThumb(request, shape, ranks, machine).times();
   return ScheduleFeatures{
-      request.dependence == Dependence::product_first ? 1.0 : 0.0,
-      rule.intensity(),
-      rule.traffic(),
-      real(shape.m) / real(shape.k),
-      times.collective / times.product,
       times.uniform_fused_2d / times.serial,
       times.hetero_unfused_1d / times.serial,
       times.hetero_fused_1d / times.serial,
@@ -306,4 +257,4 @@ Result<ScheduleFeatures> schedule_features(const DependentRequest& request, cons
   };
 }
 
-}  // namespace cortado
+}  // namespace cortado::plan

@@ -1,8 +1,8 @@
-// The nodes of the tree, as tools/schedules writes them (schedule_fit). Leaves: choice, shapes of the training set that
+// The nodes of the tree, as fit/ writes them (schedule_fit). Leaves: choice, shapes of the training set that
 // end there, share of these for which the choice is the fastest, mean loss.
-#include "cortado/plan/schedule_heuristic.hpp"
+#include "plan/heuristic/heuristic.hpp"
 
-namespace cortado {
+namespace cortado::plan {
 namespace {
 
 using enum ScheduleFeature;
@@ -42,4 +42,4 @@ std::span<const ScheduleTreeNode> schedule_tree() {
   return kTree;
 }
 
-}  // namespace cortado
+}  // namespace cortado::plan

@@ -61,7 +61,7 @@ Result<OverlapWay> with_variant(OverlapWay way, const StrategyKnobs& knobs, std:
 
 Result<OverlapWay> decide(const Policy& policy, const OverlapQuestion& asked, std::string_view family) {
   const OverlapRequest request = asked.independent();
-  const Question question{request, asked.machine, asked.costs.ways};
+  const Question question{request, asked.machine, asked.costs.model};
   const StrategyKnobs& knobs = asked.knobs;
   if (knobs.reserved) return reserved_way(question, *knobs.comm_cus, policy.info.name == "c3-sp-rp");
   CORTADO_ASSIGN_OR_RETURN(OverlapWay way, policy.decide(question));

@@ -11,7 +11,7 @@ Result<PlannedOverlap> plan_serial(const OverlapQuestion& question) {
     return fail("overlap.program", "serial is two programs here, the GEMM and the library's collective",
                 "serial-dma is one program; cortado plan makes the collective alone");
   }
-  auto way = choose_way("serial", question.independent(), question.machine, question.costs.ways);
+  auto way = choose_way("serial", question.independent(), question.machine, question.costs.model);
   if (!way && way.error().code == "c3.variant") {  // no library does it on compute units
     CORTADO_ASSIGN_OR_RETURN(const NamedStrategy dma, find_strategy("serial-dma"));
     return dma.strategy->plan(question);

@@ -1,14 +1,12 @@
-#include "pipeline/overlap/fast_model.hpp"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/choose.hpp"
 #include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
-namespace fast_model_test {
+namespace simulated_cost_test {
 
 OverlapRequest question(const std::string& collective, Bytes bytes, const GemmShape& shape) {
   OverlapRequest request;
@@ -21,10 +19,10 @@ OverlapRequest question(const std::string& collective, Bytes bytes, const GemmSh
   return request;
 }
 
-class FastModel : public testing::Test {
+class SimulatedCost : public testing::Test {
  protected:
   Machine machine_ = load_machine("mi300x-8").value();
-  std::unique_ptr<OverlapCost> cost_ = simulated_overlap_cost(machine_);
+  std::unique_ptr<CostModel> cost_ = simulated_cost(machine_);
 
   double simulated(const OverlapRequest& request, const OverlapWay& way) const {
     const auto report = predict(plan_overlap(request, way, machine_), machine_);
@@ -35,7 +33,7 @@ class FastModel : public testing::Test {
   }
 };
 
-TEST_F(FastModel, IsNearTheSimulator) {
+TEST_F(SimulatedCost, IsNearTheSimulator) {
   double sum = 0;
   double count = 0;
   for (const char* collective : {"all-gather", "all-to-all"}) {
@@ -58,29 +56,18 @@ TEST_F(FastModel, IsNearTheSimulator) {
 
 // 8192 x 8192 x 8192 takes 7 waves of 304 workgroups of 256 x 128; nothing is full while bytes are few, so that a
 // collective that ends long before changes nothing.
-TEST_F(FastModel, ASmallCollectiveIsHidden) {
+TEST_F(SimulatedCost, ASmallCollectiveIsHidden) {
   const OverlapRequest request = question("all-gather", 1_MiB, {8192, 8192, 8192});
   const OverlapWay way = choose_way("conccl", request, machine_, *cost_).value();
   const auto alone = static_cast<double>(cost_->gemm(request.gemm, machine_.compute_units)->value);
   EXPECT_NEAR(estimated(request, way), alone, 0.02 * alone);
 }
 
-TEST_F(FastModel, SerialIsTheSumOfBoth) {
+TEST_F(SimulatedCost, SerialIsTheSumOfBoth) {
   const OverlapRequest request = question("all-gather", 256_MiB, {8192, 8192, 8192});
   const OverlapWay way = choose_way("serial", request, machine_, *cost_).value();
   EXPECT_NEAR(estimated(request, way), simulated(request, way), 0.005 * simulated(request, way));
 }
 
-TEST_F(FastModel, ProfilesCountWhatCrossesTheLinks) {
-  const CollectiveRequest request{
-      .collective = "all-gather", .variant = "pcpy", .bytes = 8_MiB, .in_place = true, .host = HostThreads::per_rank};
-  const CollectiveProfile profile = profile_of(plan_collective(request, machine_).value(), Nanoseconds{7});
-  EXPECT_EQ(profile.time, Nanoseconds{7});
-  EXPECT_EQ(profile.bytes_out, static_cast<double>((7_MiB).value));
-  EXPECT_EQ(profile.bytes_in, static_cast<double>((7_MiB).value));
-  EXPECT_EQ(profile.footprint, static_cast<double>((8_MiB).value));
-  EXPECT_EQ(profile.peers, 7U);
-}
-
-}  // namespace fast_model_test
+}  // namespace simulated_cost_test
 }  // namespace cortado::pipeline

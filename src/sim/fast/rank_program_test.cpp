@@ -1,11 +1,13 @@
-#include "pipeline/overlap/step_model.hpp"
-
 #include <gtest/gtest.h>
 
-namespace cortado::pipeline {
-namespace step_model_test {
+#include "cortado/plan/ficco.hpp"
 
-class StepModel : public testing::Test {
+#include "sim/fast/fast.hpp"
+
+namespace cortado::sim {
+namespace rank_program_test {
+
+class TimeOfRank : public testing::Test {
  protected:
   Machine machine_ = load_machine("mi300x-8").value();
 
@@ -21,10 +23,9 @@ class StepModel : public testing::Test {
     double likely;
   };
   Times times(const DependentRequest& request, const FiccoSchedule& schedule) const {
-    const std::vector<FiccoOutline> outlines = outline_ficco(request, schedule, machine_).value();
-    const TilingOf tiling_of = [this](const GemmShape& shape) { return tiling(shape); };
-    const auto time = [&](Sharing contention) {
-      return static_cast<double>(time_of_steps(outlines.front(), machine_, tiling_of, contention).value);
+    const RankProgram rank = plan_ficco_ranks(request, schedule, machine_).value().front();
+    const auto time = [&](Sharing sharing) {
+      return static_cast<double>(time_of_rank(rank.program, rank.closed, machine_, sharing).value);
     };
     return {time(Sharing::ignored), time(Sharing::modelled)};
   }
@@ -36,7 +37,7 @@ class StepModel : public testing::Test {
 //   sync 2116, start of the kernel 3000                               5,116
 //   the product
 //   flag 1500, poll 20                                                1,520
-TEST_F(StepModel, SerialIsOneThingAfterTheOther) {
+TEST_F(TimeOfRank, SerialIsOneThingAfterTheOther) {
   DependentRequest request;
   request.gemm = {.m = 512, .n = 4096, .k = 1024};
   request.ranks = 2;
@@ -48,7 +49,7 @@ TEST_F(StepModel, SerialIsOneThingAfterTheOther) {
 
 // Two ranks, whole shards: the own one is multiplied while the other travels, which takes much longer here. The launch
 // comes after the submission: 732 + 929, then start 3000; so 8 us before the piece arrives at 17,995 the kernels wait.
-TEST_F(StepModel, TheOwnProductIsHiddenBehindTheExchange) {
+TEST_F(TimeOfRank, TheOwnProductIsHiddenBehindTheExchange) {
   DependentRequest request;
   request.gemm = {.m = 512, .n = 256, .k = 1024};
   request.ranks = 2;
@@ -60,7 +61,7 @@ TEST_F(StepModel, TheOwnProductIsHiddenBehindTheExchange) {
 
 // A product of 8192 x 8192 x 8192 on all units takes 0.75 of the fabric and seven engines nearly 0.6 of it: both slow
 // down while they overlap.
-TEST_F(StepModel, ContentionTakesTime) {
+TEST_F(TimeOfRank, ContentionTakesTime) {
   DependentRequest request;
   request.gemm = {.m = 65536, .n = 8192, .k = 8192};
   const Times time = times(request, find_schedule("hetero-fused-1d").value());
@@ -70,7 +71,7 @@ TEST_F(StepModel, ContentionTakesTime) {
 }
 
 // Rank 0 has next to nothing to multiply and rank 1 all; the rank that is looked at is the busy one.
-TEST_F(StepModel, UnevenRowsAreThoseOfTheBusiestRank) {
+TEST_F(TimeOfRank, UnevenRowsAreThoseOfTheBusiestRank) {
   DependentRequest request;
   request.collective = "all-to-all";
   request.gemm = {.m = 2050, .n = 4096, .k = 4096};
@@ -80,5 +81,5 @@ TEST_F(StepModel, UnevenRowsAreThoseOfTheBusiestRank) {
   EXPECT_GT(time.least, alone({.m = 2048, .n = 4096, .k = 4096}) + 1024 * 8192 / 45.2);
 }
 
-}  // namespace step_model_test
-}  // namespace cortado::pipeline
+}  // namespace rank_program_test
+}  // namespace cortado::sim

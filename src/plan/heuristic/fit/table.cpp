@@ -1,4 +1,4 @@
-#include "schedules/table.hpp"
+#include "plan/heuristic/fit/table.hpp"
 
 #include <array>
 #include <charconv>
@@ -8,7 +8,9 @@
 #include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
-#include "cortado/plan/schedule_heuristic.hpp"
+#include "cortado/plan/choose_schedule.hpp"
+
+#include "plan/heuristic/heuristic.hpp"
 
 namespace cortado::schedules {
 namespace {
@@ -53,6 +55,12 @@ std::optional<TimedShape> parse_row(const std::vector<std::string_view>& cells) 
   return row;
 }
 
+std::string csv_header(const std::vector<std::string>& candidates) {
+  std::string line;
+  for (const char* column : kShapeColumns) line += fmt::format("{},", column);
+  return line + join(candidates, ",");
+}
+
 bool concerns_candidate(const Diagnostic& reason) {
   return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory";
 }
@@ -61,7 +69,7 @@ bool concerns_candidate(const Diagnostic& reason) {
 
 std::vector<FiccoSchedule> candidates(ShapeSet set, const Machine& machine) {
   if (set == ShapeSet::unseen) return schedule_candidates({}, machine);
-  std::vector<FiccoSchedule> all(guessed_schedules().begin(), guessed_schedules().end());
+  std::vector<FiccoSchedule> all(plan::guessed_schedules().begin(), plan::guessed_schedules().end());
   for (FiccoSchedule& schedule : all) {
     if (schedule.grain == Grain::chunks) schedule.chunks = machine.gpus;
   }
@@ -74,17 +82,18 @@ std::string column_name(const FiccoSchedule& candidate) {
 }
 
 Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& request, const FiccoSchedule& candidate,
-                                                  const ScheduleCost& cost) {
-  const auto time = cost.time(request, candidate);
+                                                  const CostModel& cost) {
+  const auto time = cost.exact(request, candidate);
   if (!time && concerns_candidate(time.error())) return std::nullopt;
   if (!time) return tl::unexpected(time.error());
   return *time;
 }
 
-std::string csv_header(const std::vector<std::string>& candidates) {
-  std::string line;
-  for (const char* column : kShapeColumns) line += fmt::format("{},", column);
-  return line + join(candidates, ",");
+Status simulate_row(TimedShape& row, const std::vector<FiccoSchedule>& candidates, const CostModel& cost) {
+  for (const FiccoSchedule& candidate : candidates) {
+    CORTADO_ASSIGN_OR_RETURN(row.times.emplace_back(), simulated_time(row.request, candidate, cost));
+  }
+  return {};
 }
 
 std::string csv_line(const TimedShape& row) {
@@ -94,6 +103,16 @@ std::string csv_line(const TimedShape& row) {
                                  request.gemm.m, request.gemm.n, request.gemm.k);
   for (const auto& time : row.times) line += time ? fmt::format(",{}", time->value) : ",-";
   return line;
+}
+
+std::string csv_text(const std::vector<TimedShape>& rows, const std::vector<FiccoSchedule>& candidates,
+                     const Machine& machine) {
+  std::vector<std::string> names;
+  for (const FiccoSchedule& candidate : candidates) names.push_back(column_name(candidate));
+  std::string text = fmt::format("# Nanoseconds on {}, simulated; README.md says how this is made.\n{}\n", machine.name,
+                                 csv_header(names));
+  for (const TimedShape& row : rows) text += csv_line(row) + "\n";
+  return text;
 }
 
 Result<Table> parse_table(std::string_view text, std::string_view file) {

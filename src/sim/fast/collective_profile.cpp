@@ -1,12 +1,12 @@
-#include "pipeline/overlap/collective_profile.hpp"
-
 #include <algorithm>
 #include <set>
 #include <vector>
 
 #include "cortado/ir/visit.hpp"
 
-namespace cortado::pipeline {
+#include "sim/fast/fast.hpp"
+
+namespace cortado::sim {
 
 CollectiveProfile profile_of(const Program& program, Nanoseconds time) {
   std::vector<double> out(program.ranks, 0);
@@ -50,4 +50,4 @@ CollectiveProfile profile_of(const Program& program, Nanoseconds time) {
   return profile;
 }
 
-}  // namespace cortado::pipeline
+}  // namespace cortado::sim

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/plan/choose_schedule.hpp"
+#include "cortado/plan/cost.hpp"
 #include "cortado/plan/ficco.hpp"
 
-#include "schedules/shapes.hpp"
+#include "plan/heuristic/fit/shapes.hpp"
 
 namespace cortado::schedules {
 
@@ -36,10 +36,14 @@ std::string column_name(const FiccoSchedule& candidate);
 
 /// None if the candidate cannot do the product (too little memory, too few rows, panels that no copy brings).
 Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& request, const FiccoSchedule& candidate,
-                                                  const ScheduleCost& cost);
+                                                  const CostModel& cost);
 
-std::string csv_header(const std::vector<std::string>& candidates);
+/// Fills the times of a row.
+Status simulate_row(TimedShape& row, const std::vector<FiccoSchedule>& candidates, const CostModel& cost);
+
 std::string csv_line(const TimedShape& row);
+std::string csv_text(const std::vector<TimedShape>& rows, const std::vector<FiccoSchedule>& candidates,
+                     const Machine& machine);
 
 /// Lines that begin with `#` are comments (table.csv says what else is wrong, with the line).
 Result<Table> parse_table(std::string_view text, std::string_view file);

@@ -1,4 +1,4 @@
-#include "schedules/shapes.hpp"
+#include "plan/heuristic/fit/shapes.hpp"
 
 #include <algorithm>
 #include <array>

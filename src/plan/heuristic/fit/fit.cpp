@@ -1,4 +1,4 @@
-#include "schedules/fit.hpp"
+#include "plan/heuristic/fit/fit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/base/random.hpp"
+#include "cortado/plan/choose_schedule.hpp"
 
 namespace cortado::schedules {
 namespace {
@@ -18,19 +18,13 @@ namespace {
 constexpr double kMostLoss = 3;
 constexpr double kNear = 0.02;
 
-/// As in schedule_heuristic.hpp and schedule_tree.cpp.
-constexpr std::array<const char*, kScheduleFeatures> kFeatureWords{"product_first",
-                                                                   "intensity",
-                                                                   "traffic",
-                                                                   "m_over_k",
-                                                                   "communication",
-                                                                   "panels_over_serial",
-                                                                   "unfused_over_serial",
-                                                                   "fused_over_serial",
-                                                                   "panels_over_unfused",
-                                                                   "panels_over_fused",
-                                                                   "unfused_over_fused",
-                                                                   "hetero_over_uniform"};
+constexpr std::uint32_t kDepth = 3;       // tests on the longest path
+constexpr std::size_t kLeastShapes = 20;  // of a leaf
+
+using plan::kChoices;
+using plan::ScheduleFeature;
+
+/// As in schedule_tree.cpp.
 constexpr std::array<const char*, kChoices> kChoiceWords{"serial", "uniform_fused_1d", "hetero_fused_1d",
                                                          "hetero_unfused_1d", "uniform_fused_2d"};
 
@@ -85,17 +79,12 @@ double threshold_between(double below, double above) {
 
 class Fit {
  public:
-  Fit(const std::vector<Example>& examples, const FitOptions& options) : examples_(examples), options_(options) {
-    if (!options_.features.empty()) return;
-    for (std::size_t f = 0; f < kScheduleFeatures; ++f) {
-      options_.features.push_back(static_cast<ScheduleFeature>(f));
-    }
-  }
+  explicit Fit(const std::vector<Example>& examples) : examples_(examples) {}
 
   std::vector<ScheduleTreeNode> run() {
     std::vector<std::size_t> all(examples_.size());
     std::iota(all.begin(), all.end(), 0);
-    grow(all, options_.depth);
+    grow(all, kDepth);
     return std::move(nodes_);
   }
 
@@ -152,8 +141,7 @@ class Fit {
 
   std::optional<Test> best_test(const std::vector<std::size_t>& shapes) const {
     std::optional<Test> best;
-    for (const ScheduleFeature feature : options_.features) {
-      const auto f = static_cast<std::size_t>(feature);
+    for (std::size_t f = 0; f < plan::kFeatureNames.size(); ++f) {
       std::vector<std::size_t> sorted = shapes;
       std::stable_sort(sorted.begin(), sorted.end(),
                        [&](std::size_t a, std::size_t b) { return value(a, f) < value(b, f); });
@@ -165,7 +153,7 @@ class Fit {
         above.add(examples_[sorted[i]], -1);
         const double here = value(sorted[i], f);
         const double next = value(sorted[i + 1], f);
-        if (i + 1 < options_.least_shapes || sorted.size() - i - 1 < options_.least_shapes) continue;
+        if (i + 1 < kLeastShapes || sorted.size() - i - 1 < kLeastShapes) continue;
         if (here == next || std::isinf(next)) continue;
         const double badness = below.badness() + above.badness();
         if (!best || badness < best->badness - 1e-9) best = {f, threshold_between(here, next), badness};
@@ -175,17 +163,8 @@ class Fit {
   }
 
   const std::vector<Example>& examples_;
-  FitOptions options_;
   std::vector<ScheduleTreeNode> nodes_;
 };
-
-const ScheduleTreeNode& leaf_of(std::span<const ScheduleTreeNode> tree, const ScheduleFeatures& features) {
-  const ScheduleTreeNode* node = &tree[0];
-  while (!node->leaf) {
-    node = &tree[features[static_cast<std::size_t>(node->feature)] < node->threshold ? node->below : node->above];
-  }
-  return *node;
-}
 
 /// Sums of judgements, until they are divided.
 void count(double slower, Judgement& sum) {
@@ -218,12 +197,12 @@ Result<std::size_t> column_of(const Table& table, FiccoSchedule schedule, const 
 Result<std::vector<Example>> examples(const Table& table, const Machine& machine) {
   std::array<std::size_t, kChoices> columns{};
   for (std::size_t c = 0; c < kChoices; ++c) {
-    CORTADO_ASSIGN_OR_RETURN(columns[c], column_of(table, guessed_schedules()[c], machine));
+    CORTADO_ASSIGN_OR_RETURN(columns[c], column_of(table, plan::guessed_schedules()[c], machine));
   }
   std::vector<Example> all;
   for (const TimedShape& row : table.rows) {
     Example& example = all.emplace_back();
-    CORTADO_ASSIGN_OR_RETURN(example.features, schedule_features(row.request, machine));
+    CORTADO_ASSIGN_OR_RETURN(example.features, plan::schedule_features(row.request, machine));
     double best = std::numeric_limits<double>::infinity();
     for (std::size_t c = 0; c < kChoices; ++c) {
       const auto& time = row.times[columns[c]];
@@ -235,18 +214,18 @@ Result<std::vector<Example>> examples(const Table& table, const Machine& machine
   return all;
 }
 
-std::vector<ScheduleTreeNode> fit_tree(const std::vector<Example>& examples, const FitOptions& options) {
+std::vector<ScheduleTreeNode> fit_tree(const std::vector<Example>& examples) {
   CORTADO_CHECK(!examples.empty(), "there is something to fit to");
-  return Fit(examples, options).run();
+  return Fit(examples).run();
 }
 
 Judgement judge(std::span<const ScheduleTreeNode> tree, const std::vector<Example>& examples) {
   Judgement sum;
-  for (const Example& example : examples) count(example.slower[leaf_of(tree, example.features).choice], sum);
+  for (const Example& example : examples) count(example.slower[plan::leaf_of(tree, example.features).choice], sum);
   return divided(sum);
 }
 
-Result<Judgement> judge_auto(const Table& table, const Machine& machine, const ScheduleCost& cost) {
+Result<Judgement> judge_auto(const Table& table, const Machine& machine, const CostModel& cost) {
   Judgement sum;
   for (const TimedShape& row : table.rows) {
     CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, auto_schedule(row.request, machine, cost));
@@ -259,32 +238,13 @@ Result<Judgement> judge_auto(const Table& table, const Machine& machine, const S
   return divided(sum);
 }
 
-Judgement cross_validate(const std::vector<Example>& examples, const FitOptions& options) {
-  constexpr std::size_t kParts = 10;
-  std::vector<std::size_t> part(examples.size());
-  Random random(1);
-  for (std::size_t& one : part) one = random.below(kParts);
-  Judgement sum;
-  for (std::size_t p = 0; p < kParts; ++p) {
-    std::vector<Example> others;
-    for (std::size_t i = 0; i < examples.size(); ++i) {
-      if (part[i] != p) others.push_back(examples[i]);
-    }
-    const std::vector<ScheduleTreeNode> tree = fit_tree(others, options);
-    for (std::size_t i = 0; i < examples.size(); ++i) {
-      if (part[i] == p) count(examples[i].slower[leaf_of(tree, examples[i].features).choice], sum);
-    }
-  }
-  return divided(sum);
-}
-
 std::string tree_source(std::span<const ScheduleTreeNode> tree) {
   std::string text;
   for (const ScheduleTreeNode& node : tree) {
     text +=
         node.leaf
             ? fmt::format("    leaf({}, {}, {}, {}),\n", kChoiceWords[node.choice], node.shapes, node.share, node.loss)
-            : fmt::format("    test({}, {}, {}, {}),\n", kFeatureWords[static_cast<std::size_t>(node.feature)],
+            : fmt::format("    test({}, {}, {}, {}),\n", plan::kFeatureNames[static_cast<std::size_t>(node.feature)],
                           node.threshold, node.below, node.above);
   }
   return text;

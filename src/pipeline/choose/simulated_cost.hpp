@@ -1,0 +1,38 @@
+// The one implementation of CostModel: times from the simulator, and where these take too long from sim/fast.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cortado/plan/cost.hpp"
+
+#include "pipeline/choose/cost_cache.hpp"
+
+namespace cortado::pipeline {
+
+class SimulatedCost : public CostModel {
+ public:
+  /// The machine outlives it. Collectives that were simulated are remembered; with a folder, save() keeps them there.
+  explicit SimulatedCost(const Machine& machine, const std::optional<std::string>& folder = {})
+      : machine_(machine), cache_(machine, folder) {}
+
+  Result<Nanoseconds> gemm(const GemmShape& shape, std::uint32_t units) const override;
+  Result<Nanoseconds> collective(const CollectiveRequest& request) const override;
+  Result<Nanoseconds> together(const OverlapRequest& request, const OverlapWay& way) const override;
+  Result<Nanoseconds> least(const DependentRequest& request, const FiccoSchedule& schedule) const override;
+  Result<Nanoseconds> likely(const DependentRequest& request, const FiccoSchedule& schedule) const override;
+  Result<Nanoseconds> exact(const DependentRequest& request, const FiccoSchedule& schedule) const override;
+
+  Status save() { return cache_.save(); }
+
+ private:
+  Result<Nanoseconds> simulated_time(Program program) const;
+  Result<sim::CollectiveProfile> profile(const CollectiveRequest& request) const;
+  Result<Nanoseconds> of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule,
+                                   sim::Sharing sharing) const;
+
+  const Machine& machine_;
+  mutable CostCache cache_;
+};
+
+}  // namespace cortado::pipeline

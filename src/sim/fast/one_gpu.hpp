@@ -1,0 +1,50 @@
+// What both questions of fast.hpp share: the clock of the GPU that stands for all, its resources, and the work under
+// way.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/fast/fast.hpp"
+#include "sim/gpu/machine_resources.hpp"
+#include "sim/gpu/transfers.hpp"
+
+namespace cortado::sim {
+
+/// Of workgroups: picoseconds at full speed, as in the simulator.
+inline constexpr double kWorkPerSecond = 1e12;
+
+class OneGpu {
+ public:
+  /// `program` says what the GPU does, and outlives this like the machine.
+  OneGpu(const Program& program, RankId gpu, const Machine& machine, Sharing sharing);
+
+ protected:
+  ~OneGpu() = default;
+
+  /// `owner` comes back from end(). Who ignores others goes as fast as alone.
+  FlowId begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner);
+  /// On an event transfer_end.
+  std::uint32_t end(const Event& event);
+
+  /// So many workgroups side by side, per picosecond of work.
+  UseList& uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups);
+  /// Relative to copies: a full resource gives everybody the same share of full speed.
+  Transfers::Speed speed_of_workgroups() const;
+  /// A copy by an engine of the GPU, at both ends of its link.
+  std::vector<ResourceUse> uses_of(const Queue& queue, const Copy& copy);
+  /// What streams through the last-level cache shares it with the operands, in proportion to their bytes.
+  Bytes cache_held(double streaming, const GemmShape& beside) const;
+
+  const Machine& machine_;
+  const Timing& timing_;
+  const RankId gpu_;
+  const Sharing sharing_;
+  Events events_;
+  FluidSystem fluid_;
+  MachineResources resources_;
+  Transfers transfers_;
+};
+
+}  // namespace cortado::sim
