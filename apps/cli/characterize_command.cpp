@@ -9,6 +9,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/pipeline/characterize.hpp"
+#include "cortado/plan/overlap.hpp"
 
 #include "ficco_options.hpp"
 #include "interrupt.hpp"
@@ -40,7 +41,7 @@ class CharacterizeCommand : public Subcommand {
   void add_options(CLI::App& app) override {
     of_one_ = {
         app.add_option("--gemm", gemm_,
-                       "The product of every GPU: rows of all GPUs together x columns and k that one GPU multiplies")
+                       "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A")
             ->type_name("MxNxK")};
     app.add_option("--dtype", dtype_, "Its element type: fp32, fp16, bf16, fp8")
         ->type_name("TYPE")
@@ -48,15 +49,15 @@ class CharacterizeCommand : public Subcommand {
     app.add_option("--collective", collective_, "all-gather, all-to-all or reduce-scatter")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_flag("--product-first", product_first_,
-                 "The collective takes the product away, as a reduce-scatter always does");
+    app.add_flag("--gemm-first", gemm_first_,
+                 "The collective consumes the GEMM's output, as a reduce-scatter always does");
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     add_number(app, "--ranks", ranks_, "GPUs that take part (default: all of the machine)", {.least = 2})
         ->type_name("N");
     app.add_flag("--map", map_, "The fastest schedule over rows and depth of a product");
     of_map_ = {
         add_number(app, "--n", n_, "--map: columns that one GPU multiplies", {.least = 1})->type_name("N"),
-        app.add_option("--m", rows_, "--map: rows of all GPUs, doubled from one to the other, or a list")
+        app.add_option("--m", rows_, "--map: rows that one GPU multiplies, doubled from one to the other, or a list")
             ->type_name("FROM:TO")
             ->capture_default_str(),
         app.add_option("--k", depths_, "--map: depths, in the same way")->type_name("FROM:TO")->capture_default_str()};
@@ -87,9 +88,13 @@ class CharacterizeCommand : public Subcommand {
       return finish(console, pipeline::map_schedules(request, machine, options),
                     json_ ? report::schedule_map_json : report::schedule_map_text, report::schedule_map_html);
     }
-    DependentRequest request{
-        .gemm = {}, .collective = collective_, .dependence = dependence(), .ranks = ranks_.value_or(0)};
-    CORTADO_ASSIGN_OR_RETURN(request.gemm, parse_shape(*gemm_, dtype));
+    CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(*gemm_, dtype));
+    const OverlapProblem asked{.relation = relation(),
+                               .gemms = {gemm},
+                               .collectives = {{.collective = collective_}},
+                               .ranks = ranks_.value_or(0)};
+    CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, check_problem(asked, machine));
+    const DependentRequest request = dependent_request(problem);
     watch_for_interrupt();
     return finish(console, pipeline::characterize(request, machine, options),
                   json_ ? report::characterization_json : report::characterization_text, report::characterization_html);
@@ -111,14 +116,14 @@ class CharacterizeCommand : public Subcommand {
     return {};
   }
 
-  Dependence dependence() const {
-    const bool taken_away = product_first_ || collective_ == "reduce-scatter";
-    return taken_away ? Dependence::product_first : Dependence::collective_first;
+  Relation relation() const {
+    const bool gemm_first = gemm_first_ || collective_ == "reduce-scatter";
+    return gemm_first ? Relation::collective_needs_gemm : Relation::gemm_needs_collective;
   }
 
   Result<pipeline::MapRequest> map_request(DType dtype) const {
     pipeline::MapRequest request{
-        .n = *n_, .dtype = dtype, .collective = collective_, .dependence = dependence(), .ranks = ranks_.value_or(0)};
+        .n = *n_, .dtype = dtype, .collective = collective_, .dependence = dependent_request({.relation = relation(), .gemms = {{}}, .collectives = {{.collective = collective_}}}).dependence, .ranks = ranks_.value_or(0)};
     CORTADO_ASSIGN_OR_RETURN(request.m, extents("--m", rows_));
     CORTADO_ASSIGN_OR_RETURN(request.k, extents("--k", depths_));
     if (request.m.size() * request.k.size() > kMostProducts) {
@@ -157,7 +162,7 @@ class CharacterizeCommand : public Subcommand {
   std::optional<std::string> gemm_;
   std::string dtype_ = "bf16";
   std::string collective_ = "all-gather";
-  bool product_first_ = false;
+  bool gemm_first_ = false;
   std::string machine_ = kDefaultMachine;
   std::optional<std::uint32_t> ranks_;
   bool map_ = false;

@@ -1,7 +1,7 @@
 // cortado demo: a tour for someone who sees it for the first time, as command lines that it prints and runs.
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "cortado/machine/machine.hpp"
 
 #include "command_line.hpp"
 #include "interrupt.hpp"
@@ -14,26 +14,23 @@ namespace {
 
 struct Step {
   std::string_view about;
-  std::string_view command;  ///< {machine}, {program} and {trace} are filled in
+  std::string_view command;  ///< {machine} and {trace} are filled in
 };
 
 constexpr std::array kSteps{
     Step{"Does overlapping this GEMM with the all-gather it depends on win, by how much, and how?",
          "overlap all-gather --gemm 16384x3584x8192 --machine {machine} --strategy "
-         "serial,serial-dma,hetero-fused-1d,uniform-fused-2d,ficco,ideal"},
+         "serial,hetero-fused-1d,uniform-fused-2d,ideal"},
     Step{"And a GEMM beside a collective that has nothing to do with it?",
          "overlap all-gather --gemm 8192x57344x8192 --bytes 896MiB --independent --machine {machine} --strategy "
-         "serial,c3,c3-rp,conccl,conccl-rp"},
+         "serial,c3-rp,conccl"},
     Step{"What would hardware of tomorrow give, which tracks stores and adds in memory?",
          "overlap reduce-scatter --gemm 8192x8192x3584 --machine {machine} --with tracker,nmc,mca --strategy "
-         "serial,ficco,t3-mca"},
+         "ficco,t3-mca"},
     Step{"A collective alone: which variant is fast at which size?",
-         "bench all-gather --on sim --machine {machine} --sizes 4KiB,1MiB --prelaunch on --iters 1"},
-    Step{"Plan one of them, prove it (no deadlock, no race, no wrong byte), and run the packets of its DMA engines.",
-         "plan all-gather --variant b2b --prelaunch --bytes 1MiB --machine {machine} -o {program}"},
-    Step{"", "verify {program}"},
-    Step{"", "run {program} --on soft --iters 3 --trace {trace}"},
-    Step{"", "run {program} --on sim"},
+         "bench all-gather --on sim --machine {machine} --sizes 4KiB,1MiB --variant pcpy,bcst,b2b --prelaunch on"},
+    Step{"One of them planned, proved (no deadlock, no race, no wrong byte), turned into the packets of DMA engines, and run:",
+         "run all-gather --variant b2b --prelaunch --bytes 1MiB --machine {machine} --on soft --iters 3 --trace {trace}"},
 };
 
 class DemoCommand : public Subcommand {
@@ -47,19 +44,18 @@ class DemoCommand : public Subcommand {
 
   void add_options(CLI::App& app) override {
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    app.add_option("--program", program_, "Where to write the program")->type_name("FILE")->capture_default_str();
     app.add_option("--trace", trace_, "Where to write the trace")->type_name("FILE")->capture_default_str();
   }
 
   Result<Exit> run(Console& console) override {
-    CORTADO_RETURN_IF_ERROR(check_output_path(trace_, {machine_, program_}));
-    CORTADO_RETURN_IF_ERROR(check_output_path(program_, {machine_, trace_}));
+    CORTADO_RETURN_IF_ERROR(check_output_path(trace_, {machine_}));
+    CORTADO_RETURN_IF_ERROR(load_machine(machine_));
     for (const Step& step : kSteps) {
       if (interrupted()) return Exit::interrupted;
-      const std::string command = fmt::format(fmt::runtime(step.command), fmt::arg("machine", machine_),
-                                              fmt::arg("program", program_), fmt::arg("trace", trace_));
-      if (!step.about.empty()) console.out(fmt::format("\n{}\n", step.about));
-      console.out(fmt::format("$ cortado {}\n", command));
+      const std::string command =
+          fmt::format(fmt::runtime(step.command), fmt::arg("machine", machine_), fmt::arg("trace", trace_));
+      console.out(fmt::format("\n{}\n", step.about));
+      console.out(folded("$ cortado " + command));
       const Exit exit = run_command_line(console, split_words(command));
       if (exit != Exit::ok) return exit;
     }
@@ -69,6 +65,22 @@ class DemoCommand : public Subcommand {
   }
 
  private:
+  /// Lines of at most 100 columns, continued as a shell takes them.
+  static std::string folded(const std::string& command) {
+    constexpr std::size_t kWidth = 98;
+    std::string text;
+    std::string line;
+    for (const std::string& word : split_words(command)) {
+      if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
+        text += line + " \\\n";
+        line = "    " + word;
+      } else {
+        line += (line.empty() ? "" : " ") + word;
+      }
+    }
+    return text + line + "\n";
+  }
+
   static std::vector<std::string> split_words(const std::string& text) {
     std::vector<std::string> words;
     std::size_t at = 0;
@@ -81,7 +93,6 @@ class DemoCommand : public Subcommand {
   }
 
   std::string machine_ = kDefaultMachine;
-  std::string program_ = "cortado-program.json";
   std::string trace_ = "cortado-trace.json";
 };
 

@@ -21,8 +21,6 @@
 namespace cortado::cli {
 namespace {
 
-constexpr std::string_view kAllStrategies = "all";
-
 class OverlapCommand : public Subcommand {
  public:
   std::string_view name() const override { return "overlap"; }
@@ -198,11 +196,7 @@ class OverlapCommand : public Subcommand {
 
   Result<pipeline::OverlapOptions> options() const {
     pipeline::OverlapOptions options;
-    if (strategies_ == kAllStrategies) {
-      for (const Strategy& strategy : strategies()) options.strategies.push_back(strategy.name);
-    } else if (strategies_) {
-      options.strategies = split_names(*strategies_);
-    }
+    if (strategies_) options.strategies = split_names(*strategies_);
     options.knobs = knobs_;
     CORTADO_ASSIGN_OR_RETURN(options.knobs.chunks, dependence_.chunks());
     CORTADO_ASSIGN_OR_RETURN(options.knobs.exchange, dependence_.exchange());

@@ -195,8 +195,9 @@ class RunCommand : public Subcommand {
     std::string text =
         fmt::format("  {} bytes moved, {} events\n", run.timeline.bytes_moved.value, run.predicted->events);
     if (run.energy) {
-      text += fmt::format("  energy of all GPUs {} J, {} W per GPU on average: {}\n", report::joules_text(run.energy),
-                          report::watts_text(run.energy), report::components_text(*run.energy));
+      text += fmt::format("  energy of all GPUs {} J, {} W per GPU on average\n    by component: {}\n",
+                          report::joules_text(run.energy), report::watts_text(run.energy),
+                          report::components_text(*run.energy));
     }
     return text + fmt::format("  critical path{}: {}\n", options_.iterations == 1 ? "" : " of the last iteration",
                               path_text(run.timeline));

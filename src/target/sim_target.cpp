@@ -58,7 +58,7 @@ std::unique_ptr<Target> simulator() {
 
 Result<std::unique_ptr<Target>> sim_target(const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(sim::check_timing(machine));
-  return std::make_unique<SimTarget>("simulated " + machine.name);
+  return std::make_unique<SimTarget>(machine.name);
 }
 
 }  // namespace cortado

@@ -250,7 +250,7 @@ TEST(Targets, TheSimulatorNeedsTimingAndTakesNoFaults) {
   const auto target = open_target(request, machine);
   ASSERT_TRUE(target) << to_string(target.error());
   EXPECT_TRUE((*target)->predicts());
-  EXPECT_EQ((*target)->where(), "simulated mi300x-8");
+  EXPECT_EQ((*target)->where(), "mi300x-8");
   EXPECT_EQ((*target)->driver(), nullptr);
   request.soft.adversarial_seed = 1;
   EXPECT_EQ(open_target(request, machine).error().code, "device.option");

@@ -76,7 +76,7 @@ struct SkippedStrategy {
 struct OverlapReport {
   OverlapProblem problem;  ///< as check_problem has it
   std::string machine;
-  std::string where;  ///< "simulated mi300x-8", or the device
+  std::string where;  ///< the modelled machine, or the device
   bool simulated = false;
   std::uint32_t iterations = 1;  ///< measured, of each program
   Nanoseconds gemm_alone{};
@@ -101,9 +101,11 @@ struct OverlapReport {
 
 /// Stands for: what a search predicts to be fastest, and serial beside it.
 inline constexpr std::string_view kAutoStrategy = "auto";
+/// Stands for: every strategy that applies.
+inline constexpr std::string_view kAllStrategies = "all";
 
 struct OverlapOptions {
-  /// As find_strategy takes them, or kAutoStrategy; empty: all that are compared by default and apply, and the searched
+  /// As find_strategy takes them, kAutoStrategy or kAllStrategies; empty: all that are compared by default and apply, and the searched
   /// best.
   std::vector<std::string> strategies{};
   StrategyKnobs knobs{};    ///< of all strategies but serial

@@ -54,7 +54,8 @@ struct OverlapProblem {
   /// Independent: collective, bytes, place and own_block. Dependent: only the collective, the rest follows.
   std::vector<CollectiveRequest> collectives{};
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
-  /// all-to-all of a dependent problem: rows [from][to], m times ranks in all; empty: as even as can be.
+  /// all-to-all of a dependent problem: rows [from][to], of which a GPU multiplies m on average, rounded up; empty: as
+  /// even as can be.
   TokenTable tokens{};
 
   const GemmShape& gemm() const { return gemms.front(); }

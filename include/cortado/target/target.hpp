@@ -70,7 +70,7 @@ class Target {
   virtual ~Target() = default;
 
   virtual bool predicts() const = 0;      ///< Run::time is simulated: the same every time, and several threads may call
-  virtual std::string where() const = 0;  ///< "simulated mi300x-8", or the node
+  virtual std::string where() const = 0;  ///< the modelled machine, or the node
   /// Refuses nothing that the verifier accepted for the machine, except what the target itself cannot do.
   virtual Outcome<Run> run(const VerifiedProgram& program, const RunOptions& options) = 0;
   /// The device behind the target, whose engines and memory can be asked for; nullptr for the simulator.

@@ -47,6 +47,7 @@ Outcome<OverlapTimes> time_of(const DependentRequest& request, const FiccoSchedu
   return time_program(*simulator(), std::move(plan->program), machine, {.by_command = false});
 }
 
+/// What one GPU multiplies.
 GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
   return {cell.m, request.n, cell.k, request.dtype};
 }
@@ -76,10 +77,11 @@ Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Mach
   std::vector<std::optional<Failure>> failures(map.cells.size());
   const auto work = [&](std::size_t i) {
     report::MapCell& cell = map.cells[i];
-    const DependentRequest one{.gemm = shape_of(cell, request),
-                               .collective = request.collective,
-                               .dependence = request.dependence,
-                               .ranks = map.ranks};
+    DependentRequest one{.gemm = shape_of(cell, request),
+                         .collective = request.collective,
+                         .dependence = request.dependence,
+                         .ranks = map.ranks};
+    if (one.collective == "all-to-all") one.gemm.m *= map.ranks;  // rows of all ranks
     for (std::size_t s = 0; s < schedules.size() && !failures[i]; ++s) {
       const auto times = time_of(one, schedules[s], machine);
       if (times) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -53,6 +54,7 @@ class OverlapStudy {
  public:
   OverlapStudy(const OverlapProblem& problem, const Machine& machine, Target& target, const OverlapOptions& options)
       : machine_(machine),
+        roomy_(machine),
         target_(target),
         options_(options),
         cost_(simulated_cost(machine)),
@@ -123,7 +125,14 @@ class OverlapStudy {
       }
       CORTADO_RETURN_IF_ERROR(sim::check_power(machine_));
     }
-    CORTADO_ASSIGN_OR_RETURN(report_.problem, check_problem(problem(), machine_));
+    auto checked = check_problem(problem(), machine_);
+    if (!checked && checked.error().code == "gemm.memory" && !independent() && report_.simulated) {
+      serial_refused_ = checked.error();
+      roomy_.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
+      checked = check_problem(problem(), roomy_);
+    }
+    if (!checked) return tl::unexpected(checked.error());
+    report_.problem = *std::move(checked);
     CORTADO_RETURN_IF_ERROR(check_units());
     CORTADO_RETURN_IF_ERROR(find_strategies());
     return independent() ? add_independent_basis() : add_dependent_basis();
@@ -162,6 +171,10 @@ class OverlapStudy {
       return {};
     }
     for (const std::string& name : names) {
+      if (name == kAllStrategies) {
+        for (const Strategy& strategy : strategies()) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
+        continue;
+      }
       if (name != kAutoStrategy) {
         CORTADO_RETURN_IF_ERROR(add(name, true));
         continue;
@@ -195,14 +208,14 @@ class OverlapStudy {
   Status add_dependent_basis() {
     CORTADO_RETURN_IF_ERROR(check_memory(3 * operand_bytes(problem().gemm())));
     const OverlapProblem part = overlapping_part(problem());
-    auto gemm = plan_product(largest_gemm(), {}, problem().ranks, machine_);
+    auto gemm = plan_product(largest_gemm(), {}, problem().ranks, roomy_);
     if (!gemm) return tl::unexpected(gemm.error());
     gemm_seconds_ = seconds_of_gemms(*gemm, machine_);
     add_basis(std::move(gemm));
     if (problem().tokens.empty()) {
       CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(part.collective()));
       library_cus_ = library.compute_units;
-      add_basis(plan_collective(library, machine_));
+      add_basis(plan_collective(library, roomy_));
     } else {  // libraries send as many rows to all; uneven ones are one program with the GEMM
       StrategyKnobs on_cores;
       on_cores.means = CollectiveMeans::cores;
@@ -214,7 +227,7 @@ class OverlapStudy {
       gather.collective = "all-gather";
       CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(gather));
       behind_job_ = jobs_.size();
-      add_basis(plan_collective(library, machine_));
+      add_basis(plan_collective(library, roomy_));
     }
     if (wants("ideal-rs+nmc")) {
       in_memory_job_ = jobs_.size();
@@ -224,7 +237,9 @@ class OverlapStudy {
   }
 
   void add_basis(Result<Program> program) {
-    jobs_.push_back([this, program = std::move(program)] { return timed(program, {}); });
+    jobs_.push_back([this, program = std::move(program)] {
+      return time_program(target_, program, roomy_, {.by_command = !independent(), .run = options_.run});
+    });
   }
 
   bool wants(std::string_view name) const {
@@ -331,6 +346,10 @@ class OverlapStudy {
     report_.ideal = std::max(gemm_.time, first_.time) + behind_.time;
     report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
     report_.memory_bound = is_memory_bound(problem().gemm(), machine_);
+    if (serial_refused_) {
+      report_.note = fmt::format("serial does not fit the memory of {}: its time is that on GPUs with enough memory",
+                                 machine_.name);
+    }
     if (report_.simulated) return;
     report_.iterations = measured_iterations(options_.run.iterations);
     report_.note = "CUs and priorities have no effect on the embedded node, whose kernels and engines are threads";
@@ -396,6 +415,10 @@ class OverlapStudy {
 
   /// serial, or an ideal.
   void add_computed(const Asked& asked) {
+    if (is_serial(asked) && serial_refused_) {
+      report_.skipped.push_back({asked.name, *serial_refused_});
+      return;
+    }
     OverlapRow row;
     if (is_serial(asked)) {
       row = row_of(serial_times_);
@@ -441,6 +464,8 @@ class OverlapStudy {
   }
 
   const Machine& machine_;
+  Machine roomy_;                             // with memory for one after the other
+  std::optional<Diagnostic> serial_refused_;  // on the machine itself
   Target& target_;
   const OverlapOptions& options_;
   const std::unique_ptr<CostModel> cost_;

@@ -240,7 +240,7 @@ report::Document overlap_document(const OverlapReport& report) {
   const std::string global = global_shape(problem);
   if (!global.empty()) document.about.push_back(fmt::format("over all ranks: GEMM {}", global));
   document.about.push_back(
-      report.simulated ? fmt::format("predicted: {}", report.where)
+      report.simulated ? fmt::format("predicted by the simulator for {}", report.where)
                        : fmt::format("measured on {}; medians of {} iterations", report.where, report.iterations));
   document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us: {}",
                                        microseconds(report.gemm_alone), report.memory_bound ? "memory" : "compute",
@@ -260,7 +260,7 @@ report::Document overlap_document(const OverlapReport& report) {
       {"relation", name_of(problem.relation), "independent, gemm-needs-collective or collective-needs-gemm"},
       {"ranks", problem.ranks, "GPUs that take part"},
       {"machine", report.machine, "modelled machine"},
-      {"where", report.where, "simulator or device"},
+      {"where", report.where, "modelled machine or device"},
       {"simulated", report.simulated, "predicted; else measured"},
       {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,27 @@ Bytes moved_bytes(const OverlapProblem& problem) {
   return size_of(gemm.dtype) * gemm.m * gemm.n * (gathers ? problem.ranks : 1);
 }
 
+std::uint64_t rows_of(const TokenTable& tokens) {
+  std::uint64_t rows = 0;
+  for (const auto& line : tokens) rows = std::accumulate(line.begin(), line.end(), rows);
+  return rows;
+}
+
+/// A GPU multiplies m rows on average. What else may be wrong with a table plan_ficco tells.
+Status check_tokens(const OverlapProblem& problem) {
+  if (problem.tokens.empty()) return {};
+  if (problem.collective().collective != "all-to-all") {
+    return fail("ficco.tokens", fmt::format("{} sends the same number of rows everywhere", problem.collective().collective),
+                "leave --tokens out, or use all-to-all");
+  }
+  const std::uint64_t mean = (rows_of(problem.tokens) + problem.ranks - 1) / problem.ranks;
+  if (mean == problem.gemm().m) return {};
+  return fail("ficco.tokens",
+              fmt::format("the table has {} rows for {} ranks, {} per GPU on average, but the GEMM has {}",
+                          rows_of(problem.tokens), problem.ranks, mean, problem.gemm().m),
+              fmt::format("give --gemm {}x{}x{}", mean, problem.gemm().n, problem.gemm().k));
+}
+
 }  // namespace
 
 std::string_view name_of(Relation relation) {
@@ -65,6 +87,7 @@ Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machin
                 machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
   }
   for (const GemmShape& gemm : checked.gemms) CORTADO_RETURN_IF_ERROR(check_gemm(gemm, machine));
+  CORTADO_RETURN_IF_ERROR(check_tokens(checked));
   for (CollectiveRequest& collective : checked.collectives) {
     CORTADO_RETURN_IF_ERROR(check_collective(collective.collective));
     collective.ranks = checked.ranks;
@@ -93,7 +116,11 @@ DependentRequest dependent_request(const OverlapProblem& problem) {
       problem.relation == Relation::gemm_needs_collective ? Dependence::collective_first : Dependence::product_first;
   request.ranks = problem.ranks;
   request.tokens = problem.tokens;
-  if (request.collective == "all-to-all") request.gemm.m *= problem.ranks;  // FiCCO counts the rows of all ranks
+  if (!problem.tokens.empty()) {  // FiCCO counts the rows of all ranks
+    request.gemm.m = rows_of(problem.tokens);
+  } else if (request.collective == "all-to-all") {
+    request.gemm.m *= problem.ranks;
+  }
   return request;
 }
 

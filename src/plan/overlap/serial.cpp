@@ -42,6 +42,12 @@ Status always(const OverlapProblem&, const Machine&) {
   return {};
 }
 
+Status can_be_one_program(const OverlapProblem& problem, const Machine&) {
+  if (problem.relation != Relation::collective_needs_gemm || problem.collective().collective != "all-gather") return {};
+  return fail("overlap.collective", "serial-dma does not gather the results of GEMMs",
+              "it is for reduce-scatter, all-reduce and all-to-all behind a GEMM");
+}
+
 }  // namespace
 
 std::vector<Strategy> serial_strategies() {
@@ -57,7 +63,7 @@ std::vector<Strategy> serial_strategies() {
            .summary = "the same with the collective as plain copies on DMA engines",
            .wins = "against serial, large collectives that DMA engines do faster than a library",
            .loses = "small collectives, and wherever something can overlap",
-           .applies = always,
+           .applies = can_be_one_program,
            .plan = plan_serial_dma}};
 }
 

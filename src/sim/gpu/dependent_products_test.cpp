@@ -31,7 +31,7 @@ TEST_F(DependentProducts, ChunksAreFasterThanSerialAndShardsSlower) {
   constexpr double kLink = 2048. * 131072 * 2 / 46e6;
   // Llama-3 405B, weight gradient: 16384 x 16384 x 131072, columns of B divided among the GPUs.
   const DependentRequest request{.gemm = {16384, 2048, 131072, DType::bf16}};
-  const double serial = milliseconds(request, "serial");
+  const double serial = milliseconds(request, "serial-dma");
   const double shards = milliseconds(request, "shard-p2p");
   EXPECT_GT(serial, kLink);
   EXPECT_GT(shards, 7 * kLink);
@@ -50,7 +50,7 @@ TEST_F(DependentProducts, PiecesOfAProductTravelWhileOthersAreMade) {
   const DependentRequest request{.gemm = {262144, 3584, 8192, DType::bf16},
                                  .collective = "reduce-scatter",
                                  .dependence = Dependence::product_first};
-  const double serial = milliseconds(request, "serial");
+  const double serial = milliseconds(request, "serial-dma");
   for (const FiccoScheduleInfo& info : list_schedules())
     EXPECT_GT(milliseconds(request, info.name), kLink) << info.name;
   EXPECT_LT(milliseconds(request, "hetero-unfused-1d"), serial);
@@ -92,7 +92,7 @@ TEST_F(DependentProducts, OneShardAtATimeIsEnoughBehindASwitch) {
   // The whole rate of a GPU goes to any peer there, and one engine gets most of it.
   const Machine switched = *load_machine("h100-8");
   const DependentRequest request{.gemm = {16384, 2048, 131072, DType::bf16}};
-  EXPECT_LT(milliseconds(request, "shard-p2p", switched), milliseconds(request, "serial", switched));
+  EXPECT_LT(milliseconds(request, "shard-p2p", switched), milliseconds(request, "serial-dma", switched));
 }
 
 }  // namespace dependent_products_test
