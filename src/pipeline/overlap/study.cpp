@@ -92,7 +92,8 @@ class OverlapStudy {
         report_.skipped.push_back({asked_[i].name, timed.error().errors.front()});
       }
     }
-    if (report_.rows.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
+    const bool planned = std::ranges::any_of(report_.rows, [](const OverlapRow& row) { return !row.bound; });
+    if (!planned && !report_.skipped.empty()) return fail_at(Stage::plan, report_.skipped.front().reason);
     choose();
     return std::move(report_);
   }
