@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "cortado/plan/ficco.hpp"
+#include "cortado/sim/simulate.hpp"
+#include "cortado/verify/verify.hpp"
 
 #include "sim/fast/fast.hpp"
 
@@ -79,6 +81,29 @@ TEST_F(TimeOfRank, UnevenRowsAreThoseOfTheBusiestRank) {
   request.tokens = {{1, 1024}, {1, 1024}};
   const Times time = times(request, find_schedule("serial-dma").value());
   EXPECT_GT(time.least, alone({.m = 2048, .n = 4096, .k = 4096}) + 1024 * 8192 / 45.2);
+}
+
+/// All ranks. Nothing is proved: it is planned as in the tests of the planner.
+double simulated(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  VerifyOptions options;
+  for (const RuleInfo& rule : verify_rules()) options.skip_rules.emplace_back(rule.code);
+  const auto program = verify(plan_ficco(request, schedule, machine).value().program, machine, options);
+  return static_cast<double>(median_time(simulate(program.value(), {}).value().timeline).value);
+}
+
+TEST_F(TimeOfRank, IsNearTheSimulatorForAllSchedulesInBothDirections) {
+  for (const bool product_first : {false, true}) {
+    DependentRequest request;
+    request.gemm = {.m = 16384, .n = 3584, .k = 4096};
+    if (product_first) request.collective = "reduce-scatter";
+    if (product_first) request.dependence = Dependence::product_first;
+    for (const FiccoScheduleInfo& info : list_schedules()) {
+      const Times time = times(request, info.schedule);
+      const double all = simulated(request, info.schedule, machine_);
+      EXPECT_LE(time.least, all) << info.name;
+      EXPECT_NEAR(time.likely / all, 1, 0.02) << info.name;
+    }
+  }
 }
 
 }  // namespace rank_program_test
