@@ -70,6 +70,7 @@ class SimulateCommand : public Subcommand {
     CORTADO_RETURN_IF_ERROR(sim::check_timing(task.input.machine));
     CORTADO_RETURN_IF_ERROR(check_ranks(task.input.program, task.input.machine, what_));
     options_.trace = trace_.has_value() || picture_.has_value() || commands(task.input.program) <= kMaxCommandsInPath;
+    options_.span_names = trace_.has_value() || picture_.has_value();
 
     options_.progress = [&console](std::uint64_t done, std::uint64_t of) { console.stage_at(done, of); };
     const auto on_stage = [&console](pipeline::Stage stage) {
