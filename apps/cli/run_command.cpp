@@ -53,8 +53,7 @@ class RunCommand : public Subcommand {
         ->type_name("NAME");
     plan_.add_to(app);
     device_.add_to(app);
-    add_number(app, "--iters", options_.iterations, "Iterations in a row, with no barrier between",
-               {.least = 1, .most = sim::kMaxIterations})
+    add_number(app, "--iters", options_.iterations, "Iterations in a row, with no barrier between", {.least = 1})
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--trace", trace_, "Write a Perfetto trace; on devices, timestamps around each command slow it down")
@@ -104,6 +103,10 @@ class RunCommand : public Subcommand {
                   device_.simulated() ? "leave it out, or run on soft or kfd" : "leave it out, or give --on sim");
     }
     if (options_.iterations == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
+    if (device_.simulated() && options_.iterations > sim::kMaxIterations) {
+      return fail("usage.iters", fmt::format("--iters {} takes too long to simulate", options_.iterations),
+                  fmt::format("give at most {}: simulated iterations settle into a rhythm", sim::kMaxIterations));
+    }
     if (sharing_ != "exact" && sharing_ != "local") {
       return fail("usage.sharing", fmt::format("unknown --sharing {}", sharing_), "give exact or local");
     }
@@ -119,6 +122,7 @@ class RunCommand : public Subcommand {
     for (const Queue& queue : program.queues) commands += queue.commands.size();
     const bool small = device_.simulated() && commands * options_.iterations <= kMaxCommandsInPath;
     options_.trace = trace_.has_value() || picture_.has_value() || small;
+    options_.sim.span_names = trace_.has_value() || picture_.has_value();
     options_.watts = trace_.has_value();
     if (sharing_ == "local") options_.sim.sharing.mode = sim::SharingMode::local;
     options_.device = device_.run_options();

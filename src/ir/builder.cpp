@@ -28,7 +28,10 @@ SignalId ProgramBuilder::signal(std::string name, std::optional<RankId> home) {
 }
 
 QueueId ProgramBuilder::dma_queue(std::string name, RankId rank, EngineId engine) {
-  return append<QueueTag>(program_.queues, Queue{std::move(name), QueueKind::dma, rank, engine, 0, {}, {}});
+  constexpr std::size_t kFewCommands = 4;
+  const auto id = append<QueueTag>(program_.queues, Queue{std::move(name), QueueKind::dma, rank, engine, 0, {}, {}});
+  program_.queues.back().commands.reserve(kFewCommands);
+  return id;
 }
 
 QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_t priority,

@@ -24,33 +24,33 @@ bool crosses_gpus(const Program& program, const Command& command) {
 
 }  // namespace
 
-std::vector<Access> accesses(const Command& command) {
+Accesses accesses(const Command& command) {
   using enum AccessKind;
   return match(
       command,
-      [](const Copy& c) -> std::vector<Access> {
+      [](const Copy& c) -> Accesses {
         return {{c.src, read}, {c.dst, c.op == CopyOp::add ? read_write : write}};
       },
-      [](const Broadcast& b) -> std::vector<Access> {
+      [](const Broadcast& b) -> Accesses {
         return {{b.src, read}, {b.dst1, write}, {b.dst2, write}};
       },
-      [](const Swap& s) -> std::vector<Access> {
+      [](const Swap& s) -> Accesses {
         return {{s.a, read_write}, {s.b, read_write}};
       },
-      [](const Gemm& g) -> std::vector<Access> {
-        std::vector<Access> all{{g.a, read}, {g.b, read}};
+      [](const Gemm& g) -> Accesses {
+        Accesses all{{g.a, read}, {g.b, read}};
         if (g.outputs.empty()) all.push_back({g.c, g.accumulate ? read_write : write});
         for (const OutputBlock& block : g.outputs)
           all.push_back({block.to, block.op == CopyOp::add ? read_write : write});
         return all;
       },
       [](const Kernel& k) {
-        std::vector<Access> all;
+        Accesses all;
         for (const Region& source : k.sources) all.push_back({source, read});
         all.push_back({k.dst, write});
         return all;
       },
-      [](const auto&) -> std::vector<Access> { return {}; });
+      [](const auto&) -> Accesses { return {}; });
 }
 
 bool moves_bytes(const Command& command) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cortado/base/check.hpp"
+#include "cortado/base/small_vector.hpp"
 
 namespace cortado {
 
@@ -18,8 +19,14 @@ EngineId Machine::engine_towards(RankId src, RankId dst) const {
   }
   // The peers of src in ascending order are its peers 0, 1, ...; so gpus-1 engines serve gpus-1 peers one to one.
   const std::uint32_t peer = dst.value > src.value ? dst.value - 1 : dst.value;
-  std::vector<EngineId> candidates = present_engines(EngineClass::peer);
-  if (candidates.empty()) candidates = present_engines(EngineClass::host);
+  SmallVector<EngineId, 32> candidates;
+  for (const EngineClass kind : {EngineClass::peer, EngineClass::host}) {
+    if (!candidates.empty()) break;
+    for (const Engine& e : engines) {
+      if (e.kind == kind && e.present) candidates.push_back(e.id);
+    }
+  }
+  std::ranges::sort(candidates);
   CORTADO_CHECK(!candidates.empty(), "a machine has at least one engine that is present");
   return candidates[peer % candidates.size()];
 }

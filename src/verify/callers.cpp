@@ -10,25 +10,24 @@
 namespace cortado::verifier {
 namespace {
 
-/// The same bytes with neighbours and doubles joined.
-std::vector<Region> merged(std::vector<Region> regions) {
+/// Adds regions of one buffer to `all`, with neighbours and doubles joined.
+void add_merged(std::vector<Region> regions, std::vector<Region>& all) {
   for (Region& region : regions) region = joined(region);
-  std::ranges::sort(regions, {},
-                    [](const Region& r) { return std::tuple(r.buffer, r.offset, r.rows, r.width, r.pitch); });
-  std::vector<Region> result;
+  const auto key = [](const Region& r) { return std::tuple(r.offset, r.rows, r.width, r.pitch); };
+  if (!std::ranges::is_sorted(regions, {}, key)) std::ranges::sort(regions, {}, key);
+  const std::size_t before = all.size();
   for (const Region& region : regions) {
-    if (!result.empty()) {
-      Region& last = result.back();
+    if (all.size() > before) {
+      Region& last = all.back();
       if (region == last) continue;
-      const bool plain = region.rows == 1 && last.rows == 1 && region.buffer == last.buffer;
+      const bool plain = region.rows == 1 && last.rows == 1;
       if (plain && region.offset <= last.offset + last.width) {
         last.width = std::max(last.offset + last.width, region.offset + region.width) - last.offset;
         continue;
       }
     }
-    result.push_back(region);
+    all.push_back(region);
   }
-  return result;
 }
 
 }  // namespace
@@ -50,17 +49,19 @@ std::vector<std::optional<QueueId>> caller_queues(const Program& program) {
 
 std::vector<CallerRegions> caller_regions(const Program& program) {
   const auto callers = caller_queues(program);
-  std::vector<CallerRegions> regions(program.queues.size());
-  const auto caller_of = [&](const Region& region) { return callers[program.buffer(region.buffer).rank.value]; };
-  for_each_output(program.contract, [&](const Region& region) {
-    if (const auto queue = caller_of(region)) regions[queue->value].outputs.push_back(region);
-  });
+  std::vector<CallerRegions> of_buffers(program.buffers.size());
+  for_each_output(program.contract,
+                  [&](const Region& region) { of_buffers[region.buffer.value].outputs.push_back(region); });
   for_each_input(program.contract, [&](const Region& region) {
-    if (const auto queue = caller_of(region)) regions[queue->value].inputs.push_back(region);
+    auto& inputs = of_buffers[region.buffer.value].inputs;
+    if (inputs.empty() || inputs.back() != region) inputs.push_back(region);  // gathered blocks come once a rank
   });
-  for (CallerRegions& both : regions) {
-    both.inputs = merged(std::move(both.inputs));
-    both.outputs = merged(std::move(both.outputs));
+  std::vector<CallerRegions> regions(program.queues.size());
+  for (std::uint32_t b = 0; b < of_buffers.size(); ++b) {
+    const auto queue = callers[program.buffers[b].rank.value];
+    if (!queue) continue;
+    add_merged(std::move(of_buffers[b].inputs), regions[queue->value].inputs);
+    add_merged(std::move(of_buffers[b].outputs), regions[queue->value].outputs);
   }
   return regions;
 }

@@ -3,6 +3,7 @@
 //
 // The program is executed on symbols in one order; the others give the same, as there are no races.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -31,10 +32,9 @@ class ContractCheck {
         findings_(findings),
         memory_(program_),
         clauses_(program_.queues.size()),
-        undefined_(clause_count() + program_.contract.products.size()),
-        told_(undefined_.size(), false) {
+        told_(clause_count() + program_.contract.products.size(), false) {
     const auto callers = caller_queues(program_);
-    for (std::uint32_t c = 0; c < undefined_.size(); ++c) {
+    for (std::uint32_t c = 0; c < told_.size(); ++c) {
       clauses_[callers[program_.buffer(output(c).buffer).rank.value]->value].push_back(c);
     }
   }
@@ -90,23 +90,26 @@ class ContractCheck {
     if (told_[index]) return;
     std::optional<Mismatch> mismatch = is_product(index) ? first_mismatch(product_clause(index), read)
                                                          : first_mismatch(program_.contract.clauses[index], read);
-    std::optional<Mismatch>& undefined = undefined_[index];
     if (mismatch && !mismatch->actual.is_defined() && unrolled_.iteration(read) == 0) {
       // The second iteration shows whether this would be the data of the iteration before.
-      undefined = std::move(mismatch);
+      undefined_.emplace(index, *std::move(mismatch));
       return;
     }
-    if (undefined && !(mismatch && mismatch->actual.is_defined())) mismatch = std::move(undefined);
+    const auto undefined = undefined_.find(index);
+    if (undefined != undefined_.end() && !(mismatch && mismatch->actual.is_defined())) {
+      mismatch = std::move(undefined->second);
+    }
     if (!mismatch) return;
     told_[index] = true;
     report(index, *mismatch);
   }
 
   std::optional<Mismatch> first_mismatch(const Clause& clause, Node read) const {
-    for (const Piece& piece : memory_.read(clause.output)) {
-      if (auto mismatch = mismatch_in(clause, piece, read)) return mismatch;
-    }
-    return {};
+    std::optional<Mismatch> mismatch;
+    memory_.read(clause.output, [&](const Piece& piece) {
+      if (!mismatch) mismatch = mismatch_in(clause, piece, read);
+    });
+    return mismatch;
   }
 
   /// Compares a piece of the output, by places of the clause, with the terms; where rows of a term cut it, part by
@@ -115,7 +118,7 @@ class ContractCheck {
     const std::uint64_t size = size_of(clause.dtype).value;
     Value expected{{}, clause.dtype, piece.at.start % size, piece.at.stride % size};
     for (const Region& term : clause.terms) {
-      const std::vector<PlacedRuns> parts = addresses_of(piece.at, term);
+      const PlacedRunsList parts = addresses_of(piece.at, term);
       if (parts.size() > 1 || parts.front().place != piece.at) {
         for (const PlacedRuns& part : parts) {
           const Piece smaller{part.place, value_of_part(piece, part.place)};
@@ -274,7 +277,7 @@ class ContractCheck {
   Findings& findings_;
   SymbolicMemory memory_;
   std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks, products too
-  std::vector<std::optional<Mismatch>> undefined_;   // of a clause: bytes without a value in the first iteration
+  std::map<std::uint32_t, Mismatch> undefined_;      // by clause: bytes without a value in the first iteration
   std::vector<bool> told_;                           // of a clause
 };
 

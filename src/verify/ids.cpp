@@ -19,15 +19,15 @@ class IdCheck {
     if (program_.ranks == 0) findings_.add({}, "the program has no ranks", "a program needs at least one rank");
     for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
       const Buffer& buffer = program_.buffers[i];
-      check_rank(buffer.rank, "buffer " + buffer.name, keyed("buffers", i));
+      check_rank(buffer.rank, "buffer", buffer.name, i);
     }
     for (std::size_t i = 0; i < program_.signals.size(); ++i) {
       const SignalInfo& signal = program_.signals[i];
-      if (signal.home) check_rank(*signal.home, "signal " + signal.name, keyed("signals", i));
+      if (signal.home) check_rank(*signal.home, "signal", signal.name, i);
     }
     for (std::size_t i = 0; i < program_.queues.size(); ++i) {
       const Queue& queue = program_.queues[i];
-      if (queue.rank) check_rank(*queue.rank, "queue " + queue.name, keyed("queues", i));
+      if (queue.rank) check_rank(*queue.rank, "queue", queue.name, i);
     }
   }
 
@@ -71,17 +71,13 @@ class IdCheck {
   }
 
  private:
-  static Place keyed(const char* list, std::size_t index) {
-    Place place;
-    place.key = fmt::format("{}[{}]", list, index);
-    return place;
-  }
-
-  void check_rank(RankId rank, const std::string& owner, const Place& place) {
+  void check_rank(RankId rank, const char* kind, const std::string& name, std::size_t index) {
     if (rank.value < program_.ranks) return;
-    findings_.add(place,
-                  fmt::format("{} is on rank {}, but the program has {} ranks", owner, rank.value, program_.ranks),
-                  "ranks count from 0");
+    Place place;
+    place.key = fmt::format("{}s[{}]", kind, index);
+    findings_.add(
+        place, fmt::format("{} {} is on rank {}, but the program has {} ranks", kind, name, rank.value, program_.ranks),
+        "ranks count from 0");
   }
 
   void check_buffer(BufferId id, const Spot& place) { check(id.value, program_.buffers.size(), "buffer", place); }

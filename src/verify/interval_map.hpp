@@ -40,21 +40,31 @@ class IntervalMap {
   /// Gives [begin, end) the value, whatever was there before, and joins it with its neighbours where they continue.
   void assign(Position begin, Position end, Value value) {
     if (begin >= end) return;
-    erase(begin, end);
-    const auto next = pieces_.lower_bound(begin);
+    auto piece = pieces_.lower_bound(begin);
+    const bool replaces = is_piece(piece, begin, end);
+    if (!replaces) {
+      erase(begin, end);
+      piece = pieces_.lower_bound(begin);
+    }
+    const auto next = replaces ? std::next(piece) : piece;
     if (next != pieces_.end() && next->first == end && value.continues(next->second.value, end - begin)) {
       end = next->second.end;
-      pieces_.erase(next);
+      const auto behind = pieces_.erase(next);
+      if (!replaces) piece = behind;
     }
-    const auto behind = pieces_.lower_bound(begin);
-    if (behind != pieces_.begin()) {
-      const auto before = std::prev(behind);
+    if (piece != pieces_.begin()) {
+      const auto before = std::prev(piece);
       if (before->second.end == begin && before->second.value.continues(value, begin - before->first)) {
         before->second.end = end;
+        if (replaces) pieces_.erase(piece);
         return;
       }
     }
-    pieces_.emplace_hint(behind, begin, Piece{end, std::move(value)});
+    if (replaces) {
+      piece->second = {end, std::move(value)};
+    } else {
+      pieces_.emplace_hint(piece, begin, Piece{end, std::move(value)});
+    }
   }
 
   /// Leaves [begin, end) without a value.
@@ -65,20 +75,23 @@ class IntervalMap {
     pieces_.erase(pieces_.lower_bound(begin), pieces_.lower_bound(end));
   }
 
-  /// Lets change(Value&) alter the values in [begin, end); gaps get a default value first.
+  /// Lets change(begin, end, Value&) alter the values in [begin, end); gaps get a default value first.
   template <class Change>
   void update(Position begin, Position end, Change&& change) {
     if (begin >= end) return;
-    split(begin);
-    split(end);
     Position at = begin;
     auto piece = pieces_.lower_bound(begin);
+    if (!is_piece(piece, begin, end)) {
+      split(begin);
+      split(end);
+      piece = pieces_.lower_bound(begin);
+    }
     while (at < end) {
       if (piece == pieces_.end() || piece->first > at) {
         const Position to = piece == pieces_.end() ? end : std::min(end, piece->first);
         piece = pieces_.emplace_hint(piece, at, Piece{to, Value{}});
       }
-      change(piece->second.value);
+      change(piece->first, piece->second.end, piece->second.value);
       at = piece->second.end;
       ++piece;
     }
@@ -107,6 +120,10 @@ class IntervalMap {
     auto piece = pieces_.upper_bound(at);
     if (piece != pieces_.begin() && std::prev(piece)->second.end > at) --piece;
     return piece;
+  }
+
+  bool is_piece(typename Pieces::const_iterator piece, Position begin, Position end) const {
+    return piece != pieces_.end() && piece->first == begin && piece->second.end == end;
   }
 
   /// Makes `at` a border between pieces.

@@ -57,7 +57,7 @@ TEST(IntervalMap, EmptyIntervalsChangeNothing) {
   IntervalMap<Ramp> map;
   map.assign(3, 3, {1});
   map.erase(3, 3);
-  map.update(3, 3, [](Ramp&) { FAIL(); });
+  map.update(3, 3, [](std::uint64_t, std::uint64_t, Ramp&) { FAIL(); });
   EXPECT_EQ(map.size(), 0U);
 }
 
@@ -65,7 +65,7 @@ TEST(IntervalMap, UpdateFillsGapsWithTheDefault) {
   IntervalMap<Ramp> map;
   map.assign(4, 8, {4});
   int calls = 0;
-  map.update(2, 10, [&](Ramp& ramp) {
+  map.update(2, 10, [&](std::uint64_t, std::uint64_t, Ramp& ramp) {
     ++calls;
     if (ramp.value == -1) ramp.value = 50;
   });

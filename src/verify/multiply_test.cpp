@@ -15,7 +15,7 @@ Block input(std::uint32_t buffer, std::uint64_t offset, std::uint64_t step, Rect
 
 ProductTerm only_product(const Results& results, const Value& value) {
   EXPECT_EQ(value.terms.size(), 1U);
-  const auto product = results.product(value.terms.at(0));
+  const auto product = results.product(value.terms[0]);
   EXPECT_TRUE(product);
   return product.value_or(ProductTerm{});
 }
@@ -45,12 +45,12 @@ TEST(Results, PanelsJoinInAnyOrder) {
     Results results(kBuffers);
     std::vector<ProductTerm> order = panels;
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-    std::vector<Term> sum;
+    Terms sum;
     for (const ProductTerm& p : order) {
       sum.push_back(results.term(p));
       results.join_panels(sum, DType::f32, 0);
     }
-    ASSERT_EQ(sum, std::vector<Term>{results.term(panel(0, 8))});
+    ASSERT_EQ(sum, Terms{results.term(panel(0, 8))});
   }
 }
 
@@ -58,7 +58,7 @@ TEST(Results, PanelsThatDoNotTouchStayApart) {
   Results results(kBuffers);
   const ProductTerm first{{0, 0, 0}, 32, {1, 0, 0}, 100, 2, DType::f32};
   const auto stays = [&](const ProductTerm& second, DType dtype = DType::f32) {
-    std::vector<Term> sum{results.term(first), results.term(second)};
+    Terms sum{results.term(first), results.term(second)};
     results.join_panels(sum, dtype, 0);
     return sum.size() == 2;
   };
@@ -145,11 +145,11 @@ TEST(Multiply, UndefinedAndUnknownOperandsSpread) {
   const auto of_sum = multiply({sum}, {b}, DType::f32, results);
   const auto again = multiply({sum}, {b}, DType::f32, results);
   ASSERT_EQ(of_sum.size(), 1U);
-  EXPECT_FALSE(results.product(of_sum[0].value.terms.at(0)));
+  EXPECT_FALSE(results.product(of_sum[0].value.terms[0]));
   EXPECT_NE(of_sum[0].value, again[0].value) << "a result without a name equals nothing else";
   // Elements that begin in the middle of elements of the input.
   const auto shifted = multiply({input(0, 2, 8, {0, 2, 0, 8})}, {b}, DType::f32, results);
-  EXPECT_FALSE(results.product(shifted[0].value.terms.at(0)));
+  EXPECT_FALSE(results.product(shifted[0].value.terms[0]));
 }
 
 TEST(Multiply, AddressesBeyond32BitsStayApart) {

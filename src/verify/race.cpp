@@ -10,13 +10,16 @@
 // come after it or after every single update.
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <set>
 #include <span>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "cortado/base/small_vector.hpp"
 #include "cortado/ir/text.hpp"
 
 #include "verify/execution.hpp"
@@ -30,11 +33,22 @@
 namespace cortado::verifier {
 namespace {
 
+/// A step that has read some bytes, with its queue at hand: most readers are compared by queue only.
+struct Reader {
+  Node node = kNoNode;
+  std::uint32_t queue = 0;
+  friend bool operator==(const Reader&, const Reader&) = default;
+};
+
+auto nodes_of(const SmallVector<Reader, 1>& readers) {
+  return std::views::transform(std::span(readers.begin(), readers.end()), &Reader::node);
+}
+
 /// Who touched some bytes last.
 struct Touched {
-  std::vector<Node>
+  SmallVector<Node, 1>
       writes{};  // more than one: updates that need no order among each other; or a tracker that has fired
-  std::vector<Node> reads{};
+  SmallVector<Reader, 1> reads{};
   std::vector<Node> writes_before{};  // what the updates in `writes` must come after
   std::vector<Node> reads_before{};
 
@@ -65,6 +79,7 @@ class ConflictFinder {
   }
 
   std::vector<Conflict> run(const Execution& execution) {
+    const bool tracked = !unrolled_.program().trackers.empty();
     for (const Node node : execution.order) {
       if (!unrolled_.is_step(node)) continue;
       const Step& step = unrolled_.step(node);
@@ -72,8 +87,9 @@ class ConflictFinder {
         fire(node, unrolled_.tracker(step.queue));
         continue;
       }
-      const auto& accesses = accesses_[unrolled_.step_index(step)];
-      const bool update = unrolled_.is_update(step);
+      const std::size_t index = unrolled_.step_index(step);
+      const std::span accesses(accesses_.data() + first_access_[index], accesses_.data() + first_access_[index + 1]);
+      const bool update = tracked && unrolled_.is_update(step);
       for (const Access& access : accesses) {
         if (access.kind != AccessKind::write)
           read(node, access.region, update && access.kind == AccessKind::read_write);
@@ -90,12 +106,16 @@ class ConflictFinder {
   RegionOwners find_accesses() {
     std::vector<Region> tracked;
     for (const Tracker& tracker : unrolled_.program().trackers) tracked.push_back(tracker.region);
-    std::vector<Region> touched;
-    accesses_.reserve(unrolled_.steps().size());
+    first_access_.reserve(unrolled_.steps().size() + 1);
     for (const Step& step : unrolled_.steps()) {
-      accesses_.push_back(unrolled_.accesses(step));
-      for (const Access& access : accesses_.back()) touched.push_back(access.region);
+      first_access_.push_back(static_cast<std::uint32_t>(accesses_.size()));
+      std::ranges::copy(unrolled_.accesses(step), std::back_inserter(accesses_));
     }
+    first_access_.push_back(static_cast<std::uint32_t>(accesses_.size()));
+    std::vector<Region> touched;
+    touched.reserve(accesses_.size());
+    for (const Access& access : accesses_) touched.push_back(access.region);
+    conflicts_.reserve(2 * accesses_.size());  // growing would touch twice the memory
     return {tracked, touched};
   }
 
@@ -103,14 +123,14 @@ class ConflictFinder {
   void read(Node node, const Region& region, bool adds) {
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
       if (adds && tracker != kNoOwner) return;
+      const std::uint32_t queue = unrolled_.step(node).queue;
       auto& map = touched_[region.buffer.value][cell.strip];
-      map.visit(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, const Touched* touched) {
-        if (touched != nullptr)
-          compare(touched->writes, {node, tracker, true, false}, region.buffer, {cell.strip, begin, end});
-      });
-      map.update(cell.begin, cell.end, [&](Touched& touched) {
-        std::erase_if(touched.reads, [&](Node other) { return other == node || known_before(other, node); });
-        touched.reads.push_back(node);
+      map.update(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, Touched& touched) {
+        compare(touched.writes, {node, tracker, true, false}, region.buffer, {cell.strip, begin, end});
+        erase_if(touched.reads, [&](const Reader& other) {
+          return other.queue == queue && (other.node == node || known_before(other.node, node));
+        });
+        touched.reads.push_back({node, queue});
       });
     });
   }
@@ -124,20 +144,27 @@ class ConflictFinder {
         if (touched == nullptr) return;
         const Strips::Cell part{cell.strip, begin, end};
         const bool joins = may_join && is_same_write(*touched, node);
-        compare(joins ? touched->writes_before : touched->writes, {node, tracker, true, true}, region.buffer, part);
-        compare(touched->reads, {node, tracker, false, true}, region.buffer, part);
+        const Second overwrites{node, tracker, true, true};
+        if (joins) {
+          compare(touched->writes_before, overwrites, region.buffer, part);
+        } else {
+          compare(touched->writes, overwrites, region.buffer, part);
+        }
+        compare(nodes_of(touched->reads), {node, tracker, false, true}, region.buffer, part);
         if (joins) compare(touched->reads_before, {node, tracker, false, true}, region.buffer, part);
       });
       if (!may_join) {
         map.assign(cell.begin, cell.end, Touched{{node}});
         return;
       }
-      map.update(cell.begin, cell.end, [&](Touched& touched) {
+      map.update(cell.begin, cell.end, [&](std::uint64_t, std::uint64_t, Touched& touched) {
         if (!is_same_write(touched, node)) {
-          touched.writes_before = std::exchange(touched.writes, {});
+          touched.writes_before.assign(touched.writes.begin(), touched.writes.end());
+          touched.writes.clear();
           touched.reads_before.clear();
         }
-        std::ranges::copy(std::exchange(touched.reads, {}), std::back_inserter(touched.reads_before));
+        std::ranges::copy(nodes_of(touched.reads), std::back_inserter(touched.reads_before));
+        touched.reads.clear();
         touched.writes.push_back(node);
       });
     });
@@ -156,7 +183,7 @@ class ConflictFinder {
           conflict(node, {update, tracker, true, true}, region.buffer, {cell.strip, begin, end});
         }
       });
-      map.update(cell.begin, cell.end, [&](Touched& touched) {
+      map.update(cell.begin, cell.end, [&](std::uint64_t, std::uint64_t, Touched& touched) {
         touched.writes = {node};
         touched.writes_before.clear();
         touched.reads_before.clear();
@@ -178,7 +205,8 @@ class ConflictFinder {
     bool overwritten = false;
   };
 
-  void compare(const std::vector<Node>& others, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+  template <class Nodes>
+  void compare(const Nodes& others, const Second& second, BufferId buffer, const Strips::Cell& cell) {
     for (const Node other : others) {
       if (other != second.node) conflict(other, second, buffer, cell);
     }
@@ -202,14 +230,15 @@ class ConflictFinder {
   /// Order within one queue, which needs no search.
   bool known_before(Node first, Node second) const {
     const Node done = unrolled_.completion(first);
-    return unrolled_.step(first).queue == unrolled_.step(second).queue && done != kNoNode && done <= second;
+    return done != kNoNode && done <= second;
   }
 
   const Unrolled& unrolled_;
-  std::vector<std::vector<Access>> accesses_;               // of a step
+  std::vector<Access> accesses_;             // of all steps
+  std::vector<std::uint32_t> first_access_;  // of a step; one more than steps
+  std::vector<Conflict> conflicts_;
   RegionOwners owners_;                                     // trackers
   std::vector<std::vector<IntervalMap<Touched>>> touched_;  // of a buffer and strip
-  std::vector<Conflict> conflicts_;
 };
 
 /// The order in which people think of two steps: the earlier iteration first, and within one the caller's filling first

@@ -9,7 +9,6 @@ namespace cortado::verifier {
 namespace {
 
 constexpr std::size_t kLanes = 8;
-using Lanes = std::array<std::uint32_t, kLanes>;
 
 /// Queues with fewer edges to others than this are cheap to search through.
 constexpr std::uint32_t kHubEdges = 32;
@@ -76,13 +75,23 @@ void Reachability::answer(std::span<Query> queries) const {
     }
   }
   work_ += queries.size();
+  if (hubs_.size() == 1 && open.size() * kNear > unrolled_.node_count()) {
+    answer_by_hubs<1>(hubs_, open);
+    answer_nearby(open);
+  } else {
+    answer_nearby(open);
+    if (hubs_.size() == 1 && !open.empty()) answer_by_hubs<1>(hubs_, open);
+    for (std::size_t i = 0; hubs_.size() > 1 && i < hubs_.size() && !open.empty(); i += kLanes) {
+      answer_by_hubs<kLanes>(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), open);
+    }
+  }
+  if (!open.empty()) answer_by_search(open);
+}
+
+void Reachability::answer_nearby(std::vector<Query*>& open) const {
   std::erase_if(open, [&](Query* query) {
     return query->holds = is_near(execution_.position[query->from], execution_.position[query->to]);
   });
-  for (std::size_t i = 0; i < hubs_.size() && !open.empty(); i += kLanes) {
-    answer_by_hubs(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), open);
-  }
-  if (!open.empty()) answer_by_search(open);
 }
 
 bool Reachability::is_near(std::uint32_t from, std::uint32_t to) const {
@@ -99,13 +108,15 @@ bool Reachability::is_near(std::uint32_t from, std::uint32_t to) const {
   return false;
 }
 
+template <std::size_t Lanes>
 void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const {
+  using Row = std::array<std::uint32_t, Lanes>;
   const std::uint32_t nodes = unrolled_.node_count();
-  std::vector<Lanes> first(nodes);  // first position of the hub that the node reaches
-  std::vector<Lanes> last(nodes);   // 1 + last position of the hub that reaches the node
-  Lanes none_first;
-  none_first.fill(kUnreached);
-  const auto place_hubs = [&](std::vector<Lanes>& table, std::uint32_t shift) {
+  Row unreached;
+  unreached.fill(kUnreached);
+  std::vector<Row> first(nodes, unreached);  // first position of the hub that the node reaches
+  std::vector<Row> last(nodes, Row{});       // 1 + last position of the hub that reaches the node
+  const auto place_hubs = [&](std::vector<Row>& table, std::uint32_t shift) {
     for (std::size_t lane = 0; lane < hubs.size(); ++lane) {
       const Node begin = unrolled_.first_node(hubs[lane]);
       for (Node n = begin; n < unrolled_.end_node(hubs[lane]); ++n) {
@@ -113,25 +124,23 @@ void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, std::vect
       }
     }
   };
-  std::ranges::fill(first, none_first);
   place_hubs(first, 0);
   for (std::uint32_t i = nodes; i-- > 0;) {
     for (const std::uint32_t target : next_.of(i)) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) first[i][lane] = std::min(first[i][lane], first[target][lane]);
+      for (std::size_t lane = 0; lane < Lanes; ++lane) first[i][lane] = std::min(first[i][lane], first[target][lane]);
     }
   }
-  std::ranges::fill(last, Lanes{});
   place_hubs(last, 1);
   for (std::uint32_t i = 0; i < nodes; ++i) {
     for (const std::uint32_t source : previous_.of(i)) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) last[i][lane] = std::max(last[i][lane], last[source][lane]);
+      for (std::size_t lane = 0; lane < Lanes; ++lane) last[i][lane] = std::max(last[i][lane], last[source][lane]);
     }
   }
   work_ += nodes + open.size();
   std::erase_if(open, [&](Query* query) {
-    const Lanes& from = first[execution_.position[query->from]];
-    const Lanes& to = last[execution_.position[query->to]];
-    for (std::size_t lane = 0; lane < kLanes; ++lane) query->holds = query->holds || from[lane] < to[lane];
+    const Row& from = first[execution_.position[query->from]];
+    const Row& to = last[execution_.position[query->to]];
+    for (std::size_t lane = 0; lane < Lanes; ++lane) query->holds = query->holds || from[lane] < to[lane];
     return query->holds;
   });
 }

@@ -5,7 +5,8 @@
 //   - For one hub, two passes over the nodes in execution order give, for every node, the first position of the hub it
 //     reaches and the last position of the hub that reaches it. A path from u to v through the hub exists iff
 //     first(u) <= last(v). Eight hubs are done in one pass.
-//   - Short paths are found first, by looking at a few nodes.
+//   - Short paths are found by looking at a few nodes, before hubs are asked; but many pairs are cheaper by a single
+//   hub.
 //   - Paths without a hub are looked for by a search that stays out of hubs; those are short.
 // The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever made.
 #pragma once
@@ -51,6 +52,8 @@ class Reachability {
   static Lists make_lists(std::uint32_t nodes, std::span<const Edge> edges, bool backward);
   void choose_hubs(std::span<const Edge> edges);
   bool is_near(std::uint32_t from, std::uint32_t to) const;
+  void answer_nearby(std::vector<Query*>& open) const;
+  template <std::size_t Lanes>
   void answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const;
   void answer_by_search(std::vector<Query*>& open) const;
 

@@ -2,15 +2,26 @@
 
 #include <algorithm>
 
+#include "verify/regions.hpp"
+
 namespace cortado::verifier {
 
 RegionOwners::RegionOwners(std::span<const Region> owned, std::span<const Region> asked) {
   std::size_t buffers = 0;
   for (const Region& region : owned) buffers = std::max<std::size_t>(buffers, region.buffer.value + std::size_t{1});
   for (const Region& region : asked) buffers = std::max<std::size_t>(buffers, region.buffer.value + std::size_t{1});
+  std::vector<bool> strided(buffers, false);  // the others have one strip, whatever their regions are
+  for (const auto& list : {owned, asked}) {
+    for (const Region& region : list) {
+      if (joined(region).rows > 1) strided[region.buffer.value] = true;
+    }
+  }
   std::vector<std::vector<Region>> regions(buffers);
-  for (const Region& region : owned) regions[region.buffer.value].push_back(region);
-  for (const Region& region : asked) regions[region.buffer.value].push_back(region);
+  for (const auto& list : {owned, asked}) {
+    for (const Region& region : list) {
+      if (strided[region.buffer.value]) regions[region.buffer.value].push_back(region);
+    }
+  }
   strips_.reserve(buffers);
   for (const auto& list : regions) strips_.emplace_back(list);
   owners_.resize(buffers);

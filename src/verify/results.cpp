@@ -55,7 +55,7 @@ std::optional<ProductTerm> Results::product(const Term& term) const {
   return p;
 }
 
-bool Results::may_join(const std::vector<Term>& terms) const {
+bool Results::may_join(const Terms& terms) const {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> sources;  // buffers and iterations of A
   for (const Term& term : terms) {
     if (!is_product(term)) continue;
@@ -66,13 +66,13 @@ bool Results::may_join(const std::vector<Term>& terms) const {
   return std::ranges::adjacent_find(sources) != sources.end();
 }
 
-void Results::join_panels(std::vector<Term>& terms, DType dtype, std::uint64_t phase) {
+void Results::join_panels(Terms& terms, DType dtype, std::uint64_t phase) {
   if (!may_join(terms)) return;
   const auto fits = [&](const std::optional<ProductTerm>& p) {
     return p && p->dtype == dtype && p->b.offset % size_of(dtype).value == phase;
   };
   std::vector<ProductTerm> panels;
-  std::erase_if(terms, [&](const Term& term) {
+  erase_if(terms, [&](const Term& term) {
     const auto p = product(term);
     if (fits(p)) panels.push_back(*p);
     return fits(p);

@@ -57,7 +57,7 @@ class Results {
 
   /// Products over neighbouring ranges of k of one sum become one product, so that a product made of panels equals the
   /// whole. `phase` is the position of the first byte within its element.
-  void join_panels(std::vector<Term>& terms, DType dtype, std::uint64_t phase);
+  void join_panels(Terms& terms, DType dtype, std::uint64_t phase);
 
  private:
   struct Factors {
@@ -75,7 +75,7 @@ class Results {
 
   /// Two of the terms are products of rows of one A. If not, there is nothing to join: sums over many ranks are like
   /// that, and need not be looked at pair by pair.
-  bool may_join(const std::vector<Term>& terms) const;
+  bool may_join(const Terms& terms) const;
 
   std::uint32_t buffers_;
   std::vector<std::optional<Factors>> results_;

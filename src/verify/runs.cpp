@@ -8,7 +8,7 @@ namespace cortado::verifier {
 namespace {
 
 /// One run of places in a region of several rows: the rest of a row, whole rows, and the beginning of a row.
-void add_one_run(std::uint64_t start, std::uint64_t width, const Region& region, std::vector<PlacedRuns>& all) {
+void add_one_run(std::uint64_t start, std::uint64_t width, const Region& region, PlacedRunsList& all) {
   const std::uint64_t row_width = region.width.value;
   const auto add = [&](std::uint64_t place, std::uint64_t run_width, std::uint64_t rows) {
     if (run_width == 0 || rows == 0) return;
@@ -27,27 +27,27 @@ void add_one_run(std::uint64_t start, std::uint64_t width, const Region& region,
 
 }  // namespace
 
-std::vector<PlacedRuns> runs_of(const Region& region, std::uint64_t pitch) {
+PlacedRunsList runs_of(const Region& region, std::uint64_t pitch) {
   const Region plain = joined(region);
   if (plain.rows == 1) return {{{plain.offset.value, plain.width.value}, {0, plain.width.value}}};
   const std::uint64_t width = region.width.value;
   if (region.pitch.value == pitch) {
     return {{{region.offset.value, width, region.rows, pitch}, {0, width, region.rows, width}}};
   }
-  std::vector<PlacedRuns> all;
+  PlacedRunsList all;
   for (std::uint64_t row = 0; row < region.rows; ++row) {
     all.push_back({{region.row_offset(row).value, width}, {row * width, width}});
   }
   return all;
 }
 
-std::vector<PlacedRuns> addresses_of(const Runs& place, const Region& region) {
+PlacedRunsList addresses_of(const Runs& place, const Region& region) {
   if (joined(region).rows == 1) {
     Runs address = place;
     address.start += region.offset.value;
     return {{address, place}};
   }
-  std::vector<PlacedRuns> all;
+  PlacedRunsList all;
   const std::uint64_t row_width = region.width.value;
   const std::uint64_t column = place.start % row_width;
   if (place.count > 1 && place.stride % row_width == 0 && column + place.width <= row_width) {
@@ -66,6 +66,10 @@ void Rectangles::add(const Rectangle& rectangle) {
 
 Rectangles rectangles(const Runs& address, std::uint64_t pitch) {
   Rectangles all;
+  if (pitch == 1 && address.count == 1) {  // most buffers have no strided regions
+    all.add({address.start, address.start + address.width, 0, 1});
+    return all;
+  }
   const std::uint64_t row = address.start / pitch;
   const std::uint64_t column = address.start % pitch;
   if (address.count > 1) {

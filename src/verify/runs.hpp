@@ -9,8 +9,8 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "cortado/base/small_vector.hpp"
 #include "cortado/ir/program.hpp"
 
 namespace cortado::verifier {
@@ -31,12 +31,13 @@ struct PlacedRuns {
   Runs address;
   Runs place;
 };
+using PlacedRunsList = SmallVector<PlacedRuns, 1>;
 
 /// The bytes of a region in as few runs as possible. Rows are one set of runs only if their distance is `pitch`.
-std::vector<PlacedRuns> runs_of(const Region& region, std::uint64_t pitch);
+PlacedRunsList runs_of(const Region& region, std::uint64_t pitch);
 
 /// Where runs of places of a region are in its buffer. They are split where the region's rows demand it.
-std::vector<PlacedRuns> addresses_of(const Runs& place, const Region& region);
+PlacedRunsList addresses_of(const Runs& place, const Region& region);
 
 /// A buffer seen as rows of `pitch` bytes: part of it as rows and columns, both half-open.
 struct Rectangle {

@@ -13,6 +13,7 @@ constexpr std::size_t kMaxCuts = 1024;
 
 std::vector<Region> all_joined(std::span<const Region> regions) {
   std::vector<Region> result;
+  result.reserve(regions.size());
   for (const Region& region : regions) result.push_back(joined(region));
   return result;
 }
@@ -35,8 +36,12 @@ Strips::Strips(std::span<const Region> regions) : pitch_(common_pitch(all_joined
   }
 }
 
-std::vector<Strips::Cell> Strips::cells(const Region& region) const {
-  std::vector<Cell> cells;
+Strips::Cells Strips::cells(const Region& region) const {
+  Cells cells;
+  if (pitch_ == 1 && joined(region).rows == 1) {
+    cells.push_back({0, region.offset.value, region.offset.value + region.bytes().value});
+    return cells;
+  }
   for (const PlacedRuns& runs : runs_of(region, pitch_)) {
     for (const Rectangle& r : rectangles(runs.address, pitch_)) {
       auto strip = static_cast<std::size_t>(std::ranges::lower_bound(cuts_, r.column_begin) - cuts_.begin());

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cortado/base/small_vector.hpp"
 #include "cortado/ir/program.hpp"
 
 namespace cortado::verifier {
@@ -30,7 +31,8 @@ class Strips {
     std::uint64_t begin = 0;  ///< rows
     std::uint64_t end = 0;
   };
-  std::vector<Cell> cells(const Region& region) const;
+  using Cells = SmallVector<Cell, 2>;
+  Cells cells(const Region& region) const;
 
   /// Bytes of the buffer from the first one of the cell to the one behind the first contiguous run.
   std::pair<std::uint64_t, std::uint64_t> first_run(const Cell& cell) const;

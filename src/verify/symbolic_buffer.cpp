@@ -4,9 +4,7 @@
 #include <utility>
 
 namespace cortado::verifier {
-namespace {
 
-/// Runs that touch each other and hold one continuous piece are one run; a single run has no steps.
 Piece simplest(Piece piece) {
   Runs& at = piece.at;
   const bool touching = at.count > 1 && at.stride == at.width;
@@ -17,8 +15,6 @@ Piece simplest(Piece piece) {
   }
   return piece;
 }
-
-}  // namespace
 
 Value value_of_part(const Piece& piece, const Runs& part) {
   if (part == piece.at) return piece.value;
@@ -51,21 +47,6 @@ void SymbolicBuffer::cut_at(std::uint64_t column) {
   strips_.insert(strips_.begin() + behind,
                  strips_[strip].mapped([&](const Value& value) { return value.moved_by(distance); }));
   cuts_.insert(cuts_.begin() + behind, column);
-}
-
-std::vector<Piece> SymbolicBuffer::read(const Runs& address) const {
-  std::vector<Piece> pieces;
-  for (const Rectangle& r : rectangles(address, pitch_)) {
-    for (std::size_t strip = strip_of(r.column_begin); cuts_[strip] < r.column_end; ++strip) {
-      const std::uint64_t begin = std::max(cuts_[strip], r.column_begin);
-      const std::uint64_t end = std::min(cuts_[strip + 1], r.column_end);
-      strips_[strip].visit(r.row_begin, r.row_end, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
-        const Runs at{from * pitch_ + begin, end - begin, to - from, pitch_};
-        pieces.push_back(simplest({at, value == nullptr ? Value{} : value->moved_by(begin - cuts_[strip])}));
-      });
-    }
-  }
-  return pieces;
 }
 
 void SymbolicBuffer::write(const Piece& raw) {

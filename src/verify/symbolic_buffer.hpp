@@ -4,6 +4,7 @@
 // A strip maps rows to values, whose runs are the rows of the strip.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct Piece {
 /// What the runs `part` hold, which are all of the piece, or runs cut out of one of its runs.
 Value value_of_part(const Piece& piece, const Runs& part);
 
+/// Runs that touch each other and hold one continuous piece are one run; a single run has no steps.
+Piece simplest(Piece piece);
+
 /// Every run a piece of its own, ascending.
 std::vector<Piece> single_runs(const std::vector<Piece>& pieces);
 
@@ -31,8 +35,20 @@ class SymbolicBuffer {
 
   std::uint64_t pitch() const { return pitch_; }
 
-  /// Several runs must be the pitch apart.
-  std::vector<Piece> read(const Runs& address) const;
+  /// Calls visit(Piece) for what the runs hold. Several runs must be the pitch apart.
+  template <class Visitor>
+  void read(const Runs& address, Visitor&& visit) const {
+    for (const Rectangle& r : rectangles(address, pitch_)) {
+      for (std::size_t strip = strip_of(r.column_begin); cuts_[strip] < r.column_end; ++strip) {
+        const std::uint64_t begin = std::max(cuts_[strip], r.column_begin);
+        const std::uint64_t end = std::min(cuts_[strip + 1], r.column_end);
+        strips_[strip].visit(r.row_begin, r.row_end, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
+          const Runs at{from * pitch_ + begin, end - begin, to - from, pitch_};
+          visit(simplest({at, value == nullptr ? Value{} : value->moved_by(begin - cuts_[strip])}));
+        });
+      }
+    }
+  }
   void write(const Piece& piece);
 
  private:

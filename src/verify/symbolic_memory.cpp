@@ -36,26 +36,12 @@ void for_common_runs(const std::vector<Piece>& pieces_a, const std::vector<Piece
   }
 }
 
-/// What a region of the buffer holds, by places in the region.
-std::vector<Piece> read_from(const SymbolicBuffer& buffer, const Region& region) {
-  std::vector<Piece> all;
-  for (const auto& [address, place] : runs_of(region, buffer.pitch())) {
-    for (Piece& piece : buffer.read(address)) {
-      // From addresses to places: what is in run k of the address is in run k of the place.
-      const std::uint64_t distance = piece.at.start - address.start;
-      const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
-      piece.at.start = place.run_start(run) + (distance - run * address.stride);
-      if (address.count > 1 && piece.at.count > 1) piece.at.stride = place.stride;
-      all.push_back(std::move(piece));
-    }
-  }
-  return all;
-}
-
-/// For every buffer the regions that commands and contract use.
+/// For every buffer the regions of several rows that commands and contract use: the others have no pitch.
 std::vector<std::vector<Region>> used_regions(const Program& program) {
   std::vector<std::vector<Region>> used(program.buffers.size());
-  const auto use = [&](const Region& region) { used[region.buffer.value].push_back(region); };
+  const auto use = [&](const Region& region) {
+    if (region.rows > 1) used[region.buffer.value].push_back(region);
+  };
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
       if (moves_single_rows(command)) continue;  // single rows have no pitch to agree on
@@ -97,8 +83,26 @@ void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
   }
 }
 
+/// What is in run k of the address is in run k of the place.
+Piece SymbolicMemory::by_place(Piece piece, const PlacedRuns& runs) {
+  const auto& [address, place] = runs;
+  const std::uint64_t distance = piece.at.start - address.start;
+  const std::uint64_t run = address.count > 1 ? distance / address.stride : 0;
+  piece.at.start = place.run_start(run) + (distance - run * address.stride);
+  if (address.count > 1 && piece.at.count > 1) piece.at.stride = place.stride;
+  return piece;
+}
+
 std::vector<Piece> SymbolicMemory::read(const Region& region) const {
-  return read_from(buffers_[region.buffer.value], region);
+  std::vector<Piece> all;
+  read(region, [&](Piece piece) { all.push_back(std::move(piece)); });
+  return all;
+}
+
+void SymbolicMemory::copy(const Region& src, const Region& dst) {
+  copied_.clear();
+  read(src, [&](Piece piece) { copied_.push_back(std::move(piece)); });
+  write(dst, copied_);
 }
 
 void SymbolicMemory::write(const Region& region, const std::vector<Piece>& pieces) {
@@ -162,7 +166,8 @@ void SymbolicMemory::accumulate(const Region& dst, const std::vector<Piece>& pie
   const auto& fresh = fresh_[dst.buffer.value];
   if (!update || !fresh) return write(dst, sum(read(dst), pieces, dtype));
   const auto is_fresh = [](const Piece& piece) { return piece.value.is_defined(); };
-  const std::vector<Piece> first = read_from(*fresh, dst);
+  std::vector<Piece> first;
+  read_from(*fresh, dst, [&](Piece piece) { first.push_back(std::move(piece)); });
   const bool all = std::ranges::all_of(first, is_fresh);
   write(dst, all ? pieces : sum(read(dst), pieces, dtype));
   if (!all && std::ranges::any_of(first, is_fresh)) {

@@ -23,7 +23,11 @@ class SymbolicMemory {
   /// A tracker has all updates and starts over.
   void fire(std::size_t tracker);
 
-  /// What a region holds, by places in the region.
+  /// What a region holds, by places in the region: calls visit(Piece) for each, or returns them all.
+  template <class Visitor>
+  void read(const Region& region, Visitor&& visit) const {
+    read_from(buffers_[region.buffer.value], region, visit);
+  }
   std::vector<Piece> read(const Region& region) const;
 
   Results& results() { return results_; }
@@ -31,7 +35,15 @@ class SymbolicMemory {
 
  private:
   void write(const Region& region, const std::vector<Piece>& pieces);
-  void copy(const Region& src, const Region& dst) { write(dst, read(src)); }
+  void copy(const Region& src, const Region& dst);
+  template <class Visitor>
+  static void read_from(const SymbolicBuffer& buffer, const Region& region, Visitor&& visit) {
+    for (const PlacedRuns& runs : runs_of(region, buffer.pitch())) {
+      const auto& [address, place] = runs;
+      buffer.read(address, [&](Piece piece) { visit(by_place(std::move(piece), runs)); });
+    }
+  }
+  static Piece by_place(Piece piece, const PlacedRuns& runs);
   std::vector<Piece> product(const Gemm& gemm);
   void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);
   void set_fresh(const Region& region, bool fresh);
@@ -44,6 +56,7 @@ class SymbolicMemory {
   /// Of each buffer with trackers: bytes that were not updated since their tracker started over have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;
   Results results_;
+  std::vector<Piece> copied_;  // scratch of copy()
 };
 
 }  // namespace cortado::verifier

@@ -29,8 +29,6 @@ struct Memory : SymbolicMemory {
   bool defined(std::uint32_t buffer, std::uint64_t offset) const { return !at(buffer, offset).terms.empty(); }
 };
 
-using Terms = std::vector<Term>;
-
 TEST(SymbolicMemory, WholeBlocksAreOnePiece) {
   Memory memory;
   for (std::uint64_t i = 0; i < 8; ++i) {
@@ -136,7 +134,7 @@ struct PlainMemory {
       const Terms source = at(from[i]);
       Terms& target = at(to[i]);
       if (add && !source.empty() && !target.empty()) {
-        target.insert(target.end(), source.begin(), source.end());
+        for (const Term& term : source) target.push_back(term);
         std::ranges::sort(target);
       } else if (add) {
         target.clear();

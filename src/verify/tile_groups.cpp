@@ -44,7 +44,7 @@ void add_tiles(const Gemm& gemm, TileRange tiles, std::vector<Gemm>& all) {
 }
 
 /// Runs of consecutive rows as one region each.
-void add_rows(const Region& region, const std::vector<std::uint64_t>& rows, AccessKind kind, std::vector<Access>& all) {
+void add_rows(const Region& region, const std::vector<std::uint64_t>& rows, AccessKind kind, Accesses& all) {
   std::vector<std::uint64_t> sorted = rows;
   std::ranges::sort(sorted);
   const auto doubles = std::ranges::unique(sorted);
@@ -82,15 +82,15 @@ std::vector<Gemm> tile_gemms(const Gemm& gemm, TileRange tiles) {
   return all;
 }
 
-std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles) {
-  std::vector<Access> all;
+Accesses tile_accesses(const Gemm& gemm, TileRange tiles) {
+  Accesses all;
   for (const Gemm& part : tile_gemms(gemm, tiles)) std::ranges::copy(accesses(Command{part}), std::back_inserter(all));
   return all;
 }
 
-std::vector<Access> row_accesses(const Kernel& kernel) {
+Accesses row_accesses(const Kernel& kernel) {
   if (kernel.op == KernelOp::reduce) return accesses(Command{kernel});
-  std::vector<Access> all;
+  Accesses all;
   const Region& source = kernel.sources.front();
   if (kernel.op == KernelOp::gather_rows) {
     add_rows(source, kernel.rows, AccessKind::read, all);

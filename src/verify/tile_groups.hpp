@@ -23,9 +23,9 @@ TileRange tile_group(const Gemm& gemm, std::size_t part);
 std::vector<Gemm> tile_gemms(const Gemm& gemm, TileRange tiles);
 
 /// Rows of A and columns of B that these tiles read, and the pieces of C that they write.
-std::vector<Access> tile_accesses(const Gemm& gemm, TileRange tiles);
+Accesses tile_accesses(const Gemm& gemm, TileRange tiles);
 
 /// As accesses(), but of a gather only the rows it reads and of a scatter only those it writes.
-std::vector<Access> row_accesses(const Kernel& kernel);
+Accesses row_accesses(const Kernel& kernel);
 
 }  // namespace cortado::verifier

@@ -93,7 +93,8 @@ class TrackerCheck {
         }
         if (adds) check_elements(step, tracker);
         counts_[access.region.buffer.value][cell.strip].update(
-            cell.begin, cell.end, [&](Count& count) { (adds ? count.adds : count.stores) += each; });
+            cell.begin, cell.end,
+            [&](std::uint64_t, std::uint64_t, Count& count) { (adds ? count.adds : count.stores) += each; });
       });
     }
   }

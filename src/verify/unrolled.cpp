@@ -13,6 +13,9 @@ Unrolled::Unrolled(const Program& program)
     : program_(program), advances_(signal_advances(program)), callers_(caller_regions(program)) {
   find_thresholds();
   first_step_.reserve(program.queues.size() + 1);
+  std::size_t commands = 0;
+  for (const Queue& queue : program.queues) commands += queue.commands.size();
+  steps_.reserve(commands + 2 * program.ranks);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) add_queue(q);
   add_trackers();
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
@@ -198,9 +201,9 @@ Place Unrolled::place(const Step& step) const {
   return Spot(program_, QueueId{step.queue}, step.command);
 }
 
-std::vector<Access> Unrolled::accesses(const Step& step) const {
+Accesses Unrolled::accesses(const Step& step) const {
   const auto all = [](const std::vector<Region>& regions, AccessKind kind) {
-    std::vector<Access> result;
+    Accesses result;
     for (const Region& region : regions) result.push_back({region, kind});
     return result;
   };

@@ -125,7 +125,7 @@ class Unrolled {
   Place place(const Step& step) const;
 
   /// What a step reads and writes.
-  std::vector<Access> accesses(const Step& step) const;
+  Accesses accesses(const Step& step) const;
 
  private:
   void find_thresholds();

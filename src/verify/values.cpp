@@ -34,6 +34,12 @@ bool Value::is_continuous(std::uint64_t width) const {
 }
 
 bool Value::continues(const Value& next, std::uint64_t runs) const {
+  if (terms.size() != next.terms.size()) return false;
+  if (terms.size() == 1) {  // the common case, without a copy
+    Term moved = terms.front();
+    moved.offset += runs * moved.step;
+    return moved == next.terms.front();
+  }
   return advanced_by(runs) == next;
 }
 

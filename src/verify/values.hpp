@@ -6,8 +6,8 @@
 
 #include <compare>
 #include <cstdint>
-#include <vector>
 
+#include "cortado/base/small_vector.hpp"
 #include "cortado/ir/program.hpp"
 
 namespace cortado::verifier {
@@ -22,8 +22,10 @@ struct Term {
   friend auto operator<=>(const Term&, const Term&) = default;
 };
 
+using Terms = SmallVector<Term, 1>;
+
 struct Value {
-  std::vector<Term> terms{};     ///< sorted; more than one: their sum; none: never written
+  Terms terms{};                 ///< sorted; more than one: their sum; none: never written
   DType dtype = DType::u8;       ///< of a sum
   std::uint64_t phase = 0;       ///< of a sum: position of the first byte within its element
   std::uint64_t phase_step = 0;  ///< from run to run

@@ -81,7 +81,7 @@ def progress_while_reading():
 
 
 def progress_with_a_fraction():
-    for name, arguments in (("simulating", ["simulate", "all-gather", "--bytes", "1KiB", "--iters", "1000000"]),
+    for name, arguments in (("simulating", ["run", "all-gather", "--on", "sim", "--bytes", "1KiB", "--iters", "1000000"]),
                             ("running", ["run", "all-gather", "--bytes", "1KiB", "--iters", "2000000"])):
         command = OnTerminal(*arguments)
         command.wait_for(f"{ERASE}{name}: ")
@@ -100,7 +100,7 @@ def products_in_software_are_announced():
         # 2 ranks, 2 * 1024^3 flops each, 100,000 times.
         expect(re.match(r"cortado: 429 TFLOP of GEMMs will run in software on this computer: about \d+ (minutes|hours)"
                         r" at the .*FLOP/s measured here; --iters 1 is the shortest;"
-                        r" cortado simulate predicts the time on GPUs in seconds\n", line),
+                        r" --on sim predicts the time on GPUs in seconds\n", line),
                line)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
@@ -127,7 +127,7 @@ def interrupted_in_a_pipe():
         os.mkfifo(machine)
         collective = ["all-gather", "--bytes", "1KiB"]
         for arguments in (["plan", *collective], ["explain", *collective], ["run", *collective],
-                          ["simulate", *collective], ["bench", "all-gather"], ["demo"]):
+                          ["run", "--on", "sim", *collective], ["bench", "all-gather"], ["demo"]):
             process = subprocess.Popen([CORTADO, *arguments, "--machine", machine], cwd=folder, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE)
             writer = os.open(machine, os.O_WRONLY)  # returns when the command has opened it

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "cortado/base/small_vector.hpp"
 #include "cortado/ir/program.hpp"
 
 namespace cortado {
@@ -63,10 +64,11 @@ struct Access {
   Region region;
   AccessKind kind;
 };
+using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap have no more
 
 /// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all
 /// rows of its destination.
-std::vector<Access> accesses(const Command& command);
+Accesses accesses(const Command& command);
 
 /// Copy, Broadcast or Swap.
 bool moves_bytes(const Command& command);

@@ -24,6 +24,7 @@ inline constexpr std::uint32_t kMaxIterations = 1'000'000;
 struct SimulateOptions {
   std::uint32_t iterations = 1;  ///< 1 to kMaxIterations
   bool trace = false;            ///< record spans and flows; without it the Timeline has times and totals only
+  bool span_names = true;        ///< give spans their texts: pictures need them, critical paths do not
   FluidOptions sharing{};        ///< SharingMode::local: approximate, for large programs; the Timeline says so
   std::optional<ArbitrationPolicy> arbitration{};  ///< of the memories, instead of the machine's
   /// Count energy, on machines that say what things take. It changes no time.

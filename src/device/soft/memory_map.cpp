@@ -31,7 +31,7 @@ std::uint64_t usable_host_bytes() {
 tl::unexpected<Diagnostic> no_memory(std::string message) {
   return fail(Diagnostic{"device.memory",
                          std::move(message),
-                         "use smaller buffers or fewer ranks, or predict it with cortado simulate",
+                         "use smaller buffers or fewer ranks, or predict it with cortado run --on sim",
                          {},
                          ErrorKind::environment});
 }

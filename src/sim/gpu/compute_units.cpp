@@ -23,8 +23,8 @@ std::uint32_t units_of_parts(const std::vector<std::uint32_t>& parts) {
 
 }  // namespace
 
-ComputeUnits::ComputeUnits(const Program& program, const Machine& machine, PowerMeter* meter)
-    : tenant_of_(program.queues.size(), kNone), gpus_(program.ranks), meter_(meter) {
+ComputeUnits::ComputeUnits(const Program& program, const Machine& machine, Listener& listener)
+    : tenant_of_(program.queues.size(), kNone), gpus_(program.ranks), listener_(listener) {
   for (Gpu& gpu : gpus_) gpu.free = machine.compute_units;
   std::map<std::pair<std::uint32_t, std::string_view>, Tenant> kernels;
   std::vector<std::vector<std::uint32_t>> parts;
@@ -63,7 +63,7 @@ void ComputeUnits::launch(Tenant tenant, std::uint32_t wanted) {
 
 void ComputeUnits::hold(TenantState& tenant, std::uint32_t units, SimTime now) {
   unit_seconds_ += tenant.held * to_seconds(now - tenant.since);
-  if (meter_ != nullptr) meter_->hold_units(tenant.gpu, std::int64_t{units} - std::int64_t{tenant.held}, now);
+  listener_.hold_units(tenant.gpu, std::int64_t{units} - std::int64_t{tenant.held}, now);
   tenant.since = now;
   tenant.held = units;
 }

@@ -15,14 +15,14 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/sim/time.hpp"
 
-#include "sim/power/meter.hpp"
+#include "sim/power/listener.hpp"
 
 namespace cortado::sim {
 
 class ComputeUnits {
  public:
-  /// `meter`, if there is one, hears of every unit that is held or given back.
-  ComputeUnits(const Program& program, const Machine& machine, PowerMeter* meter = nullptr);
+  /// The listener hears of every unit that is held or given back.
+  ComputeUnits(const Program& program, const Machine& machine, Listener& listener);
 
   using Tenant = std::uint32_t;
   static constexpr Tenant kNone = ~Tenant{0};
@@ -75,7 +75,7 @@ class ComputeUnits {
   std::vector<Tenant> tenant_of_;  // by queue
   std::vector<TenantState> tenants_;
   std::vector<Gpu> gpus_;
-  PowerMeter* meter_;
+  Listener& listener_;
   std::uint64_t launches_ = 0;
   double unit_seconds_ = 0;
 };

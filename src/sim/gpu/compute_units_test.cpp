@@ -34,7 +34,8 @@ class ComputeUnitsTest : public testing::Test {
   static SimTime at(double seconds) { return sim_time_from_seconds(seconds); }
 
   Program program_ = program();
-  ComputeUnits units_{program_, load_machine("virtual-64").value()};
+  Listener nobody_;
+  ComputeUnits units_{program_, load_machine("virtual-64").value(), nobody_};
   ComputeUnits::Tenant large_ = units_.tenant_of(0);
   ComputeUnits::Tenant small_ = units_.tenant_of(1);
   ComputeUnits::Tenant urgent_ = units_.tenant_of(2);
@@ -63,7 +64,8 @@ TEST_F(ComputeUnitsTest, APartAsLargeAsAllOthersWorksWhileTheyWait) {
   ProgramBuilder b("parts", "virtual-64", 1);
   for (const char* name : {"a", "b", "c"}) b.compute_queue(name, RankId{0}, 0, 16, "gather");
   const Program program = std::move(b).finish();
-  const ComputeUnits units(program, load_machine("virtual-64").value());
+  Listener nobody;
+  const ComputeUnits units(program, load_machine("virtual-64").value(), nobody);
   EXPECT_EQ(units.most(units.tenant_of(0)), 48U);
 }
 

@@ -24,15 +24,15 @@ namespace cortado::sim {
 class WatchedRun {
  public:
   WatchedRun(const VerifiedProgram& program, FluidOptions sharing)
-      : program_(program), run_(program, {.iterations = 1, .trace = false, .sharing = sharing}) {}
+      : program_(program), options_{.sharing = sharing}, run_(program_, options_) {}
 
   /// `above` of a capacity is allowed.
   Simulated go(double above) {
-    while (!run_.events_.empty()) {
-      run_.handle(run_.events_.pop());
-      const SimTime next = run_.events_.next_time();
-      if (next == SimTime::never() || next == run_.events_.now()) continue;
-      const double seconds = to_seconds(next - run_.events_.now());
+    while (run_.has_event()) {
+      run_.handle_event();
+      const SimTime next = run_.core().events.next_time();
+      if (next == SimTime::never() || next == run_.core().now()) continue;
+      const double seconds = to_seconds(next - run_.core().now());
       watch_resources(seconds, above);
       watch_units(seconds);
       watch_products(seconds);
@@ -44,9 +44,9 @@ class WatchedRun {
       // Ends are rounded up to a picosecond; rates that are told late move a little more or less.
       const double carried = i < carried_.size() ? carried_[i] : 0;
       EXPECT_NEAR(carried, taken.of[i], taken.of[i] * (1e-5 + above)) << "resource " << i;
-      longest = std::max(longest, taken.of[i] / run_.fluid_.capacity({i}));
+      longest = std::max(longest, taken.of[i] / fluid_.capacity({i}));
     }
-    auto result = std::move(run_).go();
+    auto result = std::move(run_).finish();
     EXPECT_TRUE(result) << to_string(result.error());
     if (!result) return {};
     const auto ns = static_cast<double>(result->timeline.iteration_times.front().value);
@@ -100,10 +100,10 @@ class WatchedRun {
   };
 
   void watch_resources(double seconds, double above) {
-    carried_.resize(run_.fluid_.resource_count(), 0);
+    carried_.resize(fluid_.resource_count(), 0);
     for (std::uint32_t i = 0; i < carried_.size(); ++i) {
-      const double load = run_.fluid_.load({i});
-      EXPECT_LE(load, run_.fluid_.capacity({i}) * (1 + above)) << "resource " << i;
+      const double load = fluid_.load({i});
+      EXPECT_LE(load, fluid_.capacity({i}) * (1 + above)) << "resource " << i;
       carried_[i] += load * seconds;
     }
   }
@@ -113,14 +113,13 @@ class WatchedRun {
     std::vector<std::uint32_t> held(program_.program().ranks, 0);
     std::set<ComputeUnits::Tenant> seen;
     for (std::uint32_t i = 0; i < program_.program().queues.size(); ++i) {
-      const ComputeUnits::Tenant tenant = run_.units_.tenant_of(i);
+      const ComputeUnits::Tenant tenant = run_.units().tenant_of(i);
       if (tenant == ComputeUnits::kNone || !seen.insert(tenant).second) continue;
-      EXPECT_LE(run_.units_.held(tenant), run_.units_.most(tenant));
-      const bool multiplies = !run_.products_.empty() && run_.products_[i].model;
-      if (multiplies) {
-        EXPECT_EQ(run_.units_.held(tenant), run_.products_[i].running);
+      EXPECT_LE(run_.units().held(tenant), run_.units().most(tenant));
+      if (const auto running = run_.products().running(i)) {
+        EXPECT_EQ(run_.units().held(tenant), *running);
       }
-      held[program_.program().queues[i].rank->value] += run_.units_.held(tenant);
+      held[program_.program().queues[i].rank->value] += run_.units().held(tenant);
     }
     for (const std::uint32_t units : held) {
       EXPECT_LE(units, program_.machine().compute_units);
@@ -131,10 +130,10 @@ class WatchedRun {
   void watch_products(double seconds) {
     constexpr double kWorkPerSecond = 1e12;  // of a workgroup at full speed
     of_products_.resize(program_.program().ranks);
-    for (std::uint32_t i = 0; i < run_.products_.size(); ++i) {
-      for (const Run::Batch& batch : run_.products_[i].batches) {
+    for (std::uint32_t i = 0; i < program_.program().queues.size(); ++i) {
+      for (const Products::Batch& batch : run_.products().batches(i)) {
         OfProducts& sum = of_products_[program_.program().queues[i].rank->value];
-        const double work = run_.fluid_.rate(batch.flow) * seconds;
+        const double work = fluid_.rate(batch.flow) * seconds;
         if (batch.reads) {  // its work is bytes
           sum.memory_bytes += work;
           continue;
@@ -148,7 +147,7 @@ class WatchedRun {
   Taken taken_of_resources() {
     Taken taken;
     const auto add = [&](const UseList& uses, double amount) {
-      taken.of.resize(run_.fluid_.resource_count(), 0);
+      taken.of.resize(fluid_.resource_count(), 0);
       for (const ResourceUse& use : uses.view()) taken.of[use.resource.value] += use.factor * amount;
       taken.memory_bytes += uses.memory() * amount;
     };
@@ -158,16 +157,18 @@ class WatchedRun {
       for (const Command& command : program.queues[i].commands) {
         const auto bytes = [](const Region& region) { return static_cast<double>(region.bytes().value); };
         if (by_engine && moves_bytes(command)) {
-          add(run_.uses_of(i, command), bytes(accesses(command).front().region));
+          add(run_.resources().move_by_engine(*program.queues[i].rank, *program.queues[i].engine, command),
+              bytes(accesses(command).front().region));
         } else if (const auto* copy = std::get_if<Copy>(&command)) {
-          add(run_.resources_.copy_by_cores(*program.queues[i].rank, *copy), bytes(copy->dst));
+          add(run_.resources().copy_by_cores(*program.queues[i].rank, *copy), bytes(copy->dst));
         } else if (const auto* kernel = std::get_if<Kernel>(&command)) {
-          add(run_.resources_.kernel_by_cores(*program.queues[i].rank, *kernel), bytes(kernel->dst));
-        } else if (const auto* gemm = std::get_if<Gemm>(&command); gemm != nullptr && run_.products_[i].stores) {
-          const ProductStores& stores = *run_.products_[i].stores;
+          add(run_.resources().kernel_by_cores(*program.queues[i].rank, *kernel), bytes(kernel->dst));
+        } else if (const auto* gemm = std::get_if<Gemm>(&command);
+                   gemm != nullptr && run_.products().stores(i) != nullptr) {
+          const ProductStores& stores = *run_.products().stores(i);
           for (const OutputBlock& block : output_blocks(*gemm)) {
-            const UseList& uses = run_.resources_.stores_by_cores(*program.queues[i].rank, block.to, block.op,
-                                                                  stores.writes(), stores.reads());
+            const UseList& uses = run_.resources().stores_by_cores(*program.queues[i].rank, block.to, block.op,
+                                                                   stores.writes(), stores.reads());
             add(uses, bytes(block.to) * static_cast<double>(gemm->split_k));
           }
         }
@@ -178,8 +179,8 @@ class WatchedRun {
       if (sum.unit_seconds == 0) continue;
       const double share =
           sum.unit_seconds * program_.machine().timing->compute->fabric_products / program_.machine().compute_units;
-      add(run_.resources_.product_by_cores({rank}, 0, sum.memory_bytes, 0, share), 1);
-      for (const ResourceUse& cache : run_.resources_.product_by_cores({rank}, 1, 0, 0, 0).view()) {
+      add(run_.resources().product_by_cores({rank}, 0, sum.memory_bytes, 0, share), 1);
+      for (const ResourceUse& cache : run_.resources().product_by_cores({rank}, 1, 0, 0, 0).view()) {
         taken.caches_of_products.insert(cache.resource.value);
       }
     }
@@ -190,7 +191,9 @@ class WatchedRun {
   double unit_seconds_ = 0;
   std::vector<OfProducts> of_products_;  // by rank
   VerifiedProgram program_;
+  SimulateOptions options_;
   Run run_;
+  const FluidSystem& fluid_ = run_.core().fluid;
 };
 
 namespace conservation_test {

@@ -14,14 +14,12 @@ bool multiplies(const Queue& queue) {
   return std::any_of(queue.commands.begin(), queue.commands.end(), is_product);
 }
 
-MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid,
-                                   Energies energies)
+MachineResources::MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid, bool managed)
     : machine_(machine),
       timing_(*machine.timing),
       program_(program),
       fluid_(fluid),
-      power_(energies == Energies::none ? nullptr : &*machine.power),
-      managed_(energies == Energies::managed),
+      managed_(managed),
       uncached_(program.buffers.size(), timing_.compute && timing_.compute->stages),
       memory_updates_(machine.features.tracker || timing_.memory.update_cost != 1) {
   for (const Tracker& tracker : program.trackers) uncached_[tracker.region.buffer.value] = true;
@@ -125,6 +123,12 @@ bool MachineResources::moves_within(RankId gpu, const Command& command) const {
       [](const Kernel&) { return true; }, [](const auto&) { return false; });
 }
 
+UseList& MachineResources::move_by_engine(RankId gpu, EngineId engine_id, const Command& command) {
+  if (const auto* copy = std::get_if<Copy>(&command)) return copy_by_engine(gpu, engine_id, *copy);
+  if (const auto* swap = std::get_if<Swap>(&command)) return swap_by_engine(gpu, engine_id, *swap);
+  return broadcast_by_engine(gpu, engine_id, std::get<Broadcast>(command));
+}
+
 UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const Copy& copy) {
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
@@ -135,7 +139,7 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
   add_path(gpu, to, 1);
   add_memory(copy.src, 1, 0);
   add_write(copy.dst, copy.op);
-  draw_bytes_of_engine(gpu, 1);
+  uses_.touch(gpu, Place::engine, 1);
   return uses_;
 }
 
@@ -149,7 +153,7 @@ UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, c
     add_path(gpu, rank_of(*dst), 1);
     add_memory(*dst, 0, 1);
   }
-  draw_bytes_of_engine(gpu, 2);
+  uses_.touch(gpu, Place::engine, 2);
   return uses_;
 }
 
@@ -164,7 +168,7 @@ UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const 
   }
   add_memory(swap.a, 1, 1);
   add_memory(swap.b, 1, 1);
-  draw_bytes_of_engine(gpu, 2);
+  uses_.touch(gpu, Place::engine, 2);
   return uses_;
 }
 
@@ -177,7 +181,7 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
   add_memory(copy.src, 1, 0);
   add_memory(copy.dst, copy.op == CopyOp::add ? 1 : 0, 1);
   add_fabric_of_units(gpu, from, to);
-  draw_bytes_of_units(gpu, 2);
+  uses_.touch(gpu, Place::l2, 2);
   return uses_;
 }
 
@@ -198,7 +202,7 @@ UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
   add_memory(kernel.dst, reads, 1);
   for (const Region& source : kernel.sources) add_fabric_of_units(gpu, rank_of(source), gpu);
   add_fabric_of_units(gpu, gpu, to);
-  draw_bytes_of_units(gpu, static_cast<double>(kernel.sources.size()) + 1);
+  uses_.touch(gpu, Place::l2, static_cast<double>(kernel.sources.size()) + 1);
   return uses_;
 }
 
@@ -246,11 +250,9 @@ UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, doub
   if (memory.cache) uses_.add(*memory.cache, cache_bytes);
   if (memory.memory) uses_.add(*memory.memory, memory_bytes);
   uses_.count_memory(memory_bytes - memory_writes, memory_writes);
-  if (power_ != nullptr) {
-    draw_bytes_of_units(gpu, cache_bytes);
-    uses_.draw(gpu, EnergyPart::iod_cache, cache_bytes * power_->cache_byte);
-    uses_.draw(gpu, EnergyPart::hbm_bytes, memory_bytes * power_->hbm_byte);
-  }
+  uses_.touch(gpu, Place::l2, cache_bytes);
+  uses_.touch(gpu, Place::cache, cache_bytes);
+  uses_.touch(gpu, Place::memory, memory_bytes);
   return uses_;
 }
 
@@ -266,10 +268,8 @@ UseList& MachineResources::stores_by_cores(RankId gpu, const Region& region, Cop
   add_fabric_of_units(gpu, gpu, to);
   if (memory.memory) uses_.add(*memory.memory, reads + writes * (op == CopyOp::add ? update_cost() : 1));
   uses_.count_memory(reads, writes);
-  if (power_ != nullptr) {
-    draw_bytes_of_units(gpu, reads + writes);
-    uses_.draw(to, EnergyPart::hbm_bytes, (reads + writes) * power_->hbm_byte);
-  }
+  uses_.touch(gpu, Place::l2, reads + writes);
+  uses_.touch(to, Place::memory, reads + writes);
   return uses_;
 }
 
@@ -287,7 +287,7 @@ void MachineResources::add_path(RankId from, RankId to, double factor) {
   for (const RankId end : {from, to}) {
     const MemoryOfRank& memory = memories_[end.value];
     if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte * memory.mixing);
-    if (power_ != nullptr) uses_.draw(end, EnergyPart::iod_links, power_->link_byte);
+    uses_.touch(end, Place::link, 1);
   }
   if (timing_.link.shape == LinkShape::switched) {
     uses_.add(egress_[from.value], factor);
@@ -329,23 +329,12 @@ void MachineResources::add_memory(const Region& region, double reads, double wri
   if (memory.cache && !uncached) uses_.add(*memory.cache, touches);
   if (memory.memory) uses_.add(*memory.memory, touches * miss_share * memory.copy_cost);
   uses_.count_memory(reads * miss_share, writes * miss_share);
-  if (power_ == nullptr) return;
   const RankId gpu = rank_of(region);
-  const bool cached = !uncached && timing_.memory.cache_bytes.value > 0;
-  const double in_cache = cached ? (reads + writes) * power_->cache_byte : 0;
-  const double in_memory = (reads + writes) * miss_share * power_->hbm_byte;
-  uses_.draw(gpu, EnergyPart::iod_cache, in_cache);
-  uses_.draw(gpu, EnergyPart::hbm_bytes, in_memory);
-  if (in_cache + in_memory == 0) uses_.wake(gpu);
-}
-
-/// Through L2, on their way in and out.
-void MachineResources::draw_bytes_of_units(RankId gpu, double bytes) {
-  if (power_ != nullptr) uses_.draw(gpu, EnergyPart::xcd_bytes, bytes * power_->l2_byte);
-}
-
-void MachineResources::draw_bytes_of_engine(RankId gpu, double written) {
-  if (power_ != nullptr) uses_.draw(gpu, EnergyPart::iod_engines, written * power_->engine_byte);
+  const double in_cache = !uncached && timing_.memory.cache_bytes.value > 0 ? reads + writes : 0;
+  const double in_memory = (reads + writes) * miss_share;
+  uses_.touch(gpu, Place::cache, in_cache);
+  uses_.touch(gpu, Place::memory, in_memory);
+  if (in_cache + in_memory == 0) uses_.touch_nowhere(gpu);
 }
 
 void MachineResources::set_clocks(RankId gpu, double iod, double memory) {

@@ -15,8 +15,8 @@
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
 // do not name it, unless clocks are managed.
 //
-// Where energy is counted, transfers also say what they draw (sim/power/meter.hpp): engines for each byte that they
-// write, both ends of every link, L2 for what compute units read and write, caches and memories for what these do.
+// Transfers also say what they touch, by place (sim/power/listener.hpp): engines for each byte that they write, both
+// ends of every link, L2 for what compute units read and write, caches and memories for what these do.
 #pragma once
 
 #include <cstddef>
@@ -28,75 +28,22 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/sim/fluid.hpp"
 
-#include "sim/power/meter.hpp"
+#include "sim/gpu/use_list.hpp"
 
 namespace cortado::sim {
-
-/// The resources of one transfer, each once.
-class UseList {
- public:
-  void clear() {
-    uses_.clear();
-    draws_.clear();
-    memory_reads_ = 0;
-    memory_writes_ = 0;
-  }
-  /// Nothing for a factor of 0: operands that the last-level cache holds take nothing of the memory.
-  void add(ResourceId resource, double factor) {
-    if (factor == 0) return;
-    for (ResourceUse& use : uses_) {
-      if (use.resource != resource) continue;
-      use.factor += factor;
-      return;
-    }
-    uses_.push_back({resource, factor});
-  }
-  std::span<const ResourceUse> view() const { return uses_; }
-
-  /// Energy of one byte, or of one unit of what else the work is counted in.
-  void draw(RankId gpu, EnergyPart part, double joules) {
-    if (joules != 0) draws_.push_back({gpu.value, part, joules});
-  }
-  /// Its bytes cost nothing, but they keep the GPU awake.
-  void wake(RankId gpu) { draws_.push_back({gpu.value, EnergyPart::hbm_bytes, 0}); }
-  std::span<const Draw> draws() const { return draws_; }
-
-  /// Bytes that memories read and write for one byte, whether they can limit anybody or not.
-  double memory() const { return memory_reads_ + memory_writes_; }
-  double memory_reads() const { return memory_reads_; }
-  double memory_writes() const { return memory_writes_; }
-  void count_memory(double reads, double writes) {
-    memory_reads_ += reads;
-    memory_writes_ += writes;
-  }
-
- private:
-  std::vector<ResourceUse> uses_;
-  std::vector<Draw> draws_;
-  double memory_reads_ = 0;
-  double memory_writes_ = 0;
-};
 
 /// The queue has a product among its commands.
 bool multiplies(const Queue& queue);
 
 class MachineResources {
  public:
-  /// How power counts here.
-  enum class Energies {
-    none,     ///< not at all
-    counted,  ///< transfers say what they draw
-    managed,  ///< and clocks of I/O dies and memory may change
-  };
-  /// The machine has timing, and power if that is counted. Both it and the program must outlive this.
-  MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid,
-                   Energies energies = Energies::none);
+  /// The machine has timing. Both it and the program must outlive this. `managed`: clocks of I/O dies and memory may
+  /// change.
+  MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid, bool managed = false);
 
   // What these return is valid until the next call of one of them: transfers are many, and lists cost an allocation.
   // `gpu` executes the command.
-  UseList& copy_by_engine(RankId gpu, EngineId engine, const Copy& copy);
-  UseList& broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
-  UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
+  UseList& move_by_engine(RankId gpu, EngineId engine, const Command& command);  ///< Copy, Broadcast or Swap
   UseList& copy_by_cores(RankId gpu, const Copy& copy);
   /// Per byte of the destination.
   UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
@@ -130,6 +77,9 @@ class MachineResources {
 
  private:
   RankId rank_of(const Region& region) const { return program_.buffer(region.buffer).rank; }
+  UseList& copy_by_engine(RankId gpu, EngineId engine, const Copy& copy);
+  UseList& broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
+  UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
   ResourceId engine(RankId gpu, EngineId engine);
   void add_memories();
   void add_fabric(RankId rank);
@@ -144,8 +94,6 @@ class MachineResources {
   ResourceId link(RankId from, RankId to);
   double rate_over_link(RankId gpu, RankId peer, double units) const;  ///< bytes per second, at most
   double use_of(const std::optional<ResourceId>& resource) const;
-  void draw_bytes_of_units(RankId gpu, double bytes);
-  void draw_bytes_of_engine(RankId gpu, double written);
 
   /// None: limits nobody.
   struct MemoryOfRank {
@@ -163,9 +111,8 @@ class MachineResources {
   const Timing& timing_;
   const Program& program_;
   FluidSystem& fluid_;
-  const Power* power_;  // nullptr: energy is not counted
-  bool managed_;        // every resource that follows a clock exists, whether it can limit anybody or not
-  UseList uses_;        // of the transfer asked for last
+  bool managed_;  // every resource that follows a clock exists, whether it can limit anybody or not
+  UseList uses_;  // of the transfer asked for last
   std::vector<MemoryOfRank> memories_;
   std::vector<ResourceId> egress_;  // switched: one port a rank and direction
   std::vector<ResourceId> ingress_;

@@ -21,7 +21,7 @@ SpanKind kind_of(const Queue& queue, const Command& command) {
 }  // namespace
 
 Recorder::Recorder(const VerifiedProgram& program, const SimulateOptions& options)
-    : program_(program.program()), trace_(options.trace), iterations_(options.iterations) {
+    : program_(program.program()), trace_(options.trace), names_(options.span_names), iterations_(options.iterations) {
   timeline_.simulated = true;
   timeline_.where = fmt::format("simulated {}", program.machine().name);
   if (options.sharing.mode == SharingMode::local) {
@@ -38,7 +38,7 @@ std::uint32_t Recorder::begin(std::uint32_t queue, std::uint32_t command, std::u
   const Queue& of_queue = program_.queues[queue];
   const Command& what = of_queue.commands[command];
   timeline_.spans.push_back({.track = queue,
-                             .name = to_string(program_, what),
+                             .name = names_ ? to_string(program_, what) : std::string(),
                              .kind = kind_of(of_queue, what),
                              .start = to_nanoseconds(at),
                              .end = to_nanoseconds(at),

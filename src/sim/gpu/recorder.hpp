@@ -50,6 +50,7 @@ class Recorder {
 
   const Program& program_;
   bool trace_;
+  bool names_;
   Timeline timeline_;
   std::vector<Iteration> iterations_;
 };

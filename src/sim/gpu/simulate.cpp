@@ -79,7 +79,7 @@ Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions
   }
   if (options.manage) CORTADO_RETURN_IF_ERROR(check_power_management(*options.manage, program.machine()));
   CORTADO_RETURN_IF_ERROR(check_commands(program.program(), program.machine()));
-  return Run(program, options).go();
+  return Run(program, options).finish();
 }
 
 }  // namespace cortado::sim

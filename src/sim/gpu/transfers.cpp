@@ -4,9 +4,8 @@
 
 namespace cortado::sim {
 
-FlowId Transfers::begin(double amount, std::span<const ResourceUse> uses, std::span<const Draw> draws, Speed speed,
-                        std::uint32_t owner) {
-  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0});
+FlowId Transfers::begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner) {
+  const FlowId flow = fluid_.add_flow({.uses = uses.view(), .weight = speed.weight, .cap = speed.cap, .priority = 0});
   if (flow.value >= transfers_.size()) transfers_.resize(flow.value + std::size_t{1});
   transfers_[flow.value] = {
       .remaining = amount,
@@ -14,7 +13,7 @@ FlowId Transfers::begin(double amount, std::span<const ResourceUse> uses, std::s
       .since = events_.now(),
       .end = events_.schedule(SimTime::never(), EventClass::end, {EventKind::transfer_end, flow.value}),
       .owner = owner};
-  if (meter_ != nullptr) meter_->begin_flow(flow, draws, events_.now());
+  listener_.begin_flow(flow, uses.places(), events_.now());
   request_settle();
   return flow;
 }
@@ -33,17 +32,16 @@ double Transfers::remaining(FlowId flow) const {
   return std::max(0.0, signed_rest(transfers_[flow.value]));
 }
 
-FlowId Transfers::replace(FlowId flow, double scale, std::span<const ResourceUse> uses, std::span<const Draw> draws,
-                          Speed speed) {
+FlowId Transfers::replace(FlowId flow, double scale, const UseList& uses, Speed speed) {
   const double rest = remaining(flow);
-  if (meter_ != nullptr) meter_->end_flow(flow, signed_rest(transfers_[flow.value]) - rest, events_.now());
+  listener_.end_flow(flow, signed_rest(transfers_[flow.value]) - rest, events_.now());
   events_.cancel(transfers_[flow.value].end);
   fluid_.remove_flow(flow);
-  return begin(rest * scale, uses, draws, speed, transfers_[flow.value].owner);
+  return begin(rest * scale, uses, speed, transfers_[flow.value].owner);
 }
 
 std::uint32_t Transfers::finish(FlowId flow) {
-  if (meter_ != nullptr) meter_->end_flow(flow, signed_rest(transfers_[flow.value]), events_.now());
+  listener_.end_flow(flow, signed_rest(transfers_[flow.value]), events_.now());
   fluid_.remove_flow(flow);
   request_settle();
   return transfers_[flow.value].owner;
@@ -56,7 +54,7 @@ void Transfers::settle() {
     transfer.remaining = remaining(flow);
     transfer.since = events_.now();
     transfer.rate = fluid_.rate(flow);
-    if (meter_ != nullptr) meter_->set_rate(flow, transfer.rate, events_.now());
+    listener_.set_rate(flow, transfer.rate, events_.now());
     events_.reschedule(transfer.end, events_.now() + sim_time_from_seconds(transfer.remaining / transfer.rate));
   }
 }

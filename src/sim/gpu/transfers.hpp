@@ -6,22 +6,22 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "cortado/base/units.hpp"
 #include "cortado/sim/fluid.hpp"
 
 #include "sim/gpu/events.hpp"
-#include "sim/power/meter.hpp"
+#include "sim/gpu/use_list.hpp"
+#include "sim/power/listener.hpp"
 
 namespace cortado::sim {
 
 class Transfers {
  public:
-  /// `meter`, if there is one, hears of every rate.
-  Transfers(Events& events, FluidSystem& fluid, PowerMeter* meter = nullptr)
-      : events_(events), fluid_(fluid), meter_(meter) {}
+  /// The listener hears of every flow and rate.
+  Transfers(Events& events, FluidSystem& fluid, Listener& listener)
+      : events_(events), fluid_(fluid), listener_(listener) {}
 
   struct Speed {
     double cap = kUnlimited;
@@ -29,8 +29,7 @@ class Transfers {
   };
 
   /// `owner` comes back from finish(). The amount, bytes or what else the work is counted in, is not zero.
-  FlowId begin(double amount, std::span<const ResourceUse> uses, std::span<const Draw> draws, Speed speed,
-               std::uint32_t owner);
+  FlowId begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner);
   void set_cap(FlowId flow, double cap);
   void set_weight(FlowId flow, double weight);
 
@@ -41,8 +40,7 @@ class Transfers {
 
   /// What has not moved yet goes on as another transfer of the same owner, as much larger or smaller as `scale` says,
   /// with other uses and speed.
-  FlowId replace(FlowId flow, double scale, std::span<const ResourceUse> uses, std::span<const Draw> draws,
-                 Speed speed);
+  FlowId replace(FlowId flow, double scale, const UseList& uses, Speed speed);
 
   /// Takes the transfer out when its transfer_end event has come; returns the owner.
   std::uint32_t finish(FlowId flow);
@@ -68,7 +66,7 @@ class Transfers {
 
   Events& events_;
   FluidSystem& fluid_;
-  PowerMeter* meter_;
+  Listener& listener_;
   std::vector<Transfer> transfers_;  // by FlowId
   bool settle_requested_ = false;
 };

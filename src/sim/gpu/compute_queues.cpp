@@ -1,0 +1,141 @@
+#include "sim/gpu/compute_queues.hpp"
+
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::sim {
+
+ComputeQueues::ComputeQueues(Core& core, Queues& queues, QueueControl& control, MachineResources& resources,
+                             NodeMemory& memory, ComputeUnits& units, Movers& movers, Products& products,
+                             RunPower& power)
+    : core_(core),
+      queues_(queues),
+      control_(control),
+      resources_(resources),
+      memory_(memory),
+      units_(units),
+      movers_(movers),
+      products_(products),
+      power_(power),
+      states_(queues.size()),
+      parts_at_work_(queues.size(), 0) {}
+
+void ComputeQueues::step(std::uint32_t index) {
+  QueueState& queue = queues_[index];
+  State& state = states_[index];
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  const auto iteration_ended = [&] {
+    state.behind = false;
+    part_ends(index);
+  };
+  while (queues_.at_command(index, iteration_ended)) {
+    if (units_.is_kernel(tenant) && units_.held(tenant) == 0) {
+      queue.blocked = Blocked::units;
+      return;
+    }
+    const Command& command = queues_.command(index);
+    const bool noted = queue.begun;
+    queues_.begin_command(index);
+    if (const auto* wait = std::get_if<Wait>(&command)) {
+      state.behind = true;
+      if (!noted && !queues_.pass_wait(index, *wait)) return;
+    } else if (const auto* signal = std::get_if<Signal>(&command)) {
+      queues_.raise_at(products_.flag_time(index, signal->signal), index, signal->signal, signal->value, signal->op);
+    } else if (!std::holds_alternative<Timestamp>(command)) {
+      if (!noted && state.behind && !units_.is_kernel(tenant)) {
+        queues_.step_at(index, core_.now() + power_.by_units(core_.gpu_of(index), core_.timing.cores.start));
+        return;
+      }
+      state.behind = true;
+      begin_kernel(index, command);  // its last byte or workgroup ends the command and steps the queue
+      return;
+    }
+    queues_.end_command(index);
+  }
+}
+
+void ComputeQueues::begin_kernel(std::uint32_t index, const Command& command) {
+  if (const auto* gemm = std::get_if<Gemm>(&command)) return products_.begin(index, *gemm);
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (units_.is_kernel(tenant)) return begin_bytes(index, command);
+  queues_[index].blocked = Blocked::units;
+  units_.launch(tenant, units_.most(tenant));
+  grant_units(tenant);
+}
+
+double ComputeQueues::units_of(std::uint32_t index) const {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  const double held = units_.held(tenant);
+  if (!units_.is_kernel(tenant)) return held;
+  const double part = core_.program.queues[index].compute_units.value_or(core_.machine.compute_units);
+  return part * held / units_.most(tenant);
+}
+
+void ComputeQueues::begin_bytes(std::uint32_t index, const Command& command) {
+  const RankId gpu = core_.gpu_of(index);
+  queues_[index].blocked = Blocked::transfers;
+  const Bytes bytes = bytes_written(command);
+  const auto* copy = std::get_if<Copy>(&command);
+  if (copy != nullptr) core_.recorder.moved(bytes);
+  UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu, *copy)
+                                  : resources_.kernel_by_cores(gpu, std::get<Kernel>(command));
+  memory_.touch(command, bytes, uses);
+  states_[index].flow = movers_.begin(static_cast<double>(bytes.value), uses, {.cap = full_speed(index)},
+                                      {.queue = index, .command = &command});
+}
+
+double ComputeQueues::full_speed(std::uint32_t index) const {
+  const RankId gpu = core_.gpu_of(index);
+  return resources_.rate_of_units(gpu, queues_.command(index), units_of(index)) * power_.copy_speed(gpu);
+}
+
+void ComputeQueues::clock_changed(std::uint32_t index) {
+  if (states_[index].flow) core_.transfers.set_cap(*states_[index].flow, full_speed(index));
+}
+
+void ComputeQueues::end_bytes(std::uint32_t index) {
+  states_[index].flow.reset();
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (!units_.is_kernel(tenant)) {
+    units_.want(tenant, 0);
+    units_.release(tenant, units_.held(tenant), core_.now());
+    grant_units(tenant);
+  }
+  queues_.end_command(index);
+  control_.step(index);
+}
+
+void ComputeQueues::part_begins(std::uint32_t index) {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (!units_.is_kernel(tenant) || parts_at_work_[tenant]++ > 0) return;
+  units_.launch(tenant, units_.most(tenant));
+  grant_units(tenant);
+}
+
+void ComputeQueues::part_ends(std::uint32_t index) {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (!units_.is_kernel(tenant) || --parts_at_work_[tenant] > 0) return;
+  units_.want(tenant, 0);
+  units_.release(tenant, units_.held(tenant), core_.now());
+  grant_units(tenant);
+}
+
+void ComputeQueues::grant_units(ComputeUnits::Tenant on_gpu_of) {
+  while (const auto grant = units_.next_grant(on_gpu_of, core_.now())) use_units(*grant);
+  products_.settle(on_gpu_of);
+}
+
+void ComputeQueues::use_units(const ComputeUnits::Grant& grant) {
+  for (const std::uint32_t index : units_.queues(grant.tenant)) {
+    if (states_[index].flow) {
+      core_.transfers.set_cap(*states_[index].flow, full_speed(index));
+    } else if (units_.is_kernel(grant.tenant)) {
+      if (queues_[index].blocked == Blocked::units) control_.step(index);
+    } else if (std::holds_alternative<Gemm>(queues_.command(index))) {
+      products_.begin_workgroups(index, grant.units);
+    } else {
+      begin_bytes(index, queues_.command(index));
+    }
+  }
+}
+
+}  // namespace cortado::sim

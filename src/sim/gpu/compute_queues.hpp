@@ -1,0 +1,72 @@
+// Compute queues: kernels one after another, on compute units that all queues of a GPU share (compute_units.hpp).
+//
+//   Copy     moves bytes at most at (compute units that it holds) * copy_rate, or * local_rate within one GPU
+//   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all, and as copies
+//            do those that are on other GPUs
+//   Gemm     products.hpp
+//   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
+//   Wait     passes as soon as the counter is there
+//
+// Every kernel takes `start` from where it could begin to its first instruction: the first one of a queue from its
+// launch, the others from the end of the one before, or of the wait before it. The parts of one kernel start together.
+// They hold their units from its launch until the last part is through, waits included; a queue of its own holds units
+// only while a copy or a kernel of it is under way. Who gets fewer units than it may use goes on with them, as much
+// slower; more are added when they become free.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/gpu/compute_units.hpp"
+#include "sim/gpu/machine_resources.hpp"
+#include "sim/gpu/movers.hpp"
+#include "sim/gpu/node_memory.hpp"
+#include "sim/gpu/products.hpp"
+#include "sim/gpu/queues.hpp"
+#include "sim/gpu/run_power.hpp"
+
+namespace cortado::sim {
+
+class ComputeQueues : public UnitGrants {
+ public:
+  ComputeQueues(Core& core, Queues& queues, QueueControl& control, MachineResources& resources, NodeMemory& memory,
+                ComputeUnits& units, Movers& movers, Products& products, RunPower& power);
+
+  void step(std::uint32_t queue);
+  void part_begins(std::uint32_t queue);  ///< an iteration of it was launched
+  /// The last byte of a copy or kernel has moved.
+  void end_bytes(std::uint32_t queue);
+  void grant_units(ComputeUnits::Tenant on_gpu_of) override;
+
+  /// The flow of the copy or kernel under way, and how fast its compute units could move it, in bytes per second.
+  std::optional<FlowId> flow(std::uint32_t queue) const { return states_[queue].flow; }
+  double full_speed(std::uint32_t queue) const;
+  void clock_changed(std::uint32_t queue);
+
+ private:
+  struct State {
+    std::optional<FlowId> flow;  // of the copy or kernel under way
+    bool behind = false;         // a kernel or a wait of this iteration came before
+  };
+
+  void begin_kernel(std::uint32_t queue, const Command& command);
+  void begin_bytes(std::uint32_t queue, const Command& command);  ///< of a copy or kernel, on the units that are held
+  double units_of(std::uint32_t queue) const;                     ///< that the queue has of what its tenant holds
+  void part_ends(std::uint32_t queue);
+  void use_units(const ComputeUnits::Grant& grant);
+
+  Core& core_;
+  Queues& queues_;
+  QueueControl& control_;
+  MachineResources& resources_;
+  NodeMemory& memory_;
+  ComputeUnits& units_;
+  Movers& movers_;
+  Products& products_;
+  RunPower& power_;
+  std::vector<State> states_;                 // by queue
+  std::vector<std::uint32_t> parts_at_work_;  // by tenant, of kernels
+};
+
+}  // namespace cortado::sim

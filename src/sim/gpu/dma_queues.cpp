@@ -1,0 +1,123 @@
+#include "sim/gpu/dma_queues.hpp"
+
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::sim {
+
+DmaQueues::DmaQueues(Core& core, Queues& queues, MachineResources& resources, NodeMemory& memory, Movers& movers,
+                     TrackerUnit& trackers)
+    : core_(core),
+      queues_(queues),
+      resources_(resources),
+      memory_(memory),
+      movers_(movers),
+      trackers_(trackers),
+      states_(queues.size()) {}
+
+void DmaQueues::step(std::uint32_t index) {
+  QueueState& queue = queues_[index];
+  while (queues_.at_command(index, [] {})) {
+    const Command& command = queues_.command(index);
+    if (moves_bytes(command)) {
+      if (!issue_copy(index)) return;
+      continue;
+    }
+    if (const auto* wait = std::get_if<Wait>(&command)) {
+      const bool noted = queue.begun;  // then this step is its release
+      queues_.begin_command(index);
+      const std::uint32_t gpu = core_.gpu_of(index).value;
+      if (!noted && !queues_.pass_wait(index, *wait)) {
+        core_.listener.poll(gpu, +1, core_.now());
+        return;
+      }
+      if (noted) core_.listener.poll(gpu, -1, core_.now());
+      queues_.end_command(index);
+      continue;
+    }
+    if (states_[index].outstanding > 0) {  // Signal and Timestamp come after everything before them
+      queue.blocked = Blocked::transfers;
+      return;
+    }
+    if (const auto* signal = std::get_if<Signal>(&command)) {
+      if (!queue.begun) {
+        queues_.begin_command(index);
+        const SimTime visible = core_.now() + to_sim_time(core_.timing.engine.sync);
+        queues_.raise_at(visible, index, signal->signal, signal->value, signal->op);
+        queues_.step_at(index, visible);
+        return;
+      }
+      queues_.end_command(index);
+      continue;
+    }
+    queues_.begin_command(index);
+    queues_.end_command(index);
+  }
+}
+
+bool DmaQueues::issue_copy(std::uint32_t index) {
+  QueueState& queue = queues_[index];
+  State& state = states_[index];
+  const SimTime now = core_.now();
+  if (state.outstanding > 0 && core_.timing.engine.threads > 0) {  // a thread is with one copy at a time
+    queue.blocked = Blocked::transfers;
+    return false;
+  }
+  if (now < state.next_issue) {
+    queues_.step_at(index, state.next_issue);
+    return false;
+  }
+  queues_.begin_command(index);
+  const SimTime ready = now + to_sim_time(core_.timing.engine.copy_start);
+  state.pending.push_back({ready, queue.command, queue.span});
+  ++state.outstanding;
+  state.next_issue = now + to_sim_time(core_.timing.engine.copy_issue);
+  queue.begun = false;  // the copy has a life of its own from here; its span ends with its last byte
+  ++queue.command;
+  core_.events.schedule(ready, EventClass::begin, {EventKind::copy_ready, index});
+  return true;
+}
+
+void DmaQueues::move_ready_copies(std::uint32_t index) {
+  State& state = states_[index];
+  while (state.moving.size() < core_.timing.engine.copies_in_flight && state.first_pending < state.pending.size() &&
+         state.pending[state.first_pending].ready <= core_.now()) {
+    const PendingCopy copy = state.pending[state.first_pending];
+    const Command& command = core_.program.queues[index].commands[copy.command];
+    if (const auto* bytes = std::get_if<Copy>(&command); bytes != nullptr && !trackers_.open(index, *bytes)) break;
+    ++state.first_pending;
+    const Bytes written = bytes_written(command);
+    const Bytes bytes = std::holds_alternative<Copy>(command) ? written : written / 2;  // others write two regions
+    core_.recorder.moved(written);
+    UseList& uses = resources_.move_by_engine(core_.gpu_of(index), *core_.program.queues[index].engine, command);
+    memory_.touch(command, bytes, uses);
+    state.moving.push_back(movers_.begin(static_cast<double>(bytes.value), uses, {.weight = state.weight},
+                                         {.queue = index, .span = copy.span, .command = &command}));
+  }
+  share_engine(state);
+  if (state.first_pending == state.pending.size()) {
+    state.pending.clear();
+    state.first_pending = 0;
+  }
+}
+
+void DmaQueues::share_engine(State& state) {
+  if (state.moving.empty()) return;
+  const double weight = 1 / static_cast<double>(state.moving.size());
+  if (weight == state.weight) return;
+  state.weight = weight;
+  for (const FlowId flow : state.moving) movers_.set_weight(flow, weight);
+}
+
+bool DmaQueues::end_copy(const Mover& mover, FlowId flow) {
+  QueueState& queue = queues_[mover.queue];
+  State& state = states_[mover.queue];
+  core_.recorder.end(mover.span, core_.now());
+  queue.ended = core_.now();
+  --state.outstanding;
+  std::erase(state.moving, flow);
+  if (const auto* copy = std::get_if<Copy>(mover.command)) trackers_.land_copy(*copy, mover.span);
+  move_ready_copies(mover.queue);
+  return queue.blocked == Blocked::transfers && state.outstanding == 0;
+}
+
+}  // namespace cortado::sim

@@ -1,0 +1,69 @@
+// DMA queues: an engine reads packets in order.
+//
+//   copy k of a queue is issued at i(k) >= i(k-1) + copy_issue; its start-up takes copy_start; then it moves bytes as
+//   soon as fewer than copies_in_flight copies of the queue do. Copies behind it are issued meanwhile; not so where
+//   engines are software (engine_timing.threads): there a copy is over before the next one is issued.
+//
+//   Copies of a queue that move at the same time share the weight of their engine, so that an engine gets as much of a
+//   full resource whether its bytes are in one packet or in two.
+//
+//   A copy to memory that trackers watch moves only when these have entries (trackers.hpp); until then it holds its
+//   queue.
+//
+//   Signal    after the last byte of all earlier copies; visible, and the queue goes on, `sync` later
+//   Wait      passes at once if the counter is there; else `wake` after it gets there
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/gpu/machine_resources.hpp"
+#include "sim/gpu/movers.hpp"
+#include "sim/gpu/node_memory.hpp"
+#include "sim/gpu/queues.hpp"
+#include "sim/gpu/tracker_unit.hpp"
+
+namespace cortado::sim {
+
+class DmaQueues {
+ public:
+  DmaQueues(Core& core, Queues& queues, MachineResources& resources, NodeMemory& memory, Movers& movers,
+            TrackerUnit& trackers);
+
+  void step(std::uint32_t queue);
+  void move_ready_copies(std::uint32_t queue);
+  /// The last byte of a copy has moved. True if the queue waited for that and is to be stepped.
+  bool end_copy(const Mover& mover, FlowId flow);
+
+  /// Copies that were issued and have not ended.
+  std::uint32_t outstanding(std::uint32_t queue) const { return states_[queue].outstanding; }
+
+ private:
+  /// A copy past its issue that is not moving bytes yet.
+  struct PendingCopy {
+    SimTime ready;
+    std::uint32_t command;
+    std::uint32_t span;
+  };
+  struct State {
+    std::uint32_t outstanding = 0;
+    SimTime next_issue{};              // earliest issue of the next copy
+    std::vector<PendingCopy> pending;  // first in, first out; [0, first_pending) have left
+    std::size_t first_pending = 0;
+    std::vector<FlowId> moving;  // copies that move bytes
+    double weight = 1;           // of each of these
+  };
+
+  bool issue_copy(std::uint32_t queue);
+  void share_engine(State& state);  ///< other copies move than before
+
+  Core& core_;
+  Queues& queues_;
+  MachineResources& resources_;
+  NodeMemory& memory_;
+  Movers& movers_;
+  TrackerUnit& trackers_;
+  std::vector<State> states_;  // by queue
+};
+
+}  // namespace cortado::sim

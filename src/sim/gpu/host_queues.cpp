@@ -1,0 +1,101 @@
+#include "sim/gpu/host_queues.hpp"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::sim {
+namespace {
+
+std::vector<SimTime> submit_costs(const Program& program, const Timing& timing) {
+  std::vector<SimTime> costs(program.queues.size());
+  std::set<std::pair<std::optional<RankId>, std::string_view>> launched;
+  for (const Queue& host : program.queues) {
+    for (const Command& command : host.commands) {
+      const auto* submit = std::get_if<Submit>(&command);
+      if (submit == nullptr) continue;
+      const Queue& queue = program.queue(submit->queue);
+      SimTime& cost = costs[submit->queue.value];
+      if (queue.kind != QueueKind::compute) {
+        const auto packets = static_cast<std::int64_t>(queue.commands.size());
+        cost = to_sim_time({timing.host.submit.value + packets * timing.host.packet.value});
+      } else if (queue.kernel.empty() || launched.emplace(queue.rank, queue.kernel).second) {
+        cost = to_sim_time(timing.cores.launch);
+      }
+      cost = cost + to_sim_time({static_cast<std::int64_t>(queue.calls) * timing.cores.call.value});
+    }
+  }
+  return costs;
+}
+
+}  // namespace
+
+HostQueues::HostQueues(Core& core, Queues& queues, RunPower& power)
+    : core_(core), queues_(queues), power_(power), submit_costs_(submit_costs(core.program, core.timing)) {
+  for (std::uint32_t i = 0; i < queues.size(); ++i) {
+    if (core.program.queues[i].kind != QueueKind::host) continue;
+    queues[i].submitted = core.options.iterations;
+    queues.step_at(i, {});
+  }
+}
+
+SimTime HostQueues::cost(const Command& command) const {
+  const HostTiming& host = core_.timing.host;
+  return match(
+      command, [&](const Submit& submit) { return submit_costs_[submit.queue.value]; },
+      [&](const Trigger&) { return to_sim_time(host.trigger); },
+      [&](const Signal&) { return to_sim_time(host.signal); }, [&](const Wait&) { return to_sim_time(host.poll); },
+      [](const auto&) { return SimTime{}; });
+}
+
+void HostQueues::step(std::uint32_t index) {
+  QueueState& queue = queues_[index];
+  while (queues_.at_command(index, [] {})) {
+    const Command& command = queues_.command(index);
+    if (!queue.begun) {
+      if (queue.command == 0) {
+        core_.recorder.host_at_work(queue.iteration, core_.now());
+        power_.note(IterationEnergy::Moment::work_begins, queue.iteration, core_.now());
+      }
+      queues_.begin_command(index);
+      // A wait that must be noted pays its poll when it is released.
+      if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && !queues_.pass_wait(index, *wait)) return;
+      if (const SimTime takes = cost(command); takes > SimTime{}) {
+        queues_.step_at(index, core_.now() + takes);
+        return;
+      }
+    }
+    finish(index, command);
+  }
+}
+
+void HostQueues::finish(std::uint32_t index, const Command& command) {
+  QueueState& queue = queues_[index];
+  match(
+      command,
+      [&](const Submit& submit) {
+        queues_[submit.queue.value].submit_span = queue.span;
+        const bool compute = core_.program.queue(submit.queue).kind == QueueKind::compute;
+        const SimTime begins =
+            core_.now() + (compute ? power_.by_units(core_.gpu_of(submit.queue.value), core_.timing.cores.start)
+                                   : to_sim_time(core_.timing.engine.fetch));
+        core_.events.schedule(begins, EventClass::begin, {EventKind::fetched, submit.queue.value});
+      },
+      [&](const Trigger& t) { queues_.raise_at(core_.now(), index, t.signal, t.value, SignalOp::add); },
+      [&](const Signal& s) { queues_.raise_at(core_.now(), index, s.signal, s.value, s.op); },
+      [&](const Timestamp& t) {
+        core_.recorder.stamp(t.label, queue.iteration, core_.now());
+        if (t.label == "begin") power_.note(IterationEnergy::Moment::stamp_begin, queue.iteration, core_.now());
+        if (t.label == "end") power_.note(IterationEnergy::Moment::stamp_end, queue.iteration, core_.now());
+      },
+      [](const auto&) {});
+  queues_.end_command(index);
+  if (queue.command == core_.program.queues[index].commands.size()) {
+    core_.recorder.host_at_work(queue.iteration, core_.now());
+    power_.note(IterationEnergy::Moment::work_ends, queue.iteration, core_.now());
+  }
+}
+
+}  // namespace cortado::sim

@@ -1,0 +1,265 @@
+#include "sim/gpu/products.hpp"
+
+#include <algorithm>
+
+#include "cortado/ir/tiles.hpp"
+#include "cortado/ir/visit.hpp"
+
+namespace cortado::sim {
+namespace {
+
+/// Work is counted in picoseconds, so that rounding to whole ones at its end is small.
+constexpr double kWorkPerSecond = 1e12;
+
+Place flops_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return Place::flops_f32;
+    case DType::f16:
+      return Place::flops_f16;
+    case DType::bf16:
+      return Place::flops_bf16;
+    default:
+      return Place::flops_f8;
+  }
+}
+
+}  // namespace
+
+Products::Products(Core& core, Queues& queues, QueueControl& control, UnitGrants& grants, MachineResources& resources,
+                   ComputeUnits& units, Movers& movers, TrackerUnit& trackers, RunPower& power)
+    : core_(core),
+      queues_(queues),
+      control_(control),
+      grants_(grants),
+      resources_(resources),
+      units_(units),
+      movers_(movers),
+      trackers_(trackers),
+      power_(power) {
+  if (std::ranges::none_of(core.program.queues, multiplies)) return;
+  products_.resize(queues.size());
+  on_gpu_.resize(core.program.ranks, 0);
+}
+
+std::span<const Products::Batch> Products::batches(std::uint32_t index) const {
+  if (products_.empty()) return {};
+  return products_[index].batches;
+}
+
+std::optional<std::uint64_t> Products::running(std::uint32_t index) const {
+  if (products_.empty() || !products_[index].model) return std::nullopt;
+  return products_[index].running;
+}
+
+const ProductStores* Products::stores(std::uint32_t index) const {
+  return products_[index].stores ? &*products_[index].stores : nullptr;
+}
+
+SimTime Products::flag_time(std::uint32_t index, SignalId signal) const {
+  const bool local = core_.program.signals[signal.value].home == core_.program.queues[index].rank;
+  return core_.now() + (local ? SimTime{} : power_.by_units(core_.gpu_of(index), core_.timing.cores.flag));
+}
+
+const Gemm& Products::gemm_of(std::uint32_t index) const {
+  return std::get<Gemm>(queues_.command(index));
+}
+
+void Products::begin(std::uint32_t index, const Gemm& gemm) {
+  ProductRun& product = products_[index];
+  product = {};
+  const bool staged = core_.timing.compute->stages.has_value();
+  const bool streamed = staged || !gemm.outputs.empty();
+  product.model.emplace(shape_of(gemm), tiling_of(gemm), core_.machine, L2Windows::modelled,
+                        streamed ? ResultPath::streamed : ResultPath::cached);
+  product.workgroups = tile_count(gemm) * gemm.split_k;
+  product.waiting = product.workgroups;
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  if (staged) product.reads.emplace(gemm, core_.machine, units_.most(tenant));
+  if (streamed) product.stores.emplace(gemm, core_.program, trackers_.trackers());
+  const RankId gpu = core_.gpu_of(index);
+  if (movers_.arbitration().favours_products()) movers_.begin_product(index, gpu, memory_intensity(index));
+  ++on_gpu_[gpu.value];
+  power_.count_products(gpu, gemm.dtype, +1, core_.now());
+  resources_.set_mixing(gpu, movers_.arbitration().mixing(gpu.value));
+  queues_[index].blocked = Blocked::units;
+  units_.launch(tenant, static_cast<std::uint32_t>(std::min<std::uint64_t>(units_.most(tenant), product.waiting)));
+  grants_.grant_units(tenant);
+}
+
+/// Of the first stage alone, as arbitration.hpp has it.
+double Products::memory_intensity(std::uint32_t index) const {
+  const ProductRun& product = products_[index];
+  const std::uint64_t first = std::min<std::uint64_t>(units_.most(units_.tenant_of(index)), product.workgroups);
+  const WorkgroupDemand demand = product.model->demand(first);
+  const double rate = core_.timing.memory.rate.bytes_per_second();
+  const double share = product.reads ? core_.timing.compute->stages->read_share : 0;
+  const double all = product.reads ? product.reads->of_stage(0) : demand.memory_bytes * static_cast<double>(first);
+  const double stores = product.stores ? product.stores->memory_cost(first, core_.timing.memory.update_cost) : 0;
+  return (all + stores) / rate / (share * all / rate + std::max(demand.seconds, (1 - share) * all / rate));
+}
+
+UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch) {
+  const ProductRun& product = products_[index];
+  const RankId gpu = core_.gpu_of(index);
+  const GemmSurroundings beside{.streams = streams, .cache_held = cache_held_beside(gemm_of(index), gpu)};
+  WorkgroupDemand demand = product.model->demand(product.running, beside);
+  if (product.reads) demand.memory_bytes = batch.read_beside;
+  const std::uint32_t count = batch.count;
+  const Gemm& gemm = gemm_of(index);
+  batch.clock = power_.xcd_clock(gpu, gemm.dtype);
+  const double overhead = static_cast<double>(core_.timing.compute->tile_overhead.value) * 1e-9;
+  const double speed = batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine);
+  const double seconds = speed == 1 ? demand.seconds : overhead + (demand.seconds - overhead) / speed;
+  const double work = seconds * kWorkPerSecond;
+  // The fabric is for the clock that the machine file gives: as much in all, in another time.
+  const double fabric =
+      core_.timing.compute->fabric_products * count / core_.machine.compute_units * (demand.seconds / seconds);
+  UseList& uses =
+      resources_.product_by_cores(gpu, count * demand.cache_bytes / work, count * demand.memory_bytes / work,
+                                  count * demand.memory_writes / work, fabric / kWorkPerSecond);
+  const double flops_of_each = flops(shape_of(gemm)) / static_cast<double>(product.workgroups);
+  uses.touch(gpu, flops_of(gemm.dtype), count * flops_of_each / work);
+  batch.fabric = fabric / kWorkPerSecond;
+  batch.streams = streams;
+  batch.work = work;
+  batch.memory_reads = uses.memory_reads();
+  batch.memory_writes = uses.memory_writes();
+  return uses;
+}
+
+/// Where products run in stages and the memory arbitrates, a product and the links of its GPU take turns in the fabric:
+/// each would get as much of it as any other, and what others leave.
+Transfers::Speed Products::full_speed(std::uint32_t index) const {
+  double weight = kWorkPerSecond / core_.timing.engine.rate.bytes_per_second();
+  const ComputeTiming& compute = *core_.timing.compute;
+  if (products_[index].reads && movers_.arbitration().given() && compute.fabric_products > 0) {
+    const double links = resources_.link_rate(core_.gpu_of(index)) / core_.timing.link.rate.bytes_per_second();
+    const double of_link = compute.fabric_links / std::max(1.0, links);
+    weight *= core_.timing.memory.arbitration->mixing_cost * of_link / compute.fabric_products;
+  }
+  return {.cap = kWorkPerSecond, .weight = weight};
+}
+
+double Products::weight() const {
+  const bool even = movers_.arbitration().given() && core_.timing.compute->stages;
+  return even ? 1 : core_.timing.memory.rate.value / core_.timing.engine.rate.value;
+}
+
+void Products::begin_workgroups(std::uint32_t index, std::uint32_t granted) {
+  ProductRun& product = products_[index];
+  queues_[index].blocked = Blocked::transfers;
+  const std::uint32_t count = workgroups_with_entries(index, granted);
+  if (count == 0) return;
+  Batch& batch = product.batches.emplace_back();
+  batch.first = product.workgroups - product.waiting;
+  batch.count = count;
+  product.waiting -= count;
+  product.running += count;
+  if (product.reads) {
+    begin_reading(index, batch);
+  } else {
+    begin_multiplying(index, batch);
+  }
+}
+
+void Products::begin_reading(std::uint32_t index, Batch& batch) {
+  const double bytes = products_[index].reads->of_workgroups(batch.first, batch.count);
+  const double before = bytes * core_.timing.compute->stages->read_share;
+  batch.read_beside = (bytes - before) / batch.count;
+  if (before <= 0) return begin_multiplying(index, batch);
+  batch.reads = true;
+  UseList& uses = resources_.reads_by_cores(core_.gpu_of(index));
+  batch.flow = movers_.begin(before, uses, {.weight = weight()}, {.queue = index, .kind = Mover::Kind::workgroups});
+}
+
+void Products::begin_multiplying(std::uint32_t index, Batch& batch) {
+  batch.reads = false;
+  UseList& uses = price_workgroups(index, units_.held_by_others(units_.tenant_of(index)), batch);
+  batch.flow = movers_.begin(batch.work, uses, full_speed(index), {.queue = index, .kind = Mover::Kind::workgroups});
+}
+
+void Products::settle(ComputeUnits::Tenant on_gpu_of) {
+  if (products_.empty()) return;
+  for (const ComputeUnits::Tenant tenant : units_.neighbours(on_gpu_of)) {
+    if (units_.is_kernel(tenant)) continue;
+    const std::uint32_t index = units_.queues(tenant).front();
+    ProductRun& product = products_[index];
+    const std::uint32_t streams = units_.held_by_others(tenant);
+    for (Batch& batch : product.batches) {
+      if (batch.reads) continue;
+      if (batch.streams == streams && batch.clock == power_.xcd_clock(core_.gpu_of(index), gemm_of(index).dtype)) {
+        continue;
+      }
+      const Batch before = batch;
+      UseList& uses = price_workgroups(index, streams, batch);
+      const double scale = batch.work / before.work;
+      const double remaining = core_.transfers.remaining(batch.flow);
+      batch.flow = movers_.replace(batch.flow, scale, uses, full_speed(index),
+                                   remaining * (scale * batch.memory_reads - before.memory_reads),
+                                   remaining * (scale * batch.memory_writes - before.memory_writes));
+    }
+  }
+}
+
+void Products::end_workgroups(std::uint32_t index, FlowId flow) {
+  ProductRun& product = products_[index];
+  const auto at = std::ranges::find(product.batches, flow, &Batch::flow);
+  if (at->reads) return begin_multiplying(index, *at);
+  const Batch batch = *at;
+  product.batches.erase(at);
+  product.running -= batch.count;
+  if (product.stores) {
+    product.stores->add(batch.first, batch.count);
+    start_stores(index);
+  } else {
+    product.done += batch.count;
+    raise_tiles(index, gemm_of(index));
+  }
+  units_.release(units_.tenant_of(index), batch.count, core_.now());
+  want_units(index);
+  if (product.done == product.workgroups) end(index);
+}
+
+/// A workgroup whose stores have not drained keeps its registers: a compute unit holds one such beside one that works.
+void Products::want_units(std::uint32_t index) {
+  const ProductRun& product = products_[index];
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  const std::uint64_t most = units_.most(tenant);
+  const std::uint64_t undrained = product.workgroups - product.waiting - product.done;
+  const std::uint64_t room =
+      std::min<std::uint64_t>(most - units_.held(tenant), 2 * most - std::min(2 * most, undrained));
+  units_.want(tenant, static_cast<std::uint32_t>(std::min(room, product.waiting)));
+  grants_.grant_units(tenant);
+}
+
+void Products::end(std::uint32_t index) {
+  const RankId gpu = core_.gpu_of(index);
+  movers_.end_product(index, gpu);
+  const bool last = --on_gpu_[gpu.value] == 0;
+  power_.count_products(gpu, gemm_of(index).dtype, -1, core_.now());
+  resources_.set_mixing(gpu, last ? 1 : movers_.arbitration().mixing(gpu.value));
+  queues_.end_command(index);
+  control_.step(index);
+}
+
+void Products::raise_tiles(std::uint32_t index, const Gemm& gemm) {
+  ProductRun& product = products_[index];
+  const std::uint64_t tiles = product.done / gemm.split_k;
+  for (; product.raised < gemm.raises.size() && gemm.raises[product.raised].tiles <= tiles; ++product.raised) {
+    const TileSignal& raise = gemm.raises[product.raised];
+    queues_.raise_at(flag_time(index, raise.signal), index, raise.signal, raise.value, SignalOp::add);
+  }
+}
+
+/// What streams through the last-level cache shares it with the operands, in proportion to their bytes.
+Bytes Products::cache_held_beside(const Gemm& gemm, RankId gpu) const {
+  const double streaming = movers_.streaming(gpu);
+  if (streaming <= 0) return {};
+  const GemmShape shape = shape_of(gemm);
+  const auto operands = static_cast<double>((gemm.outputs.empty() ? operand_bytes(shape) : read_bytes(shape)).value);
+  const auto cache = static_cast<double>(core_.timing.memory.cache_bytes.value);
+  return {static_cast<std::uint64_t>(cache * streaming / (streaming + operands))};
+}
+
+}  // namespace cortado::sim

@@ -1,0 +1,49 @@
+// What a simulation tells whoever listens to it: bytes by the place that they go through, compute units, packets and
+// polls. The simulator does not know who listens, or what for; places.hpp turns places into joules.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "cortado/sim/fluid.hpp"
+#include "cortado/sim/time.hpp"
+
+namespace cortado::sim {
+
+enum class Place : std::uint8_t {
+  engine,     ///< bytes that a DMA engine writes
+  link,       ///< bytes over a link, at each of its ends
+  l2,         ///< bytes that compute units read and write
+  cache,      ///< bytes through the last-level cache
+  memory,     ///< bytes that the memory reads and writes
+  flops_f32,  ///< operations of compute units, by element type
+  flops_f16,
+  flops_bf16,
+  flops_f8,
+  nowhere,  ///< the GPU is touched, though no place counts it
+};
+
+/// What one unit of a flow (a byte, or what else its work is counted in) does at a place of a GPU.
+struct PlaceUse {
+  std::uint32_t gpu = 0;
+  Place place = Place::nowhere;
+  double amount = 0;
+};
+
+class Listener {
+ public:
+  Listener() = default;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  virtual ~Listener() = default;
+
+  virtual void begin_flow(FlowId, std::span<const PlaceUse>, SimTime) {}
+  virtual void set_rate(FlowId, double /*per_second*/, SimTime) {}
+  /// `rest`: what it had still to move at its last rate; below zero where its end was rounded up.
+  virtual void end_flow(FlowId, double /*rest*/, SimTime) {}
+  virtual void hold_units(std::uint32_t /*gpu*/, std::int64_t /*more*/, SimTime) {}
+  virtual void read_packet(std::uint32_t /*gpu*/, SimTime) {}                  ///< an engine does
+  virtual void poll(std::uint32_t /*gpu*/, std::int64_t /*more*/, SimTime) {}  ///< engines that wait for signals
+};
+
+}  // namespace cortado::sim
