@@ -10,7 +10,7 @@ OneGpu::OneGpu(const Program& program, RankId gpu, const Machine& machine, Shari
       gpu_(gpu),
       sharing_(sharing),
       resources_(machine, program, fluid_),
-      transfers_(events_, fluid_) {}
+      transfers_(events_, fluid_, nobody_) {}
 
 FlowId OneGpu::begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner) {
   if (sharing_ == Sharing::modelled) return transfers_.begin(work, uses, {}, speed, owner);
@@ -37,7 +37,7 @@ Transfers::Speed OneGpu::speed_of_workgroups() const {
 }
 
 std::vector<ResourceUse> OneGpu::uses_of(const Queue& queue, const Copy& copy) {
-  const auto view = resources_.copy_by_engine(gpu_, *queue.engine, copy).view();
+  const auto view = resources_.move_by_engine(gpu_, *queue.engine, copy).view();
   std::vector<ResourceUse> uses(view.begin(), view.end());
   // What products take, too, is at the ends of the link: fabric, cache and memory.
   const auto at_ends = resources_.product_by_cores(gpu_, 1, 1, 0, 1).view();

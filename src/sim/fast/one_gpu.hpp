@@ -44,6 +44,7 @@ class OneGpu {
   Events events_;
   FluidSystem fluid_;
   MachineResources resources_;
+  Listener nobody_;  // energy is not asked for
   Transfers transfers_;
 };
 

@@ -174,8 +174,8 @@ class OverlapRun : OneGpu {
   void price_again() {
     for (Batch& batch : batches_) {
       const WorkgroupDemand now = demand();
-      batch.flow = transfers_.replace(batch.flow, now.seconds / batch.seconds, OneGpu::uses_of(now, batch.count).view(),
-                                      {}, speed_of_workgroups());
+      batch.flow = transfers_.replace(batch.flow, now.seconds / batch.seconds, OneGpu::uses_of(now, batch.count),
+                                      speed_of_workgroups());
       batch.seconds = now.seconds;
     }
   }

@@ -4,8 +4,9 @@
 
 namespace cortado::sim {
 
-FlowId Transfers::begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner) {
-  const FlowId flow = fluid_.add_flow({.uses = uses.view(), .weight = speed.weight, .cap = speed.cap, .priority = 0});
+FlowId Transfers::begin(double amount, std::span<const ResourceUse> uses, std::span<const PlaceUse> places, Speed speed,
+                        std::uint32_t owner) {
+  const FlowId flow = fluid_.add_flow({.uses = uses, .weight = speed.weight, .cap = speed.cap, .priority = 0});
   if (flow.value >= transfers_.size()) transfers_.resize(flow.value + std::size_t{1});
   transfers_[flow.value] = {
       .remaining = amount,
@@ -13,7 +14,7 @@ FlowId Transfers::begin(double amount, const UseList& uses, Speed speed, std::ui
       .since = events_.now(),
       .end = events_.schedule(SimTime::never(), EventClass::end, {EventKind::transfer_end, flow.value}),
       .owner = owner};
-  listener_.begin_flow(flow, uses.places(), events_.now());
+  listener_.begin_flow(flow, places, events_.now());
   request_settle();
   return flow;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cortado/base/units.hpp"
@@ -29,7 +30,11 @@ class Transfers {
   };
 
   /// `owner` comes back from finish(). The amount, bytes or what else the work is counted in, is not zero.
-  FlowId begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner);
+  FlowId begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner) {
+    return begin(amount, uses.view(), uses.places(), speed, owner);
+  }
+  FlowId begin(double amount, std::span<const ResourceUse> uses, std::span<const PlaceUse> places, Speed speed,
+               std::uint32_t owner);
   void set_cap(FlowId flow, double cap);
   void set_weight(FlowId flow, double weight);
 
