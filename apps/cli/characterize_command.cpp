@@ -40,8 +40,7 @@ class CharacterizeCommand : public Subcommand {
 
   void add_options(CLI::App& app) override {
     of_one_ = {
-        app.add_option("--gemm", gemm_,
-                       "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A")
+        app.add_option("--gemm", gemm_, "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A")
             ->type_name("MxNxK")};
     app.add_option("--dtype", dtype_, "Its element type: fp32, fp16, bf16, fp8")
         ->type_name("TYPE")
@@ -123,7 +122,13 @@ class CharacterizeCommand : public Subcommand {
 
   Result<pipeline::MapRequest> map_request(DType dtype) const {
     pipeline::MapRequest request{
-        .n = *n_, .dtype = dtype, .collective = collective_, .dependence = dependent_request({.relation = relation(), .gemms = {{}}, .collectives = {{.collective = collective_}}}).dependence, .ranks = ranks_.value_or(0)};
+        .n = *n_,
+        .dtype = dtype,
+        .collective = collective_,
+        .dependence =
+            dependent_request({.relation = relation(), .gemms = {{}}, .collectives = {{.collective = collective_}}})
+                .dependence,
+        .ranks = ranks_.value_or(0)};
     CORTADO_ASSIGN_OR_RETURN(request.m, extents("--m", rows_));
     CORTADO_ASSIGN_OR_RETURN(request.k, extents("--k", depths_));
     if (request.m.size() * request.k.size() > kMostProducts) {

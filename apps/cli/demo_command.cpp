@@ -29,8 +29,10 @@ constexpr std::array kSteps{
          "ficco,t3-mca"},
     Step{"A collective alone: which variant is fast at which size?",
          "bench all-gather --on sim --machine {machine} --sizes 4KiB,1MiB --variant pcpy,bcst,b2b --prelaunch on"},
-    Step{"One of them planned, proved (no deadlock, no race, no wrong byte), turned into the packets of DMA engines, and run:",
-         "run all-gather --variant b2b --prelaunch --bytes 1MiB --machine {machine} --on soft --iters 3 --trace {trace}"},
+    Step{"One of them planned, proved (no deadlock, no race, no wrong byte), turned into the packets of DMA engines, "
+         "and run:",
+         "run all-gather --variant b2b --prelaunch --bytes 1MiB --machine {machine} --on soft --iters 3 --trace "
+         "{trace}"},
 };
 
 class DemoCommand : public Subcommand {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
-#include "cortado/plan/ficco.hpp"
 #include "cortado/pipeline/explain.hpp"
+#include "cortado/plan/ficco.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 #include "cortado/report/energy.hpp"
 
@@ -56,8 +56,7 @@ std::string choice_text(const ScheduleChoice& choice) {
 Json schedule_json(const ScheduleGuess& guess, const ScheduleChoice& choice) {
   Json next;
   if (choice.runner_up) {
-    next = {{"schedule", full_name(choice.runner_up->schedule)},
-            {"time_us", microseconds(choice.runner_up->time)}};
+    next = {{"schedule", full_name(choice.runner_up->schedule)}, {"time_us", microseconds(choice.runner_up->time)}};
   }
   return {{"guess", name_of(guess.schedule)},
           {"share_fastest", guess.confidence},

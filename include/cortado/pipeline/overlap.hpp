@@ -105,8 +105,8 @@ inline constexpr std::string_view kAutoStrategy = "auto";
 inline constexpr std::string_view kAllStrategies = "all";
 
 struct OverlapOptions {
-  /// As find_strategy takes them, kAutoStrategy or kAllStrategies; empty: all that are compared by default and apply, and the searched
-  /// best.
+  /// As find_strategy takes them, kAutoStrategy or kAllStrategies; empty: all that are compared by default and apply,
+  /// and the searched best.
   std::vector<std::string> strategies{};
   StrategyKnobs knobs{};    ///< of all strategies but serial
   bool contention = false;  ///< with CIL, where predicted: three simulations per strategy, not one

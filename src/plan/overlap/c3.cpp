@@ -135,9 +135,9 @@ std::vector<Strategy> c3_strategies() {
          .applies =
              [name = policy.info.name, halves](const OverlapProblem& problem, const Machine&) {
                if (halves && problem.relation == Relation::collective_needs_gemm &&
-            problem.collective().collective != "all-gather") {
-          return Status{};
-        }
+                   problem.collective().collective != "all-gather") {
+                 return Status{};
+               }
                return check_relation(problem, name, {Relation::independent});
              },
          .plan = [policy, family](const OverlapQuestion& asked) { return plan_policy(policy, asked, family); }});

@@ -67,8 +67,8 @@ Strategy schedule_strategy(const FiccoScheduleInfo& info) {
 }
 
 Result<PlannedOverlap> plan_by_search(const OverlapQuestion& question) {
-  CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, auto_schedule(dependent_request(question.problem),
-                                                                      question.machine, question.costs.model));
+  CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
+                           auto_schedule(dependent_request(question.problem), question.machine, question.costs.model));
   CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_schedule(choice.schedule, question));
   planned.how += choice.by == ChosenBy::search ? "; found by search" : "; by the heuristic";
   return planned;

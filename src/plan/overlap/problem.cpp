@@ -52,7 +52,8 @@ std::uint64_t rows_of(const TokenTable& tokens) {
 Status check_tokens(const OverlapProblem& problem) {
   if (problem.tokens.empty()) return {};
   if (problem.collective().collective != "all-to-all") {
-    return fail("ficco.tokens", fmt::format("{} sends the same number of rows everywhere", problem.collective().collective),
+    return fail("ficco.tokens",
+                fmt::format("{} sends the same number of rows everywhere", problem.collective().collective),
                 "leave --tokens out, or use all-to-all");
   }
   const std::uint64_t mean = (rows_of(problem.tokens) + problem.ranks - 1) / problem.ranks;
