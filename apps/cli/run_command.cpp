@@ -103,10 +103,6 @@ class RunCommand : public Subcommand {
                   device_.simulated() ? "leave it out, or run on soft or kfd" : "leave it out, or give --on sim");
     }
     if (options_.iterations == 0) return fail("usage.iters", "--iters 0 runs nothing", "give 1 or more");
-    if (device_.simulated() && options_.iterations > sim::kMaxIterations) {
-      return fail("usage.iters", fmt::format("--iters {} takes too long to simulate", options_.iterations),
-                  fmt::format("give at most {}: simulated iterations settle into a rhythm", sim::kMaxIterations));
-    }
     if (sharing_ != "exact" && sharing_ != "local") {
       return fail("usage.sharing", fmt::format("unknown --sharing {}", sharing_), "give exact or local");
     }
