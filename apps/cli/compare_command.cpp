@@ -3,6 +3,7 @@
 
 #include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
 #include "cortado/pipeline/bench.hpp"
 #include "cortado/pipeline/calibrate.hpp"
 #include "cortado/pipeline/compare.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/ir/text.hpp"
 #include "cortado/verify/verify.hpp"
 
 namespace cortado::cli {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cortado/machine/write.hpp"
+#include "cortado/plan/collective.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
 

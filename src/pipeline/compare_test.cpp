@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cortado/plan/collective.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/timeline/critical_path.hpp"
 
