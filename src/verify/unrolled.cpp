@@ -15,7 +15,7 @@ Unrolled::Unrolled(const Program& program)
   first_step_.reserve(program.queues.size() + 1);
   std::size_t commands = 0;
   for (const Queue& queue : program.queues) commands += queue.commands.size();
-  steps_.reserve(commands + 2 * program.ranks);
+  steps_.reserve(commands + std::size_t{2} * program.ranks);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) add_queue(q);
   add_trackers();
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));

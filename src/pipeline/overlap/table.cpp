@@ -20,8 +20,8 @@ std::function<Cell(const OverlapRow&)> time_of(Get get) {
 }
 
 template <class Get>
-Field traffic(std::string key, std::string meaning, Get get) {
-  return {{.key = std::move(key), .unit = "B", .meaning = std::move(meaning), .view = View::data},
+Field traffic(const char* key, const char* meaning, Get get) {
+  return {{.key = key, .unit = "B", .meaning = meaning, .view = View::data},
           [get](const OverlapRow& row) { return row.dram ? Cell(get(*row.dram)) : Cell(); }};
 }
 

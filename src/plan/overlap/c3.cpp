@@ -54,9 +54,9 @@ Result<OverlapWay> with_variant(OverlapWay way, const StrategyKnobs& knobs, std:
     return way;
   }
   collective.compute_units = 0;
-  return beside_engines(std::move(collective), way.gemm_units,
-                        fmt::format("{} on DMA engines, {} for the GEMM", way_name(collective),
-                                    way.gemm_units == 0 ? "all CUs" : fmt::format("{} CUs", way.gemm_units)));
+  std::string why = fmt::format("{} on DMA engines, {} for the GEMM", way_name(collective),
+                                way.gemm_units == 0 ? "all CUs" : fmt::format("{} CUs", way.gemm_units));
+  return beside_engines(std::move(collective), way.gemm_units, std::move(why));
 }
 
 Result<OverlapWay> decide(const Policy& policy, const OverlapQuestion& asked, std::string_view family) {

@@ -48,7 +48,7 @@ Result<T3Plan> plan_fastest(const OverlapQuestion& question, std::optional<Arbit
   return chosen;
 }
 
-Strategy t3_strategy(std::string name, ArbitrationPolicy arbitration, Strategy texts) {
+Strategy t3_strategy(const std::string& name, ArbitrationPolicy arbitration, Strategy texts) {
   texts.name = name;
   texts.family = "T3";
   texts.applies = [name](const OverlapProblem& problem, const Machine& machine) -> Status {
