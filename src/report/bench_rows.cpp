@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A column of the text form: two lines of heading above, words to the left, numbers to the right.
-struct Column {
+struct BenchColumn {
   std::string_view title;
   std::string_view unit;
   std::size_t width;
@@ -21,7 +21,7 @@ struct Column {
 };
 
 /// Simulated rows have two columns more, so theirs are narrow.
-std::vector<Column> columns(const BenchHeader& header) {
+std::vector<BenchColumn> bench_columns(const BenchHeader& header) {
   if (!header.simulated) {
     return {{"size", "(B)", 12},    {"variant", "", header.variant_width, true},
             {"prelaunch", "", 9},   {"in place", "", 8},
@@ -40,7 +40,7 @@ std::vector<Column> columns(const BenchHeader& header) {
 
 /// Cells under each other. The '#' of a heading line stands in the first column.
 template <class Cells>
-std::string line_of(const std::vector<Column>& columns, std::string_view start, const Cells& cells) {
+std::string line_of(const std::vector<BenchColumn>& columns, std::string_view start, const Cells& cells) {
   CORTADO_CHECK(cells.size() == columns.size(), "a row has as many cells as the table has columns");
   std::string line(start);
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -78,10 +78,10 @@ std::string bench_heading(const BenchHeader& header) {
   std::string text = fmt::format("# {} on {} ranks of {}, {} on {}\n", header.collective, header.ranks, header.machine,
                                  header.simulated ? "simulated" : "measured", header.node);
   text += fmt::format("# {}; size = whole buffer; counts are of all ranks together\n", iterations_text(header));
-  const std::vector<Column> all = columns(header);
+  const std::vector<BenchColumn> all = bench_columns(header);
   std::vector<std::string_view> titles;
   std::vector<std::string_view> units;
-  for (const Column& column : all) {
+  for (const BenchColumn& column : all) {
     titles.push_back(column.title);
     units.push_back(column.unit);
   }
@@ -103,7 +103,7 @@ std::string bench_line(const BenchHeader& header, const BenchRow& row) {
     cells.push_back(fmt::format("{}", count));
   }
   if (!header.simulated) cells.push_back(wrong_text(row, "-"));
-  return line_of(columns(header), "", cells);
+  return line_of(bench_columns(header), "", cells);
 }
 
 std::string bench_line(const SkippedRow& row) {

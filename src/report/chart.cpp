@@ -20,7 +20,7 @@ constexpr int kChartTicks = 5;
 double largest(const Chart& chart) {
   double most = 0;
   for (const ChartSeries& series : chart.series) {
-    for (const double value : series.line) most = std::max(most, value);
+    for (const auto& value : series.line) most = std::max(most, value.value_or(0));
     for (const auto& value : series.rings) most = std::max(most, value.value_or(0));
   }
   return most > 0 ? most : 1;
@@ -61,8 +61,9 @@ std::string frame(const Chart& chart, const ChartAxes& axes) {
     out += fmt::format("<text x='{:.1f}' y='{}' class='tick' text-anchor='middle'>{}</text>\n", axes.x(i),
                        kChartHeight - kChartBottom + 18, escape_html(chart.positions[i]));
   }
-  return out + fmt::format("<text x='{}' y='{}' class='tick'>{}; line: ours, ring: published</text>\n", kChartLeft,
-                           kChartHeight - 10, escape_html(chart.unit));
+  const bool rings = std::ranges::any_of(chart.series, [](const ChartSeries& series) { return !series.rings.empty(); });
+  return out + fmt::format("<text x='{}' y='{}' class='tick'>{}{}</text>\n", kChartLeft, kChartHeight - 10,
+                           escape_html(chart.unit), rings ? "; line: ours, ring: published" : "");
 }
 
 std::string drawn(const Chart& chart, const ChartAxes& axes, std::size_t index) {
@@ -71,10 +72,11 @@ std::string drawn(const Chart& chart, const ChartAxes& axes, std::size_t index) 
   std::string points;
   std::string dots;
   for (std::size_t i = 0; i < series.line.size(); ++i) {
-    points += fmt::format("{:.1f},{:.1f} ", axes.x(i), axes.y(series.line[i]));
-    dots += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='2' fill='{}'><title>{} {}: ours {:.2f}</title></circle>\n",
-                        axes.x(i), axes.y(series.line[i]), colour, escape_html(series.name),
-                        escape_html(chart.positions[i]), series.line[i]);
+    if (!series.line[i]) continue;
+    points += fmt::format("{:.1f},{:.1f} ", axes.x(i), axes.y(*series.line[i]));
+    dots += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='2' fill='{}'><title>{} {}: {}{:.2f}</title></circle>\n",
+                        axes.x(i), axes.y(*series.line[i]), colour, escape_html(series.name),
+                        escape_html(chart.positions[i]), series.rings.empty() ? "" : "ours ", *series.line[i]);
   }
   for (std::size_t i = 0; i < series.rings.size(); ++i) {
     if (!series.rings[i]) continue;

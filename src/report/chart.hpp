@@ -1,4 +1,4 @@
-// A chart as inline SVG: values over labelled positions, ours as lines and published ones as rings of the same colour.
+// A chart as inline SVG: values over labelled positions as lines, published ones as rings of the same colour.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@ namespace cortado::report {
 
 struct ChartSeries {
   std::string name;
-  std::vector<double> line;                  ///< one value for each position
-  std::vector<std::optional<double>> rings;  ///< one for each position; none: nothing drawn
+  std::vector<std::optional<double>> line;   ///< one for each position; none: nothing drawn
+  std::vector<std::optional<double>> rings;  ///< the same, of published values; may be empty
 };
 
 struct Chart {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cortado/report/table.hpp"
+
 namespace cortado::report {
 
 /// A whole document around the body, which is HTML already. Pictures use the classes title, tick, grid and axis.
@@ -15,5 +17,8 @@ std::string html_row(const std::vector<std::string>& cells, std::string_view tag
 
 /// Plain text in all cells.
 std::string html_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows);
+
+/// All columns but those for data only.
+std::string html_of(const Table& table);
 
 }  // namespace cortado::report
