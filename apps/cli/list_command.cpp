@@ -1,4 +1,6 @@
 // cortado list: what there is.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
@@ -13,126 +15,143 @@
 #include "cortado/published/published.hpp"
 #include "cortado/verify/verify.hpp"
 
-#include "json.hpp"
+#include "json_reference.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
 
-/// A list as rows of named cells: one table and one JSON array from the same data.
-struct Listing {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Json>> rows;
+using report::Table;
+
+struct Named {
+  std::string key;
+  std::string meaning;
 };
 
-std::string cell_text(const Json& cell) {
-  if (cell.is_null()) return "-";
-  if (cell.is_number_float()) return fmt::format("{:g}", cell.get<double>());
-  if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
-  if (!cell.is_array()) return cell.is_string() ? cell.get<std::string>() : cell.dump();
-  return join(cell.get<std::vector<std::string>>());
+Table listing(const std::vector<Named>& columns) {
+  Table table;
+  for (const Named& named : columns) {
+    std::string head = named.key;
+    std::ranges::replace(head, '_', ' ');
+    table.columns.push_back(
+        {.key = named.key, .head = std::move(head), .meaning = named.meaning, .notation = report::Notation::shortest});
+  }
+  return table;
 }
 
-Result<Listing> list_machines() {
-  Listing listing{{"name", "gpus", "gpu", "cap_W", "title"}, {}};
+Table summaries(const auto& items) {
+  Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}});
+  for (const auto& item : items) table.add({item.name, item.summary});
+  return table;
+}
+
+Result<Table> list_machines() {
+  Table table = listing({{"name", "as flags take it"},
+                         {"gpus", "how many"},
+                         {"gpu", "what kind"},
+                         {"cap_W", "watts that a board may draw; null: nothing is known of its power"},
+                         {"title", "one line"}});
   for (const std::string& name : machine_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
-    const Json cap = machine.power ? Json(machine.power->cap_w) : Json();
-    listing.rows.push_back({machine.name, machine.gpus, machine.gpu, cap, machine.title});
+    const report::Cell cap = machine.power ? report::Cell(machine.power->cap_w) : report::Cell();
+    table.add({machine.name, machine.gpus, machine.gpu, cap, machine.title});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> collectives() {
-  Listing listing{{"name", "variants"}, {}};
+Result<Table> collectives() {
+  Table table = listing({{"name", "as flags take it"}, {"variants", "of it, for `--variant`"}});
   for (const std::string& name : list_collectives()) {
     std::vector<std::string> variants;
     for (const VariantInfo& info : list_variants(name)) variants.push_back(info.variant);
-    listing.rows.push_back({name, variants});
+    table.add({name, variants});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> variants() {
-  Listing listing{{"collective", "variant", "in_place", "out_of_place", "summary"}, {}};
+Result<Table> variants() {
+  Table table = listing({{"collective", "which one"},
+                         {"variant", "for `--variant`"},
+                         {"in_place", "input and output may share a buffer"},
+                         {"out_of_place", "they may be apart"},
+                         {"summary", "one line"}});
   for (const VariantInfo& info : list_variants()) {
-    listing.rows.push_back({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
+    table.add({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> policies() {
-  Listing listing{{"name", "summary", "wins", "loses"}, {}};
+Result<Table> policies() {
+  Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}, {"wins", "when"}, {"loses", "when"}});
   for (const PolicyInfo& info : list_policies()) {
-    listing.rows.push_back({info.name, info.summary, info.wins, info.loses});
+    table.add({info.name, info.summary, info.wins, info.loses});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> power_policies() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::PowerPolicyInfo& info : pipeline::list_power_policies()) {
-    listing.rows.push_back({info.name, info.summary});
-  }
-  return listing;
+Result<Table> power_policies() {
+  return summaries(pipeline::list_power_policies());
 }
 
-Result<Listing> schedules() {
-  Listing listing{{"name", "published", "summary"}, {}};
+Result<Table> schedules() {
+  Table table = listing({{"name", "as flags take it"},
+                         {"published", "one of the four that FiCCO chooses from"},
+                         {"summary", "one line"}});
   for (const FiccoScheduleInfo& info : list_schedules()) {
-    listing.rows.push_back({info.name, info.published, info.summary});
+    table.add({info.name, info.published, info.summary});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> systems() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::FusedWay& way : pipeline::list_fused_ways()) listing.rows.push_back({way.name, way.summary});
-  return listing;
+Result<Table> systems() {
+  return summaries(pipeline::list_fused_ways());
 }
 
-Result<Listing> features() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::FeatureInfo& info : pipeline::list_features()) listing.rows.push_back({info.name, info.summary});
-  return listing;
+Result<Table> features() {
+  return summaries(pipeline::list_features());
 }
 
-Result<Listing> maps() {
-  Listing listing{{"collective", "algorithm", "summary"}, {}};
+Result<Table> maps() {
+  Table table = listing({{"collective", "which one"}, {"algorithm", "how it is done"}, {"summary", "one line"}});
   for (const T3Preset& preset : list_t3_presets()) {
-    listing.rows.push_back({preset.collective, preset.algorithm, preset.summary});
+    table.add({preset.collective, preset.algorithm, preset.summary});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> devices() {
-  Listing listing{{"name", "times", "summary"}, {}};
+Result<Table> devices() {
+  Table table =
+      listing({{"name", "as flags take it"}, {"times", "`measured` or `simulated`"}, {"summary", "one line"}});
   for (const pipeline::DeviceInfo& info : pipeline::list_devices()) {
-    listing.rows.push_back({info.name, "measured", info.summary});
+    table.add({info.name, "measured", info.summary});
   }
-  listing.rows.push_back({pipeline::kSimulator.name, "simulated", pipeline::kSimulator.summary});
-  return listing;
+  table.add({pipeline::kSimulator.name, "simulated", pipeline::kSimulator.summary});
+  return table;
 }
 
-Result<Listing> publications() {
-  Listing listing{{"name", "machine", "title", "source"}, {}};
+Result<Table> publications() {
+  Table table = listing({{"name", "as flags take it"},
+                         {"machine", "on which it was measured"},
+                         {"title", "one line"},
+                         {"source", "where to find it"}});
   for (const std::string& name : published::publication_names()) {
     CORTADO_ASSIGN_OR_RETURN(const auto publication, published::load_publication(name));
-    listing.rows.push_back({publication.name, publication.machine, publication.title, publication.source});
+    table.add({publication.name, publication.machine, publication.title, publication.source});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> rules() {
-  Listing listing{{"code", "summary"}, {}};
-  for (const RuleInfo& info : verify_rules()) listing.rows.push_back({info.code, info.summary});
-  return listing;
+Result<Table> rules() {
+  Table table = listing({{"code", "of its errors"}, {"summary", "one line"}});
+  for (const RuleInfo& info : verify_rules()) table.add({info.code, info.summary});
+  return table;
 }
 
 struct Topic {
   std::string_view name;
   std::string_view summary;
-  Result<Listing> (*make)();
+  Result<Table> (*make)();
 };
 
 constexpr std::array kTopics{
@@ -149,10 +168,15 @@ constexpr std::array kTopics{
     Topic{"publications", "published results, for reproduce", publications},
     Topic{"rules", "what the verifier proves", rules}};
 
-Result<Listing> topics() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const Topic& topic : kTopics) listing.rows.push_back({topic.name, topic.summary});
-  return listing;
+Result<Table> table_of(const Topic& topic) {
+  CORTADO_ASSIGN_OR_RETURN(Table table, topic.make());
+  table.key = topic.name;
+  table.meaning = topic.summary;
+  return table;
+}
+
+Result<Table> topics() {
+  return summaries(kTopics);
 }
 
 class ListCommand : public Subcommand {
@@ -172,52 +196,48 @@ class ListCommand : public Subcommand {
     app.add_option(
            "what", topic_,
            "machines, collectives, variants, policies (overlap), power-policies (power), schedules, systems (overlap "
-           "--schedule), maps (plan t3), features (what-if), devices, publications or rules; without it these lists")
+           "--schedule), maps (plan t3), features (what-if), devices, publications or rules; json: docs/json.md; "
+           "without it these lists")
         ->type_name("");
-    app.add_flag("--json", json_, "JSON instead of a table");
+    table_.add_to(app);
   }
 
   Result<Exit> run(Console& console) override {
     std::vector<std::string> names;
     for (const Topic& topic : kTopics) {
       names.emplace_back(topic.name);
-      if (topic.name == topic_) return show(console, topic_, topic.make());
+      if (topic.name == topic_) return show(console, topic_, table_of(topic));
     }
     if (topic_.empty()) return show(console, "lists", topics());
+    if (topic_ == kJson) return show_json_reference(console);
     const std::string nearest = nearest_name(topic_, names);
     return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", topic_),
                 (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "lists are " + join(names));
   }
 
  private:
-  Result<Exit> show(Console& console, const std::string& what, const Result<Listing>& listing) const {
-    if (!listing) return fail(listing.error());
-    console.out(json_ ? json_text(what, *listing) : table_text(*listing));
+  static constexpr const char* kJson = "json";
+
+  static Result<Exit> show_json_reference(Console& console) {
+    std::vector<Table> tables;
+    for (const Topic& topic : kTopics) {
+      CORTADO_ASSIGN_OR_RETURN(tables.emplace_back(), table_of(topic));
+    }
+    console.out(json_reference(tables));
     return Exit::ok;
   }
 
-  static std::string json_text(const std::string& what, const Listing& listing) {
-    Json array = Json::array();
-    for (const auto& row : listing.rows) {
-      Json object;
-      for (std::size_t i = 0; i < row.size(); ++i) object[listing.columns[i]] = row[i];
-      array.push_back(std::move(object));
-    }
-    return to_text({{what, std::move(array)}});
-  }
-
-  static std::string table_text(const Listing& listing) {
-    TextTable table(listing.columns);
-    for (const auto& row : listing.rows) {
-      std::vector<std::string> cells;
-      for (const Json& cell : row) cells.push_back(cell_text(cell));
-      table.add_row(std::move(cells));
-    }
-    return table.to_string();
+  Result<Exit> show(Console& console, const std::string& what, Result<Table> table) const {
+    if (!table) return fail(table.error());
+    report::Document document{.schema = "cortado.list"};
+    table->key = what;
+    document.tables.push_back(*std::move(table));
+    CORTADO_RETURN_IF_ERROR(table_.show(console, document));
+    return Exit::ok;
   }
 
   std::string topic_;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

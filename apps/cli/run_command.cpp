@@ -9,6 +9,7 @@
 
 #include "device_options.hpp"
 #include "json.hpp"
+#include "json_reference.hpp"
 #include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
@@ -67,7 +68,7 @@ class RunCommand : public Subcommand {
       if (stage == pipeline::Stage::run && warning) console.talk(*warning);
     };
     const auto report = pipeline::run_program(std::move(task.input.program), machine, *driver, settings);
-    if (!report) return task_failure(console, report.error(), json_);
+    if (!report) return task_failure(console, report.error(), json_ ? kRunSchema : nullptr);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->result.timeline, report->program.program())));
@@ -131,21 +132,22 @@ class RunCommand : public Subcommand {
     std::vector<double> times;
     for (const Nanoseconds time : result.timeline.iteration_times) times.push_back(microseconds(time));
     const auto& bandwidths = report.bandwidths;
-    Json json{{"ok", result.wrong_bytes == 0},
-              {"program", program.name},
-              {"machine", report.program.machine().name},
-              {"ranks", program.ranks},
-              {"in_place", task.request ? Json(task.request->in_place) : Json()},
-              {"node", result.timeline.where},
-              {"simulated", result.timeline.simulated},
-              {"bytes", report.bytes.value},
-              {"iterations", iterations_},
-              {"time_us", microseconds(report.time)},
-              {"times_us", std::move(times)},
-              {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
-              {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
-              {"checked_bytes", result.checked_bytes},
-              {"wrong", result.wrong_bytes}};
+    Json json = document(kRunSchema);
+    json.update({{"ok", result.wrong_bytes == 0},
+                 {"program", program.name},
+                 {"machine", report.program.machine().name},
+                 {"ranks", program.ranks},
+                 {"in_place", task.request ? Json(task.request->in_place) : Json()},
+                 {"node", result.timeline.where},
+                 {"simulated", result.timeline.simulated},
+                 {"bytes", report.bytes.value},
+                 {"iterations", iterations_},
+                 {"time_us", microseconds(report.time)},
+                 {"times_us", std::move(times)},
+                 {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
+                 {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
+                 {"checked_bytes", result.checked_bytes},
+                 {"wrong", result.wrong_bytes}});
     json.update(to_json_value(report.counts));
     if (result.first_wrong) json["first_wrong"] = to_json_value(*result.first_wrong);
     if (trace_) json["trace"] = *trace_;

@@ -111,7 +111,7 @@ Json schedule_tree_json(const std::optional<ExplainedSchedule>& product) {
                        {"above", node.above}});
     }
   }
-  Json json{{"nodes", std::move(nodes)}};
+  Json json{{"schema", "cortado.schedule_tree"}, {"version", 1}, {"nodes", std::move(nodes)}};
   if (!product) return json;
   const std::vector<std::uint32_t> path = schedule_path(product->features);
   for (std::size_t i = 0; i < kScheduleFeatures; ++i) {

@@ -12,6 +12,7 @@
 #include "cortado/timeline/critical_path.hpp"
 
 #include "json.hpp"
+#include "json_reference.hpp"
 #include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
@@ -81,7 +82,7 @@ class SimulateCommand : public Subcommand {
         trace_
             ? pipeline::simulate_traced(std::move(task.input.program), task.input.machine, options_, proof, on_stage)
             : pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof, on_stage);
-    if (!report) return task_failure(console, report.error(), json_);
+    if (!report) return task_failure(console, report.error(), json_ ? kSimulateSchema : nullptr);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->simulated.timeline, report->program.program())));
@@ -153,22 +154,23 @@ class SimulateCommand : public Subcommand {
       for (std::size_t i = 0; i < parts.size(); ++i) path[std::string(kCriticalPathNames[i])] = microseconds(parts[i]);
     }
     const auto& bandwidths = report.bandwidths;
-    Json json{{"ok", true},
-              {"program", program.name},
-              {"machine", report.program.machine().name},
-              {"ranks", program.ranks},
-              {"in_place", task.request ? Json(task.request->in_place) : Json()},
-              {"simulated", true},
-              {"bytes", report.bytes.value},
-              {"iterations", options_.iterations},
-              {"sharing", sharing_},
-              {"time_us", microseconds(report.time)},
-              {"times_us", std::move(times)},
-              {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
-              {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
-              {"bytes_moved", timeline.bytes_moved.value},
-              {"events", report.simulated.events},
-              {"critical_path_us", std::move(path)}};
+    Json json = document(kSimulateSchema);
+    json.update({{"ok", true},
+                 {"program", program.name},
+                 {"machine", report.program.machine().name},
+                 {"ranks", program.ranks},
+                 {"in_place", task.request ? Json(task.request->in_place) : Json()},
+                 {"simulated", true},
+                 {"bytes", report.bytes.value},
+                 {"iterations", options_.iterations},
+                 {"sharing", sharing_},
+                 {"time_us", microseconds(report.time)},
+                 {"times_us", std::move(times)},
+                 {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
+                 {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
+                 {"bytes_moved", timeline.bytes_moved.value},
+                 {"events", report.simulated.events},
+                 {"critical_path_us", std::move(path)}});
     json.update(to_json_value(report.counts));
     report::add_energy(report.energy, json);
     if (trace_) json["trace"] = *trace_;

@@ -14,7 +14,9 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
@@ -22,6 +24,7 @@
 #include "cortado/device/executor.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/failure.hpp"
+#include "cortado/report/table.hpp"
 #include "cortado/timeline/timeline.hpp"
 
 namespace cortado::pipeline {
@@ -55,5 +58,24 @@ Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine);
 /// of which have spans, after `warmup` others.
 Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, device::Driver& driver,
                                 const device::RunOptions& run, std::uint32_t warmup);
+
+/// Copies of several sizes.
+struct Breakdown {
+  struct Row {
+    Bytes bytes;
+    CopyReport phases;
+  };
+
+  std::string machine;
+  std::string node;  ///< where it ran: the node, or the machine that was simulated
+  bool simulated = false;
+  std::uint32_t warmup = 0;      ///< measured: iterations of each before those that count
+  std::uint32_t iterations = 0;  ///< measured: of each
+  bool interrupted = false;      ///< there are fewer rows than were asked for
+  std::vector<Row> rows;
+};
+
+/// "cortado.breakdown".
+report::Document breakdown_document(const Breakdown& breakdown);
 
 }  // namespace cortado::pipeline

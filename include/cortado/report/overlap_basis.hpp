@@ -17,6 +17,7 @@
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
 #include "cortado/report/objective.hpp"
+#include "cortado/report/skipped.hpp"
 #include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
@@ -31,12 +32,6 @@ struct WayRow {
   std::optional<double> hbm_bytes{};     ///< read and written in the memories of all GPUs; none: measured
   std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated
   std::optional<EnergyUse> energy{};     ///< none: measured, no program, or a machine without power
-};
-
-/// A policy or schedule that cannot do it.
-struct SkippedWay {
-  std::string name;
-  Diagnostic reason;
 };
 
 struct OverlapBasis {
