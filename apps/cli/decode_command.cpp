@@ -5,7 +5,6 @@
 #include "cortado/device/sdma.hpp"
 
 #include "json.hpp"
-#include "json_reference.hpp"
 #include "packet_text.hpp"
 #include "subcommand.hpp"
 
@@ -87,7 +86,7 @@ class DecodeCommand : public Subcommand {
       exit = Exit::failed;
     }
     if (json_) {
-      Json json = document(kDecodeSchema);
+      Json json = document("cortado.decode");
       json["streams"] = std::move(streams_json);
       console.out(to_text(json));
     }

@@ -5,7 +5,10 @@
 
 #include "cortado/base/text.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/breakdown.hpp"
+#include "cortado/pipeline/compare.hpp"
 #include "cortado/pipeline/devices.hpp"
+#include "cortado/pipeline/explain.hpp"
 #include "cortado/pipeline/fused.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/pipeline/what_if.hpp"
@@ -13,9 +16,13 @@
 #include "cortado/plan/collective.hpp"
 #include "cortado/plan/ficco.hpp"
 #include "cortado/published/published.hpp"
+#include "cortado/report/bench_rows.hpp"
+#include "cortado/report/characterization.hpp"
+#include "cortado/report/power.hpp"
+#include "cortado/report/reproduction.hpp"
+#include "cortado/report/schedule_map.hpp"
 #include "cortado/verify/verify.hpp"
 
-#include "json_reference.hpp"
 #include "subcommand.hpp"
 #include "table_options.hpp"
 
@@ -179,6 +186,31 @@ Result<Table> topics() {
   return summaries(kTopics);
 }
 
+/// The part of docs/json.md on documents that are tables, which describe themselves.
+Result<std::string> json_reference() {
+  report::ScheduleMap map;
+  map.schedules = {"SCHEDULE"};
+  report::Document lists{.schema = "cortado.list"};
+  for (const Topic& topic : kTopics) {
+    CORTADO_ASSIGN_OR_RETURN(lists.tables.emplace_back(), table_of(topic));
+  }
+  const std::vector<std::pair<const char*, report::Document>> sections{
+      {"bench --json`", report::bench_document({})},
+      {"breakdown --json`", pipeline::breakdown_document({})},
+      {"compare --json`", pipeline::compare_document({})},
+      {"explain --json`", pipeline::explain_document({}, {})},
+      {"power --json`", report::power_document({})},
+      {"characterize --json`", report::characterization_document({})},
+      {"characterize --map --json`", report::schedule_map_document(map)},
+      {"reproduce --json`: a list `reproductions`", report::reproduction_document({})},
+      {"list --json`: one of these lists", lists}};
+  std::string text;
+  for (const auto& [heading, document] : sections) {
+    text += fmt::format("{}## `cortado {}\n\n{}", text.empty() ? "" : "\n", heading, report::json_reference(document));
+  }
+  return text;
+}
+
 class ListCommand : public Subcommand {
  public:
   std::string_view name() const override { return "list"; }
@@ -196,7 +228,7 @@ class ListCommand : public Subcommand {
     app.add_option(
            "what", topic_,
            "machines, collectives, variants, policies (overlap), power-policies (power), schedules, systems (overlap "
-           "--schedule), maps (plan t3), features (what-if), devices, publications or rules; json: docs/json.md; "
+           "--schedule), maps (plan t3), features (what-if), devices, publications or rules; json: fields of --json; "
            "without it these lists")
         ->type_name("");
     table_.add_to(app);
@@ -209,7 +241,11 @@ class ListCommand : public Subcommand {
       if (topic.name == topic_) return show(console, topic_, table_of(topic));
     }
     if (topic_.empty()) return show(console, "lists", topics());
-    if (topic_ == kJson) return show_json_reference(console);
+    if (topic_ == kJson) {
+      CORTADO_ASSIGN_OR_RETURN(const std::string reference, json_reference());
+      console.out(reference);
+      return Exit::ok;
+    }
     const std::string nearest = nearest_name(topic_, names);
     return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", topic_),
                 (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "lists are " + join(names));
@@ -217,15 +253,6 @@ class ListCommand : public Subcommand {
 
  private:
   static constexpr const char* kJson = "json";
-
-  static Result<Exit> show_json_reference(Console& console) {
-    std::vector<Table> tables;
-    for (const Topic& topic : kTopics) {
-      CORTADO_ASSIGN_OR_RETURN(tables.emplace_back(), table_of(topic));
-    }
-    console.out(json_reference(tables));
-    return Exit::ok;
-  }
 
   Result<Exit> show(Console& console, const std::string& what, Result<Table> table) const {
     if (!table) return fail(table.error());

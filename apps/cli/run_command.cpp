@@ -9,7 +9,6 @@
 
 #include "device_options.hpp"
 #include "json.hpp"
-#include "json_reference.hpp"
 #include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
@@ -68,7 +67,7 @@ class RunCommand : public Subcommand {
       if (stage == pipeline::Stage::run && warning) console.talk(*warning);
     };
     const auto report = pipeline::run_program(std::move(task.input.program), machine, *driver, settings);
-    if (!report) return task_failure(console, report.error(), json_ ? kRunSchema : nullptr);
+    if (!report) return task_failure(console, report.error(), json_ ? "cortado.run" : nullptr);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->result.timeline, report->program.program())));
@@ -132,7 +131,7 @@ class RunCommand : public Subcommand {
     std::vector<double> times;
     for (const Nanoseconds time : result.timeline.iteration_times) times.push_back(microseconds(time));
     const auto& bandwidths = report.bandwidths;
-    Json json = document(kRunSchema);
+    Json json = document("cortado.run");
     json.update({{"ok", result.wrong_bytes == 0},
                  {"program", program.name},
                  {"machine", report.program.machine().name},

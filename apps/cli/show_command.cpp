@@ -7,7 +7,6 @@
 #include "cortado/pipeline/run.hpp"
 
 #include "json.hpp"
-#include "json_reference.hpp"
 #include "subcommand.hpp"
 
 namespace cortado::cli {
@@ -83,7 +82,7 @@ Json machine_json(const Machine& machine) {
   }
   Json power;
   if (machine.power) power = {{"cap_W", machine.power->cap_w}, {"idle_W", machine.power->idle_w()}};
-  Json json = document(kMachineSchema);
+  Json json = document("cortado.machine");
   json.update({{"name", machine.name},
                {"title", machine.title},
                {"file", machine.file},

@@ -12,7 +12,6 @@
 #include "cortado/timeline/critical_path.hpp"
 
 #include "json.hpp"
-#include "json_reference.hpp"
 #include "number_option.hpp"
 #include "output_file.hpp"
 #include "plan_options.hpp"
@@ -82,7 +81,7 @@ class SimulateCommand : public Subcommand {
         trace_
             ? pipeline::simulate_traced(std::move(task.input.program), task.input.machine, options_, proof, on_stage)
             : pipeline::simulate_program(std::move(task.input.program), task.input.machine, options_, proof, on_stage);
-    if (!report) return task_failure(console, report.error(), json_ ? kSimulateSchema : nullptr);
+    if (!report) return task_failure(console, report.error(), json_ ? "cortado.simulate" : nullptr);
     if (trace_) {
       CORTADO_RETURN_IF_ERROR(
           write_file(*trace_, report::perfetto_trace(report->simulated.timeline, report->program.program())));
@@ -154,7 +153,7 @@ class SimulateCommand : public Subcommand {
       for (std::size_t i = 0; i < parts.size(); ++i) path[std::string(kCriticalPathNames[i])] = microseconds(parts[i]);
     }
     const auto& bandwidths = report.bandwidths;
-    Json json = document(kSimulateSchema);
+    Json json = document("cortado.simulate");
     json.update({{"ok", true},
                  {"program", program.name},
                  {"machine", report.program.machine().name},

@@ -9,7 +9,6 @@
 #include "cortado/verify/verify.hpp"
 
 #include "json.hpp"
-#include "json_reference.hpp"
 #include "program_input.hpp"
 #include "subcommand.hpp"
 
@@ -100,7 +99,7 @@ class VerifyCommand : public Subcommand {
       }
       coverage = output_coverage(*verified);
     }
-    Json json = document(kVerifySchema);
+    Json json = document("cortado.verify");
     json.update({{"verified", verified.has_value()},
                  {"program", input.program.name},
                  {"machine", input.machine.name},

@@ -14,16 +14,13 @@ constexpr std::array<std::string_view, 4> kPhaseMeanings{"packets, ring and door
                                                          "last byte until the signal is visible"};
 
 std::vector<Field<CopyRow>> breakdown_fields() {
-  std::vector<Field<CopyRow>> fields{
-      {{.key = "bytes", .head = "bytes", .meaning = "copied"}, [](const CopyRow& row) { return row.bytes; }},
-      {{.key = "total_us", .head = "total", .unit = "us", .digits = 3, .meaning = "sum of the phases"},
-       [](const CopyRow& row) { return microseconds(row.phases.total()); }}};
+  std::vector<Field<CopyRow>> fields{{{"bytes", "bytes", "", 0, "copied"}, &CopyRow::bytes},
+                                     {{"total_us", "total", "us", 3, "sum of the phases"},
+                                      [](const CopyRow& row) { return microseconds(row.phases.total()); }}};
   for (std::size_t i = 0; i < kCopyPhaseNames.size(); ++i) {
     const std::string name(kCopyPhaseNames[i]);
     const auto time = [i](const CopyRow& row) { return microseconds(row.phases.in_order()[i]); };
-    fields.push_back(
-        {{.key = name + "_us", .head = name, .unit = "us", .digits = 3, .meaning = std::string(kPhaseMeanings[i])},
-         time});
+    fields.push_back({{name + "_us", name, "us", 3, std::string(kPhaseMeanings[i])}, time});
     fields.push_back(
         {{.key = name + "_pct", .unit = "%", .digits = 1, .meaning = fmt::format("`{}_us` in % of `total_us`", name)},
          [time](const CopyRow& row) { return 100 * time(row) / microseconds(row.phases.total()); }});

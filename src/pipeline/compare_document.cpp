@@ -7,39 +7,27 @@ namespace cortado::pipeline {
 namespace {
 
 std::vector<report::Field<ComparedRow>> compared_fields() {
-  return report::with_energy<ComparedRow>(
-      {{{.key = "bytes", .head = "size", .unit = "B", .meaning = "whole buffer, as nccl-tests count it", .width = 12},
-        [](const ComparedRow& row) { return row.bytes; }},
-       {{.key = "what",
-         .head = "what",
-         .meaning = "name of the program, or variant of the collective",
-         .width = 12,
-         .align = report::Align::left},
-        [](const ComparedRow& row) { return row.what; }},
-       {{.key = "prelaunch",
-         .head = "prelaunch",
-         .meaning = "queues were submitted ahead; null for program files",
-         .align = report::Align::left},
-        [](const ComparedRow& row) { return row.prelaunch; }},
-       {{.key = "measured_us",
-         .head = "measured",
-         .unit = "us",
-         .digits = 2,
-         .meaning = "median of the iterations on the node",
-         .width = 11},
+  auto fields = report::with_energy<ComparedRow>(
+      {{{"bytes", "size", "B", 0, "whole buffer, as nccl-tests count it"}, &ComparedRow::bytes},
+       {{"what", "what", "", 0, "name of the program, or variant of the collective"}, &ComparedRow::what},
+       {{"prelaunch", "prelaunch", "", 0, "queues were submitted ahead; null for program files"},
+        &ComparedRow::prelaunch},
+       {{"measured_us", "measured", "us", 2, "median of the iterations on the node"},
         [](const ComparedRow& row) { return microseconds(row.times.measured); }},
-       {{.key = "simulated_us",
-         .head = "simulated",
-         .unit = "us",
-         .digits = 2,
-         .meaning = "of the machine, with warm caches",
-         .width = 12},
+       {{"simulated_us", "simulated", "us", 2, "of the machine, with warm caches"},
         [](const ComparedRow& row) { return microseconds(row.times.simulated); }},
-       {{.key = "ratio", .head = "ratio", .digits = 2, .meaning = "`simulated_us` / `measured_us`"},
+       {{"ratio", "ratio", "", 2, "`simulated_us` / `measured_us`"},
         [](const ComparedRow& row) { return row.times.ratio(); }},
-       {{.key = "wrong", .head = "wrong", .unit = "B", .meaning = "output bytes that differ from the contract"},
+       {{"wrong", "wrong", "B", 0, "output bytes that differ from the contract"},
         [](const ComparedRow& row) { return row.times.wrong_bytes; }}},
       [](const ComparedRow& row) { return row.times.energy; }, report::View::wide);
+  for (auto& [column, value] : fields) {
+    const bool words = column.key == "what" || column.key == "prelaunch";
+    column.align = words ? report::Align::left : report::Align::right;
+    if (column.key == "bytes" || column.key == "what") column.width = 12;
+    if (column.key.ends_with("_us")) column.width = 12;
+  }
+  return fields;
 }
 
 }  // namespace

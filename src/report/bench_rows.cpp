@@ -1,5 +1,7 @@
 #include "cortado/report/bench_rows.hpp"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "cortado/report/bandwidth.hpp"
@@ -15,53 +17,32 @@ Bandwidths bandwidths_of(const BenchHeader& header, const BenchRow& row) {
 
 std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
   std::vector<Field<BenchRow>> fields = with_energy<BenchRow>(
-      {{{.key = "bytes", .head = "size", .unit = "B", .meaning = "whole buffer, as nccl-tests count it", .width = 12},
-        [](const BenchRow& row) { return row.bytes; }},
-       {{.key = "variant",
-         .head = "variant",
-         .meaning = "how the collective was done",
-         .width = header.variant_width,
-         .align = Align::left},
-        [](const BenchRow& row) { return row.variant; }},
-       {{.key = "prelaunch",
-         .head = "pre-launch",
-         .meaning = "queues were submitted ahead and started by a trigger",
-         .align = Align::right},
-        [](const BenchRow& row) { return row.prelaunch; }},
-       {{.key = "in_place", .head = "in place", .meaning = "input and output share a buffer", .align = Align::right},
-        [](const BenchRow& row) { return row.in_place; }},
-       {{.key = "time_us",
-         .head = "time",
-         .unit = "us",
-         .digits = 2,
-         .meaning = "median of the iterations",
-         .width = 10},
+      {{{"bytes", "size", "B", 0, "whole buffer, as nccl-tests count it"}, &BenchRow::bytes},
+       {{"variant", "variant", "", 0, "how the collective was done"}, &BenchRow::variant},
+       {{"prelaunch", "pre-launch", "", 0, "queues were submitted ahead and started by a trigger"},
+        &BenchRow::prelaunch},
+       {{"in_place", "in place", "", 0, "input and output share a buffer"}, &BenchRow::in_place},
+       {{"time_us", "time", "us", 2, "median of the iterations"},
         [](const BenchRow& row) { return microseconds(row.time); }},
-       {{.key = "algbw_GBps", .head = "algbw", .unit = "GB/s", .digits = 2, .meaning = "`bytes` / time", .width = 8},
+       {{"algbw_GBps", "algbw", "GB/s", 2, "`bytes` / time"},
         [header](const BenchRow& row) { return bandwidths_of(header, row).algorithm; }},
-       {{.key = "busbw_GBps",
-         .head = "busbw",
-         .unit = "GB/s",
-         .digits = 2,
-         .meaning = "`algbw_GBps` times the factor of the collective in nccl-tests",
-         .width = 8},
+       {{"busbw_GBps", "busbw", "GB/s", 2, "`algbw_GBps` times the factor of the collective in nccl-tests"},
         [header](const BenchRow& row) { return bandwidths_of(header, row).bus; }},
-       {{.key = "commands", .head = "commands", .meaning = "of all ranks together, as are signals and doorbells"},
+       {{"commands", "commands", "", 0, "of all ranks together, as are signals and doorbells"},
         [](const BenchRow& row) { return row.counts.commands; }},
-       {{.key = "signals", .head = "signals", .meaning = "raised by engines"},
-        [](const BenchRow& row) { return row.counts.signals; }},
-       {{.key = "doorbells", .head = "door-bells", .meaning = "rung by hosts"},
-        [](const BenchRow& row) { return row.counts.doorbells; }},
-       {{.key = "wrong",
-         .head = "#wrong",
-         .unit = "B",
-         .meaning = "output bytes that differ from the contract; null if simulated",
-         .view = header.simulated ? View::data : View::narrow},
-        [](const BenchRow& row) { return row.wrong; }}},
+       {{"signals", "signals", "", 0, "raised by engines"}, [](const BenchRow& row) { return row.counts.signals; }},
+       {{"doorbells", "door-bells", "", 0, "rung by hosts"}, [](const BenchRow& row) { return row.counts.doorbells; }},
+       {{"wrong", "#wrong", "B", 0, "output bytes that differ from the contract; null if simulated",
+         header.simulated ? View::data : View::narrow},
+        &BenchRow::wrong}},
       &BenchRow::energy, header.simulated ? View::narrow : View::data);
-  for (Field<BenchRow>& field : fields) {
-    if (field.column.key == "energy_J") field.column.width = 8;
-    if (field.column.key == "power_W") field.column.width = 6;
+  const std::map<std::string, std::size_t> widths{{"bytes", 12},     {"variant", header.variant_width},
+                                                  {"time_us", 10},   {"algbw_GBps", 8},
+                                                  {"busbw_GBps", 8}, {"energy_J", 8},
+                                                  {"power_W", 6}};
+  for (auto& [column, value] : fields) {
+    if (const auto found = widths.find(column.key); found != widths.end()) column.width = found->second;
+    column.align = column.key == "variant" ? Align::left : Align::right;
   }
   return fields;
 }
@@ -126,15 +107,14 @@ Document bench_document(const BenchReport& report) {
                     {"interrupted", report.interrupted, "not all rows that were asked for are there"}};
   Table rows = table_of("rows", "one per size, variant and kind of launch", bench_fields(header), report.rows);
   rows.chart = TableChart{"Bus bandwidth", "busbw_GBps", {"bytes"}, {"variant", "prelaunch", "in_place"}};
-  Table skipped = table_of(
-      "skipped", "what cannot be planned or run",
-      reason_fields<SkippedRow>(
-          {{{.key = "bytes", .meaning = "whole buffer"}, [](const SkippedRow& row) { return row.bytes; }},
-           {{.key = "variant", .meaning = "how it was to be done"}, [](const SkippedRow& row) { return row.variant; }},
-           {{.key = "prelaunch", .meaning = "with queues submitted ahead"},
-            [](const SkippedRow& row) { return row.prelaunch; }}},
-          &SkippedRow::reason),
-      report.skipped);
+  Table skipped =
+      table_of("skipped", "what cannot be planned or run",
+               reason_fields<SkippedRow>(
+                   {{{.key = "bytes", .meaning = "whole buffer"}, &SkippedRow::bytes},
+                    {{.key = "variant", .meaning = "how it was to be done"}, &SkippedRow::variant},
+                    {{.key = "prelaunch", .meaning = "with queues submitted ahead"}, &SkippedRow::prelaunch}},
+                   &SkippedRow::reason),
+               report.skipped);
   skipped.data_only = true;
   document.tables = {std::move(rows), std::move(skipped)};
   for (const SkippedRow& row : report.skipped) document.notes.push_back(skipped_note(row));

@@ -36,38 +36,20 @@ constexpr std::array<std::string_view, 5> kCauseMeanings{
     "of tiles: first loads and stores of the result"};
 
 Column share_column(std::string key, std::string head, std::string meaning) {
-  return {.key = std::move(key),
-          .head = std::move(head),
-          .unit = "%",
-          .digits = 1,
-          .meaning = std::move(meaning),
-          .notation = Notation::with_sign,
-          .scale = 100};
+  return {std::move(key), std::move(head), "%", 1, std::move(meaning), View::narrow, Notation::with_sign, 100};
 }
 
 std::vector<Field<DecompositionRow>> decomposition_fields() {
   using R = DecompositionRow;
   std::vector<Field<R>> fields{
-      {{.key = "schedule", .head = "schedule", .meaning = "a published one"},
-       [](const R& row) { return row.schedule; }},
-      {{.key = "chunks", .head = "chunks", .meaning = "exchanges one after another"},
-       [](const R& row) { return row.chunks; }},
-      {{.key = "pieces", .head = "pieces", .meaning = "products of one GPU"}, [](const R& row) { return row.pieces; }},
-      {{.key = "largest", .head = "largest piece", .meaning = "of them", .view = View::wide},
-       [](const R& row) { return row.largest; }},
-      {{.key = "kernels", .head = "kernels", .meaning = "tiles that are chosen, those with most time first"},
-       [](const R& row) { return row.kernels; }},
-      {{.key = "time_us",
-        .head = "time",
-        .unit = "us",
-        .digits = 1,
-        .meaning = "all pieces alone, without kernel starts"},
-       [](const R& row) { return row.time_us; }},
-      {{.key = "dil",
-        .head = "DIL",
-        .digits = 3,
-        .meaning = "decomposition loss: the pieces one after the other, each alone, over the whole product"},
-       [](const R& row) { return row.dil; }}};
+      {{"schedule", "schedule", "", 0, "a published one"}, &R::schedule},
+      {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
+      {{"pieces", "pieces", "", 0, "products of one GPU"}, &R::pieces},
+      {{"largest", "largest piece", "", 0, "of them", View::wide}, &R::largest},
+      {{"kernels", "kernels", "", 0, "tiles that are chosen, those with most time first"}, &R::kernels},
+      {{"time_us", "time", "us", 1, "all pieces alone, without kernel starts"}, &R::time_us},
+      {{"dil", "DIL", "", 3, "decomposition loss: the pieces one after the other, each alone, over the whole product"},
+       &R::dil}};
   for (std::size_t i = 0; i < kCauseMeanings.size(); ++i) {
     const std::string name(DecompositionCauses::kNames[i]);
     fields.push_back({share_column(name, name, fmt::format("share of `dil` - 1: {}", kCauseMeanings[i])),
@@ -75,40 +57,29 @@ std::vector<Field<DecompositionRow>> decomposition_fields() {
   }
   fields.push_back({share_column("kernel_starts", "kernel starts",
                                  "of the kernels more than one, over the whole; not a part of `dil`"),
-                    [](const R& row) { return row.kernel_starts; }});
+                    &R::kernel_starts});
   return fields;
 }
 
 Field<ContentionRow> time_field(std::string key, std::string head, std::string meaning,
                                 Nanoseconds ContentionRow::*time, View view = View::narrow) {
-  return {{.key = std::move(key),
-           .head = std::move(head),
-           .unit = "us",
-           .digits = 1,
-           .meaning = std::move(meaning),
-           .view = view},
+  return {{std::move(key), std::move(head), "us", 1, std::move(meaning), view},
           [time](const ContentionRow& row) { return microseconds(row.*time); }};
 }
 
 std::vector<Field<ContentionRow>> contention_fields() {
   using R = ContentionRow;
   return with_energy<R>(
-      {{{.key = "schedule", .head = "schedule", .meaning = "with default chunks"},
-        [](const R& row) { return row.schedule; }},
-       {{.key = "chunks", .head = "chunks", .meaning = "exchanges one after another"},
-        [](const R& row) { return row.chunks; }},
-       {{.key = "means", .head = "copies by", .meaning = "`dma` or `cores`"},
+      {{{"schedule", "schedule", "", 0, "with default chunks"}, &R::schedule},
+       {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
+       {{"means", "copies by", "", 0, "`dma` or `cores`"},
         [](const R& row) { return Cell(row.on_cores ? "cores" : "dma").shown_as(std::string(row.means())); }},
        time_field("time_us", "time", "of both", &R::time),
-       {{.key = "speedup", .head = "speed-up", .digits = 2, .meaning = "over `serial_us`, which is on DMA engines"},
-        [](const R& row) { return row.speedup; }},
-       {{.key = "cil_gemm",
-         .head = "CIL product",
-         .digits = 2,
-         .meaning = "contention loss: products beside copies over the same ones alone; waiting does not count"},
-        [](const R& row) { return row.cil_gemm; }},
-       {{.key = "cil_comm", .head = "CIL copies", .digits = 2, .meaning = "the same of copies"},
-        [](const R& row) { return row.cil_comm; }},
+       {{"speedup", "speed-up", "", 2, "over `serial_us`, which is on DMA engines"}, &R::speedup},
+       {{"cil_gemm", "CIL product", "", 2,
+         "contention loss: products beside copies over the same ones alone; waiting does not count"},
+        &R::cil_gemm},
+       {{"cil_comm", "CIL copies", "", 2, "the same of copies"}, &R::cil_comm},
        time_field("products_alone_us", "pieces alone",
                   "its pieces with nothing beside them, of the GPU whose products take longest, as the next four",
                   &R::products_alone, View::wide),

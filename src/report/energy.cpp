@@ -44,19 +44,10 @@ std::string components_text(const EnergyUse& use) {
 }
 
 std::vector<Column> energy_columns(View view) {
-  std::vector<Column> columns{{.key = "energy_J",
-                               .head = "energy",
-                               .unit = "J",
-                               .digits = 4,
-                               .meaning = "of all GPUs, in one iteration (the mean of all); see Energy",
-                               .view = view,
-                               .notation = Notation::significant},
-                              {.key = "power_W",
-                               .head = "power",
-                               .unit = "W",
-                               .digits = 1,
-                               .meaning = "of one GPU, on average over the time of the iteration",
-                               .view = view}};
+  std::vector<Column> columns{
+      {"energy_J", "energy", "J", 4, "of all GPUs, in one iteration (the mean of all); see Energy", view,
+       Notation::significant},
+      {"power_W", "power", "W", 1, "of one GPU, on average over the time of the iteration", view}};
   for (const Component component : kComponents) {
     const std::string name(name_of(component));
     columns.push_back({.key = "energy_by_component." + name,

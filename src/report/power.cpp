@@ -39,12 +39,9 @@ using PowerFields = std::vector<Field<PowerRow>>;
 void add_watts(PowerFields& fields) {
   for (const Component component : kComponents) {
     const std::string name(name_of(component));
-    fields.push_back({{.key = "power_W_by_component." + name,
-                       .head = name,
-                       .unit = "W",
-                       .meaning = fmt::format("mean watts of one GPU, {}", name),
-                       .view = View::wide},
-                      [component](const PowerRow& row) { return row.use.watts(component); }});
+    fields.push_back(
+        {{"power_W_by_component." + name, name, "W", 0, fmt::format("mean watts of one GPU, {}", name), View::wide},
+         [component](const PowerRow& row) { return row.use.watts(component); }});
   }
 }
 
@@ -52,11 +49,8 @@ void add_clocks(PowerFields& fields) {
   for (std::size_t i = 0; i < 3; ++i) {
     const std::string name(kComponentNames[i]);
     fields.push_back(
-        {{.key = "clock_GHz." + name,
-          .head = name,
-          .unit = "GHz",
-          .digits = 3,
-          .meaning = fmt::format("mean clock of {} while anything ran, 0 where nothing did; null if unmanaged", name)},
+        {{"clock_GHz." + name, name, "GHz", 3,
+          fmt::format("mean clock of {} while anything ran, 0 where nothing did; null if unmanaged", name)},
          [i](const PowerRow& row) {
            if (!row.clocks_ghz) return Cell();
            const double clock = (*row.clocks_ghz)[i];
@@ -70,62 +64,37 @@ PowerFields power_fields() {
     return [value](const PowerRow& row) { return row.change ? Cell(*row.change.*value) : Cell(); };
   };
   PowerFields fields = with_energy<PowerRow>(
-      {{{.key = "what", .head = "what", .meaning = "`gemm`, `collective` or `both`: each alone, both at once"},
-        [](const PowerRow& row) { return row.what; }},
-       {{.key = "policy",
-         .head = "policy",
-         .meaning = "of power management (`cortado list power-policies`); `unmanaged` with `--cap none`"},
-        [](const PowerRow& row) { return row.policy; }},
-       {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of an iteration"},
-        [](const PowerRow& row) { return row.time_us(); }}},
-      [](const PowerRow& row) { return row.use; });
+      {{{"what", "what", "", 0, "`gemm`, `collective` or `both`: each alone, both at once"}, &PowerRow::what},
+       {{"policy", "policy", "", 0,
+         "of power management (`cortado list power-policies`); `unmanaged` with `--cap none`"},
+        &PowerRow::policy},
+       {{"time_us", "time", "us", 1, "of an iteration"}, &PowerRow::time_us}},
+      &PowerRow::use);
   for (Field<PowerRow>& field : fields) {
     if (field.column.key == "power_W") field.column.digits = 0;
     if (field.column.view == View::wide) field.column.view = View::data;  // watts by component are there
   }
   add_watts(fields);
-  fields.push_back(
-      {{.key = "peak_W",
-        .head = "peak",
-        .unit = "W",
-        .meaning = "greatest average of a control interval behind the first, of any GPU; null if unmanaged"},
-       [](const PowerRow& row) { return row.peak_w; }});
+  fields.push_back({{"peak_W", "peak", "W", 0,
+                     "greatest average of a control interval behind the first, of any GPU; null if unmanaged"},
+                    &PowerRow::peak_w});
   add_clocks(fields);
   const PowerFields rest{
-      {{.key = "edp_Js",
-        .head = "EDP",
-        .unit = "Js",
-        .digits = 3,
-        .meaning = "energy-delay product: joules times seconds",
-        .view = View::wide,
-        .notation = Notation::shortest},
+      {{"edp_Js", "EDP", "Js", 3, "energy-delay product: joules times seconds", View::wide, Notation::shortest},
        [](const PowerRow& row) { return row.use.energy_delay(); }},
       {{.key = "above_cap",
         .meaning =
             "it drew more than it may for longer than a control interval, as where the lowest clocks are too much",
         .view = View::data},
-       [](const PowerRow& row) { return row.above_cap; }},
-      {{.key = "time_change_pct",
-        .head = "time",
-        .unit = "%",
-        .digits = 1,
-        .meaning = "against policy `none`; null if unmanaged",
-        .notation = Notation::with_sign},
+       &PowerRow::above_cap},
+      {{"time_change_pct", "time", "%", 1, "against policy `none`; null if unmanaged", View::narrow,
+        Notation::with_sign},
        changed(&PowerChange::time)},
-      {{.key = "energy_change_pct",
-        .head = "energy",
-        .unit = "%",
-        .digits = 1,
-        .meaning = "the same",
-        .notation = Notation::with_sign},
+      {{"energy_change_pct", "energy", "%", 1, "the same", View::narrow, Notation::with_sign},
        changed(&PowerChange::energy)},
-      {{.key = "tflops",
-        .head = "TFLOP/s",
-        .digits = 1,
-        .meaning = "of the product on one GPU, over `time_us`; null without a product"},
-       [](const PowerRow& row) { return row.tflops; }},
-      {{.key = "iterations", .meaning = "that were simulated", .view = View::data},
-       [](const PowerRow& row) { return row.iterations; }}};
+      {{"tflops", "TFLOP/s", "", 1, "of the product on one GPU, over `time_us`; null without a product"},
+       &PowerRow::tflops},
+      {{.key = "iterations", .meaning = "that were simulated", .view = View::data}, &PowerRow::iterations}};
   fields.insert(fields.end(), rest.begin(), rest.end());
   return fields;
 }

@@ -51,26 +51,37 @@ Table published_rows(const Reproduction& reproduction) {
   using R = ReproducedRow;
   return table_of<R>(
       "rows", "every published number",
-      {{{.key = "item", .meaning = "what it is"}, [](const R& row) { return row.item; }},
-       {{.key = "published", .meaning = "the published number"}, [](const R& row) { return row.published; }},
-       {{.key = "ours", .meaning = "the simulated one"}, [](const R& row) { return row.ours; }},
+      {{{.key = "item", .meaning = "what it is"}, &R::item},
+       {{.key = "published", .meaning = "the published number"}, &R::published},
+       {{.key = "ours", .meaning = "the simulated one"}, &R::ours},
        {{.key = "error_pct", .meaning = "of ours in percent, of shares in points; positive where ours is larger"},
-        [](const R& row) { return row.error; }},
+        &R::error},
        {{.key = "used_for", .meaning = "`calibration` or `validation`"},
         [](const R& row) { return published::to_string(row.used_for); }}},
       reproduction.rows());
 }
 
+/// Their rows are added as JSON: every table has columns of its own.
+Table own_tables(const Reproduction& reproduction) {
+  return table_of<Table>(
+      "own", "tables of ours beside which nothing was published",
+      {{{.key = "name", .meaning = "of the table"}, &Table::key},
+       {{.key = "title", .meaning = "one line"}, &Table::title},
+       {{.key = "rows", .meaning = "list; keys are the heads of the columns"}, [](const Table&) { return Cell(); }}},
+      reproduction.own);
+}
+
 }  // namespace
 
 Document reproduction_document(const Reproduction& one) {
-  Document document;
+  Document document{.schema = "cortado.reproduction"};
   document.facts = {{"name", one.name, "as `cortado reproduce` takes it"},
                     {"title", one.title, "of the paper"},
                     {"source", one.source, "where to find it"},
                     {"machine", one.machine, "on which ours was simulated"},
                     {"reached", reached(one.goal()), "all goals; null without one"}};
-  document.tables = {published_tables(one.tables), published_figures(one.figures), published_rows(one)};
+  document.tables = {published_tables(one.tables), published_figures(one.figures), published_rows(one),
+                     own_tables(one)};
   return document;
 }
 
@@ -78,10 +89,8 @@ std::string reproduction_json(const std::vector<Reproduction>& all) {
   Json json{{"schema", "cortado.reproduction"}, {"version", 1}, {"reproductions", Json::array()}};
   for (const Reproduction& one : all) {
     Json& object = json["reproductions"].emplace_back(json_of(reproduction_document(one)));
-    object["own"] = Json::array();
-    for (const Table& table : one.own) {
-      object["own"].push_back({{"name", table.key}, {"title", table.title}, {"rows", json_of(table)}});
-    }
+    for (const char* key : {"schema", "version"}) object.erase(key);
+    for (std::size_t i = 0; i < one.own.size(); ++i) object["own"][i]["rows"] = json_of(one.own[i]);
   }
   return dumped(json);
 }

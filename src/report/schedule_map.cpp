@@ -95,8 +95,8 @@ Document schedule_map_document(const ScheduleMap& map) {
                     {"machine", map.machine, "modelled machine"},
                     {"schedules", map.schedules, "that were tried; the first is what speed-ups are over"}};
   std::vector<Field<MapCell>> fields{
-      {{.key = "m", .meaning = "rows of all GPUs"}, [](const MapCell& cell) { return cell.m; }},
-      {{.key = "k", .meaning = "depth"}, [](const MapCell& cell) { return cell.k; }},
+      {{.key = "m", .meaning = "rows of all GPUs"}, &MapCell::m},
+      {{.key = "k", .meaning = "depth"}, &MapCell::k},
       {{.key = "winner", .meaning = "the fastest schedule; null: nothing fits"},
        [&](const MapCell& cell) { return cell.winner() ? Cell(map.schedules[*cell.winner()]) : Cell(); }},
       {{.key = "speedup", .meaning = "of the winner over the first schedule; null if that does not fit"},

@@ -5,12 +5,10 @@
 namespace cortado::report {
 
 Table skipped_table(const std::vector<SkippedWay>& skipped, const std::string& kind) {
-  Table table =
-      table_of("skipped", "what cannot be done",
-               reason_fields<SkippedWay>(
-                   {{{.key = kind, .meaning = "what was left out"}, [](const SkippedWay& way) { return way.name; }}},
-                   &SkippedWay::reason),
-               skipped);
+  Table table = table_of("skipped", "what cannot be done",
+                         reason_fields<SkippedWay>({{{.key = kind, .meaning = "what was left out"}, &SkippedWay::name}},
+                                                   &SkippedWay::reason),
+                         skipped);
   table.data_only = true;
   return table;
 }

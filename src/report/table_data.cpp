@@ -73,8 +73,7 @@ Json json_of(const Table& table) {
 }
 
 Json json_of(const Document& document) {
-  Json json = Json::object();
-  if (!document.schema.empty()) json = {{"schema", document.schema}, {"version", document.version}};
+  Json json{{"schema", document.schema}, {"version", document.version}};
   for (const Fact& fact : document.facts) set(fact.key, fact.value, json);
   for (const Table& table : document.tables) json[table.key] = json_of(table);
   return json;
@@ -110,9 +109,7 @@ std::string to_csv(const Document& document) {
 
 std::string json_reference(const Document& document) {
   std::string text = kReferenceHead;
-  if (!document.schema.empty()) {
-    text += fmt::format("| `schema`, `version` | `{}`, {} |\n", document.schema, document.version);
-  }
+  text += fmt::format("| `schema`, `version` | `{}`, {} |\n", document.schema, document.version);
   for (const Fact& fact : document.facts) text += reference_line(fact.key, fact.meaning);
   for (const Table& table : document.tables) text += reference_line(table.key, table.meaning);
   for (const Table& table : document.tables) {

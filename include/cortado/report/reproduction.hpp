@@ -75,7 +75,7 @@ std::string reproduction_markdown(const std::vector<Reproduction>& all);  ///< d
 /// One page with a chart of every table, without anything to load from elsewhere.
 std::string reproduction_html(const std::vector<Reproduction>& all);
 
-/// One of the list "reproductions" of "cortado.reproduction", without the tables of ours.
+/// One of the list "reproductions" of "cortado.reproduction".
 Document reproduction_document(const Reproduction& one);
 std::string reproduction_json(const std::vector<Reproduction>& all);
 

@@ -13,10 +13,10 @@ using report::Row;
 using report::Table;
 
 std::vector<Column> candidate_columns() {
-  return {{.key = "variant", .head = "variant", .meaning = "how the collective is done"},
-          {.key = "prelaunch", .head = "prelaunch", .meaning = "queues are submitted ahead and started by a trigger"},
-          {.key = "in_place", .head = "in place", .meaning = "input and output share a buffer"},
-          {.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "by simulation"}};
+  return {{"variant", "variant", "", 0, "how the collective is done"},
+          {"prelaunch", "prelaunch", "", 0, "queues are submitted ahead and started by a trigger"},
+          {"in_place", "in place", "", 0, "input and output share a buffer"},
+          {"time_us", "time", "us", 2, "by simulation"}};
 }
 
 Row candidate_cells(const TimedCandidate* candidate) {
@@ -45,8 +45,7 @@ void add_phases(const std::string& name, const std::optional<PathPhases>& phases
 
 Table candidates(const ChoiceRow& row) {
   Table table{.key = "candidates", .meaning = "what fits, fastest first", .columns = candidate_columns()};
-  table.columns.push_back(
-      {.key = "of_best", .head = "of best", .digits = 2, .meaning = "time over that of the fastest"});
+  table.columns.push_back({"of_best", "of best", "", 2, "time over that of the fastest"});
   for (const TimedCandidate& candidate : row.fitting) {
     Row cells = candidate_cells(&candidate);
     cells.emplace_back(microseconds(candidate.time) / microseconds(row.best().time));
