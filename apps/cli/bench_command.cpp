@@ -1,15 +1,14 @@
 // cortado bench: a sweep in the look of nccl-tests.
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/bench.hpp"
 
 #include "grid_options.hpp"
 #include "interrupt.hpp"
-#include "output_file.hpp"
 #include "subcommand.hpp"
 #include "sweep_options.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -23,7 +22,8 @@ class BenchCommand : public Subcommand {
         {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, sizes doubling"},
         {"cortado bench all-gather --on sim --machine mi300x-8 --sizes 1KiB:8KiB", "what 8 MI300X would do"},
         {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch on --json", "rows for a script"},
-        {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"}};
+        {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"},
+        {"cortado bench all-gather --on sim --sizes 1KiB:64MiB --html ag.html", "bandwidths as a picture as well"}};
   }
 
   void add_options(CLI::App& app) override {
@@ -31,15 +31,14 @@ class BenchCommand : public Subcommand {
     app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
     grid_.add_to(app);
     sweep_.add_to(app);
-    app.add_option("--csv", csv_, "Write the rows as CSV, too")->type_name("FILE");
-    app.add_flag("--json", json_, "JSON instead of the table");
+    table_.add_to(app, {.csv = true, .html = true});
   }
 
   Result<Exit> run(Console& console) override {
     CORTADO_RETURN_IF_ERROR(grid_.fill(collective_, request_));
     CORTADO_RETURN_IF_ERROR(sweep_.fill(request_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    if (csv_) CORTADO_RETURN_IF_ERROR(check_output_path(*csv_, {machine_}));
+    CORTADO_RETURN_IF_ERROR(table_.check({machine_}));
     watch_for_interrupt();
     pipeline::Chooser chooser(machine, grid_.automatic().chooser_options());
     const auto go_on = [&console](std::size_t done, std::size_t of) {
@@ -65,17 +64,18 @@ class BenchCommand : public Subcommand {
     }
     report_.skipped = plan->skipped;
     const Exit exit = run_points(console, *plan, runner);
-    if (json_) console.out(report::bench_json(report_));
-    if (csv_) CORTADO_RETURN_IF_ERROR(write_file(*csv_, report::bench_csv(report_)));
+    const report::Document document = report::bench_document(report_);
+    if (table_.json()) console.out(report::to_json(document));
+    CORTADO_RETURN_IF_ERROR(table_.write_files(document));
     return exit;
   }
 
  private:
   /// Shows rows as they come and keeps them in report_.
   Exit run_points(Console& console, const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
-    if (!json_) {
-      console.out(report::bench_heading(report_.header));
-      for (const report::SkippedRow& row : plan.skipped) console.out(report::bench_line(row));
+    if (!table_.json()) {
+      console.out(report::bench_heading(report_.header, table_.text()));
+      for (const report::SkippedRow& row : plan.skipped) console.out(report::bench_line(row, table_.text()));
     }
     Exit exit = Exit::ok;
     for (std::size_t i = 0; i < plan.points.size() && !console.reader_gone(); ++i) {
@@ -87,11 +87,11 @@ class BenchCommand : public Subcommand {
       console.clear_progress();
       if (!row && row.error().errors.front().code == "device.compute") {  // a device of engines only: go on with those
         report_.skipped.push_back({point.bytes, point.variant, point.prelaunch, row.error().errors.front()});
-        if (!json_) console.out(report::bench_line(report_.skipped.back()));
+        if (!table_.json()) console.out(report::bench_line(report_.skipped.back(), table_.text()));
         continue;
       }
       if (!row) return console.failure(row.error());
-      if (!json_) console.out(report::bench_line(report_.header, *row));
+      if (!table_.json()) console.out(report::bench_line(report_.header, *row, table_.text()));
       if (row->wrong.value_or(0) > 0) exit = Exit::failed;
       report_.rows.push_back(*row);
     }
@@ -105,8 +105,7 @@ class BenchCommand : public Subcommand {
   std::string machine_ = kDefaultMachine;
   GridOptions grid_{"1KiB:1MiB"};
   SweepOptions sweep_;
-  std::optional<std::string> csv_;
-  bool json_ = false;
+  TableOptions table_;
   pipeline::BenchRequest request_;
   report::BenchReport report_;
 };

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "cortado/base/cores.hpp"
-#include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/pipeline/characterize.hpp"
@@ -14,9 +13,9 @@
 #include "ficco_options.hpp"
 #include "interrupt.hpp"
 #include "number_option.hpp"
-#include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -62,8 +61,7 @@ class CharacterizeCommand : public Subcommand {
         app.add_option("--k", depths_, "--map: depths, in the same way")->type_name("FROM:TO")->capture_default_str()};
     add_number(app, "--threads", threads_, "Simulations at the same time (default: one a core)", {.least = 1})
         ->type_name("N");
-    app.add_option("--html", html_, "Write a page with pictures, too")->type_name("FILE");
-    app.add_flag("--json", json_, "JSON instead of the tables");
+    table_.add_to(app, {.html = true});
   }
 
   Result<Exit> run(Console& console) override {
@@ -72,7 +70,7 @@ class CharacterizeCommand : public Subcommand {
       return fail("usage.ranks", "0 ranks asked for", "give --ranks 2 or more, or leave it out");
     }
     if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
-    if (html_) CORTADO_RETURN_IF_ERROR(check_output_path(*html_, {machine_}));
+    CORTADO_RETURN_IF_ERROR(table_.check({machine_}));
     CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(dtype_));
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     pipeline::CharacterizeOptions options;
@@ -84,8 +82,13 @@ class CharacterizeCommand : public Subcommand {
     if (map_) {
       CORTADO_ASSIGN_OR_RETURN(const pipeline::MapRequest request, map_request(dtype));
       watch_for_interrupt();
-      return finish(console, pipeline::map_schedules(request, machine, options),
-                    json_ ? report::schedule_map_json : report::schedule_map_text, report::schedule_map_html);
+      const auto map = pipeline::map_schedules(request, machine, options);
+      if (!map) return failure(console, map.error());
+      console.clear_progress();
+      console.out(table_.json() ? report::to_json(report::schedule_map_document(*map))
+                                : report::schedule_map_text(*map));
+      CORTADO_RETURN_IF_ERROR(table_.write_html(report::schedule_map_html(*map)));
+      return Exit::ok;
     }
     CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(*gemm_, dtype));
     const OverlapProblem asked{.relation = relation(),
@@ -95,8 +98,11 @@ class CharacterizeCommand : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, check_problem(asked, machine));
     const DependentRequest request = dependent_request(problem);
     watch_for_interrupt();
-    return finish(console, pipeline::characterize(request, machine, options),
-                  json_ ? report::characterization_json : report::characterization_text, report::characterization_html);
+    const auto report = pipeline::characterize(request, machine, options);
+    if (!report) return failure(console, report.error());
+    console.clear_progress();
+    CORTADO_RETURN_IF_ERROR(table_.show(console, report::characterization_document(*report)));
+    return Exit::ok;
   }
 
  private:
@@ -150,18 +156,11 @@ class CharacterizeCommand : public Subcommand {
     return std::vector<std::uint64_t>(ascending.begin(), ascending.end());
   }
 
-  template <class Report>
-  Result<Exit> finish(Console& console, const Outcome<Report>& report, std::string (*text)(const Report&),
-                      std::string (*page)(const Report&)) const {
+  static Exit failure(Console& console, const Failure& failure) {
     console.clear_progress();
-    if (!report && interrupted()) {
-      console.talk("interrupted before all was simulated");
-      return Exit::interrupted;
-    }
-    if (!report) return console.failure(report.error());
-    console.out(text(*report));
-    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, page(*report)));
-    return Exit::ok;
+    if (!interrupted()) return console.failure(failure);
+    console.talk("interrupted before all was simulated");
+    return Exit::interrupted;
   }
 
   std::optional<std::string> gemm_;
@@ -177,8 +176,7 @@ class CharacterizeCommand : public Subcommand {
   std::vector<const CLI::Option*> of_one_;
   std::vector<const CLI::Option*> of_map_;
   std::optional<std::uint32_t> threads_;
-  std::optional<std::string> html_;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

@@ -8,18 +8,17 @@
 #include "cortado/pipeline/calibrate.hpp"
 #include "cortado/pipeline/compare.hpp"
 #include "cortado/report/bandwidth.hpp"
-#include "cortado/report/energy.hpp"
 #include "cortado/report/trace.hpp"
 #include "cortado/sim/simulate.hpp"
 #include "cortado/target/target.hpp"
 
 #include "grid_options.hpp"
 #include "interrupt.hpp"
-#include "json.hpp"
 #include "number_option.hpp"
 #include "output_file.hpp"
 #include "program_input.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 #include "task.hpp"
 
 namespace cortado::cli {
@@ -30,11 +29,6 @@ struct Point {
   std::string what;  ///< name of a program, or variant of a collective
   std::optional<CollectiveRequest> request;
   VerifiedProgram program;
-};
-
-struct ComparedRow {
-  const Point* point;
-  pipeline::Comparison times;
 };
 
 class CompareCommand : public Subcommand {
@@ -61,7 +55,7 @@ class CompareCommand : public Subcommand {
     add_number(app, "--warmup", warmup_, "Iterations before")->type_name("N")->capture_default_str();
     add_number(app, "--workers", workers_, "soft: threads beside the caller's (default: cores - 1)")->type_name("N");
     app.add_option("--trace", trace_, "Write both timelines of the last row as one Perfetto trace")->type_name("FILE");
-    app.add_flag("--json", json_, "JSON instead of the table");
+    table_.add_to(app);
   }
 
   Result<Exit> run(Console& console) override {
@@ -149,18 +143,16 @@ class CompareCommand : public Subcommand {
 
   Result<Exit> compare(Console& console, const std::vector<Point>& points, Target& device,
                        const Machine& machine) const {
-    const std::string node = device.where();
-    if (!json_) {
-      console.out(fmt::format("# {}: measured on {}; simulated on {}\n", what_, node, machine.name));
-      console.out(fmt::format("# {:>10}  {:<12}  {:<9}  {:>13}  {:>14}  {:>5}{}\n", "size (B)", "what", "prelaunch",
-                              "measured (us)", "simulated (us)", "ratio",
-                              machine.power ? fmt::format("  {:>10}  {:>9}", "energy (J)", "power (W)") : ""));
-    }
-    std::vector<ComparedRow> rows;
+    report::TextOptions text = table_.text();
+    text.mark_heading = true;
+    pipeline::ComparedReport report{what_, device.where(), machine.name, iterations_, false, {}};
+    const report::Document empty = pipeline::compare_document(report);
+    const report::TableLines lines(empty.tables.front(), text);
+    if (!table_.json()) console.out(report::comment_lines({empty.title}, text) + lines.heading());
     Exit exit = Exit::ok;
     for (const Point& point : points) {
       if (interrupted() || console.reader_gone()) break;
-      console.progress(fmt::format("{} of {}", rows.size() + 1, points.size()));
+      console.progress(fmt::format("{} of {}", report.rows.size() + 1, points.size()));
       auto times = pipeline::compare_verified(point.program, device, {.iterations = iterations_, .warmup = warmup_});
       console.clear_progress();
       if (!times) return console.failure(times.error());
@@ -168,28 +160,24 @@ class CompareCommand : public Subcommand {
         exit = Exit::failed;
         console.talk(fmt::format("{}: {} output bytes are not what the contract says", point.what, times->wrong_bytes));
       }
-      rows.push_back({&point, *std::move(times)});
-      if (!json_) console.out(line(rows.back()));
+      report.rows.push_back({point.what, bytes_of(point),
+                             point.request ? std::optional(point.request->prelaunch) : std::nullopt,
+                             *std::move(times)});
+      if (!table_.json()) console.out(lines.line(pipeline::compare_document(report).tables.front().rows.back()));
     }
-    if (interrupted()) {
-      console.talk(fmt::format("interrupted: {} of {} rows are done", rows.size(), points.size()));
+    report.interrupted = interrupted();
+    if (report.interrupted) {
+      console.talk(fmt::format("interrupted: {} of {} rows are done", report.rows.size(), points.size()));
     }
-    if (rows.empty()) return Exit::interrupted;
+    if (report.rows.empty()) return Exit::interrupted;
     if (trace_) {
-      const auto traced = trace(points[rows.size() - 1], device);
+      const auto traced = trace(points[report.rows.size() - 1], device);
       if (!traced) return console.failure(traced.error());
       CORTADO_RETURN_IF_ERROR(write_file(*trace_, *traced));
     }
-    std::vector<double> errors;
-    for (const ComparedRow& row : rows) errors.push_back(row.times.error());
-    const pipeline::ErrorSummary summary = pipeline::summary_of(std::move(errors));
-    if (json_) {
-      console.out(to_text(json(rows, node, machine, summary)));
-    } else {
-      console.out(fmt::format("# error of the simulation: median {:.1f} %, worst {:.1f} %, {} rows\n",
-                              100 * summary.median, 100 * summary.worst, rows.size()));
-    }
-    return interrupted() ? Exit::interrupted : exit;
+    const report::Document document = pipeline::compare_document(report);
+    console.out(table_.json() ? report::to_json(document) : report::comment_lines(document.notes, text));
+    return report.interrupted ? Exit::interrupted : exit;
   }
 
   /// Times of a traced run are longer, so it is a run of its own.
@@ -204,41 +192,6 @@ class CompareCommand : public Subcommand {
     return point.request ? point.request->bytes : report::whole_buffer(point.program.program());
   }
 
-  static std::string line(const ComparedRow& row) {
-    const auto& request = row.point->request;
-    const auto& energy = row.times.energy;
-    return fmt::format(
-        "  {:>10}  {:<12}  {:<9}  {:>13.2f}  {:>14.2f}  {:>5.2f}{}\n", bytes_of(*row.point).value, row.point->what,
-        request ? (request->prelaunch ? "yes" : "no") : "", microseconds(row.times.measured),
-        microseconds(row.times.simulated), row.times.ratio(),
-        energy ? fmt::format("  {:>10}  {:>9}", report::joules_text(energy), report::watts_text(energy)) : "");
-  }
-
-  Json json(const std::vector<ComparedRow>& rows, const std::string& node, const Machine& machine,
-            const pipeline::ErrorSummary& summary) const {
-    Json list = Json::array();
-    for (const ComparedRow& row : rows) {
-      const auto& request = row.point->request;
-      const Json object{{"what", row.point->what},
-                        {"bytes", bytes_of(*row.point).value},
-                        {"prelaunch", request ? Json(request->prelaunch) : Json()},
-                        {"measured_us", microseconds(row.times.measured)},
-                        {"simulated_us", microseconds(row.times.simulated)},
-                        {"ratio", row.times.ratio()},
-                        {"wrong", row.times.wrong_bytes}};
-      list.push_back(report::with_energy(object, row.times.energy));
-    }
-    return {{"schema", "cortado.compare"},
-            {"what", what_},
-            {"node", node},
-            {"machine", machine.name},
-            {"iterations", iterations_},
-            {"rows", std::move(list)},
-            {"median_error_pct", 100 * summary.median},
-            {"worst_error_pct", 100 * summary.worst},
-            {"interrupted", interrupted()}};
-  }
-
   std::string what_;
   std::string on_ = "soft,sim";
   std::optional<std::string> machine_;
@@ -247,7 +200,7 @@ class CompareCommand : public Subcommand {
   std::uint32_t warmup_ = 5;
   std::optional<std::uint32_t> workers_;
   std::optional<std::string> trace_;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

@@ -73,11 +73,11 @@ class DecodeCommand : public Subcommand {
     if (total == 0) return fail("decode.input", fmt::format("{} has no dwords", name), "give packets to decode");
 
     Exit exit = Exit::ok;
-    Json json = Json::array();
+    Json streams_json = Json::array();
     for (const DwordStream& stream : streams) {
       const DecodedStream listing = decode_stream(stream);
       if (json_) {
-        json.push_back(stream_json(stream, listing));
+        streams_json.push_back(stream_json(stream, listing));
       } else {
         print(console, stream, listing);
       }
@@ -85,7 +85,11 @@ class DecodeCommand : public Subcommand {
       console.error(*listing.error);
       exit = Exit::failed;
     }
-    if (json_) console.out(to_text({{"streams", std::move(json)}}));
+    if (json_) {
+      Json json = document("cortado.decode");
+      json["streams"] = std::move(streams_json);
+      console.out(to_text(json));
+    }
     return exit;
   }
 

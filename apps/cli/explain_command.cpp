@@ -8,30 +8,15 @@
 #include "cortado/pipeline/explain.hpp"
 #include "cortado/plan/ficco.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
-#include "cortado/report/energy.hpp"
 
 #include "dependence_options.hpp"
 #include "json.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
-
-Json phases_json(const pipeline::PathPhases& phases) {
-  Json json = Json::object();
-  for (std::size_t i = 0; i < pipeline::kPathPhaseNames.size(); ++i) {
-    json[std::string(pipeline::kPathPhaseNames[i])] = microseconds(phases.in_order()[i]);
-  }
-  return json;
-}
-
-Json candidate_json(const TimedCandidate& candidate) {
-  return {{"variant", candidate.request.variant},
-          {"prelaunch", candidate.request.prelaunch},
-          {"in_place", candidate.request.in_place},
-          {"time_us", microseconds(candidate.time)}};
-}
 
 std::string guess_text(const ScheduleGuess& guess) {
   return fmt::format("guess: {}, fastest for {:.1f} % of such shapes in the training set, mean loss {:.1f} %\n",
@@ -58,7 +43,8 @@ Json schedule_json(const ScheduleGuess& guess, const ScheduleChoice& choice) {
   if (choice.runner_up) {
     next = {{"schedule", full_name(choice.runner_up->schedule)}, {"time_us", microseconds(choice.runner_up->time)}};
   }
-  return {{"guess", name_of(guess.schedule)},
+  Json json = document("cortado.explain-schedule");
+  json.update({{"guess", name_of(guess.schedule)},
           {"share_fastest", guess.confidence},
           {"mean_loss", guess.mean_loss},
           {"auto",
@@ -68,7 +54,8 @@ Json schedule_json(const ScheduleGuess& guess, const ScheduleChoice& choice) {
             {"candidates", choice.work.candidates},
             {"estimated", choice.work.estimated},
             {"simulated", choice.work.simulated},
-            {"next", std::move(next)}}}};
+            {"next", std::move(next)}}}});
+  return json;
 }
 
 class ExplainCommand : public Subcommand {
@@ -106,7 +93,7 @@ class ExplainCommand : public Subcommand {
             ->capture_default_str(),
         app.add_flag("--product-first", product_first_,
                      "schedule: the collective takes the product away, as a reduce-scatter always does")};
-    app.add_flag("--json", json_, "JSON");
+    table_.add_to(app, {.html = true});
   }
 
   Result<Exit> run(Console& console) override {
@@ -116,6 +103,7 @@ class ExplainCommand : public Subcommand {
       return fail("usage.option", fmt::format("{} is for cortado explain schedule", option->get_name()),
                   "leave it out");
     }
+    CORTADO_RETURN_IF_ERROR(table_.check({machine_}));
     CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest request, options_.request(collective_));
     CORTADO_ASSIGN_OR_RETURN(std::vector<Bytes> sizes, parse_sizes(sizes_));
     std::sort(sizes.begin(), sizes.end());
@@ -127,7 +115,7 @@ class ExplainCommand : public Subcommand {
     console.clear_progress();
     if (!explanation) return fail(explanation.error());
     keep_times(chooser, console);
-    console.out(json_ ? to_text(json(*explanation)) : text(*explanation));
+    CORTADO_RETURN_IF_ERROR(table_.show(console, pipeline::explain_document(*explanation, collective_)));
     return Exit::ok;
   }
 
@@ -136,15 +124,16 @@ class ExplainCommand : public Subcommand {
 
   Result<Exit> run_schedule(Console& console) const {
     const std::string flag = sizes_option_->count() > 0 ? "--sizes" : options_.first_given({"--ranks", "--dtype"});
-    if (!flag.empty()) {
-      return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
+    if (!flag.empty() || table_.wants_html()) {
+      return fail("usage.option", fmt::format("{} is for a collective alone", flag.empty() ? "--html" : flag),
+                  "leave it out");
     }
     if (!gemm_) return fail("usage.gemm", "which product?", "give --gemm MxNxK, for example --gemm 16384x2048x131072");
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
     CORTADO_ASSIGN_OR_RETURN(const DependentRequest request, dependent_request(machine));
     CORTADO_ASSIGN_OR_RETURN(const ScheduleGuess guess, guess_schedule(request, machine));
     CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, pipeline::Chooser(machine, {}).schedule(request));
-    console.out(json_ ? to_text(schedule_json(guess, choice)) : guess_text(guess) + choice_text(choice));
+    console.out(table_.json() ? to_text(schedule_json(guess, choice)) : guess_text(guess) + choice_text(choice));
     return Exit::ok;
   }
 
@@ -161,66 +150,6 @@ class ExplainCommand : public Subcommand {
     return request;
   }
 
-  static std::string energy_text(const pipeline::Explanation& explanation) {
-    const auto both = [](const std::optional<EnergyUse>& energy) {
-      return fmt::format("{} J, {} W a GPU on average", report::joules_text(energy), report::watts_text(energy));
-    };
-    std::string text = fmt::format("It takes {}", both(explanation.energy));
-    if (explanation.runner_up_energy) text += fmt::format("; the second {}", both(explanation.runner_up_energy));
-    return text + ".\n";
-  }
-
-  static std::string text(const pipeline::Explanation& explanation) {
-    std::string text;
-    for (const std::string& sentence : pipeline::sentences(explanation)) text += sentence + "\n";
-    if (explanation.energy) text += energy_text(explanation);
-    const ChoiceRow& row = explanation.row;
-    TextTable table({"variant", "prelaunch", "in place", "time (us)", "of best"});
-    for (const TimedCandidate& candidate : row.fitting) {
-      const double ratio = microseconds(candidate.time) / microseconds(row.best().time);
-      table.add_row({candidate.request.variant, candidate.request.prelaunch ? "yes" : "no",
-                     candidate.request.in_place ? "yes" : "no", fmt::format("{:.2f}", microseconds(candidate.time)),
-                     fmt::format("{:.2f}", ratio)});
-    }
-    text += "\n" + table.to_string("  ");
-    for (const RefusedCandidate& refused : row.refused) {
-      text += fmt::format("  {} does not fit: {}\n", way_name(refused.request), refused.reason.message);
-    }
-    return text;
-  }
-
-  Json json(const pipeline::Explanation& explanation) const {
-    const ChoiceRow& row = explanation.row;
-    Json candidates = Json::array();
-    for (const TimedCandidate& candidate : row.fitting) candidates.push_back(candidate_json(candidate));
-    Json refused = Json::array();
-    for (const RefusedCandidate& candidate : row.refused) {
-      refused.push_back({{"variant", candidate.request.variant},
-                         {"prelaunch", candidate.request.prelaunch},
-                         {"reason", cli::to_json_value(candidate.reason)}});
-    }
-    Json table = Json::array();
-    for (const ChoiceRow& other : explanation.table) {
-      Json winner{{"bytes", other.bytes.value}};
-      winner.update(candidate_json(other.best()));
-      table.push_back(std::move(winner));
-    }
-    return {{"collective", collective_},
-            {"bytes", row.bytes.value},
-            {"machine", explanation.machine},
-            {"ranks", explanation.ranks},
-            {"sentences", pipeline::sentences(explanation)},
-            {"chosen", report::with_energy(candidate_json(row.best()), explanation.energy)},
-            {"runner_up", row.fitting.size() > 1
-                              ? report::with_energy(candidate_json(row.fitting[1]), explanation.runner_up_energy)
-                              : Json()},
-            {"phases_us", phases_json(explanation.phases)},
-            {"runner_up_phases_us", explanation.runner_up ? phases_json(*explanation.runner_up) : Json()},
-            {"candidates", std::move(candidates)},
-            {"refused", std::move(refused)},
-            {"best_by_size", std::move(table)}};
-  }
-
   std::string collective_;
   std::string machine_ = kDefaultMachine;
   PlanOptions options_{PlanOptions::Variant::chosen};
@@ -230,7 +159,7 @@ class ExplainCommand : public Subcommand {
   std::optional<std::string> gemm_;
   std::string depends_ = "all-gather";
   bool product_first_ = false;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

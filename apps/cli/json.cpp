@@ -2,6 +2,10 @@
 
 namespace cortado::cli {
 
+Json document(const char* schema, int version) {
+  return {{"schema", schema}, {"version", version}};
+}
+
 std::string to_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

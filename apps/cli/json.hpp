@@ -12,6 +12,9 @@ namespace cortado::cli {
 
 using Json = nlohmann::ordered_json;
 
+/// An object that begins with these.
+Json document(const char* schema, int version = 1);
+
 /// Pretty text with a newline at the end.
 std::string to_text(const Json& json);
 

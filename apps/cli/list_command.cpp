@@ -1,8 +1,14 @@
 // cortado list: what there is.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/breakdown.hpp"
+#include "cortado/pipeline/compare.hpp"
+#include "cortado/pipeline/explain.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/pipeline/what_if.hpp"
 #include "cortado/plan/c3.hpp"
@@ -12,113 +18,138 @@
 #include "cortado/plan/t3.hpp"
 #include "cortado/published/published.hpp"
 #include "cortado/target/target.hpp"
+#include "cortado/report/bench_rows.hpp"
+#include "cortado/report/characterization.hpp"
+#include "cortado/report/power.hpp"
+#include "cortado/report/reproduction.hpp"
+#include "cortado/report/schedule_map.hpp"
 #include "cortado/verify/verify.hpp"
 
-#include "json.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
 
-/// A list as rows of named cells: one table and one JSON array from the same data.
-struct Listing {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Json>> rows;
+using report::Table;
+
+struct Named {
+  std::string key;
+  std::string meaning;
 };
 
-std::string cell_text(const Json& cell) {
-  if (cell.is_null()) return "-";
-  if (cell.is_number_float()) return fmt::format("{:g}", cell.get<double>());
-  if (cell.is_boolean()) return cell.get<bool>() ? "yes" : "no";
-  if (!cell.is_array()) return cell.is_string() ? cell.get<std::string>() : cell.dump();
-  return join(cell.get<std::vector<std::string>>());
+Table listing(const std::vector<Named>& columns) {
+  Table table;
+  for (const Named& named : columns) {
+    std::string head = named.key;
+    std::ranges::replace(head, '_', ' ');
+    table.columns.push_back(
+        {.key = named.key, .head = std::move(head), .meaning = named.meaning, .notation = report::Notation::shortest});
+  }
+  return table;
 }
 
-Result<Listing> list_machines() {
-  Listing listing{{"name", "gpus", "gpu", "cap_W", "title"}, {}};
+Table summaries(const auto& items) {
+  Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}});
+  for (const auto& item : items) table.add({item.name, item.summary});
+  return table;
+}
+
+Result<Table> list_machines() {
+  Table table = listing({{"name", "as flags take it"},
+                         {"gpus", "how many"},
+                         {"gpu", "what kind"},
+                         {"cap_W", "watts that a board may draw; null: nothing is known of its power"},
+                         {"title", "one line"}});
   for (const std::string& name : machine_names()) {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
-    const Json cap = machine.power ? Json(machine.power->cap_w) : Json();
-    listing.rows.push_back({machine.name, machine.gpus, machine.gpu, cap, machine.title});
+    const report::Cell cap = machine.power ? report::Cell(machine.power->cap_w) : report::Cell();
+    table.add({machine.name, machine.gpus, machine.gpu, cap, machine.title});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> collectives() {
-  Listing listing{{"name", "variants"}, {}};
+Result<Table> collectives() {
+  Table table = listing({{"name", "as flags take it"}, {"variants", "of it, for `--variant`"}});
   for (const std::string& name : list_collectives()) {
     std::vector<std::string> variants;
     for (const VariantInfo& info : list_variants(name)) variants.push_back(info.variant);
-    listing.rows.push_back({name, variants});
+    table.add({name, variants});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> variants() {
-  Listing listing{{"collective", "variant", "in_place", "out_of_place", "summary"}, {}};
+Result<Table> variants() {
+  Table table = listing({{"collective", "which one"},
+                         {"variant", "for `--variant`"},
+                         {"in_place", "input and output may share a buffer"},
+                         {"out_of_place", "they may be apart"},
+                         {"summary", "one line"}});
   for (const VariantInfo& info : list_variants()) {
-    listing.rows.push_back({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
+    table.add({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> overlap_strategies() {
-  Listing listing{{"name", "family", "summary", "wins", "loses"}, {}};
+Result<Table> overlap_strategies() {
+  Table table = listing({{"name", "as flags take it"},
+                         {"family", "whose it is"},
+                         {"summary", "one line"},
+                         {"wins", "when"},
+                         {"loses", "when"}});
   for (const Strategy& one : strategies()) {
-    listing.rows.push_back({one.name, one.family, one.summary, one.wins, one.loses});
+    table.add({one.name, one.family, one.summary, one.wins, one.loses});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> power_policies() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::PowerPolicyInfo& info : pipeline::list_power_policies()) {
-    listing.rows.push_back({info.name, info.summary});
-  }
-  return listing;
+Result<Table> power_policies() {
+  return summaries(pipeline::list_power_policies());
 }
 
-Result<Listing> features() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::FeatureInfo& info : pipeline::list_features()) listing.rows.push_back({info.name, info.summary});
-  return listing;
+Result<Table> features() {
+  return summaries(pipeline::list_features());
 }
 
-Result<Listing> maps() {
-  Listing listing{{"collective", "algorithm", "summary"}, {}};
+Result<Table> maps() {
+  Table table = listing({{"collective", "which one"}, {"algorithm", "how it is done"}, {"summary", "one line"}});
   for (const T3Preset& preset : list_t3_presets()) {
-    listing.rows.push_back({preset.collective, preset.algorithm, preset.summary});
+    table.add({preset.collective, preset.algorithm, preset.summary});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> targets() {
-  Listing listing{{"name", "times", "summary"}, {}};
+Result<Table> targets() {
+  Table table =
+      listing({{"name", "as flags take it"}, {"times", "`measured` or `predicted`"}, {"summary", "one line"}});
   for (const TargetInfo& info : list_targets()) {
-    listing.rows.push_back({info.name, info.name == kSimulator ? "predicted" : "measured", info.summary});
+    table.add({info.name, info.name == kSimulator ? "predicted" : "measured", info.summary});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> publications() {
-  Listing listing{{"name", "machine", "title", "source"}, {}};
+Result<Table> publications() {
+  Table table = listing({{"name", "as flags take it"},
+                         {"machine", "on which it was measured"},
+                         {"title", "one line"},
+                         {"source", "where to find it"}});
   for (const std::string& name : published::publication_names()) {
     CORTADO_ASSIGN_OR_RETURN(const auto publication, published::load_publication(name));
-    listing.rows.push_back({publication.name, publication.machine, publication.title, publication.source});
+    table.add({publication.name, publication.machine, publication.title, publication.source});
   }
-  return listing;
+  return table;
 }
 
-Result<Listing> rules() {
-  Listing listing{{"code", "summary"}, {}};
-  for (const RuleInfo& info : verify_rules()) listing.rows.push_back({info.code, info.summary});
-  return listing;
+Result<Table> rules() {
+  Table table = listing({{"code", "of its errors"}, {"summary", "one line"}});
+  for (const RuleInfo& info : verify_rules()) table.add({info.code, info.summary});
+  return table;
 }
 
 struct Topic {
   std::string_view name;
   std::string_view summary;
-  Result<Listing> (*make)();
+  Result<Table> (*make)();
 };
 
 constexpr std::array kTopics{
@@ -134,10 +165,42 @@ constexpr std::array kTopics{
     Topic{"publications", "published results, for reproduce", publications},
     Topic{"rules", "what the verifier proves", rules}};
 
-Result<Listing> topics() {
-  Listing listing{{"name", "summary"}, {}};
-  for (const Topic& topic : kTopics) listing.rows.push_back({topic.name, topic.summary});
-  return listing;
+Result<Table> table_of(const Topic& topic) {
+  CORTADO_ASSIGN_OR_RETURN(Table table, topic.make());
+  table.key = topic.name;
+  table.meaning = topic.summary;
+  return table;
+}
+
+Result<Table> topics() {
+  return summaries(kTopics);
+}
+
+/// The part of docs/json.md on documents that are tables, which describe themselves.
+Result<std::string> json_reference() {
+  report::ScheduleMap map;
+  map.schedules = {"SCHEDULE"};
+  report::Document lists{.schema = "cortado.list"};
+  for (const Topic& topic : kTopics) {
+    CORTADO_ASSIGN_OR_RETURN(lists.tables.emplace_back(), table_of(topic));
+  }
+  const std::vector<std::pair<const char*, report::Document>> sections{
+      {"overlap --json`", pipeline::overlap_document({})},
+      {"overlap --with --json`", pipeline::what_if_document({})},
+      {"bench --json`", report::bench_document({})},
+      {"breakdown --json`", pipeline::breakdown_document({})},
+      {"compare --json`", pipeline::compare_document({})},
+      {"explain --json`", pipeline::explain_document({}, {})},
+      {"power --json`", report::power_document({})},
+      {"characterize --json`", report::characterization_document({})},
+      {"characterize --map --json`", report::schedule_map_document(map)},
+      {"reproduce --json`: a list `reproductions`", report::reproduction_document({})},
+      {"list --json`: one of these lists", lists}};
+  std::string text;
+  for (const auto& [heading, document] : sections) {
+    text += fmt::format("{}## `cortado {}\n\n{}", text.empty() ? "" : "\n", heading, report::json_reference(document));
+  }
+  return text;
 }
 
 class ListCommand : public Subcommand {
@@ -157,52 +220,42 @@ class ListCommand : public Subcommand {
     app.add_option(
            "what", topic_,
            "machines, collectives, variants, strategies (overlap), power-policies (power), maps (plan t3), features "
-           "(overlap --with), targets (--on), publications or rules; without it these lists")
+           "(overlap --with), targets (--on), publications or rules; json: fields of --json; without it these lists")
         ->type_name("");
-    app.add_flag("--json", json_, "JSON instead of a table");
+    table_.add_to(app);
   }
 
   Result<Exit> run(Console& console) override {
     std::vector<std::string> names;
     for (const Topic& topic : kTopics) {
       names.emplace_back(topic.name);
-      if (topic.name == topic_) return show(console, topic_, topic.make());
+      if (topic.name == topic_) return show(console, topic_, table_of(topic));
     }
     if (topic_.empty()) return show(console, "lists", topics());
+    if (topic_ == kJson) {
+      CORTADO_ASSIGN_OR_RETURN(const std::string reference, json_reference());
+      console.out(reference);
+      return Exit::ok;
+    }
     const std::string nearest = nearest_name(topic_, names);
     return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", topic_),
                 (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "lists are " + join(names));
   }
 
  private:
-  Result<Exit> show(Console& console, const std::string& what, const Result<Listing>& listing) const {
-    if (!listing) return fail(listing.error());
-    console.out(json_ ? json_text(what, *listing) : table_text(*listing));
+  static constexpr const char* kJson = "json";
+
+  Result<Exit> show(Console& console, const std::string& what, Result<Table> table) const {
+    if (!table) return fail(table.error());
+    report::Document document{.schema = "cortado.list"};
+    table->key = what;
+    document.tables.push_back(*std::move(table));
+    CORTADO_RETURN_IF_ERROR(table_.show(console, document));
     return Exit::ok;
   }
 
-  static std::string json_text(const std::string& what, const Listing& listing) {
-    Json array = Json::array();
-    for (const auto& row : listing.rows) {
-      Json object;
-      for (std::size_t i = 0; i < row.size(); ++i) object[listing.columns[i]] = row[i];
-      array.push_back(std::move(object));
-    }
-    return to_text({{what, std::move(array)}});
-  }
-
-  static std::string table_text(const Listing& listing) {
-    TextTable table(listing.columns);
-    for (const auto& row : listing.rows) {
-      std::vector<std::string> cells;
-      for (const Json& cell : row) cells.push_back(cell_text(cell));
-      table.add_row(std::move(cells));
-    }
-    return table.to_string();
-  }
-
   std::string topic_;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "output_file.hpp"
 #include "plan_options.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -94,7 +95,7 @@ class OverlapCommand : public Subcommand {
     of_dependent_.push_back(add_number(app, "--pieces", knobs_.pieces,
                                        "t3: pieces of a chunk that travel when each is complete", {.least = 1})
                                 ->type_name("N"));
-    app.add_flag("--why", why_, "With the losses by contention, at three simulations per strategy; implies --wide");
+    app.add_flag("--why", why_, "With the losses by contention, at three simulations per strategy; see --wide");
     add_what_if(app);
     app.add_option(
            "--objective", objective_,
@@ -109,9 +110,7 @@ class OverlapCommand : public Subcommand {
                              ->capture_default_str();
     app.add_option("--trace", trace_, "Write a Perfetto trace of the strategy to use")->type_name("FILE");
     app.add_option("-o,--output", output_, "Write the program of the strategy to use")->type_name("FILE");
-    app.add_option("--html", html_, "Write the table as a page with a chart")->type_name("FILE");
-    app.add_flag("--wide", wide_, "All columns, in lines of any length");
-    app.add_flag("--json", json_, "JSON instead of the table");
+    table_.add_to(app, {.csv = true, .html = true});
   }
 
   Result<Exit> run(Console& console) override {
@@ -130,7 +129,7 @@ class OverlapCommand : public Subcommand {
     const auto report = pipeline::study_overlap(problem, machine, *target, options);
     console.clear_progress();
     if (!report) return failed(console, report.error());
-    CORTADO_RETURN_IF_ERROR(show(console, pipeline::overlap_document(*report)));
+    CORTADO_RETURN_IF_ERROR(table_.show(console, pipeline::overlap_document(*report)));
     if (trace_ || output_) {
       const auto written = write_choice(*report, machine, *target, options.run);
       if (!written) return console.failure(written.error());
@@ -172,8 +171,7 @@ class OverlapCommand : public Subcommand {
     if (iterations_ == 0) return fail("usage.iters", "--iters 0 measures nothing", "give 1 or more");
     if (trace_) CORTADO_RETURN_IF_ERROR(check_output_path(*trace_, {machine_, output_.value_or("")}));
     if (output_) CORTADO_RETURN_IF_ERROR(check_output_path(*output_, {machine_}));
-    if (html_)
-      CORTADO_RETURN_IF_ERROR(check_output_path(*html_, {machine_, output_.value_or(""), trace_.value_or("")}));
+    CORTADO_RETURN_IF_ERROR(table_.check({machine_, output_.value_or(""), trace_.value_or("")}));
     if (with_ && (trace_ || output_ || !place_.simulated())) {
       return fail("usage.option", "--with predicts: there is no program for hardware that does not exist",
                   "leave --trace, -o and --on out");
@@ -237,7 +235,7 @@ class OverlapCommand : public Subcommand {
     const auto report = pipeline::what_if(problem, machine, split_names(*with_), as, options);
     console.clear_progress();
     if (!report) return failed(console, report.error());
-    CORTADO_RETURN_IF_ERROR(show(console, pipeline::what_if_document(*report)));
+    CORTADO_RETURN_IF_ERROR(table_.show(console, pipeline::what_if_document(*report)));
     return Exit::ok;
   }
 
@@ -245,12 +243,6 @@ class OverlapCommand : public Subcommand {
     if (!interrupted()) return console.failure(failure);
     console.talk("interrupted before all was timed: there is nothing to compare");
     return Exit::interrupted;
-  }
-
-  Status show(Console& console, const report::Document& document) const {
-    console.out(json_ ? report::to_json(document) : report::to_text(document, {.wide = wide_ || why_}));
-    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, report::to_html(document)));
-    return {};
   }
 
   /// The program of the choice, and its trace, predicted or measured.
@@ -304,9 +296,7 @@ class OverlapCommand : public Subcommand {
   std::uint32_t iterations_ = 10;
   std::optional<std::string> trace_;
   std::optional<std::string> output_;
-  std::optional<std::string> html_;
-  bool wide_ = false;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "cortado/base/cores.hpp"
-#include "cortado/base/file.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/pipeline/power.hpp"
@@ -16,10 +15,10 @@
 #include "dependence_options.hpp"
 #include "interrupt.hpp"
 #include "number_option.hpp"
-#include "output_file.hpp"
 #include "plan_options.hpp"
 #include "product_options.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -81,13 +80,12 @@ class PowerCommand : public Subcommand {
         ->type_name("N");
     add_number(app, "--threads", threads_, "Simulations at the same time (default: one a core)", {.least = 1})
         ->type_name("N");
-    app.add_option("--html", html_, "Write a page with pictures, too: power over time")->type_name("FILE");
-    app.add_flag("--json", json_, "JSON instead of the table");
+    table_.add_to(app, {.html = true});
   }
 
   Result<Exit> run(Console& console) override {
     if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
-    if (html_) CORTADO_RETURN_IF_ERROR(check_output_path(*html_, {machine_}));
+    CORTADO_RETURN_IF_ERROR(table_.check({machine_}));
     CORTADO_ASSIGN_OR_RETURN(const pipeline::PowerRequest request, this->request());
     CORTADO_ASSIGN_OR_RETURN(pipeline::PowerOptions options, this->options());
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
@@ -104,8 +102,7 @@ class PowerCommand : public Subcommand {
       return Exit::interrupted;
     }
     if (!report) return console.failure(report.error());
-    console.out(json_ ? report::power_json(*report) : report::power_text(*report));
-    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, report::power_html(*report)));
+    CORTADO_RETURN_IF_ERROR(table_.show(console, report::power_document(*report)));
     return Exit::ok;
   }
 
@@ -150,7 +147,7 @@ class PowerCommand : public Subcommand {
 
   Result<pipeline::PowerOptions> options() const {
     pipeline::PowerOptions options;
-    options.over_time = html_.has_value();
+    options.over_time = table_.wants_html();
     if (policies_ != pipeline::kAllPowerPolicies) {
       CORTADO_ASSIGN_OR_RETURN(options.policies, pipeline::parse_power_policies(split_names(policies_)));
     }
@@ -203,8 +200,7 @@ class PowerCommand : public Subcommand {
   std::string machine_ = kDefaultMachine;
   std::optional<std::uint32_t> ranks_;
   std::optional<std::uint32_t> threads_;
-  std::optional<std::string> html_;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "number_option.hpp"
 #include "output_file.hpp"
 #include "subcommand.hpp"
+#include "table_options.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -31,15 +32,14 @@ class ReproduceCommand : public Subcommand {
         ->type_name("NAME");
     add_number(app, "--threads", threads_, "Simulations at the same time (default: one a core)", {.least = 1})
         ->type_name("N");
-    app.add_option("--html", html_, "Write a page with pictures, too")->type_name("FILE");
     app.add_option("--markdown", markdown_, "Write the tables as Markdown, too")->type_name("FILE");
-    app.add_flag("--json", json_, "JSON instead of the tables");
+    table_.add_to(app, {.html = true});
   }
 
   Result<Exit> run(Console& console) override {
     if (threads_ == 0U) return fail("usage.threads", "--threads 0 simulates nothing", "give 1 or more");
     const std::string machine_file = machine_.value_or("");
-    if (html_) CORTADO_RETURN_IF_ERROR(check_output_path(*html_, {machine_file, markdown_.value_or("")}));
+    CORTADO_RETURN_IF_ERROR(table_.check({machine_file, markdown_.value_or("")}));
     if (markdown_) CORTADO_RETURN_IF_ERROR(check_output_path(*markdown_, {machine_file}));
     std::optional<Machine> machine;
     if (machine_) {
@@ -69,8 +69,8 @@ class ReproduceCommand : public Subcommand {
       }
       all.push_back(*std::move(reproduction));
     }
-    console.out(json_ ? report::reproduction_json(all) : report::reproduction_text(all));
-    if (html_) CORTADO_RETURN_IF_ERROR(write_file(*html_, report::reproduction_html(all)));
+    console.out(table_.json() ? report::reproduction_json(all) : report::reproduction_text(all, table_.text()));
+    if (table_.wants_html()) CORTADO_RETURN_IF_ERROR(table_.write_html(report::reproduction_html(all)));
     if (markdown_) CORTADO_RETURN_IF_ERROR(write_file(*markdown_, report::reproduction_markdown(all)));
     return Exit::ok;
   }
@@ -79,9 +79,8 @@ class ReproduceCommand : public Subcommand {
   std::string publication_;
   std::optional<std::string> machine_;
   std::optional<std::uint32_t> threads_;
-  std::optional<std::string> html_;
   std::optional<std::string> markdown_;
-  bool json_ = false;
+  TableOptions table_;
 };
 
 }  // namespace

@@ -83,9 +83,9 @@ class RunCommand : public Subcommand {
     VerifyOptions proof;
     if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
     const auto verified = prove(std::move(task.input.program), machine, proof, options_.on_stage);
-    if (!verified) return task_failure(console, verified.error(), json_);
+    if (!verified) return task_failure(console, verified.error(), json_ ? "cortado.run" : nullptr);
     const auto run = target->run(*verified, options_);
-    if (!run) return task_failure(console, run.error(), json_);
+    if (!run) return task_failure(console, run.error(), json_ ? "cortado.run" : nullptr);
     CORTADO_RETURN_IF_ERROR(write_pictures(*run, verified->program()));
     console.out(json_ ? to_text(json(task, *verified, *run)) : text(task, *verified, *run));
     if (!run->check || run->check->wrong == 0) return Exit::ok;

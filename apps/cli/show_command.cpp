@@ -82,15 +82,17 @@ Json machine_json(const Machine& machine) {
   }
   Json power;
   if (machine.power) power = {{"cap_W", machine.power->cap_w}, {"idle_W", machine.power->idle_w()}};
-  return {{"name", machine.name},
-          {"title", machine.title},
-          {"file", machine.file},
-          {"gpus", machine.gpus},
-          {"gpu", machine.gpu},
-          {"engines", std::move(engines)},
-          {"affinity", std::move(affinity)},
-          {"power", std::move(power)},
-          {"values", std::move(facts)}};
+  Json json = document("cortado.machine");
+  json.update({{"name", machine.name},
+               {"title", machine.title},
+               {"file", machine.file},
+               {"gpus", machine.gpus},
+               {"gpu", machine.gpu},
+               {"engines", std::move(engines)},
+               {"affinity", std::move(affinity)},
+               {"power", std::move(power)},
+               {"values", std::move(facts)}});
+  return json;
 }
 
 class ShowCommand : public Subcommand {

@@ -42,9 +42,11 @@ Result<Task> load_task(const std::string& what, const std::optional<std::string>
   return Task{std::move(input), {}};
 }
 
-Exit task_failure(Console& console, const Failure& failure, bool json) {
-  if (json && failure.program_failed()) {
-    console.out(to_text({{"ok", false}, {"errors", to_json_value(failure.errors)}}));
+Exit task_failure(Console& console, const Failure& failure, const char* schema) {
+  if (schema != nullptr && failure.program_failed()) {
+    Json json = document(schema);
+    json.update({{"ok", false}, {"errors", to_json_value(failure.errors)}});
+    console.out(to_text(json));
   }
   return console.failure(failure);
 }

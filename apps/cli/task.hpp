@@ -28,8 +28,9 @@ Result<bool> names_collective(const std::string& what, const std::string& given)
 Result<Task> load_task(const std::string& what, const std::optional<std::string>& machine, const PlanOptions& plan,
                        Console& console);
 
-/// The errors, and for scripts the document {"ok": false, "errors": [...]} of a program that was found wanting.
-Exit task_failure(Console& console, const Failure& failure, bool json);
+/// The errors, and for scripts the document {"ok": false, "errors": [...]} of a program that was found wanting; no
+/// schema: without it.
+Exit task_failure(Console& console, const Failure& failure, const char* schema);
 
 /// One line that says what it is. The program may have been moved out of the task.
 std::string title(const Task& task, const Program& program);

@@ -99,18 +99,20 @@ class VerifyCommand : public Subcommand {
       }
       coverage = output_coverage(*verified);
     }
-    return {{"verified", verified.has_value()},
-            {"program", input.program.name},
-            {"machine", input.machine.name},
-            {"ranks", input.program.ranks},
-            {"queues", input.program.queues.size()},
-            {"commands", command_count(input.program)},
-            {"iterations", kCheckedIterations},
-            {"covered_bytes", coverage ? Json(coverage->covered.value) : Json()},
-            {"output_bytes", coverage ? Json(coverage->whole.value) : Json()},
-            {"proved_rules", std::move(proved)},
-            {"skipped_rules", verified ? verified->skipped_rules() : options_.skip_rules},
-            {"errors", to_json_value(verified ? std::vector<Diagnostic>{} : verified.error())}};
+    Json json = document("cortado.verify");
+    json.update({{"verified", verified.has_value()},
+                 {"program", input.program.name},
+                 {"machine", input.machine.name},
+                 {"ranks", input.program.ranks},
+                 {"queues", input.program.queues.size()},
+                 {"commands", command_count(input.program)},
+                 {"iterations", kCheckedIterations},
+                 {"covered_bytes", coverage ? Json(coverage->covered.value) : Json()},
+                 {"output_bytes", coverage ? Json(coverage->whole.value) : Json()},
+                 {"proved_rules", std::move(proved)},
+                 {"skipped_rules", verified ? verified->skipped_rules() : options_.skip_rules},
+                 {"errors", to_json_value(verified ? std::vector<Diagnostic>{} : verified.error())}});
+    return json;
   }
 
   std::string file_;

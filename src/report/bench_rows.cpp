@@ -1,58 +1,50 @@
 #include "cortado/report/bench_rows.hpp"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <map>
 
-#include "cortado/base/check.hpp"
+#include <fmt/format.h>
+
 #include "cortado/report/bandwidth.hpp"
 #include "cortado/report/energy.hpp"
+#include "cortado/report/skipped.hpp"
 
 namespace cortado::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-/// A column of the text form: two lines of heading above, words to the left, numbers to the right.
-struct BenchColumn {
-  std::string_view title;
-  std::string_view unit;
-  std::size_t width;
-  bool words = false;
-};
-
-/// Simulated rows have two columns more, so theirs are narrow.
-std::vector<BenchColumn> bench_columns(const BenchHeader& header) {
-  if (!header.simulated) {
-    return {{"size", "(B)", 12},    {"variant", "", header.variant_width, true},
-            {"prelaunch", "", 9},   {"in place", "", 8},
-            {"time", "(us)", 12},   {"algbw", "(GB/s)", 8},
-            {"busbw", "(GB/s)", 8}, {"commands", "", 8},
-            {"signals", "", 7},     {"doorbells", "", 9},
-            {"#wrong", "(B)", 6}};
-  }
-  return {{"size", "(B)", 12},    {"variant", "", header.variant_width, true},
-          {"pre-", "launch", 6},  {"in", "place", 5},
-          {"time", "(us)", 10},   {"algbw", "(GB/s)", 8},
-          {"busbw", "(GB/s)", 8}, {"energy", "(J)", 8},
-          {"power", "(W)", 6},    {"commands", "", 8},
-          {"signals", "", 7},     {"door-", "bells", 5}};
+Bandwidths bandwidths_of(const BenchHeader& header, const BenchRow& row) {
+  return bandwidths(header.collective, header.ranks, row.bytes, row.time);
 }
 
-/// Cells under each other. The '#' of a heading line stands in the first column.
-template <class Cells>
-std::string line_of(const std::vector<BenchColumn>& columns, std::string_view start, const Cells& cells) {
-  CORTADO_CHECK(cells.size() == columns.size(), "a row has as many cells as the table has columns");
-  std::string line(start);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (i > 0) line += "  ";
-    const std::size_t width = columns[i].width - (i == 0 ? start.size() : 0);
-    line += columns[i].words ? fmt::format("{:<{}}", cells[i], width) : fmt::format("{:>{}}", cells[i], width);
+std::vector<Field<BenchRow>> bench_fields(const BenchHeader& header) {
+  std::vector<Field<BenchRow>> fields = with_energy<BenchRow>(
+      {{{"bytes", "size", "B", 0, "whole buffer, as nccl-tests count it"}, &BenchRow::bytes},
+       {{"variant", "variant", "", 0, "how the collective was done"}, &BenchRow::variant},
+       {{"prelaunch", "pre-launch", "", 0, "queues were submitted ahead and started by a trigger"},
+        &BenchRow::prelaunch},
+       {{"in_place", "in place", "", 0, "input and output share a buffer"}, &BenchRow::in_place},
+       {{"time_us", "time", "us", 2, "median of the iterations"},
+        [](const BenchRow& row) { return microseconds(row.time); }},
+       {{"algbw_GBps", "algbw", "GB/s", 2, "`bytes` / time"},
+        [header](const BenchRow& row) { return bandwidths_of(header, row).algorithm; }},
+       {{"busbw_GBps", "busbw", "GB/s", 2, "`algbw_GBps` times the factor of the collective in nccl-tests"},
+        [header](const BenchRow& row) { return bandwidths_of(header, row).bus; }},
+       {{"commands", "commands", "", 0, "of all ranks together, as are signals and doorbells"},
+        [](const BenchRow& row) { return row.counts.commands; }},
+       {{"signals", "signals", "", 0, "raised by engines"}, [](const BenchRow& row) { return row.counts.signals; }},
+       {{"doorbells", "door-bells", "", 0, "rung by hosts"}, [](const BenchRow& row) { return row.counts.doorbells; }},
+       {{"wrong", "#wrong", "B", 0, "output bytes that differ from the contract; null if simulated",
+         header.simulated ? View::data : View::narrow},
+        &BenchRow::wrong}},
+      &BenchRow::energy, header.simulated ? View::narrow : View::data);
+  const std::map<std::string, std::size_t> widths{{"bytes", 12},     {"variant", header.variant_width},
+                                                  {"time_us", 10},   {"algbw_GBps", 8},
+                                                  {"busbw_GBps", 8}, {"energy_J", 8},
+                                                  {"power_W", 6}};
+  for (auto& [column, value] : fields) {
+    if (const auto found = widths.find(column.key); found != widths.end()) column.width = found->second;
+    column.align = column.key == "variant" ? Align::left : Align::right;
   }
-  return line + "\n";
-}
-
-std::string_view yes_no(bool value) {
-  return value ? "yes" : "no";
+  return fields;
 }
 
 std::string iterations_text(const BenchHeader& header) {
@@ -63,102 +55,70 @@ std::string iterations_text(const BenchHeader& header) {
   return fmt::format("median of {} iterations in a row, from an idle machine", header.iterations);
 }
 
-/// What stands for wrong bytes where there were no bytes.
-std::string wrong_text(const BenchRow& row, std::string_view none) {
-  return row.wrong ? fmt::format("{}", *row.wrong) : std::string(none);
+std::string skipped_note(const SkippedRow& row) {
+  return fmt::format("skipped {} {}{}: {}", row.bytes.value, row.variant, row.prelaunch ? " prelaunch" : "",
+                     to_string(row.reason));
 }
 
-Bandwidths bandwidths_of(const BenchHeader& header, const BenchRow& row) {
-  return bandwidths(header.collective, header.ranks, row.bytes, row.time);
+std::vector<std::string> lines_about(const BenchHeader& header) {
+  std::vector<std::string> lines{
+      fmt::format("{}; size = whole buffer; counts are of all ranks together", iterations_text(header))};
+  if (header.simulated) lines.emplace_back("energy of all GPUs, mean power of one");
+  return lines;
+}
+
+std::string title_of(const BenchHeader& header) {
+  return fmt::format("{} on {} ranks of {}, {} on {}", header.collective, header.ranks, header.machine,
+                     header.simulated ? "simulated" : "measured", header.node);
+}
+
+/// Readers of nccl-tests tables skip lines that start with '#'.
+TableLines lines_of(const BenchHeader& header, TextOptions options) {
+  options.mark_heading = true;
+  return {table_of<BenchRow>("", "", bench_fields(header), {}), options};
 }
 
 }  // namespace
 
-std::string bench_heading(const BenchHeader& header) {
-  std::string text = fmt::format("# {} on {} ranks of {}, {} on {}\n", header.collective, header.ranks, header.machine,
-                                 header.simulated ? "simulated" : "measured", header.node);
-  text += fmt::format("# {}; size = whole buffer; counts are of all ranks together\n", iterations_text(header));
-  const std::vector<BenchColumn> all = bench_columns(header);
-  std::vector<std::string_view> titles;
-  std::vector<std::string_view> units;
-  for (const BenchColumn& column : all) {
-    titles.push_back(column.title);
-    units.push_back(column.unit);
-  }
-  // Readers of nccl-tests tables skip lines that start with '#'.
-  return text + line_of(all, "#", titles) + line_of(all, "#", units);
+std::string bench_heading(const BenchHeader& header, const TextOptions& options) {
+  std::vector<std::string> lines = lines_about(header);
+  lines.insert(lines.begin(), title_of(header));
+  return comment_lines(lines, options) + lines_of(header, options).heading();
 }
 
-std::string bench_line(const BenchHeader& header, const BenchRow& row) {
-  const Bandwidths bandwidth = bandwidths_of(header, row);
-  std::vector<std::string> cells{fmt::format("{}", row.bytes.value),
-                                 row.variant,
-                                 std::string(yes_no(row.prelaunch)),
-                                 std::string(yes_no(row.in_place)),
-                                 fmt::format("{:.2f}", microseconds(row.time)),
-                                 fmt::format("{:.2f}", bandwidth.algorithm),
-                                 fmt::format("{:.2f}", bandwidth.bus)};
-  if (header.simulated) cells.insert(cells.end(), {joules_text(row.energy), watts_text(row.energy)});
-  for (const std::uint64_t count : {row.counts.commands, row.counts.signals, row.counts.doorbells}) {
-    cells.push_back(fmt::format("{}", count));
-  }
-  if (!header.simulated) cells.push_back(wrong_text(row, "-"));
-  return line_of(bench_columns(header), "", cells);
+std::string bench_line(const BenchHeader& header, const BenchRow& row, const TextOptions& options) {
+  return lines_of(header, options).line(table_of<BenchRow>("", "", bench_fields(header), {row}).rows.front());
 }
 
-std::string bench_line(const SkippedRow& row) {
-  return fmt::format("# skipped {} {}{}: {}\n", row.bytes.value, row.variant, row.prelaunch ? " prelaunch" : "",
-                     to_string(row.reason));
+std::string bench_line(const SkippedRow& row, const TextOptions& options) {
+  return comment_lines({skipped_note(row)}, options);
 }
 
-std::string bench_json(const BenchReport& report) {
+Document bench_document(const BenchReport& report) {
   const BenchHeader& header = report.header;
-  Json document{{"schema", "cortado.bench"},       {"version", 1},
-                {"collective", header.collective}, {"machine", header.machine},
-                {"ranks", header.ranks},           {"node", header.node},
-                {"simulated", header.simulated},   {"warmup", header.warmup},
-                {"iterations", header.iterations}, {"interrupted", report.interrupted},
-                {"rows", Json::array()},           {"skipped", Json::array()}};
-  for (const BenchRow& row : report.rows) {
-    const Bandwidths bandwidth = bandwidths_of(header, row);
-    const Json object{{"bytes", row.bytes.value},
-                      {"variant", row.variant},
-                      {"prelaunch", row.prelaunch},
-                      {"in_place", row.in_place},
-                      {"time_us", microseconds(row.time)},
-                      {"algbw_GBps", bandwidth.algorithm},
-                      {"busbw_GBps", bandwidth.bus},
-                      {"commands", row.counts.commands},
-                      {"signals", row.counts.signals},
-                      {"doorbells", row.counts.doorbells},
-                      {"wrong", row.wrong ? Json(*row.wrong) : Json()}};
-    document["rows"].push_back(with_energy(object, row.energy));
-  }
-  for (const SkippedRow& row : report.skipped) {
-    document["skipped"].push_back({{"bytes", row.bytes.value},
-                                   {"variant", row.variant},
-                                   {"prelaunch", row.prelaunch},
-                                   {"code", row.reason.code},
-                                   {"message", row.reason.message},
-                                   {"hint", row.reason.hint}});
-  }
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string bench_csv(const BenchReport& report) {
-  const BenchHeader& header = report.header;
-  std::string text =
-      "collective,ranks,bytes,variant,prelaunch,in_place,time_us,algbw_GBps,busbw_GBps,commands,signals,doorbells,"
-      "wrong," +
-      energy_csv_names() + "\n";
-  for (const BenchRow& row : report.rows) {
-    const Bandwidths bandwidth = bandwidths_of(header, row);
-    text += fmt::format("{},{},{},{},{},{},{:.3f},{:.6f},{:.6f},{},{},{},{},{}\n", header.collective, header.ranks,
-                        row.bytes.value, row.variant, row.prelaunch, row.in_place, microseconds(row.time),
-                        bandwidth.algorithm, bandwidth.bus, row.counts.commands, row.counts.signals,
-                        row.counts.doorbells, wrong_text(row, ""), energy_csv(row.energy));
-  }
-  return text;
+  Document document{.schema = "cortado.bench", .title = title_of(header), .about = lines_about(header)};
+  document.facts = {{"collective", header.collective, "which one", true},
+                    {"machine", header.machine, "modelled machine that the programs were planned for"},
+                    {"ranks", header.ranks, "GPUs that take part", true},
+                    {"node", header.node, "where it ran: the node, or the machine that was simulated"},
+                    {"simulated", header.simulated, "predicted, not measured"},
+                    {"warmup", header.warmup, "iterations before those that count"},
+                    {"iterations", header.iterations, "that count"},
+                    {"interrupted", report.interrupted, "not all rows that were asked for are there"}};
+  Table rows = table_of("rows", "one per size, variant and kind of launch", bench_fields(header), report.rows);
+  rows.chart = TableChart{"Bus bandwidth", "busbw_GBps", {"bytes"}, {"variant", "prelaunch", "in_place"}};
+  Table skipped =
+      table_of("skipped", "what cannot be planned or run",
+               reason_fields<SkippedRow>(
+                   {{{.key = "bytes", .meaning = "whole buffer"}, &SkippedRow::bytes},
+                    {{.key = "variant", .meaning = "how it was to be done"}, &SkippedRow::variant},
+                    {{.key = "prelaunch", .meaning = "with queues submitted ahead"}, &SkippedRow::prelaunch}},
+                   &SkippedRow::reason),
+               report.skipped);
+  skipped.data_only = true;
+  document.tables = {std::move(rows), std::move(skipped)};
+  for (const SkippedRow& row : report.skipped) document.notes.push_back(skipped_note(row));
+  return document;
 }
 
 }  // namespace cortado::report

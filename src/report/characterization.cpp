@@ -6,54 +6,9 @@
 #include "cortado/report/energy.hpp"
 
 #include "report/characterization_parts.hpp"
-#include "report/overlap_parts.hpp"
 
 namespace cortado::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string with_sign(double share) {
-  const std::string text = fmt::format("{:+.1f}", 100 * share);
-  return text == "+0.0" || text == "-0.0" ? "0.0" : text;
-}
-
-void add_causes(const DecompositionCauses& causes, Json& object) {
-  const auto values = causes.values();
-  for (std::size_t i = 0; i < values.size(); ++i) object[std::string(causes.kNames[i])] = values[i];
-}
-
-Json row_of(const DecompositionRow& row) {
-  Json object{{"schedule", row.schedule}, {"chunks", row.chunks},   {"pieces", row.pieces}, {"largest", row.largest},
-              {"kernels", row.kernels},   {"time_us", row.time_us}, {"dil", row.dil}};
-  add_causes(row.causes, object);
-  object["kernel_starts"] = row.kernel_starts;
-  return object;
-}
-
-Json row_of(const ContentionRow& row) {
-  const Json object{{"schedule", row.schedule},
-                    {"chunks", row.chunks},
-                    {"means", row.on_cores ? "cores" : "dma"},
-                    {"time_us", microseconds(row.time)},
-                    {"speedup", row.speedup},
-                    {"cil_gemm", row.cil_gemm},
-                    {"cil_comm", row.cil_comm},
-                    {"products_alone_us", microseconds(row.products_alone)},
-                    {"products_us", microseconds(row.products)},
-                    {"other_kernels_us", microseconds(row.other_kernels)},
-                    {"first_wait_us", microseconds(row.first_wait)},
-                    {"later_waits_us", microseconds(row.later_waits)}};
-  return with_energy(object, row.energy);
-}
-
-std::string table_text(const NumberTable& table) {
-  TextTable text(table.header);
-  for (const auto& row : table.rows) text.add_row(row);
-  return text.to_string();
-}
-
-}  // namespace
 
 std::string characterization_title(const Characterization& report) {
   const std::string size = format_bytes(report.bytes);
@@ -61,37 +16,6 @@ std::string characterization_title(const Characterization& report) {
                                             size, report.ranks, report.machine)
                               : fmt::format("{} of {}, then {} of what it brings, on {} ranks of {}", report.collective,
                                             size, report.gemm, report.ranks, report.machine);
-}
-
-NumberTable decomposition_table(const Characterization& report) {
-  NumberTable table{{"schedule", "chunks", "pieces", "largest piece", "kernels", "time us", "DIL"}, {}};
-  for (const std::string_view cause : DecompositionCauses::kNames) table.header.push_back(fmt::format("{} %", cause));
-  table.header.emplace_back("kernel starts %");
-  for (const DecompositionRow& row : report.decomposition) {
-    std::vector<std::string> cells{
-        row.schedule, fmt::format("{}", row.chunks),      fmt::format("{}", row.pieces), row.largest,
-        row.kernels,  fmt::format("{:.1f}", row.time_us), fmt::format("{:.3f}", row.dil)};
-    for (const double share : row.causes.values()) cells.push_back(with_sign(share));
-    cells.push_back(with_sign(row.kernel_starts));
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
-}
-
-NumberTable contention_table(const Characterization& report) {
-  NumberTable table{
-      {"schedule", "chunks", "copies by", "time us", "speed-\nup", "CIL\nproduct", "CIL\ncopies", "pieces\nalone us",
-       "pieces\nus", "other\nkernels us", "first\nwait us", "later\nwaits us", "energy\nJ", "power\nW"},
-      {}};
-  const auto us = [](Nanoseconds time) { return fmt::format("{:.1f}", microseconds(time)); };
-  for (const ContentionRow& row : report.contention) {
-    table.rows.push_back({row.schedule, fmt::format("{}", row.chunks), std::string(row.means()), us(row.time),
-                          fmt::format("{:.2f}", row.speedup), fmt::format("{:.2f}", row.cil_gemm),
-                          fmt::format("{:.2f}", row.cil_comm), us(row.products_alone), us(row.products),
-                          us(row.other_kernels), us(row.first_wait), us(row.later_waits), joules_text(row.energy),
-                          watts_text(row.energy)});
-  }
-  return table;
 }
 
 std::string whole_product(const Characterization& report) {
@@ -105,34 +29,102 @@ std::string whole_product(const Characterization& report) {
                      losses.empty() ? "" : fmt::format(" (of it {})", join(losses)), microseconds(report.serial));
 }
 
-std::string characterization_text(const Characterization& report) {
-  std::string text = fmt::format("# {}\n# {}\n", characterization_title(report), whole_product(report));
-  text += "\n# DIL: pieces alone against the whole product, and what makes the difference, in % of the whole\n";
-  text += table_text(decomposition_table(report));
-  text += "\n# CIL: side by side against alone; times of the rank whose products take longest\n";
-  text += table_text(contention_table(report));
-  return text + skipped_text(report.skipped);
+constexpr std::array<std::string_view, 5> kCauseMeanings{
+    "compute units without work in waves that are filled in part",
+    "smaller tiles, and tiles that reach beyond the edges",
+    "memory and caches that bring operands more slowly than units multiply", "what is added to is read as well",
+    "of tiles: first loads and stores of the result"};
+
+Column share_column(std::string key, std::string head, std::string meaning) {
+  return {std::move(key), std::move(head), "%", 1, std::move(meaning), View::narrow, Notation::with_sign, 100};
 }
 
-std::string characterization_json(const Characterization& report) {
-  Json document{{"schema", "cortado.characterization"},
-                {"version", 1},
-                {"gemm", report.gemm},
-                {"collective", report.collective},
-                {"product_first", report.product_first},
-                {"bytes", report.bytes.value},
-                {"ranks", report.ranks},
-                {"machine", report.machine},
-                {"kernel", report.kernel},
-                {"gemm_alone_us", microseconds(report.gemm_alone)},
-                {"serial_us", microseconds(report.serial)}};
-  add_causes(report.whole, document["whole"]);
-  document["decomposition"] = Json::array();
-  for (const DecompositionRow& row : report.decomposition) document["decomposition"].push_back(row_of(row));
-  document["contention"] = Json::array();
-  for (const ContentionRow& row : report.contention) document["contention"].push_back(row_of(row));
-  document["skipped"] = skipped_list(report.skipped, "schedule");
-  return to_text(document);
+std::vector<Field<DecompositionRow>> decomposition_fields() {
+  using R = DecompositionRow;
+  std::vector<Field<R>> fields{
+      {{"schedule", "schedule", "", 0, "a published one"}, &R::schedule},
+      {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
+      {{"pieces", "pieces", "", 0, "products of one GPU"}, &R::pieces},
+      {{"largest", "largest piece", "", 0, "of them", View::wide}, &R::largest},
+      {{"kernels", "kernels", "", 0, "tiles that are chosen, those with most time first"}, &R::kernels},
+      {{"time_us", "time", "us", 1, "all pieces alone, without kernel starts"}, &R::time_us},
+      {{"dil", "DIL", "", 3, "decomposition loss: the pieces one after the other, each alone, over the whole product"},
+       &R::dil}};
+  for (std::size_t i = 0; i < kCauseMeanings.size(); ++i) {
+    const std::string name(DecompositionCauses::kNames[i]);
+    fields.push_back({share_column(name, name, fmt::format("share of `dil` - 1: {}", kCauseMeanings[i])),
+                      [i](const R& row) { return row.causes.values()[i]; }});
+  }
+  fields.push_back({share_column("kernel_starts", "kernel starts",
+                                 "of the kernels more than one, over the whole; not a part of `dil`"),
+                    &R::kernel_starts});
+  return fields;
+}
+
+Field<ContentionRow> time_field(std::string key, std::string head, std::string meaning,
+                                Nanoseconds ContentionRow::*time, View view = View::narrow) {
+  return {{std::move(key), std::move(head), "us", 1, std::move(meaning), view},
+          [time](const ContentionRow& row) { return microseconds(row.*time); }};
+}
+
+std::vector<Field<ContentionRow>> contention_fields() {
+  using R = ContentionRow;
+  return with_energy<R>(
+      {{{"schedule", "schedule", "", 0, "with default chunks"}, &R::schedule},
+       {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
+       {{"means", "copies by", "", 0, "`dma` or `cores`"},
+        [](const R& row) { return Cell(row.on_cores ? "cores" : "dma").shown_as(std::string(row.means())); }},
+       time_field("time_us", "time", "of both", &R::time),
+       {{"speedup", "speed-up", "", 2, "over `serial_us`, which is on DMA engines"}, &R::speedup},
+       {{"cil_gemm", "CIL product", "", 2,
+         "contention loss: products beside copies over the same ones alone; waiting does not count"},
+        &R::cil_gemm},
+       {{"cil_comm", "CIL copies", "", 2, "the same of copies"}, &R::cil_comm},
+       time_field("products_alone_us", "pieces alone",
+                  "its pieces with nothing beside them, of the GPU whose products take longest, as the next four",
+                  &R::products_alone, View::wide),
+       time_field("products_us", "pieces", "its pieces beside copies", &R::products),
+       time_field("other_kernels_us", "other kernels", "gathered and scattered rows, sums", &R::other_kernels,
+                  View::wide),
+       time_field("first_wait_us", "first wait", "before the first product that needs what others send",
+                  &R::first_wait),
+       time_field("later_waits_us", "later waits", "all others", &R::later_waits)},
+      &R::energy);
+}
+
+}  // namespace
+
+Document characterization_document(const Characterization& report) {
+  Document document{.schema = "cortado.characterization", .title = characterization_title(report)};
+  document.about = {whole_product(report)};
+  document.facts = {
+      {"gemm", report.gemm, "the product of one GPU"},
+      {"collective", report.collective, "which one"},
+      {"product_first", report.product_first,
+       "the collective takes the product away; else it brings what is multiplied"},
+      {"bytes", report.bytes, "of the whole matrix that travels"},
+      {"ranks", report.ranks, "GPUs that take part"},
+      {"machine", report.machine, "modelled machine"},
+      {"kernel", report.kernel, "tile of the whole product (`/4`: k split in 4)"},
+      {"gemm_alone_us", microseconds(report.gemm_alone), "the whole product alone by the model, without launch"},
+      {"serial_us", microseconds(report.serial), "one after the other, on DMA engines"}};
+  const auto whole = report.whole.values();
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    document.facts.push_back(
+        {fmt::format("whole.{}", report.whole.kNames[i]), whole[i],
+         fmt::format("what the whole product loses itself, as a share of its time: {}", kCauseMeanings[i])});
+  }
+  Table cut =
+      table_of("decomposition", "a published schedule in so many chunks", decomposition_fields(), report.decomposition);
+  cut.title = "DIL: pieces alone against the whole product, and what makes the difference, in % of the whole";
+  cut.pictures = decomposition_picture(report);
+  Table beside = table_of("contention", "a schedule with copies by DMA engines or by compute units",
+                          contention_fields(), report.contention);
+  beside.title = "CIL: side by side against alone; times of the rank whose products take longest";
+  beside.pictures = contention_pictures(report);
+  document.tables = {std::move(cut), std::move(beside), skipped_table(report.skipped, "schedule")};
+  document.notes = skipped_notes(report.skipped);
+  return document;
 }
 
 }  // namespace cortado::report

@@ -1,11 +1,7 @@
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
 #include "report/bar_chart.hpp"
 #include "report/characterization_parts.hpp"
-#include "report/html_page.hpp"
-#include "report/svg.hpp"
 
 namespace cortado::report {
 namespace {
@@ -90,13 +86,6 @@ BarChart time_chart(const Characterization& report) {
   return chart;
 }
 
-std::string section(std::string_view title, std::string_view explanation, const std::vector<BarChart>& charts,
-                    const NumberTable& table) {
-  std::string out = fmt::format("<h2>{}</h2>\n<p>{}</p>\n", title, explanation);
-  for (const BarChart& chart : charts) out += svg(chart);
-  return out + html_table(table.header, table.rows);
-}
-
 constexpr const char* kDecomposition =
     "The pieces of the product one after the other, each alone, against the whole product. Idle: compute units without "
     "work in waves that are filled in part. Tiles: smaller tiles, and tiles beyond the edges. Operands: memory and "
@@ -109,17 +98,12 @@ constexpr const char* kContention =
 
 }  // namespace
 
-std::string characterization_html(const Characterization& report) {
-  std::string body = fmt::format("<h1>{}</h1>\n<p>Simulated: {}.</p>\n", escape_html(characterization_title(report)),
-                                 escape_html(whole_product(report)));
-  body += section("Loss by cutting (DIL)", kDecomposition, {decomposition_chart(report)}, decomposition_table(report));
-  body += section("Loss by contention (CIL)", kContention, {contention_chart(report), time_chart(report)},
-                  contention_table(report));
-  for (const SkippedWay& skipped : report.skipped) {
-    body += fmt::format("<p class='source'>{} left out: {}</p>\n", escape_html(skipped.name),
-                        escape_html(to_string(skipped.reason)));
-  }
-  return html_page(report.gemm + ": cutting and contention", body);
+std::string decomposition_picture(const Characterization& report) {
+  return fmt::format("<p>{}</p>\n", kDecomposition) + svg(decomposition_chart(report));
+}
+
+std::string contention_pictures(const Characterization& report) {
+  return fmt::format("<p>{}</p>\n", kContention) + svg(contention_chart(report)) + svg(time_chart(report));
 }
 
 }  // namespace cortado::report

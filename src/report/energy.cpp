@@ -1,5 +1,7 @@
 #include "cortado/report/energy.hpp"
 
+#include <array>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,6 +15,13 @@ std::string number(double joules) {
   constexpr double kFourDigits = 999.95;  // and above, rounded
   return joules >= kFourDigits ? fmt::format("{:.0f}", joules) : fmt::format("{:#.4g}", joules);
 }
+
+constexpr std::array<std::string_view, kComponents.size()> kDescriptions{
+    "compute dies with their L2",
+    "I/O dies: fabric, last-level cache, memory controllers, links, DMA engines",
+    "memory",
+    "the rest of the board",
+};
 
 }  // namespace
 
@@ -34,22 +43,39 @@ std::string components_text(const EnergyUse& use) {
   return join(parts);
 }
 
-std::string energy_csv_names() {
-  std::vector<std::string> names{"energy_J", "power_W"};
-  for (const Component component : kComponents) names.push_back(fmt::format("{}_J", name_of(component)));
-  return join(names, ",");
+std::vector<Column> energy_columns(View view) {
+  std::vector<Column> columns{
+      {"energy_J", "energy", "J", 4, "of all GPUs, in one iteration (the mean of all); see Energy", view,
+       Notation::significant},
+      {"power_W", "power", "W", 1, "of one GPU, on average over the time of the iteration", view}};
+  for (const Component component : kComponents) {
+    const std::string name(name_of(component));
+    columns.push_back({.key = "energy_by_component." + name,
+                       .head = name,
+                       .unit = "J",
+                       .digits = 4,
+                       .meaning = fmt::format("joules of {}", kDescriptions[columns.size() - 2]),
+                       .view = view == View::data ? view : View::wide,
+                       .notation = Notation::significant,
+                       .csv = name + "_J"});
+  }
+  return columns;
 }
 
-std::string energy_csv(const std::optional<EnergyUse>& use) {
-  std::vector<std::string> cells(2 + kComponents.size());
-  if (use) {
-    cells[0] = fmt::format("{:.9g}", use->joules());
-    cells[1] = fmt::format("{:.6g}", use->watts());
-    for (std::size_t i = 0; i < kComponents.size(); ++i) {
-      cells[2 + i] = fmt::format("{:.9g}", use->energy.of(kComponents[i]));
-    }
+Row energy_cells(const std::optional<EnergyUse>& use) {
+  if (!use) return Row(2 + kComponents.size());
+  Row cells{use->joules(), use->watts()};
+  for (const Component component : kComponents) cells.emplace_back(use->energy.of(component));
+  return cells;
+}
+
+std::vector<Fact> energy_facts(const std::optional<EnergyUse>& use, const std::string& prefix) {
+  std::vector<Fact> facts;
+  const Row cells = energy_cells(use);
+  for (const Column& column : energy_columns()) {
+    facts.push_back({prefix + column.key, cells[facts.size()], column.meaning});
   }
-  return join(cells, ",");
+  return facts;
 }
 
 }  // namespace cortado::report

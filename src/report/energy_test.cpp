@@ -1,5 +1,6 @@
 #include "cortado/report/energy.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -30,10 +31,19 @@ TEST(Energy, ComponentsHaveShares) {
             "xcd 0.1200 J (40.0 %), iod 0.09000 J (30.0 %), hbm 0.06000 J (20.0 %), rest 0.03000 J (10.0 %)");
 }
 
-TEST(Energy, CsvHasACellForEveryName) {
-  EXPECT_EQ(energy_csv_names(), "energy_J,power_W,xcd_J,iod_J,hbm_J,rest_J");
-  EXPECT_EQ(energy_csv(small_energy_use()), "0.3,500,0.12,0.09,0.06,0.03");
-  EXPECT_EQ(energy_csv(std::nullopt), ",,,,,");
+TEST(Energy, ThereIsACellForEveryColumn) {
+  const Row cells = energy_cells(small_energy_use());
+  const std::vector<Column> columns = energy_columns();
+  ASSERT_EQ(cells.size(), columns.size());
+  std::vector<std::string> names;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    names.push_back(columns[i].csv.empty() ? columns[i].key : columns[i].csv);
+    texts.push_back(cells[i].text(columns[i]));
+  }
+  EXPECT_THAT(names, testing::ElementsAre("energy_J", "power_W", "xcd_J", "iod_J", "hbm_J", "rest_J"));
+  EXPECT_THAT(texts, testing::ElementsAre("0.3000", "500.0", "0.1200", "0.09000", "0.06000", "0.03000"));
+  for (const Cell& cell : energy_cells(std::nullopt)) EXPECT_TRUE(cell.empty());
 }
 
 TEST(Energy, JsonIsNullWhereNobodyCounted) {

@@ -4,76 +4,14 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cortado/base/text.hpp"
 #include "cortado/report/energy.hpp"
 
-#include "report/overlap_parts.hpp"
 #include "report/power_parts.hpp"
 
 namespace cortado::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json by_component(const auto& value) {
-  Json object;
-  for (const Component component : kComponents) object[std::string(name_of(component))] = value(component);
-  return object;
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
-
-Json clocks_of(const PowerRow& row) {
-  if (!row.clocks_ghz) return {};
-  Json object;
-  for (std::size_t i = 0; i < row.clocks_ghz->size(); ++i)
-    object[std::string(kComponentNames[i])] = (*row.clocks_ghz)[i];
-  return object;
-}
-
-Json over_time(const PowerRow& row) {
-  Json samples = Json::array();
-  for (const PowerSample& sample : row.over_time) {
-    Json one{{"time_us", microseconds(sample.time)}};
-    one["power_W_by_component"] =
-        by_component([&](Component component) { return sample.watts[static_cast<std::size_t>(component)]; });
-    samples.push_back(std::move(one));
-  }
-  return samples;
-}
-
-Json row_of(const PowerRow& row) {
-  Json object{{"what", row.what}, {"policy", row.policy}, {"time_us", row.time_us()}};
-  add_energy(row.use, object);
-  object.update({{"power_W_by_component", by_component([&](Component c) { return row.use.watts(c); })},
-                 {"edp_Js", row.use.energy_delay()},
-                 {"clock_GHz", clocks_of(row)},
-                 {"peak_W", or_null(row.peak_w)},
-                 {"above_cap", row.above_cap},
-                 {"time_change_pct", row.change ? Json(row.change->time) : Json()},
-                 {"energy_change_pct", row.change ? Json(row.change->energy) : Json()},
-                 {"tflops", or_null(row.tflops)},
-                 {"iterations", row.iterations}});
-  if (!row.over_time.empty()) object["over_time"] = over_time(row);
-  return object;
-}
-
-}  // namespace
-
-double PowerSample::total() const {
-  return std::accumulate(watts.begin(), watts.end(), 0.0);
-}
-
-const PowerRow* PowerReport::row(std::string_view what, std::string_view policy) const {
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const PowerRow& one) { return one.what == what && one.policy == policy; });
-  return found == rows.end() ? nullptr : &*found;
-}
 
 std::string power_title(const PowerReport& report) {
   std::string collective;
@@ -81,7 +19,7 @@ std::string power_title(const PowerReport& report) {
     collective = fmt::format("{} {} of {}", report.collective, report.variant, format_bytes(report.bytes));
   }
   const std::string between = report.gemm.empty() || collective.empty() ? "" : " and ";
-  return fmt::format("{}{}{}, on {} rank{} of {}", report.gemm, between, collective, report.ranks,
+  return fmt::format("power of {}{}{}, on {} rank{} of {}", report.gemm, between, collective, report.ranks,
                      report.ranks == 1 ? "" : "s", report.machine);
 }
 
@@ -96,72 +34,148 @@ std::string power_basis(const PowerReport& report) {
   return text + fmt::format("; an idle GPU draws {:.0f} W", report.idle_w);
 }
 
-std::vector<std::string> power_header() {
-  std::vector<std::string> header{"what", "policy", "time us", "energy\nJ", "power\nW"};
-  for (const Component component : kComponents) header.push_back(fmt::format("{}\nW", name_of(component)));
-  for (const char* name :
-       {"peak\nW", "xcd\nGHz", "iod\nGHz", "hbm\nGHz", "EDP\nJs", "time\n%", "energy\n%", "TFLOP/s"}) {
-    header.emplace_back(name);
+using PowerFields = std::vector<Field<PowerRow>>;
+
+void add_watts(PowerFields& fields) {
+  for (const Component component : kComponents) {
+    const std::string name(name_of(component));
+    fields.push_back(
+        {{"power_W_by_component." + name, name, "W", 0, fmt::format("mean watts of one GPU, {}", name), View::wide},
+         [component](const PowerRow& row) { return row.use.watts(component); }});
   }
-  return header;
 }
 
-std::vector<std::string> power_cells(const PowerRow& row) {
-  const auto rounded = [](double value, int digits) { return fmt::format("{:.{}f}", value, digits); };
-  const auto changed = [](double percent) { return fmt::format("{:+.1f}", percent); };
-  std::vector<std::string> cells{row.what, row.policy, rounded(row.time_us(), 1), joules_text(row.use),
-                                 rounded(row.use.watts(), 0)};
-  for (const Component component : kComponents) cells.push_back(rounded(row.use.watts(component), 0));
-  cells.push_back(row.peak_w ? rounded(*row.peak_w, 0) : "-");
+void add_clocks(PowerFields& fields) {
   for (std::size_t i = 0; i < 3; ++i) {
-    const double clock = row.clocks_ghz ? (*row.clocks_ghz)[i] : 0;
-    cells.push_back(clock > 0 ? rounded(clock, 3) : "-");
+    const std::string name(kComponentNames[i]);
+    fields.push_back(
+        {{"clock_GHz." + name, name, "GHz", 3,
+          fmt::format("mean clock of {} while anything ran, 0 where nothing did; null if unmanaged", name)},
+         [i](const PowerRow& row) {
+           if (!row.clocks_ghz) return Cell();
+           const double clock = (*row.clocks_ghz)[i];
+           return clock > 0 ? Cell(clock) : Cell(clock).shown_as("-");
+         }});
   }
-  cells.push_back(fmt::format("{:.3g}", row.use.energy_delay()));
-  cells.push_back(row.change ? changed(row.change->time) : "-");
-  cells.push_back(row.change ? changed(row.change->energy) : "-");
-  cells.push_back(row.tflops ? rounded(*row.tflops, 1) : "-");
-  return cells;
 }
 
-std::string power_text(const PowerReport& report) {
-  TextTable table(power_header());
-  for (const PowerRow& row : report.rows) table.add_row(power_cells(row));
-  std::string text = fmt::format("# power of {}\n# {}\n", power_title(report), power_basis(report));
-  text += "# time and energy (of all GPUs) of an iteration, watts of one GPU; % against policy none\n";
-  text += table.to_string();
+PowerFields power_fields() {
+  const auto changed = [](auto value) {
+    return [value](const PowerRow& row) { return row.change ? Cell(*row.change.*value) : Cell(); };
+  };
+  PowerFields fields = with_energy<PowerRow>(
+      {{{"what", "what", "", 0, "`gemm`, `collective` or `both`: each alone, both at once"}, &PowerRow::what},
+       {{"policy", "policy", "", 0,
+         "of power management (`cortado list power-policies`); `unmanaged` with `--cap none`"},
+        &PowerRow::policy},
+       {{"time_us", "time", "us", 1, "of an iteration"}, &PowerRow::time_us}},
+      &PowerRow::use);
+  for (Field<PowerRow>& field : fields) {
+    if (field.column.key == "power_W") field.column.digits = 0;
+    if (field.column.view == View::wide) field.column.view = View::data;  // watts by component are there
+  }
+  add_watts(fields);
+  fields.push_back({{"peak_W", "peak", "W", 0,
+                     "greatest average of a control interval behind the first, of any GPU; null if unmanaged"},
+                    &PowerRow::peak_w});
+  add_clocks(fields);
+  const PowerFields rest{
+      {{"edp_Js", "EDP", "Js", 3, "energy-delay product: joules times seconds", View::wide, Notation::shortest},
+       [](const PowerRow& row) { return row.use.energy_delay(); }},
+      {{.key = "above_cap",
+        .meaning =
+            "it drew more than it may for longer than a control interval, as where the lowest clocks are too much",
+        .view = View::data},
+       &PowerRow::above_cap},
+      {{"time_change_pct", "time", "%", 1, "against policy `none`; null if unmanaged", View::narrow,
+        Notation::with_sign},
+       changed(&PowerChange::time)},
+      {{"energy_change_pct", "energy", "%", 1, "the same", View::narrow, Notation::with_sign},
+       changed(&PowerChange::energy)},
+      {{"tflops", "TFLOP/s", "", 1, "of the product on one GPU, over `time_us`; null without a product"},
+       &PowerRow::tflops},
+      {{.key = "iterations", .meaning = "that were simulated", .view = View::data}, &PowerRow::iterations}};
+  fields.insert(fields.end(), rest.begin(), rest.end());
+  return fields;
+}
+
+Table over_time(const PowerReport& report) {
+  Table table{.key = "over_time",
+              .meaning = "with `--html`: watts of GPU 0 over time, of `both` or of the only thing asked for",
+              .columns = {{.key = "what", .meaning = "as in `rows`"},
+                          {.key = "policy", .meaning = "as in `rows`"},
+                          {.key = "time_us", .meaning = "begin of the sample"}},
+              .data_only = true};
+  for (const Component component : kComponents) {
+    table.columns.push_back({.key = fmt::format("power_W_by_component.{}", name_of(component)),
+                             .meaning = "average until the next sample"});
+  }
+  for (const PowerRow& row : report.rows) {
+    for (const PowerSample& sample : row.over_time) {
+      Row cells{row.what, row.policy, microseconds(sample.time)};
+      cells.insert(cells.end(), sample.watts.begin(), sample.watts.end());
+      table.add(std::move(cells));
+    }
+  }
+  return table;
+}
+
+std::vector<std::string> notes_of(const PowerReport& report) {
+  std::vector<std::string> notes;
   const auto allowed = [&](const PowerRow& row) {
     return row.policy == "uniform-cap" ? report.limit_w.value_or(0) : report.cap_w.value_or(0);
   };
   if (std::ranges::any_of(report.rows,
                           [&](const PowerRow& row) { return row.peak_w > allowed(row) && !row.above_cap; })) {
-    text += "# peaks above the cap last less than a control interval: clocks follow what was drawn before\n";
+    notes.emplace_back("peaks above the cap last less than a control interval: clocks follow what was drawn before");
   }
   for (const PowerRow& row : report.rows) {
     if (!row.above_cap) continue;
-    text +=
-        fmt::format("# {} under {}: draws more than it may for longer than a control interval\n", row.what, row.policy);
+    notes.push_back(
+        fmt::format("{} under {}: draws more than it may for longer than a control interval", row.what, row.policy));
   }
-  return text + skipped_text(report.skipped);
+  for (std::string& note : skipped_notes(report.skipped)) notes.push_back(std::move(note));
+  return notes;
 }
 
-std::string power_json(const PowerReport& report) {
-  Json document{{"schema", "cortado.power"},
-                {"version", 1},
-                {"gemm", report.gemm.empty() ? Json() : Json(report.gemm)},
-                {"collective", report.collective.empty() ? Json() : Json(report.collective)},
-                {"bytes", report.collective.empty() ? Json() : Json(report.bytes.value)},
-                {"variant", report.collective.empty() ? Json() : Json(report.variant)},
-                {"ranks", report.ranks},
-                {"machine", report.machine},
-                {"where", report.where},
-                {"idle_W", report.idle_w},
-                {"cap_W", or_null(report.cap_w)},
-                {"limit_W", or_null(report.limit_w)},
-                {"rows", Json::array()},
-                {"skipped", skipped_list(report.skipped, "policy")}};
-  for (const PowerRow& row : report.rows) document["rows"].push_back(row_of(row));
-  return to_text(document);
+}  // namespace
+
+double PowerSample::total() const {
+  return std::accumulate(watts.begin(), watts.end(), 0.0);
+}
+
+const PowerRow* PowerReport::row(std::string_view what, std::string_view policy) const {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const PowerRow& one) { return one.what == what && one.policy == policy; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Document power_document(const PowerReport& report) {
+  const bool collective = !report.collective.empty();
+  Document document{.schema = "cortado.power", .version = 2, .title = power_title(report)};
+  document.about = {power_basis(report),
+                    "time and energy (of all GPUs) of an iteration, watts of one GPU; % against policy none"};
+  document.facts = {
+      {"gemm", report.gemm.empty() ? Cell() : Cell(report.gemm), "the product of one GPU; null if there is none"},
+      {"collective", collective ? Cell(report.collective) : Cell(), "which one; null if there is none"},
+      {"bytes", collective ? Cell(report.bytes) : Cell(), "its whole buffer"},
+      {"variant", collective ? Cell(report.variant) : Cell(), "how it is done"},
+      {"ranks", report.ranks, "GPUs that take part"},
+      {"machine", report.machine, "modelled machine"},
+      {"where", report.where, "the simulated machine"},
+      {"idle_W", report.idle_w, "of a GPU on which nothing runs"},
+      {"cap_W", report.cap_w, "of a board; null with `--cap none`"},
+      {"limit_W", report.limit_w, "of `uniform-cap`; null if that is not among the rows"}};
+  Table rows =
+      table_of("rows",
+               "by what, then by policy; `none` is the first of each. Everything is repeated for forty control "
+               "intervals of the power management and twenty iterations or longer; rows are means of the "
+               "second half of the iterations, clocks and peaks are of the whole run",
+               power_fields(), report.rows);
+  rows.pictures = power_pictures(report);
+  document.tables = {std::move(rows), skipped_table(report.skipped, "policy"), over_time(report)};
+  document.notes = notes_of(report);
+  return document;
 }
 
 }  // namespace cortado::report

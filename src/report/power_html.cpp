@@ -6,9 +6,7 @@
 
 #include "report/area_chart.hpp"
 #include "report/bar_chart.hpp"
-#include "report/html_page.hpp"
 #include "report/power_parts.hpp"
-#include "report/svg.hpp"
 
 namespace cortado::report {
 namespace {
@@ -71,7 +69,7 @@ AreaChart chart_of(const PowerRow& row, const PowerReport& report, double most) 
   return chart;
 }
 
-std::string over_time(const PowerReport& report) {
+std::string over_time_pictures(const PowerReport& report) {
   double most = report.cap_w.value_or(0);
   for (const PowerRow& row : report.rows) {
     for (const PowerSample& sample : row.over_time) most = std::max(most, sample.total());
@@ -88,22 +86,8 @@ std::string over_time(const PowerReport& report) {
 
 }  // namespace
 
-std::string power_html(const PowerReport& report) {
-  std::string body = fmt::format("<h1>Power of {}</h1>\n<p>{}.</p>\n", escape_html(power_title(report)),
-                                 escape_html(power_basis(report)));
-  body += svg(means_chart(report));
-  body += over_time(report);
-  body +=
-      "<h2>All numbers</h2>\n<p>Time and energy of an iteration, energy of all GPUs; watts of one GPU; clocks are "
-      "means while anything runs; % against policy none.</p>\n";
-  std::vector<std::vector<std::string>> rows;
-  for (const PowerRow& row : report.rows) rows.push_back(power_cells(row));
-  body += html_table(power_header(), rows);
-  for (const SkippedWay& skipped : report.skipped) {
-    body += fmt::format("<p class='source'>{} left out: {}</p>\n", escape_html(skipped.name),
-                        escape_html(to_string(skipped.reason)));
-  }
-  return html_page("Power of " + power_title(report), body);
+std::string power_pictures(const PowerReport& report) {
+  return svg(means_chart(report)) + over_time_pictures(report);
 }
 
 }  // namespace cortado::report

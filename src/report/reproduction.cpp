@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
 #include "cortado/base/text.hpp"
 
 namespace cortado::report {
@@ -70,21 +68,8 @@ Goal ReproducedFigure::goal() const {
   return goal_of(row().error, published.goal);
 }
 
-std::vector<std::string> OwnTable::column_names() const {
-  std::vector<std::string> names;
-  for (const Column& column : columns) names.push_back(column.name);
-  CORTADO_CHECK(std::set(names.begin(), names.end()).size() == names.size(), "two columns of a table have one name");
-  return names;
-}
-
-std::vector<std::string> OwnTable::texts(const std::vector<Cell>& row) const {
-  std::vector<std::string> all;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const auto* number = std::get_if<double>(&row[i]);
-    all.push_back(number == nullptr ? std::get<std::string>(row[i])
-                                    : fmt::format("{:.{}f}", *number, columns[i].digits));
-  }
-  return all;
+Table own_table(std::string name, std::string title, const std::vector<OwnColumn>& columns) {
+  return {.key = std::move(name), .title = std::move(title), .columns = {columns.begin(), columns.end()}};
 }
 
 const ReproducedFigure* Reproduction::figure(std::string_view wanted) const {
@@ -93,8 +78,8 @@ const ReproducedFigure* Reproduction::figure(std::string_view wanted) const {
   return found == figures.end() ? nullptr : &*found;
 }
 
-const OwnTable* Reproduction::own_table(std::string_view wanted) const {
-  const auto found = std::find_if(own.begin(), own.end(), [&](const OwnTable& one) { return one.name == wanted; });
+const Table* Reproduction::own_table(std::string_view wanted) const {
+  const auto found = std::find_if(own.begin(), own.end(), [&](const Table& one) { return one.key == wanted; });
   return found == own.end() ? nullptr : &*found;
 }
 

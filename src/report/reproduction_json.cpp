@@ -1,77 +1,98 @@
-#include <nlohmann/json.hpp>
-
 #include "cortado/report/reproduction.hpp"
+
+#include "report/table_json.hpp"
 
 namespace cortado::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 const char* to_string(published::Errors errors) {
   return errors == published::Errors::points ? "points" : "percent";
 }
 
-Json reached(Goal goal) {
-  return goal == Goal::none ? Json() : Json(goal == Goal::reached);
+Cell reached(Goal goal) {
+  return goal == Goal::none ? Cell() : Cell(goal == Goal::reached);
 }
 
-/// Every row is an object with the names of the columns as keys.
-Json to_json(const OwnTable& table) {
-  const std::vector<std::string> names = table.column_names();
-  Json rows = Json::array();
-  for (const auto& row : table.rows) {
-    Json object;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      std::visit([&](const auto& value) { object[names[i]] = value; }, row[i]);
-    }
-    rows.push_back(std::move(object));
-  }
-  return {{"name", table.name}, {"title", table.title}, {"rows", std::move(rows)}};
+Table published_tables(const std::vector<ReproducedTable>& tables) {
+  using T = ReproducedTable;
+  return table_of<T>(
+      "tables", "published tables",
+      {{{.key = "name", .meaning = "of the table"}, [](const T& table) { return table.published.name; }},
+       {{.key = "errors", .meaning = "`percent` of the published number, or `points` of shares"},
+        [](const T& table) { return to_string(table.published.errors); }},
+       {{.key = "mean_error", .meaning = "absolute, over all points"}, &T::mean_error},
+       {{.key = "worst_error", .meaning = "absolute"}, &T::worst_error},
+       {{.key = "goal_mean", .meaning = "that was set; null if none"},
+        [](const T& table) { return table.published.goal_mean; }},
+       {{.key = "goal_worst", .meaning = "the same"}, [](const T& table) { return table.published.goal_worst; }},
+       {{.key = "reached", .meaning = "both goals; null without one"},
+        [](const T& table) { return reached(table.goal()); }}},
+      tables);
 }
 
-Json to_json(const Reproduction& reproduction) {
-  Json document{{"name", reproduction.name},
-                {"title", reproduction.title},
-                {"source", reproduction.source},
-                {"machine", reproduction.machine},
-                {"reached", reached(reproduction.goal())}};
-  for (const ReproducedTable& table : reproduction.tables) {
-    document["tables"].push_back({{"name", table.published.name},
-                                  {"errors", to_string(table.published.errors)},
-                                  {"mean_error", table.mean_error()},
-                                  {"worst_error", table.worst_error()},
-                                  {"goal_mean", optional_number(table.published.goal_mean)},
-                                  {"goal_worst", optional_number(table.published.goal_worst)},
-                                  {"reached", reached(table.goal())}});
-  }
-  for (const ReproducedFigure& figure : reproduction.figures) {
-    document["figures"].push_back({{"name", figure.published.name},
-                                   {"title", figure.published.title},
-                                   {"errors", to_string(figure.published.errors)},
-                                   {"goal_pct", optional_number(figure.published.goal)},
-                                   {"reached", reached(figure.goal())}});
-  }
-  for (const ReproducedRow& row : reproduction.rows()) {
-    document["rows"].push_back({{"item", row.item},
-                                {"published", row.published},
-                                {"ours", row.ours},
-                                {"error_pct", row.error},
-                                {"used_for", published::to_string(row.used_for)}});
-  }
-  for (const OwnTable& table : reproduction.own) document["own"].push_back(to_json(table));
-  return document;
+Table published_figures(const std::vector<ReproducedFigure>& figures) {
+  using F = ReproducedFigure;
+  return table_of<F>(
+      "figures", "published single numbers",
+      {{{.key = "name", .meaning = "of the number"}, [](const F& figure) { return figure.published.name; }},
+       {{.key = "title", .meaning = "one line"}, [](const F& figure) { return figure.published.title; }},
+       {{.key = "errors", .meaning = "as in `tables`"},
+        [](const F& figure) { return to_string(figure.published.errors); }},
+       {{.key = "goal_pct", .meaning = "greatest error; null if none"},
+        [](const F& figure) { return figure.published.goal; }},
+       {{.key = "reached", .meaning = "the goal; null without one"},
+        [](const F& figure) { return reached(figure.goal()); }}},
+      figures);
+}
+
+Table published_rows(const Reproduction& reproduction) {
+  using R = ReproducedRow;
+  return table_of<R>(
+      "rows", "every published number",
+      {{{.key = "item", .meaning = "what it is"}, &R::item},
+       {{.key = "published", .meaning = "the published number"}, &R::published},
+       {{.key = "ours", .meaning = "the simulated one"}, &R::ours},
+       {{.key = "error_pct", .meaning = "of ours in percent, of shares in points; positive where ours is larger"},
+        &R::error},
+       {{.key = "used_for", .meaning = "`calibration` or `validation`"},
+        [](const R& row) { return published::to_string(row.used_for); }}},
+      reproduction.rows());
+}
+
+/// Their rows are added as JSON: every table has columns of its own.
+Table own_tables(const Reproduction& reproduction) {
+  return table_of<Table>(
+      "own", "tables of ours beside which nothing was published",
+      {{{.key = "name", .meaning = "of the table"}, &Table::key},
+       {{.key = "title", .meaning = "one line"}, &Table::title},
+       {{.key = "rows", .meaning = "list; keys are the heads of the columns"}, [](const Table&) { return Cell(); }}},
+      reproduction.own);
 }
 
 }  // namespace
 
+Document reproduction_document(const Reproduction& one) {
+  Document document{.schema = "cortado.reproduction"};
+  document.facts = {{"name", one.name, "as `cortado reproduce` takes it"},
+                    {"title", one.title, "of the paper"},
+                    {"source", one.source, "where to find it"},
+                    {"machine", one.machine, "on which ours was simulated"},
+                    {"reached", reached(one.goal()), "all goals; null without one"}};
+  document.tables = {published_tables(one.tables), published_figures(one.figures), published_rows(one),
+                     own_tables(one)};
+  return document;
+}
+
 std::string reproduction_json(const std::vector<Reproduction>& all) {
-  Json document{{"schema", "cortado.reproduction"}, {"version", 1}, {"reproductions", Json::array()}};
-  for (const Reproduction& one : all) document["reproductions"].push_back(to_json(one));
-  return document.dump(2) + "\n";
+  Json json{{"schema", "cortado.reproduction"}, {"version", 1}, {"reproductions", Json::array()}};
+  for (const Reproduction& one : all) {
+    Json& object = json["reproductions"].emplace_back(json_of(reproduction_document(one)));
+    for (const char* key : {"schema", "version"}) object.erase(key);
+    for (std::size_t i = 0; i < one.own.size(); ++i) object["own"][i]["rows"] = json_of(one.own[i]);
+  }
+  return dumped(json);
 }
 
 }  // namespace cortado::report

@@ -5,15 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
 
-#include "report/overlap_parts.hpp"
 #include "report/schedule_map_parts.hpp"
 
 namespace cortado::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kClose = 1.01;
 
@@ -88,40 +85,41 @@ std::string schedule_map_text(const ScheduleMap& map) {
   return text;
 }
 
-std::string schedule_map_json(const ScheduleMap& map) {
-  Json document{{"schema", "cortado.schedule_map"},
-                {"version", 1},
-                {"collective", map.collective},
-                {"product_first", map.product_first},
-                {"n", map.n},
-                {"dtype", map.dtype},
-                {"ranks", map.ranks},
-                {"machine", map.machine},
-                {"schedules", map.schedules},
-                {"cells", Json::array()}};
-  for (const MapCell& cell : map.cells) {
-    const auto best = cell.winner();
-    const auto speedup = map.speedup(cell);
-    Json times = Json::object();
-    Json joules = Json::object();
-    Json watts = Json::object();
+Document schedule_map_document(const ScheduleMap& map) {
+  Document document{.schema = "cortado.schedule_map"};
+  document.facts = {{"collective", map.collective, "which one"},
+                    {"product_first", map.product_first, "the collective takes the product away"},
+                    {"n", map.n, "columns that one GPU multiplies"},
+                    {"dtype", map.dtype, "element type"},
+                    {"ranks", map.ranks, "GPUs that take part"},
+                    {"machine", map.machine, "modelled machine"},
+                    {"schedules", map.schedules, "that were tried; the first is what speed-ups are over"}};
+  std::vector<Field<MapCell>> fields{
+      {{.key = "m", .meaning = "rows of all GPUs"}, &MapCell::m},
+      {{.key = "k", .meaning = "depth"}, &MapCell::k},
+      {{.key = "winner", .meaning = "the fastest schedule; null: nothing fits"},
+       [&](const MapCell& cell) { return cell.winner() ? Cell(map.schedules[*cell.winner()]) : Cell(); }},
+      {{.key = "speedup", .meaning = "of the winner over the first schedule; null if that does not fit"},
+       [&](const MapCell& cell) { return map.speedup(cell); }},
+      {{.key = "close", .meaning = "another one takes at most 1 % longer"}, &MapCell::is_close}};
+  const auto by_schedule = [&](const char* key, const char* meaning, const auto& value) {
     for (std::size_t i = 0; i < map.schedules.size(); ++i) {
-      const std::string& schedule = map.schedules[i];
-      const auto energy = i < cell.energies.size() ? cell.energies[i] : std::nullopt;
-      times[schedule] = cell.times[i] ? Json(microseconds(*cell.times[i])) : Json();
-      joules[schedule] = energy ? Json(energy->joules()) : Json();
-      watts[schedule] = energy ? Json(energy->watts()) : Json();
+      fields.push_back({{.key = fmt::format("{}.{}", key, map.schedules[i]), .meaning = meaning},
+                        [i, value](const MapCell& cell) -> Cell { return value(cell, i); }});
     }
-    document["cells"].push_back({{"m", cell.m},
-                                 {"k", cell.k},
-                                 {"winner", best ? Json(map.schedules[*best]) : Json()},
-                                 {"speedup", speedup ? Json(*speedup) : Json()},
-                                 {"close", cell.is_close()},
-                                 {"times_us", times},
-                                 {"energy_J", joules},
-                                 {"power_W", watts}});
-  }
-  return to_text(document);
+  };
+  const auto energy = [](const MapCell& cell, std::size_t i) {
+    return i < cell.energies.size() ? cell.energies[i] : std::nullopt;
+  };
+  by_schedule(
+      "times_us", "by schedule; null: it does not fit, or cannot be cut so far",
+      [](const MapCell& cell, std::size_t i) { return cell.times[i] ? Cell(microseconds(*cell.times[i])) : Cell(); });
+  by_schedule("energy_J", "of all GPUs, by schedule; null also without `[power]`",
+              [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[0]; });
+  by_schedule("power_W", "of one GPU, the same",
+              [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[1]; });
+  document.tables = {table_of("cells", "one per product", fields, map.cells)};
+  return document;
 }
 
 }  // namespace cortado::report

@@ -66,7 +66,7 @@ TEST(ScheduleMap, TextHasTheDeepestProductsOnTop) {
 }
 
 TEST(ScheduleMap, JsonHasAllTimes) {
-  const auto document = nlohmann::json::parse(schedule_map_json(small_map()));
+  const auto document = nlohmann::json::parse(to_json(schedule_map_document(small_map())));
   EXPECT_EQ(document["schema"], "cortado.schedule_map");
   EXPECT_EQ(document["n"], 64);
   ASSERT_EQ(document["cells"].size(), 4U);

@@ -22,6 +22,8 @@ std::string with_sign(double value, int digits) {
   return zero ? text.substr(1) : text;
 }
 
+constexpr int kDigitsOfG = 6;
+
 std::string number_text(double value, int digits, Notation notation) {
   switch (notation) {
     case Notation::fixed:
@@ -31,7 +33,7 @@ std::string number_text(double value, int digits, Notation notation) {
     case Notation::significant:
       return significant(value, digits);
     case Notation::shortest:
-      return fmt::format("{:g}", value);
+      return fmt::format("{:.{}g}", value, digits > 0 ? digits : kDigitsOfG);
   }
   return {};
 }

@@ -28,6 +28,7 @@ Json json_of(const Cell& cell) {
 void set(const std::string& key, const Cell& cell, Json& object) {
   const std::size_t point = key.find('.');
   if (point == std::string::npos) {
+    CORTADO_CHECK(!object.contains(key), "two values of an object have one name");
     object[key] = json_of(cell);
     return;
   }
@@ -35,9 +36,9 @@ void set(const std::string& key, const Cell& cell, Json& object) {
   if (!cell.empty() || inner.is_object()) set(key.substr(point + 1), cell, inner);
 }
 
-/// Numbers with all digits, as JSON has them; text in quotes where it needs them.
 std::string csv_text(const Cell& cell) {
   if (cell.empty()) return {};
+  if (const auto* number = std::get_if<double>(&cell.value())) return fmt::format("{:.10g}", *number);
   std::string text;
   if (const auto* list = std::get_if<Cell::List>(&cell.value())) {
     text = join(*list);
@@ -50,13 +51,6 @@ std::string csv_text(const Cell& cell) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
-}
-
-const Fact& fact_of(const Document& document, const std::string& key) {
-  for (const Fact& fact : document.facts) {
-    if (fact.key == key) return fact;
-  }
-  CORTADO_CHECK(false, "a document has the fact that is asked for");
 }
 
 std::string reference_line(const std::string& key, const std::string& meaning) {
@@ -93,14 +87,15 @@ std::string to_json(const Document& document) {
   return dumped(json_of(document));
 }
 
-std::string to_csv(const Document& document, const std::vector<std::string>& facts) {
+std::string to_csv(const Document& document) {
   CORTADO_CHECK(!document.tables.empty(), "CSV needs a table");
   const Table& table = document.tables.front();
   std::vector<std::string> names;
   std::vector<std::string> shared;
-  for (const std::string& key : facts) {
-    names.push_back(key);
-    shared.push_back(csv_text(fact_of(document, key).value));
+  for (const Fact& fact : document.facts) {
+    if (!fact.in_csv) continue;
+    names.push_back(fact.key);
+    shared.push_back(csv_text(fact.value));
   }
   for (const Column& column : table.columns) names.push_back(csv_text(column.csv.empty() ? column.key : column.csv));
   std::string text = join(names, ",") + "\n";

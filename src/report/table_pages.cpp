@@ -161,7 +161,7 @@ std::string to_html(const Document& document) {
     if (table.chart && !table.rows.empty()) {
       body += table.chart->series.empty() ? bars(table, *table.chart) : lines(table, *table.chart);
     }
-    body += html_of(table);
+    body += table.pictures + html_of(table);
   }
   body += paragraphs(document.notes, " class='source'");
   return html_page(document.title, body);

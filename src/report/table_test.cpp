@@ -25,7 +25,7 @@ struct Copy {
 
 Document copies(const std::vector<Copy>& rows) {
   Document document{.schema = "cortado.copies", .version = 2, .title = "copies"};
-  document.facts = {{"machine", "m8", "modelled machine"}, {"alone.time_us", 7.5, "a copy alone"}};
+  document.facts = {{"machine", "m8", "modelled machine", true}, {"alone.time_us", 7.5, "a copy alone"}};
   document.tables.push_back(table_of<Copy>(
       "rows", "one per copy",
       {{{.key = "name", .head = "name", .meaning = "of the copy"}, [](const Copy& c) { return c.name; }},
@@ -84,7 +84,7 @@ TEST(Table, ColumnsWithoutAnyValueAreNotShown) {
 TEST(Table, ATableWithoutRowsHasItsHeading) {
   const Document document = copies({});
   EXPECT_EQ(to_text(document), "# copies\n      size  time\nname     B    us\n");
-  EXPECT_EQ(to_csv(document), "name,bytes,time_us,share\n");
+  EXPECT_EQ(to_csv(document), "machine,name,bytes,time_us,share\n");
   EXPECT_EQ(to_markdown(document.tables[0]), "| name | size B | time us | of ideal % |\n| --- | --- | --- | --- |\n");
   EXPECT_EQ(Json::parse(to_json(document))["rows"], Json::array());
   EXPECT_THAT(to_html(document), HasSubstr("<th>time us</th>"));
@@ -101,6 +101,14 @@ TEST(Table, LongTextIsFoldedToTheWidth) {
   EXPECT_GT(widest_line(text), 30U);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 10);  // six words a line
   EXPECT_GT(widest_line(to_text(table, {.wide = true})), 300U);
+}
+
+TEST(Table, NamesThatCannotBeFoldedKeepTheirColumn) {
+  Table table{.columns = {{.key = "name", .head = "name"}, {.key = "n", .head = "n"}}};
+  table.add({std::string(30, 'x'), 1});
+  table.add({"short", 2});
+  EXPECT_EQ(to_text(table, {.width = 20}),
+            "name" + std::string(28, ' ') + "n\n" + std::string(30, 'x') + "  1\nshort" + std::string(27, ' ') + "2\n");
 }
 
 TEST(Table, NotesAreFoldedToTheWidth) {
@@ -164,13 +172,13 @@ TEST(Table, NumbersThatAreNoneAreEmpty) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     const Document document = copies({{"a", {1}, value, 0}, {"b", {1}, 1, 0}});
     EXPECT_TRUE(Json::parse(to_json(document))["rows"][0]["time_us"].is_null());
-    EXPECT_THAT(to_csv(document), HasSubstr("a,1,,0.0\n"));
+    EXPECT_THAT(to_csv(document), HasSubstr("m8,a,1,,0\n"));
     EXPECT_THAT(to_text(document), HasSubstr("a        1     -\n"));
   }
 }
 
 TEST(Table, CsvQuotesWhatNeedsIt) {
-  EXPECT_EQ(to_csv(copies({{"a \"b\", c", {1}, 0.1, 0.25}}), {"machine"}),
+  EXPECT_EQ(to_csv(copies({{"a \"b\", c", {1}, 0.1, 0.25}})),
             "machine,name,bytes,time_us,share\n"
             "m8,\"a \"\"b\"\", c\",1,0.1,0.25\n");
 }

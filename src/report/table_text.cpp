@@ -42,9 +42,9 @@ std::vector<std::string> folded(std::string_view text, std::size_t width, bool a
   return lines;
 }
 
-std::size_t longest_word(const std::string& heading) {
+std::size_t longest_word(const std::string& text, bool at_hyphens) {
   std::size_t longest = 0;
-  for (const std::string& word : words_of(heading, true)) longest = std::max(longest, word.size());
+  for (const std::string& word : words_of(text, at_hyphens)) longest = std::max(longest, word.size());
   return longest;
 }
 
@@ -73,7 +73,7 @@ TableLines::TableLines(const Table& table, const TextOptions& options) : columns
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     if (column.view == View::data || (column.view == View::wide && !options.wide) || !has_values(table, c)) continue;
-    std::size_t width = std::max(column.width, longest_word(heading_of(column)));
+    std::size_t width = std::max(column.width, longest_word(heading_of(column), true));
     for (const Row& row : table.rows) width = std::max(width, row[c].text(column).size());
     shown_.push_back({c, width, is_right(table, c)});
   }
@@ -88,12 +88,20 @@ std::size_t TableLines::total() const {
 
 /// Takes from the widest columns of text what lines are too long.
 void TableLines::fit(const Table& table) {
+  std::vector<std::size_t> least;  // that each column can be folded to
+  for (const Shown& column : shown_) {
+    const Column& about = columns_[column.index];
+    std::size_t width = std::max({kLeastText, about.width, longest_word(heading_of(about), true)});
+    for (const Row& row : table.rows) {
+      const Cell& cell = row[column.index];
+      width = std::max(width, is_words(cell) ? longest_word(cell.text(about), false) : cell.text(about).size());
+    }
+    least.push_back(width);
+  }
   while (total() > options_.width) {
     Shown* widest = nullptr;
-    for (Shown& column : shown_) {
-      const bool text = std::ranges::any_of(table.rows, [&](const Row& row) { return is_words(row[column.index]); });
-      const std::size_t least = std::max(kLeastText, columns_[column.index].width);
-      if (text && column.width > least && (widest == nullptr || column.width > widest->width)) widest = &column;
+    for (std::size_t i = 0; i < shown_.size(); ++i) {
+      if (shown_[i].width > least[i] && (widest == nullptr || shown_[i].width > widest->width)) widest = &shown_[i];
     }
     if (widest == nullptr) return;
     --widest->width;
@@ -161,22 +169,22 @@ std::string comment_lines(const std::vector<std::string>& lines, const TextOptio
 }
 
 std::string to_text(const Document& document, const TextOptions& options) {
-  std::string text;
-  if (!document.title.empty()) text += comment_lines({document.title}, options);
+  std::string answer;
+  for (const std::string& line : document.answer) {
+    for (const std::string& part : folded(line, options.wide ? line.size() : options.width)) answer += part + "\n";
+  }
+  std::string text = answer + "\n";
+  if (!document.answer_first) {
+    text = document.title.empty() ? "" : comment_lines({document.title}, options);
+  }
   text += comment_lines(document.about, options);
-  bool first = true;
   for (const Table& table : document.tables) {
     if (table.data_only) continue;
-    if (!first) text += "\n";
-    first = false;
-    if (!table.title.empty()) text += comment_lines({table.title}, options);
+    if (!table.title.empty()) text += (text.empty() ? "" : "\n") + comment_lines({table.title}, options);
     text += to_text(table, options);
   }
   text += comment_lines(document.notes, options);
-  for (const std::string& line : document.answer) {
-    for (const std::string& part : folded(line, options.wide ? line.size() : options.width)) text += part + "\n";
-  }
-  return text;
+  return document.answer_first ? text : text + answer;
 }
 
 }  // namespace cortado::report

@@ -14,11 +14,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/report/table.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/timeline/timeline.hpp"
 
@@ -49,5 +52,24 @@ struct CopyReport : CopyPhases {
 /// Runs the copy on a target with at least two GPUs; devices check its bytes, and at most 16 of their iterations have
 /// spans.
 Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, Target& target, RunOptions options = {});
+
+/// Copies of several sizes.
+struct Breakdown {
+  struct Row {
+    Bytes bytes;
+    CopyReport phases;
+  };
+
+  std::string machine;
+  std::string node;  ///< where it ran: the node, or the machine that was simulated
+  bool simulated = false;
+  std::uint32_t warmup = 0;      ///< measured: iterations of each before those that count
+  std::uint32_t iterations = 0;  ///< measured: of each
+  bool interrupted = false;      ///< there are fewer rows than were asked for
+  std::vector<Row> rows;
+};
+
+/// "cortado.breakdown".
+report::Document breakdown_document(const Breakdown& breakdown);
 
 }  // namespace cortado::pipeline

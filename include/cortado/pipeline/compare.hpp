@@ -1,9 +1,12 @@
 // A measured run beside the simulated one of the same program: the honest test of a machine file.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "cortado/report/table.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/timeline/timeline.hpp"
 #include "cortado/verify/verify.hpp"
@@ -32,6 +35,26 @@ struct ErrorSummary {
   double worst = 0;
 };
 ErrorSummary summary_of(std::vector<double> errors);
+
+/// A program and how it was compared.
+struct ComparedRow {
+  std::string what;  ///< name of a program, or variant of a collective
+  Bytes bytes;
+  std::optional<bool> prelaunch;  ///< of a collective
+  Comparison times;
+};
+
+struct ComparedReport {
+  std::string what;     ///< program file or collective
+  std::string node;     ///< where it was measured
+  std::string machine;  ///< that was simulated
+  std::uint32_t iterations = 0;
+  bool interrupted = false;
+  std::vector<ComparedRow> rows;
+};
+
+/// "cortado.compare". The lines of its table may be shown before all rows are known.
+report::Document compare_document(const ComparedReport& report);
 
 /// The spans of the last iteration as iteration 0, with the first of them at zero.
 Timeline last_iteration(const Timeline& timeline);

@@ -10,6 +10,7 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/choose.hpp"
 #include "cortado/pipeline/phases.hpp"
+#include "cortado/report/table.hpp"
 
 namespace cortado::pipeline {
 
@@ -34,5 +35,8 @@ std::size_t longest_phase(const PathPhases& phases);
 /// What is chosen and how long it takes; where its time goes and where it saves against the second; by how much the
 /// second loses, and at which size the choice changes.
 std::array<std::string, 3> sentences(const Explanation& explanation);
+
+/// "cortado.explain": the sentences, and all candidates.
+report::Document explain_document(const Explanation& explanation, const std::string& collective);
 
 }  // namespace cortado::pipeline

@@ -28,6 +28,7 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/plan/overlap.hpp"
 #include "cortado/report/objective.hpp"
+#include "cortado/report/skipped.hpp"
 #include "cortado/report/table.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/timeline/dram_traffic.hpp"
@@ -68,11 +69,6 @@ struct OverlapRow {
   std::optional<EnergyUse> energy{};  ///< of all GPUs; none: measured, a bound, or a machine without power
 };
 
-struct SkippedStrategy {
-  std::string name;
-  Diagnostic reason;
-};
-
 struct OverlapReport {
   OverlapProblem problem;  ///< as check_problem has it
   std::string machine;
@@ -89,7 +85,7 @@ struct OverlapReport {
   std::string scenario;       ///< overlap_class()
   bool memory_bound = false;  ///< the GEMM
   std::vector<OverlapRow> rows;
-  std::vector<SkippedStrategy> skipped;
+  std::vector<report::SkippedWay> skipped;
   report::Objective objective = report::Objective::time;
   std::string choice;  ///< the best of the rows that have a program; of equally good ones the first
   std::string reason;  ///< one line

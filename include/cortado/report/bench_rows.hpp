@@ -1,4 +1,4 @@
-// Rows of a benchmark in the look of nccl-tests and rccl-tests, and the same rows as JSON and CSV.
+// Rows of a benchmark, as text in the look of nccl-tests and rccl-tests.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include "cortado/base/result.hpp"
 #include "cortado/base/units.hpp"
 #include "cortado/ir/visit.hpp"
+#include "cortado/report/table.hpp"
 #include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
@@ -53,18 +54,12 @@ struct BenchReport {
   bool interrupted = false;
 };
 
-/// The text form in three parts, so that rows can be shown as they are measured: all lines have fixed columns. Measured
-/// rows end with wrong bytes; simulated ones, which have none, have energy and power instead.
-std::string bench_heading(const BenchHeader& header);
-std::string bench_line(const BenchHeader& header, const BenchRow& row);
-std::string bench_line(const SkippedRow& row);
+/// "cortado.bench". Text has wrong bytes of measured rows, energy and power of simulated ones.
+Document bench_document(const BenchReport& report);
 
-/// "schema": "cortado.bench"; rows carry bytes, variant, prelaunch, in_place, time_us, algbw_GBps, busbw_GBps,
-/// commands, signals, doorbells, wrong (null if simulated), and energy (energy.hpp).
-std::string bench_json(const BenchReport& report);
-
-/// One header line and one line a row, with the keys of the JSON form and the collective and ranks in front, joules of
-/// components as xcd_J, ...; nothing stands for null.
-std::string bench_csv(const BenchReport& report);
+/// The text form in parts, so that rows can be shown as they are measured: all lines have fixed columns.
+std::string bench_heading(const BenchHeader& header, const TextOptions& options = {});
+std::string bench_line(const BenchHeader& header, const BenchRow& row, const TextOptions& options = {});
+std::string bench_line(const SkippedRow& row, const TextOptions& options = {});
 
 }  // namespace cortado::report

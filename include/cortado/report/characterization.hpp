@@ -1,5 +1,4 @@
-// What cutting a product costs, and what products and the copies of a collective lose to each other: as tables, as JSON
-// and as a page with pictures.
+// What cutting a product costs, and what products and the copies of a collective lose to each other.
 //
 //   DIL  = the pieces of the product one after the other, each alone, over the whole product alone; by the model,
 //          without launches. Of the rank whose pieces take longest.
@@ -20,7 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/report/overlap_basis.hpp"
+#include "cortado/base/units.hpp"
+#include "cortado/report/skipped.hpp"
+#include "cortado/report/table.hpp"
 #include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
@@ -86,13 +87,7 @@ struct Characterization {
   std::vector<SkippedWay> skipped;
 };
 
-std::string characterization_text(const Characterization& report);
-
-/// "schema": "cortado.characterization"; "decomposition" and "contention" are lists of rows with the fields above,
-/// causes as idle, tiles, operands, results and starts, times as *_us.
-std::string characterization_json(const Characterization& report);
-
-/// One page that needs nothing else: bars of the causes, of CIL and of where the time goes, and all numbers.
-std::string characterization_html(const Characterization& report);
+/// "cortado.characterization". Its page has bars of the causes, of CIL and of where the time goes.
+Document characterization_document(const Characterization& report);
 
 }  // namespace cortado::report

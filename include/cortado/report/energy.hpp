@@ -1,9 +1,13 @@
 // Joules and watts as tables and documents show them; "-" and null where nobody counted them.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "cortado/report/table.hpp"
 #include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
@@ -17,10 +21,26 @@ std::string watts_text(const std::optional<EnergyUse>& use);
 /// Of all GPUs: "xcd 1.200 J (12.0 %), iod 2.400 J (24.0 %), ...".
 std::string components_text(const EnergyUse& use);
 
-/// Names and cells of a line of comma-separated values: energy_J, power_W and joules by component, xcd_J, ...; empty
-/// cells if there is none.
-std::string energy_csv_names();
-std::string energy_csv(const std::optional<EnergyUse>& use);
+/// Columns energy_J, power_W and energy_by_component, which is in wide text at most.
+std::vector<Column> energy_columns(View view = View::narrow);
+/// Empty if nobody counted.
+Row energy_cells(const std::optional<EnergyUse>& use);
+
+/// These columns behind `fields`.
+template <class Item>
+std::vector<Field<Item>> with_energy(std::vector<Field<Item>> fields,
+                                     std::type_identity_t<std::function<std::optional<EnergyUse>(const Item&)>> use,
+                                     View view = View::narrow) {
+  std::size_t i = 0;
+  for (const Column& column : energy_columns(view)) {
+    fields.push_back({column, [use, i](const Item& item) { return energy_cells(use(item))[i]; }});
+    ++i;
+  }
+  return fields;
+}
+
+/// The same as facts, with keys that begin with `prefix`.
+std::vector<Fact> energy_facts(const std::optional<EnergyUse>& use, const std::string& prefix = "");
 
 /// Adds energy_J, power_W and energy_by_component.
 template <class Json>

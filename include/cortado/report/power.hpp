@@ -1,5 +1,4 @@
-// Power of a product, of a collective and of both at once under policies of power management: as tables for people, as
-// JSON for scripts, as a page with pictures.
+// Power of a product, of a collective and of both at once under policies of power management.
 #pragma once
 
 #include <array>
@@ -10,7 +9,8 @@
 
 #include "cortado/base/component.hpp"
 #include "cortado/base/units.hpp"
-#include "cortado/report/overlap_basis.hpp"
+#include "cortado/report/skipped.hpp"
+#include "cortado/report/table.hpp"
 #include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
@@ -62,12 +62,7 @@ struct PowerReport {
   const PowerRow* row(std::string_view what, std::string_view policy) const;  ///< nullptr if there is none
 };
 
-std::string power_text(const PowerReport& report);
-
-/// "schema": "cortado.power" (docs/json.md).
-std::string power_json(const PowerReport& report);
-
-/// One page: means by component as bars, and power over time of every row that has it.
-std::string power_html(const PowerReport& report);
+/// "cortado.power". Its page has means by component as bars, and power over time of every row that has it.
+Document power_document(const PowerReport& report);
 
 }  // namespace cortado::report

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "cortado/published/published.hpp"
+#include "cortado/report/table.hpp"
 
 namespace cortado::report {
 
@@ -42,22 +42,17 @@ struct ReproducedFigure {
   Goal goal() const;
 };
 
-/// Numbers of ours beside which nothing was published.
-struct OwnTable {
-  struct Column {
-    std::string name;
-    int digits = 0;  ///< of numbers, behind the point
-  };
-  using Cell = std::variant<std::string, double>;
-
+/// A column of a table of ours; its name is the key of JSON.
+struct OwnColumn {
   std::string name;
-  std::string title;
-  std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;
+  int digits = 0;  ///< of numbers, behind the point
+  View view = View::narrow;
 
-  std::vector<std::string> column_names() const;  ///< all different: they are keys of JSON
-  std::vector<std::string> texts(const std::vector<Cell>& row) const;
+  operator Column() const { return {.key = name, .head = name, .digits = digits, .view = view}; }
 };
+
+/// Numbers of ours beside which nothing was published.
+Table own_table(std::string name, std::string title, const std::vector<OwnColumn>& columns);
 
 struct Reproduction {
   std::string name;
@@ -66,22 +61,22 @@ struct Reproduction {
   std::string machine;  ///< on which ours was simulated
   std::vector<ReproducedTable> tables;
   std::vector<ReproducedFigure> figures;
-  std::vector<OwnTable> own{};
+  std::vector<Table> own{};
 
   const ReproducedFigure* figure(std::string_view name) const;  ///< nullptr if there is none
-  const OwnTable* own_table(std::string_view name) const;       ///< nullptr if there is none
+  const Table* own_table(std::string_view name) const;          ///< nullptr if there is none
   std::vector<ReproducedRow> rows() const;                      ///< all that was published
   Goal goal() const;                                            ///< of everything that has one; none if nothing has
 };
 
-std::string reproduction_text(const std::vector<Reproduction>& all);
+std::string reproduction_text(const std::vector<Reproduction>& all, const TextOptions& options = {});
 std::string reproduction_markdown(const std::vector<Reproduction>& all);  ///< docs/accuracy.md
 
 /// One page with a chart of every table, without anything to load from elsewhere.
 std::string reproduction_html(const std::vector<Reproduction>& all);
 
-/// "schema": "cortado.reproduction"; "reproductions", whose rows carry item, published, ours, error_pct (of shares: in
-/// points), used_for; "own" has the tables of ours. "reached" is null where there is no goal.
+/// One of the list "reproductions" of "cortado.reproduction".
+Document reproduction_document(const Reproduction& one);
 std::string reproduction_json(const std::vector<Reproduction>& all);
 
 }  // namespace cortado::report

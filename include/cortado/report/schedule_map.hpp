@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cortado/base/units.hpp"
+#include "cortado/report/table.hpp"
 #include "cortado/timeline/energy.hpp"
 
 namespace cortado::report {
@@ -45,9 +46,8 @@ struct ScheduleMap {
 /// A letter for the winner and its speed-up; "~" where another one takes at most 1 % longer, "." where nothing fits.
 std::string schedule_map_text(const ScheduleMap& map);
 
-/// "schema": "cortado.schedule_map"; "cells" carry m, k, winner, speedup, close and, by schedule, times_us, energy_J
-/// and power_W.
-std::string schedule_map_json(const ScheduleMap& map);
+/// "cortado.schedule_map", for JSON only.
+Document schedule_map_document(const ScheduleMap& map);
 
 /// One page that needs nothing else.
 std::string schedule_map_html(const ScheduleMap& map);

@@ -28,12 +28,12 @@
 
 namespace cortado::report {
 
-/// How text, Markdown and HTML write numbers. JSON and CSV have all digits of the unscaled value.
+/// How text, Markdown and HTML write numbers. JSON has all digits of the unscaled value, CSV ten of them.
 enum class Notation {
   fixed,        ///< `digits` behind the point: 12.30
   with_sign,    ///< the same, with a sign unless it rounds to 0: +12.30
   significant,  ///< `digits` in total, and never fewer than a whole number has: 0.01230, 123456
-  shortest,     ///< up to six digits without trailing zeros: 12.3
+  shortest,     ///< at most `digits` in total, or six, without trailing zeros: 12.3
 };
 
 /// Where a column appears.
@@ -117,6 +117,7 @@ struct Table {
   std::vector<Column> columns{};
   std::vector<Row> rows{};
   std::optional<TableChart> chart{};
+  std::string pictures{};  ///< HTML above it, <svg> elements for example
   bool data_only = false;  ///< in JSON, not in text, Markdown and HTML
 
   void add(Row row);                                               ///< as many cells as there are columns
@@ -149,6 +150,7 @@ struct Fact {
   std::string key;  ///< in JSON; a point nests
   Cell value;
   std::string meaning;  ///< one line for docs/json.md
+  bool in_csv = false;  ///< it stands in front of every row of CSV
 };
 
 /// An answer: facts and tables, with what there is to say about them.
@@ -160,7 +162,8 @@ struct Document {
   std::vector<Fact> facts{};         ///< what was asked and what is true of all rows; in JSON only
   std::vector<Table> tables{};
   std::vector<std::string> notes{};   ///< lines below the tables
-  std::vector<std::string> answer{};  ///< last lines: what it all means
+  std::vector<std::string> answer{};  ///< lines that say what it means: last in text, first in HTML
+  bool answer_first = false;          ///< in text, too, instead of the title
 };
 
 constexpr std::size_t kNarrow = 120;
@@ -204,8 +207,8 @@ class TableLines {
 
 std::string to_json(const Document& document);
 
-/// The first table; the facts with these keys stand in front of every row.
-std::string to_csv(const Document& document, const std::vector<std::string>& facts = {});
+/// The first table.
+std::string to_csv(const Document& document);
 
 std::string to_markdown(const Table& table);
 

@@ -128,10 +128,10 @@ TEST(Characterize, NothingDependsOnTheNumberOfThreads) {
     const CharacterizeOptions options{.threads = threads};
     const auto report = characterize(kRequest, machine, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
-    reports.push_back(report::characterization_json(*report));
+    reports.push_back(to_json(report::characterization_document(*report)));
     const auto map = map_schedules({.n = 512, .m = {1024, 8192}, .k = {512, 4096, 8192}}, machine, options);
     ASSERT_TRUE(map) << to_string(map.error().errors.front());
-    maps.push_back(report::schedule_map_json(*map));
+    maps.push_back(to_json(report::schedule_map_document(*map)));
   }
   EXPECT_EQ(reports[0], reports[1]);
   EXPECT_EQ(maps[0], maps[1]);

@@ -48,7 +48,7 @@ std::vector<std::string> names_of(const OverlapReport& report) {
 
 std::vector<std::string> skipped_of(const OverlapReport& report) {
   std::vector<std::string> names;
-  for (const SkippedStrategy& one : report.skipped) names.push_back(one.name + " " + one.reason.code);
+  for (const report::SkippedWay& one : report.skipped) names.push_back(one.name + " " + one.reason.code);
   return names;
 }
 

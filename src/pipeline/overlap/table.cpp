@@ -137,29 +137,11 @@ std::vector<Field> fields(const OverlapReport& report) {
         .meaning = "output bytes that differ from the contract; null: predicted",
         .view = report.simulated ? View::data : View::narrow},
        [](const OverlapRow& row) { return Cell(row.wrong); }},
-      {{.key = "energy_J",
-        .head = "energy",
-        .unit = "J",
-        .digits = 4,
-        .meaning = "of all GPUs",
-        .view = predicted,
-        .notation = report::Notation::significant},
-       [](const OverlapRow& row) { return row.energy ? Cell(row.energy->joules()) : Cell(); }},
-      {{.key = "power_W", .head = "per GPU", .unit = "W", .digits = 1, .meaning = "mean of one GPU", .view = predicted},
-       [](const OverlapRow& row) { return row.energy ? Cell(row.energy->watts()) : Cell(); }},
       {{.key = "bound", .meaning = "an ideal, which has no program", .view = View::data},
        [](const OverlapRow& row) { return Cell(row.bound); }},
       {{.key = "how", .head = "how", .meaning = "what was decided", .view = View::wide},
        [](const OverlapRow& row) { return Cell(row.how); }}};
-  for (const Component component : kComponents) {
-    all.push_back(
-        {{.key = fmt::format("energy_by_component.{}", name_of(component)),
-          .unit = "J",
-          .meaning = "of all GPUs",
-          .view = View::data},
-         [component](const OverlapRow& row) { return row.energy ? Cell(row.energy->energy.of(component)) : Cell(); }});
-  }
-  return all;
+  return report::with_energy<OverlapRow>(std::move(all), &OverlapRow::energy, predicted);
 }
 
 std::string gemm_text(const OverlapProblem& problem) {
@@ -191,9 +173,9 @@ std::string title(const OverlapReport& report) {
 
 /// The GEMM over all ranks: what is divided among them, put together again.
 std::string global_shape(const OverlapProblem& problem) {
+  if (problem.relation == Relation::independent) return {};
   GemmShape gemm = problem.gemm();
   const std::string& collective = problem.collective().collective;
-  if (problem.relation == Relation::independent) return {};
   if (collective == "all-to-all" ||
       (collective == "all-gather" && problem.relation == Relation::collective_needs_gemm)) {
     gemm.m *= problem.ranks;
@@ -203,22 +185,6 @@ std::string global_shape(const OverlapProblem& problem) {
     gemm.k *= problem.ranks;
   }
   return to_string(gemm);
-}
-
-report::Table skipped_table(const OverlapReport& report) {
-  using Skipped = report::Field<SkippedStrategy>;
-  report::Table table = report::table_of<SkippedStrategy>(
-      "skipped", "strategies that cannot do it",
-      {Skipped{{.key = "strategy", .meaning = "name"}, [](const SkippedStrategy& one) { return Cell(one.name); }},
-       Skipped{{.key = "code", .meaning = "of the reason"},
-               [](const SkippedStrategy& one) { return Cell(one.reason.code); }},
-       Skipped{{.key = "message", .meaning = "why"},
-               [](const SkippedStrategy& one) { return Cell(one.reason.message); }},
-       Skipped{{.key = "hint", .meaning = "what to do"},
-               [](const SkippedStrategy& one) { return Cell(one.reason.hint); }}},
-      report.skipped);
-  table.data_only = true;
-  return table;
 }
 
 }  // namespace
@@ -256,7 +222,7 @@ report::Document overlap_document(const OverlapReport& report) {
       {"global_gemm", global.empty() ? Cell() : Cell(global), "the GEMM over all ranks; null: independent"},
       {"collective", collectives.size() == 1 ? Cell(collectives.front()) : Cell(collectives),
        "name, or a list of them"},
-      {"bytes", problem.collective().bytes, "of the collective's whole buffer"},
+      {"bytes", problem.collectives.empty() ? Cell() : Cell(problem.collective().bytes), "of the collective's whole buffer"},
       {"relation", name_of(problem.relation), "independent, gemm-needs-collective or collective-needs-gemm"},
       {"ranks", problem.ranks, "GPUs that take part"},
       {"machine", report.machine, "modelled machine"},
@@ -275,10 +241,8 @@ report::Document overlap_document(const OverlapReport& report) {
       {"note", report.note, "how to read it"}};
   report::Table rows = report::table_of<OverlapRow>("rows", "one per strategy", fields(report), report.rows);
   rows.chart = report::TableChart{.title = "Time by strategy, us", .value = "time_us", .labels = {"strategy"}};
-  document.tables = {std::move(rows), skipped_table(report)};
-  for (const SkippedStrategy& one : report.skipped) {
-    document.notes.push_back(fmt::format("{} left out: {}", one.name, to_string(one.reason)));
-  }
+  document.tables = {std::move(rows), report::skipped_table(report.skipped, "strategy")};
+  document.notes = report::skipped_notes(report.skipped);
   for (const OverlapRow& row : report.rows) {
     if (row.bound || row.share_of_ideal <= kAboveIdeal) continue;
     document.notes.emplace_back("above 100 %: faster than GEMM or library collective is alone");

@@ -103,6 +103,7 @@ Result<Machine> with_features(const Machine& machine, const std::vector<std::str
 }
 
 double WhatIfReport::gain() const {
+  if (today.rows.empty() || tomorrow.rows.empty()) return 1;
   return microseconds(today.row(today.choice)->time) / microseconds(tomorrow.row(tomorrow.choice)->time);
 }
 
@@ -120,7 +121,8 @@ Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& toda
 }
 
 report::Document what_if_document(const WhatIfReport& report) {
-  const double today_us = microseconds(report.today.row(report.today.choice)->time);
+  const OverlapRow* best = report.today.row(report.today.choice);
+  const double today_us = best == nullptr ? 0 : microseconds(best->time);
   report::Document document{.schema = "cortado.what-if", .version = 2};
   document.title = fmt::format("what if {} had {}: {}", report.today.machine, join(report.features),
                                overlap_document(report.today).title);
@@ -147,7 +149,7 @@ report::Document what_if_document(const WhatIfReport& report) {
       row.insert(row.begin(), report::Cell(when));
       table.add(std::move(row));
     }
-    for (const SkippedStrategy& skipped : study->skipped) {
+    for (const report::SkippedWay& skipped : study->skipped) {
       document.notes.push_back(fmt::format("{}, {} left out: {}", when, skipped.name, to_string(skipped.reason)));
     }
   }

@@ -93,9 +93,9 @@ TEST(PowerStudy, DoesNotDependOnTheNumberOfThreads) {
   PowerOptions options;
   options.policies = {{PowerPolicy::component_cap}};
   options.over_time = true;
-  const std::string one = report::power_json(study(both_on_two_ranks(), options));
+  const std::string one = to_json(report::power_document(study(both_on_two_ranks(), options)));
   options.threads = 3;
-  EXPECT_EQ(one, report::power_json(study(both_on_two_ranks(), options)));
+  EXPECT_EQ(one, to_json(report::power_document(study(both_on_two_ranks(), options))));
 }
 
 TEST(PowerStudy, PolicyNoneIsAlwaysThere) {

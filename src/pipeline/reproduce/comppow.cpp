@@ -124,11 +124,12 @@ class CompPow {
   static constexpr std::array<std::string_view, 3> kCases{"gemm", "collective", "both"};
   static constexpr std::array<std::string_view, 3> kManaged{"uniform-cap", "component-cap", "component-shift"};
 
-  report::OwnTable changes() const {
-    report::OwnTable table{"changes", "Time and energy against no policy, %", {{"scenario"}, {"what"}}, {}};
+  report::Table changes() const {
+    report::Table table =
+        report::own_table("changes", "Time and energy against no policy, %", {{"scenario"}, {"what"}});
     for (const std::string_view policy : kManaged) {
-      table.columns.push_back({std::string(policy) + " time", 1});
-      table.columns.push_back({std::string(policy) + " energy", 1});
+      table.columns.push_back(report::OwnColumn{std::string(policy) + " time", 1});
+      table.columns.push_back(report::OwnColumn{std::string(policy) + " energy", 1});
     }
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       for (const std::string_view what : kCases) {
@@ -144,13 +145,13 @@ class CompPow {
     return table;
   }
 
-  report::OwnTable draws() const {
-    report::OwnTable table{"draws",
-                           "Without a policy: mean watts of a GPU by component, and the clock of the compute dies",
-                           {{"scenario"}, {"what"}, {"time us", 1}, {"W"}},
-                           {}};
-    for (const std::string_view component : kComponentNames) table.columns.push_back({std::string(component)});
-    table.columns.push_back({"xcd GHz", 3});
+  report::Table draws() const {
+    report::Table table = report::own_table(
+        "draws", "Without a policy: mean watts of a GPU by component, and the clock of the compute dies",
+        {{"scenario"}, {"what"}, {"time us", 1}, {"W"}});
+    for (const std::string_view component : kComponentNames)
+      table.columns.push_back(report::OwnColumn{std::string(component)});
+    table.columns.push_back(report::OwnColumn{"xcd GHz", 3});
     for (std::size_t i = 0; i < scenarios_.size(); ++i) {
       for (const std::string_view what : kCases) {
         const report::PowerRow& none = row(i, what, "none");
@@ -163,11 +164,9 @@ class CompPow {
     return table;
   }
 
-  report::OwnTable sustained() const {
-    report::OwnTable table{"sustained",
-                           "Long products under the cap of the board",
-                           {{"product"}, {"xcd GHz", 3}, {"TFLOP/s", 1}, {"W"}, {"peak W"}},
-                           {}};
+  report::Table sustained() const {
+    report::Table table = report::own_table("sustained", "Long products under the cap of the board",
+                                            {{"product"}, {"xcd GHz", 3}, {"TFLOP/s", 1}, {"W"}, {"peak W"}});
     for (const DType dtype : kSustained) {
       const report::PowerRow& product = long_product(dtype);
       GemmShape shape = kLongProduct;

@@ -225,7 +225,7 @@ class Conccl {
     return names;
   }
 
-  report::OwnTable averages() const {
+  report::Table averages() const {
     const auto of_class = [](const char* name) {
       return [name](const OverlapReport& report) { return report.scenario == name; };
     };
@@ -240,24 +240,24 @@ class Conccl {
          [](const OverlapReport& report) { return report.problem.collective().collective == "all-gather"; }},
         {"all-to-all",
          [](const OverlapReport& report) { return report.problem.collective().collective == "all-to-all"; }}};
-    report::OwnTable table{"averages", "Average share of ideal by class, %", {{"scenarios"}, {"number"}}, {}};
+    report::Table table =
+        report::own_table("averages", "Average share of ideal by class, %", {{"scenarios"}, {"number"}});
     const std::vector<std::string> policies = overlapping_policies();
-    for (const std::string& policy : policies) table.columns.push_back({policy, 1});
+    for (const std::string& policy : policies) table.columns.push_back(report::OwnColumn{policy, 1});
     for (const auto& [name, chosen] : groups) {
       auto& row = table.rows.emplace_back();
-      row = {name, static_cast<double>(std::count_if(reports_.begin(), reports_.end(), chosen))};
+      row = {name, std::count_if(reports_.begin(), reports_.end(), chosen)};
       for (const std::string& policy : policies) row.emplace_back(share(policy, chosen));
     }
     return table;
   }
 
-  report::OwnTable products() const {
-    report::OwnTable table{"products",
-                           "Products alone on fewer compute units: time in us, and longer by %",
-                           {{"product"}, {"bound by"}, {"us", 1}},
-                           {}};
+  report::Table products() const {
+    report::Table table =
+        report::own_table("products", "Products alone on fewer compute units: time in us, and longer by %",
+                          {{"product"}, {"bound by"}, {"us", 1}});
     for (const std::uint32_t fewer : kFewerUnits) {
-      if (fewer > 0) table.columns.push_back({fmt::format("{} fewer", fewer), 1});
+      if (fewer > 0) table.columns.push_back(report::OwnColumn{fmt::format("{} fewer", fewer), 1});
     }
     for (const Shrunk& product : products_) {
       auto& row = table.rows.emplace_back();
@@ -270,9 +270,11 @@ class Conccl {
     return table;
   }
 
-  report::OwnTable collectives() const {
-    report::OwnTable table{"collectives", "Collectives alone on compute units, us", {{"collective"}, {"size"}}, {}};
-    for (const std::uint32_t units : kConCclCollectiveUnits) table.columns.push_back({fmt::format("{} units", units)});
+  report::Table collectives() const {
+    report::Table table =
+        report::own_table("collectives", "Collectives alone on compute units, us", {{"collective"}, {"size"}});
+    for (const std::uint32_t units : kConCclCollectiveUnits)
+      table.columns.push_back(report::OwnColumn{fmt::format("{} units", units)});
     for (const Saturation& one : saturations_) {
       auto& row = table.rows.emplace_back();
       row = {one.request.collective, format_bytes(one.request.bytes)};
@@ -281,13 +283,12 @@ class Conccl {
     return table;
   }
 
-  report::OwnTable scenarios() const {
-    report::OwnTable table{"scenarios",
-                           "Every scenario: times alone in us, ideal speed-up, shares of ideal in %",
-                           {{"scenario"}, {"class"}, {"bound by"}, {"product"}, {"collective"}, {"ideal x", 2}},
-                           {}};
+  report::Table scenarios() const {
+    report::Table table =
+        report::own_table("scenarios", "Every scenario: times alone in us, ideal speed-up, shares of ideal in %",
+                          {{"scenario"}, {"class"}, {"bound by"}, {"product"}, {"collective"}, {"ideal x", 2}});
     const std::vector<std::string> policies = overlapping_policies();
-    for (const std::string& policy : policies) table.columns.push_back({policy});
+    for (const std::string& policy : policies) table.columns.push_back(report::OwnColumn{policy});
     for (std::size_t i = 0; i < reports_.size(); ++i) {
       const OverlapReport& report = reports_[i];
       auto& row = table.rows.emplace_back();

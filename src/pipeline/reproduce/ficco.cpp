@@ -105,15 +105,19 @@ class Ficco {
     return greatest(shard_slowdown);
   }
 
-  report::OwnTable scenarios() const {
-    report::OwnTable table{"scenarios",
-                           "Every product: what one GPU multiplies, times in us, speed-ups over serial",
-                           {{"scenario"}, {"collective"}, {"product"}, {"alone"}, {"collective alone"}, {"serial"}},
-                           {}};
+  report::Table scenarios() const {
+    report::Table table =
+        report::own_table("scenarios", "Every product: what one GPU multiplies, times in us, speed-ups over serial",
+                          {{"scenario"},
+                           {"collective"},
+                           {"product"},
+                           {"alone"},
+                           {"collective alone", 0, report::View::wide},
+                           {"serial"}});
     const std::vector<std::string> schedules(strategies_.begin() + 1, strategies_.end());
-    for (const std::string& schedule : schedules) table.columns.push_back({schedule, 2});
-    table.columns.push_back({"ideal", 2});
-    table.columns.push_back({"use"});
+    for (const std::string& schedule : schedules) table.columns.push_back(report::OwnColumn{schedule, 2});
+    table.columns.push_back(report::OwnColumn{"ideal", 2});
+    table.columns.push_back(report::OwnColumn{"use"});
     for (std::size_t i = 0; i < reports_.size(); ++i) {
       const OverlapReport& report = reports_[i];
       auto& row = table.rows.emplace_back();

@@ -211,29 +211,28 @@ class T3 {
     return found->second();
   }
 
-  report::OwnTable sublayers() const {
-    report::OwnTable table{
+  report::Table sublayers() const {
+    report::Table table = report::own_table(
         "sub-layers",
         "Every sub-layer: times in us, sequential with the all-gather behind; gains over sequential and DRAM "
         "traffic of T3 in %",
-        {{"model"}, {"tp"}, {"sub-layer"}, {"product"}, {"reduce-scatter"}, {"serial"}},
-        {}};
+        {{"model"}, {"tp"}, {"sub-layer"}, {"product"}, {"reduce-scatter"}, {"serial"}});
     const std::array ways{"ideal", "ideal-rs+nmc", "t3", "t3-mca"};
-    for (const char* way : ways) table.columns.push_back({way, 1});
-    table.columns.push_back({"traffic", 1});
-    table.columns.push_back({"entries"});
+    for (const char* way : ways) table.columns.push_back(report::OwnColumn{way, 1});
+    table.columns.push_back(report::OwnColumn{"traffic", 1});
+    table.columns.push_back(report::OwnColumn{"entries"});
     for (std::size_t i = 0; i < sublayers_.size(); ++i) {
       const T3Case& one = cases_[case_of_[i]];
       auto& cells = table.rows.emplace_back();
       cells = {sublayers_[i].model,
-               static_cast<double>(one.tp),
+               one.tp,
                sublayers_[i].name,
                microseconds(one.report.gemm_alone),
                microseconds(one.report.overlappable),
                microseconds(one.report.serial)};
       for (const char* way : ways) cells.emplace_back(percent(row(one, way).speedup));
       cells.emplace_back(percent(movement(one)));
-      cells.emplace_back(static_cast<double>(row(one, "t3").tracker_entries_peak.value_or(0)));
+      cells.emplace_back(row(one, "t3").tracker_entries_peak.value_or(0));
     }
     return table;
   }

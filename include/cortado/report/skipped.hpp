@@ -1,0 +1,37 @@
+// What a study left out, with the reason.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/report/table.hpp"
+
+namespace cortado::report {
+
+/// A policy, schedule or strategy that cannot do it.
+struct SkippedWay {
+  std::string name;
+  Diagnostic reason;
+};
+
+/// Columns code, message and hint of what was left out.
+template <class Item>
+std::vector<Field<Item>> reason_fields(std::vector<Field<Item>> fields, Diagnostic Item::*reason) {
+  const auto add = [&](std::string key, std::string meaning, std::string Diagnostic::*part) {
+    fields.push_back({{.key = std::move(key), .meaning = std::move(meaning)},
+                      [reason, part](const Item& item) { return item.*reason.*part; }});
+  };
+  add("code", "of the reason ([errors.md](errors.md))", &Diagnostic::code);
+  add("message", "the reason", &Diagnostic::message);
+  add("hint", "what to do about it; may be empty", &Diagnostic::hint);
+  return fields;
+}
+
+/// The list `skipped` of JSON; `kind` is the key of the names, "policy" or "schedule".
+Table skipped_table(const std::vector<SkippedWay>& skipped, const std::string& kind);
+
+/// A note for each: "c3-rp left out: ...".
+std::vector<std::string> skipped_notes(const std::vector<SkippedWay>& skipped);
+
+}  // namespace cortado::report

@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include "cortado/pipeline/explain.hpp"
+#include "cortado/report/energy.hpp"
+#include "cortado/report/skipped.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using report::Column;
+using report::Fact;
+using report::Row;
+using report::Table;
+
+std::vector<Column> candidate_columns() {
+  return {{"variant", "variant", "", 0, "how the collective is done"},
+          {"prelaunch", "prelaunch", "", 0, "queues are submitted ahead and started by a trigger"},
+          {"in_place", "in place", "", 0, "input and output share a buffer"},
+          {"time_us", "time", "us", 2, "by simulation"}};
+}
+
+Row candidate_cells(const TimedCandidate* candidate) {
+  if (candidate == nullptr) return Row(candidate_columns().size());
+  return {candidate->request.variant, candidate->request.prelaunch, candidate->request.in_place,
+          microseconds(candidate->time)};
+}
+
+void add_candidate(const std::string& name, const TimedCandidate* candidate, const std::optional<EnergyUse>& energy,
+                   std::vector<Fact>& facts) {
+  Row cells = candidate_cells(candidate);
+  for (const Column& column : candidate_columns()) {
+    facts.push_back({name + "." + column.key, cells.front(), column.meaning});
+    cells.erase(cells.begin());
+  }
+  for (Fact& fact : report::energy_facts(energy, name + ".")) facts.push_back(std::move(fact));
+}
+
+void add_phases(const std::string& name, const std::optional<PathPhases>& phases, std::vector<Fact>& facts) {
+  for (std::size_t i = 0; i < kPathPhaseNames.size(); ++i) {
+    facts.push_back({fmt::format("{}.{}", name, kPathPhaseNames[i]),
+                     phases ? report::Cell(microseconds(phases->in_order()[i])) : report::Cell(),
+                     fmt::format("{} on the critical path", kPathPhaseWords[i])});
+  }
+}
+
+Table candidates(const ChoiceRow& row) {
+  Table table{.key = "candidates", .meaning = "what fits, fastest first", .columns = candidate_columns()};
+  table.columns.push_back({"of_best", "of best", "", 2, "time over that of the fastest"});
+  for (const TimedCandidate& candidate : row.fitting) {
+    Row cells = candidate_cells(&candidate);
+    cells.emplace_back(microseconds(candidate.time) / microseconds(row.best().time));
+    table.add(std::move(cells));
+  }
+  table.chart = report::TableChart{"Time", "time_us", {"variant", "prelaunch"}};
+  return table;
+}
+
+Table refused(const ChoiceRow& row) {
+  Table table{.key = "refused",
+              .meaning = "what does not fit",
+              .columns = {{.key = "variant", .meaning = "how it was to be done"},
+                          {.key = "prelaunch", .meaning = "with queues submitted ahead"},
+                          {.key = "reason.code", .meaning = "of the reason ([errors.md](errors.md))"},
+                          {.key = "reason.message", .meaning = "the reason"},
+                          {.key = "reason.hint", .meaning = "what to do about it"}},
+              .data_only = true};
+  for (const RefusedCandidate& one : row.refused) {
+    table.add({one.request.variant, one.request.prelaunch, one.reason.code, one.reason.message, one.reason.hint});
+  }
+  return table;
+}
+
+Table best_by_size(const ChoiceTable& rows) {
+  Table table{.key = "best_by_size",
+              .meaning = "the fastest of other sizes",
+              .columns = candidate_columns(),
+              .data_only = true};
+  table.columns.insert(table.columns.begin(), Column{.key = "bytes", .meaning = "whole buffer"});
+  for (const ChoiceRow& row : rows) {
+    Row cells = candidate_cells(&row.best());
+    cells.insert(cells.begin(), row.bytes);
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+std::string energy_text(const Explanation& explanation) {
+  const auto both = [](const std::optional<EnergyUse>& energy) {
+    return fmt::format("{} J, {} W a GPU on average", report::joules_text(energy), report::watts_text(energy));
+  };
+  std::string text = fmt::format("It takes {}", both(explanation.energy));
+  if (explanation.runner_up_energy) text += fmt::format("; the second {}", both(explanation.runner_up_energy));
+  return text + ".";
+}
+
+}  // namespace
+
+report::Document explain_document(const Explanation& explanation, const std::string& collective) {
+  report::Document document{.schema = "cortado.explain"};
+  const ChoiceRow& row = explanation.row;
+  const TimedCandidate* best = row.fitting.empty() ? nullptr : &row.fitting.front();
+  const TimedCandidate* second = row.fitting.size() > 1 ? &row.fitting[1] : nullptr;
+  std::vector<std::string> words;
+  if (best != nullptr) {
+    for (const std::string& sentence : sentences(explanation)) words.push_back(sentence);
+  }
+  document.facts = {{"collective", collective, "which one"},
+                    {"bytes", row.bytes, "whole buffer, as nccl-tests count it"},
+                    {"machine", explanation.machine, "modelled machine"},
+                    {"ranks", explanation.ranks, "GPUs that take part"},
+                    {"sentences", words, "what is chosen, why, and by how much"}};
+  add_candidate("chosen", best, explanation.energy, document.facts);
+  add_candidate("runner_up", second, explanation.runner_up_energy, document.facts);
+  add_phases("phases_us", explanation.phases, document.facts);
+  add_phases("runner_up_phases_us", explanation.runner_up, document.facts);
+  document.title = fmt::format("{} of {} on {} ranks of {}", collective, format_bytes(row.bytes), explanation.ranks,
+                               explanation.machine);
+  document.answer = std::move(words);
+  document.answer_first = true;
+  if (explanation.energy) document.answer.push_back(energy_text(explanation));
+  document.tables = {candidates(row), refused(row), best_by_size(explanation.table)};
+  for (const RefusedCandidate& one : row.refused) {
+    document.notes.push_back(fmt::format("{} does not fit: {}", way_name(one.request), one.reason.message));
+  }
+  return document;
+}
+
+}  // namespace cortado::pipeline
