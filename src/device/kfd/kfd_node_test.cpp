@@ -9,7 +9,7 @@
 
 #include "cortado/device/kfd.hpp"
 
-#include "device/kfd/fake_thunk.hpp"
+#include "device/kfd/testing/fake_thunk.hpp"
 
 namespace cortado::device {
 namespace kfd_node_test {
