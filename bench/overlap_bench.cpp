@@ -8,7 +8,7 @@
 namespace cortado::bench {
 namespace {
 
-OverlapRequest question(const std::string& collective, GemmShape shape) {
+OverlapRequest question(Collective collective, GemmShape shape) {
   OverlapRequest request;
   request.gemm = shape;
   request.collective.collective = collective;
@@ -22,10 +22,10 @@ OverlapRequest question(const std::string& collective, GemmShape shape) {
 std::vector<Row> overlap_rows() {
   const Machine machine = load_machine("mi300x-8").value();
   std::vector<Row> rows;
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     for (const GemmShape& shape : {GemmShape{8192, 57344, 8192}, GemmShape{64, 57344, 8192}}) {
       const OverlapRequest request = question(collective, shape);
-      const std::string what = to_string(shape) + " beside " + collective;
+      const std::string what = to_string(shape) + " beside " + std::string(collective.name());
       const double all = median_ns(5, [&] { pipeline::simulate_overlap(request, machine).value(); });
       rows.push_back({"overlap, all policies: " + what, all / 1e6, "ms", 20, Better::lower});
       // The decision alone: collectives were timed before, as for the tables of the published heuristics.

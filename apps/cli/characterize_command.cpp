@@ -87,8 +87,9 @@ class CharacterizeCommand : public Subcommand {
       return finish(console, pipeline::map_schedules(request, machine, options),
                     json_ ? report::schedule_map_json : report::schedule_map_text, report::schedule_map_html);
     }
+    CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(collective_));
     DependentRequest request{
-        .gemm = {}, .collective = collective_, .dependence = dependence(), .ranks = ranks_.value_or(0)};
+        .gemm = {}, .collective = collective, .dependence = dependence(), .ranks = ranks_.value_or(0)};
     CORTADO_ASSIGN_OR_RETURN(request.gemm, parse_shape(*gemm_, dtype));
     watch_for_interrupt();
     return finish(console, pipeline::characterize(request, machine, options),
@@ -117,8 +118,9 @@ class CharacterizeCommand : public Subcommand {
   }
 
   Result<pipeline::MapRequest> map_request(DType dtype) const {
+    CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(collective_));
     pipeline::MapRequest request{
-        .n = *n_, .dtype = dtype, .collective = collective_, .dependence = dependence(), .ranks = ranks_.value_or(0)};
+        .n = *n_, .dtype = dtype, .collective = collective, .dependence = dependence(), .ranks = ranks_.value_or(0)};
     CORTADO_ASSIGN_OR_RETURN(request.m, extents("--m", rows_));
     CORTADO_ASSIGN_OR_RETURN(request.k, extents("--k", depths_));
     if (request.m.size() * request.k.size() > kMostProducts) {

@@ -23,7 +23,7 @@ namespace cortado::cli {
 namespace {
 
 struct Story {
-  std::string_view collective;
+  Collective collective;
   std::string_view meaning;
 };
 

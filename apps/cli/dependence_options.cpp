@@ -38,7 +38,8 @@ Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
 
 Result<pipeline::FusedRequest> fused_request(const GemmShape& gemm, const std::string& collective,
                                              std::uint32_t ranks) {
-  pipeline::FusedRequest request{.gemm = gemm, .collective = collective, .ranks = ranks};
+  CORTADO_ASSIGN_OR_RETURN(const Collective named, find_collective(collective));
+  pipeline::FusedRequest request{.gemm = gemm, .collective = named, .ranks = ranks};
   if (collective != "all-to-all" || ranks == 0) return request;
   if (gemm.m % ranks != 0) {
     return fail("usage.gemm", fmt::format("{} rows cannot be divided evenly among {} ranks", gemm.m, ranks),
@@ -72,7 +73,8 @@ Result<ExchangeVariant> DependenceOptions::exchange(const FiccoSchedule& schedul
 
 Result<DependentRequest> DependenceOptions::request(const std::string& collective, const GemmShape& gemm,
                                                     std::uint32_t ranks) const {
-  DependentRequest request{.gemm = gemm, .collective = collective, .ranks = ranks};
+  CORTADO_ASSIGN_OR_RETURN(const Collective named, find_collective(collective));
+  DependentRequest request{.gemm = gemm, .collective = named, .ranks = ranks};
   if (product_first_ || collective == "reduce-scatter") request.dependence = Dependence::product_first;
   if (tokens_) {
     CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens(gemm.m, ranks));

@@ -45,10 +45,10 @@ Result<Listing> list_machines() {
 
 Result<Listing> collectives() {
   Listing listing{{"name", "variants"}, {}};
-  for (const std::string& name : list_collectives()) {
+  for (const Collective collective : kCollectives) {
     std::vector<std::string> variants;
-    for (const VariantInfo& info : list_variants(name)) variants.push_back(info.variant);
-    listing.rows.push_back({name, variants});
+    for (const VariantInfo& info : list_variants(collective)) variants.push_back(info.variant);
+    listing.rows.push_back({std::string(collective.name()), variants});
   }
   return listing;
 }
@@ -56,7 +56,8 @@ Result<Listing> collectives() {
 Result<Listing> variants() {
   Listing listing{{"collective", "variant", "in_place", "out_of_place", "summary"}, {}};
   for (const VariantInfo& info : list_variants()) {
-    listing.rows.push_back({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
+    listing.rows.push_back(
+        {std::string(info.collective.name()), info.variant, info.in_place, info.out_of_place, info.summary});
   }
   return listing;
 }
@@ -71,8 +72,8 @@ Result<Listing> policies() {
 
 Result<Listing> power_policies() {
   Listing listing{{"name", "summary"}, {}};
-  for (const pipeline::PowerPolicyInfo& info : pipeline::list_power_policies()) {
-    listing.rows.push_back({info.name, info.summary});
+  for (const sim::PowerPolicy* policy : sim::power_policies()) {
+    listing.rows.push_back({std::string(policy->name), std::string(policy->summary)});
   }
   return listing;
 }
@@ -100,7 +101,7 @@ Result<Listing> features() {
 Result<Listing> maps() {
   Listing listing{{"collective", "algorithm", "summary"}, {}};
   for (const T3Preset& preset : list_t3_presets()) {
-    listing.rows.push_back({preset.collective, preset.algorithm, preset.summary});
+    listing.rows.push_back({std::string(preset.collective.name()), preset.algorithm, preset.summary});
   }
   return listing;
 }

@@ -167,10 +167,10 @@ class OverlapCommand : public Subcommand {
   Result<Exit> run_independent(Console& console, const GemmShape& gemm) {
     OverlapRequest request;
     request.gemm = gemm;
-    request.collective.collective = collective_;
+    CORTADO_ASSIGN_OR_RETURN(request.collective.collective, find_collective(collective_));
     CORTADO_ASSIGN_OR_RETURN(request.collective.bytes, parse_bytes(bytes_));
     request.collective.ranks = ranks_.value_or(0);
-    request.collective.in_place = default_in_place(collective_, request.collective.variant);
+    request.collective.in_place = default_in_place(request.collective.collective, request.collective.variant);
     request.collective.own_block = !leave_own_block_;
     pipeline::OverlapOptions options;
     CORTADO_ASSIGN_OR_RETURN(options.objective, objective());

@@ -42,7 +42,8 @@ pipeline::Outcome<StoryPart> power_story(const Machine& machine, device::Driver&
   story.text = fmt::format("And what does that draw? {} beside an all-gather of 448MiB, under the cap of the board\n",
                            to_string(*question(kCoresVariants).gemm));
   pipeline::PowerOptions options;
-  options.policies = {{sim::PowerPolicy::none, sim::PowerPolicy::component_cap, sim::PowerPolicy::component_shift}};
+  options.policies = {
+      {&sim::kNoPowerPolicy, sim::find_power_policy("component-cap"), sim::find_power_policy("component-shift")}};
   options.threads = available_cores();
   TextTable table(
       {"what", "power policy", "predicted us", "joules", "W a GPU", "xcd", "iod", "hbm", "rest", "xcd GHz"});

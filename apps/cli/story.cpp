@@ -31,7 +31,7 @@ pipeline::RunSettings story_settings() {
 }
 
 pipeline::Outcome<StoryPart> not_run(const pipeline::Failure& failure) {
-  if (failure.errors.front().code != "device.compute") return tl::unexpected(failure);
+  if (failure.errors.front().about != About::machine) return tl::unexpected(failure);
   return StoryPart{"  not run here: this device runs no kernels\n", 0};
 }
 

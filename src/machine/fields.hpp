@@ -111,7 +111,7 @@ void describe(Archive& archive, T& engine) {
   archive.field_if(archive.machine().features.broadcast, "features.broadcast is false", "broadcast_rate_GBps",
                    engine.broadcast_rate);
   archive.field("local_rate_GBps", engine.local_rate);
-  archive.field_or("threads", engine.threads, 0U, 1, 1024);
+  archive.field_or("threads", engine.threads, 0U, 1U, 1024U);
 }
 
 template <class Archive, Is<LinkTiming> T>
@@ -171,7 +171,7 @@ void describe(Archive& archive, T& cores) {
   archive.field("local_rate_GBps", cores.local_rate);
   archive.field("wire_efficiency", cores.wire_efficiency, 0.001, 1);
   archive.field_or("sharpness", cores.sharpness, 0.0, 1, 100);
-  archive.field_or("collective_units", cores.collective_units, 0U, 1, archive.machine().compute_units);
+  archive.field_or("collective_units", cores.collective_units, 0U, 1U, archive.machine().compute_units);
 }
 
 template <class Archive, Is<StageTiming> T>

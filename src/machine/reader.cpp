@@ -343,7 +343,7 @@ void MachineReader::refuse_at(std::uint32_t line, std::string_view path, std::st
   place.file = machine_.file;
   place.line = line;
   place.key = path;
-  errors_.push_back({std::move(code), std::move(message), std::move(hint), std::move(place), ErrorKind::user});
+  errors_.push_back({std::move(code), std::move(message), std::move(hint), std::move(place)});
 }
 
 void MachineReader::find_unknown(const toml::table& table, const std::string& prefix) {
@@ -356,9 +356,8 @@ void MachineReader::find_unknown(const toml::table& table, const std::string& pr
           candidates.push_back(name.substr(prefix.size()));
         }
       }
-      const std::string near = nearest_name(key.str(), candidates);
       refuse_at(key.source().begin.line, path, "machine.key", "there is no such key",
-                near.empty() ? fmt::format("keys here: {}", join(candidates)) : fmt::format("did you mean {}?", near));
+                did_you_mean(key.str(), candidates, "keys here: " + join(candidates)));
     } else if (child.is_table()) {
       find_unknown(*child.as_table(), path + ".");
     }

@@ -20,7 +20,7 @@ Outcome<RunReport> run_collective(const CollectiveRequest& request, const Machin
 Outcome<RunReport> run_program(Program program, const Machine& machine, device::Driver& driver,
                                const RunSettings& settings) {
   if (settings.on_stage) settings.on_stage(Stage::verify);
-  const auto verified = verify(std::move(program), machine, settings.verify);
+  const auto verified = verify(std::move(program), machine);
   if (!verified) return fail_at(Stage::verify, verified.error());
   return run_verified(*verified, driver, settings);
 }

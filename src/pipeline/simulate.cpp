@@ -14,10 +14,10 @@ Nanoseconds power_sample(const std::vector<Nanoseconds>& ends) {
 }
 
 /// The proof of a program that is about to be simulated.
-Outcome<VerifiedProgram> proved(Program program, const Machine& machine, const VerifyOptions& options,
-                                const OnStage& on_stage) {
+Outcome<CheckedProgram> proved(Program program, const Machine& machine, const VerifyOptions& options,
+                               const OnStage& on_stage) {
   if (on_stage) on_stage(Stage::verify);
-  auto verified = verify(std::move(program), machine, options);
+  auto verified = check_program(std::move(program), machine, options);
   if (!verified) return fail_at(Stage::verify, verified.error());
   if (on_stage) on_stage(Stage::run);
   return *std::move(verified);
@@ -55,11 +55,11 @@ Outcome<SimulationReport> simulate_traced(Program program, const Machine& machin
   return simulate_verified(*verified, options);
 }
 
-Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, const sim::SimulateOptions& options) {
+Outcome<SimulationReport> simulate_verified(const CheckedProgram& program, const sim::SimulateOptions& options) {
   auto simulated = sim::simulate(program, options);
   if (!simulated) {
     // A stall is the program's own; everything else was refused before the run.
-    return fail_at(simulated.error().code == "sim.stall" ? Stage::run : Stage::prepare, simulated.error());
+    return fail_at(simulated.error().about == About::strategy ? Stage::run : Stage::prepare, simulated.error());
   }
   return SimulationReport{figures_of(program.program(), simulated->timeline), program, *std::move(simulated)};
 }

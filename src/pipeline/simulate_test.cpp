@@ -47,7 +47,7 @@ TEST(SimulatePipeline, TheCriticalPathAddsUpToTheTimeOfEveryVariant) {
         Nanoseconds sum;
         for (const Nanoseconds part : critical_path(timeline).in_order()) sum = sum + part;
         EXPECT_EQ(sum, timeline.iteration_times.back())
-            << info.collective << " " << info.variant << (prelaunch ? " prelaunch" : "");
+            << info.collective.name() << " " << info.variant << (prelaunch ? " prelaunch" : "");
       }
     }
   }
@@ -97,7 +97,8 @@ TEST(SimulatePipeline, TellsItsStagesAndHowFarTheSimulationIs) {
 }
 
 TEST(SimulatePipeline, ABadRequestFailsAtPlan) {
-  const auto report = simulate_collective({.collective = "all-gahter"}, load_machine("mi300x-8").value());
+  const auto report =
+      simulate_collective({.collective = "all-gather", .variant = "pcyp"}, load_machine("mi300x-8").value());
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().stage, Stage::plan);
 }

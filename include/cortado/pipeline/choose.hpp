@@ -56,13 +56,13 @@ class Chooser {
   Status save();
 
  private:
-  CostCache& cache(const std::string& collective);
+  CostCache& cache(Collective collective);
   std::vector<Result<Nanoseconds>> times(const std::vector<CollectiveRequest>& requests, const Progress& progress);
 
   const Machine& machine_;
   ChooserOptions options_;
   std::unique_ptr<CostModel> cost_;
-  std::map<std::string, std::unique_ptr<CostCache>> caches_;  // by collective
+  std::map<Collective, std::unique_ptr<CostCache>> caches_;  // by collective
 };
 
 }  // namespace cortado::pipeline

@@ -19,7 +19,7 @@ namespace cortado::pipeline {
 /// Every rank gathers A by the collective and multiplies it: "all-gather" or "all-to-all". Or it multiplies, and the
 /// collective takes the product away: "reduce-scatter". `gemm` is what DependentRequest says. Chosen by auto_schedule
 /// on the machine's model; what was chosen once comes from memory. Several threads may call at the same time.
-Result<FiccoSchedule> choose(const GemmShape& gemm, const std::string& collective, const Machine& machine);
+Result<FiccoSchedule> choose(const GemmShape& gemm, Collective collective, const Machine& machine);
 
 /// Least and likely times from outlines (ficco_outline.hpp), simulated ones without proof. The machine must outlive it.
 std::unique_ptr<ScheduleCost> simulated_schedule_cost(const Machine& machine);

@@ -38,10 +38,10 @@ std::vector<FusedWay> list_fused_ways();
 bool is_fused_way(std::string_view name);
 
 struct FusedRequest {
-  GemmShape gemm{};                           ///< what one rank computes
-  std::string collective = "reduce-scatter";  ///< or all-reduce, all-to-all, all-gather (t3.hpp)
-  std::uint32_t ranks = 0;                    ///< 0 = all GPUs of the machine
-  std::uint64_t pieces = 0;                   ///< of a chunk of T3; 0 = automatic
+  GemmShape gemm{};                          ///< what one rank computes
+  Collective collective = "reduce-scatter";  ///< or all-reduce, all-to-all, all-gather (t3.hpp)
+  std::uint32_t ranks = 0;                   ///< 0 = all GPUs of the machine
+  std::uint64_t pieces = 0;                  ///< of a chunk of T3; 0 = automatic
 };
 
 struct FusedOptions {

@@ -16,7 +16,6 @@
 namespace cortado::pipeline {
 
 struct RunSettings {
-  VerifyOptions verify{};
   device::PrepareOptions prepare{};
   device::RunOptions run{};
   std::uint32_t warmup = 0;  ///< unchecked iterations before those of `run`

@@ -12,7 +12,7 @@
 namespace cortado::pipeline {
 
 struct SimulationReport : Figures {
-  VerifiedProgram program;
+  CheckedProgram program;
   sim::Simulated simulated;
 };
 
@@ -21,8 +21,8 @@ Outcome<SimulationReport> simulate_program(Program program, const Machine& machi
                                            const sim::SimulateOptions& options = {}, const VerifyOptions& verify = {},
                                            const OnStage& on_stage = {});
 
-/// Simulates a program that is verified already.
-Outcome<SimulationReport> simulate_verified(const VerifiedProgram& program, const sim::SimulateOptions& options = {});
+/// Simulates a program that is checked already.
+Outcome<SimulationReport> simulate_verified(const CheckedProgram& program, const sim::SimulateOptions& options = {});
 
 /// As simulate_program, with spans and, on machines with power, watts over time: about 500 samples, none shorter than
 /// 100 ns. How long they have to be another simulation tells before.

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/component.hpp"
 #include "cortado/base/units.hpp"
+#include "cortado/machine/power.hpp"
 #include "cortado/report/overlap_basis.hpp"
 #include "cortado/timeline/energy.hpp"
 

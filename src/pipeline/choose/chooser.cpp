@@ -26,7 +26,7 @@ Chooser::Chooser(const Machine& machine, ChooserOptions options, std::unique_ptr
 
 Chooser::~Chooser() = default;
 
-CostCache& Chooser::cache(const std::string& collective) {
+CostCache& Chooser::cache(Collective collective) {
   std::unique_ptr<CostCache>& cache = caches_[collective];
   if (!cache) cache = std::make_unique<CostCache>(machine_, collective, options_.cache_folder);
   return *cache;

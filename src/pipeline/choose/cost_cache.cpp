@@ -19,10 +19,10 @@ constexpr int kVersion = 1;
 
 }  // namespace
 
-CostCache::CostCache(const Machine& machine, std::string collective, const std::optional<std::string>& folder)
-    : machine_(machine.name), gpus_(machine.gpus), collective_(std::move(collective)) {
+CostCache::CostCache(const Machine& machine, Collective collective, const std::optional<std::string>& folder)
+    : machine_(machine.name), gpus_(machine.gpus), collective_(collective) {
   ContentHash hash;
-  hash.add(kModelFingerprint).add("\n").add(collective_).add("\n");
+  hash.add(kModelFingerprint).add("\n").add(collective_.name()).add("\n");
   key_ = add_content(machine, hash).text();
   if (!folder) return;
   path_ = (std::filesystem::path(*folder) / fmt::format("times-{}.json", key_)).string();
@@ -67,8 +67,12 @@ Status CostCache::save() {
     diagnostic.place.file = folder;
     return fail(std::move(diagnostic));
   }
-  const nlohmann::ordered_json file{{"schema", kSchema}, {"version", kVersion},       {"machine", machine_},
-                                    {"key", key_},       {"collective", collective_}, {"times_ns", times_}};
+  const nlohmann::ordered_json file{{"schema", kSchema},
+                                    {"version", kVersion},
+                                    {"machine", machine_},
+                                    {"key", key_},
+                                    {"collective", collective_.name()},
+                                    {"times_ns", times_}};
   CORTADO_RETURN_IF_ERROR(write_file(path_, file.dump(1) + "\n"));
   changed_ = false;
   return {};

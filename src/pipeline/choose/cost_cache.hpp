@@ -18,7 +18,7 @@ class CostCache {
  public:
   /// Reads the file if there is one that is right; anything else counts as empty. Without a folder nothing is read or
   /// written.
-  CostCache(const Machine& machine, std::string collective, const std::optional<std::string>& folder);
+  CostCache(const Machine& machine, Collective collective, const std::optional<std::string>& folder);
 
   std::optional<Nanoseconds> find(const CollectiveRequest& request) const;
   void add(const CollectiveRequest& request, Nanoseconds time);
@@ -33,7 +33,7 @@ class CostCache {
 
   std::string machine_;
   std::uint32_t gpus_;
-  std::string collective_;
+  Collective collective_;
   std::string key_;  // hash of what times depend on beside the request
   std::string path_;
   std::map<std::string, std::int64_t> times_;

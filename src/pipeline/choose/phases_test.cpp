@@ -86,9 +86,9 @@ TEST(Phases, AddsUpForEveryVariant) {
         const auto report = simulate_collective(request, machine, {.trace = true});
         if (!report) continue;
         const PathPhases phases = phases_of(*report);
-        EXPECT_EQ(phases.total(), report->time) << info.collective << " " << info.variant;
+        EXPECT_EQ(phases.total(), report->time) << info.collective.name() << " " << info.variant;
         for (const Nanoseconds phase : phases.in_order()) EXPECT_GE(phase.value, 0);
-        EXPECT_GT(phases.bytes.value, 0) << info.collective << " " << info.variant;
+        EXPECT_GT(phases.bytes.value, 0) << info.collective.name() << " " << info.variant;
       }
     }
   }

@@ -40,7 +40,7 @@ std::size_t ScheduleChooser::kept() const {
   return choices_.size();
 }
 
-Result<FiccoSchedule> choose(const GemmShape& gemm, const std::string& collective, const Machine& machine) {
+Result<FiccoSchedule> choose(const GemmShape& gemm, Collective collective, const Machine& machine) {
   static ScheduleChooser chooser;
   DependentRequest request;
   request.gemm = gemm;

@@ -154,7 +154,7 @@ class DependentStudy {
 
   void set_basis(const OverlapTimes& gemm, const OverlapTimes& serial) {
     report_.gemm = to_string(whole_);
-    report_.collective = report_.request.collective;
+    report_.collective = report_.request.collective.name();
     report_.product_first = product_first();
     report_.on_cores = options_.means == CollectiveMeans::cores;
     report_.bytes = travelling_bytes(report_.request);

@@ -57,8 +57,7 @@ std::vector<FiccoSchedule> usual_schedules() {
 }
 
 bool concerns_schedule(const Diagnostic& reason) {
-  return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory" ||
-         reason.code == "ficco.exchange";
+  return reason.about == About::strategy;
 }
 
 GemmShape largest_product(const Program& program) {

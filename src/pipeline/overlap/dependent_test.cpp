@@ -20,10 +20,10 @@ Machine mi300x() {
   return *std::move(machine);
 }
 
-DependentRequest small_request(std::string collective = "all-gather", DType dtype = DType::bf16) {
+DependentRequest small_request(Collective collective = "all-gather", DType dtype = DType::bf16) {
   DependentRequest request;
   request.gemm = {1024, 256, 512, dtype};
-  request.collective = std::move(collective);
+  request.collective = collective;
   return request;
 }
 
@@ -173,7 +173,7 @@ TEST(Dependent, EveryDirectionByEveryScheduleOnOddNumbersOfRanks) {
     for (const DependentRequest& request : all_directions({1021, 232, 232, DType::f16}, ranks)) {
       const auto report = simulate_dependent(request, machine, options);
       ASSERT_TRUE(report) << to_string(report.error().errors.front());
-      EXPECT_EQ(report->rows.size(), 10U) << ranks << " " << request.collective;
+      EXPECT_EQ(report->rows.size(), 10U) << ranks << " " << request.collective.name();
       EXPECT_EQ(report->ranks, ranks);
       for (const report::DependentRow& row : report->rows) EXPECT_GE(row.time, report->ideal) << row.schedule;
     }
@@ -346,26 +346,6 @@ TEST(Dependent, AllSchedulesReallyRun) {
       EXPECT_GT(row.time.value, 0) << row.schedule;
     }
   }
-}
-
-TEST(DependentParts, EndWithTheirCommands) {
-  Program program;
-  program.queues = {{.name = "host", .kind = QueueKind::host, .commands = {Timestamp{"begin"}}},
-                    {.name = "dma", .kind = QueueKind::dma, .commands = {Copy{}}},
-                    {.name = "kernels",
-                     .kind = QueueKind::compute,
-                     .commands = {Gemm{}, Kernel{KernelOp::scatter_rows, {}, {}}, Wait{}, Kernel{}, Wait{}}}};
-  const auto span = [](std::uint32_t track, std::uint32_t command, SpanKind kind, std::int64_t end) {
-    return Span{track, "", kind, {end}, {end}, {}, 0, command};
-  };
-  Timeline timeline;
-  timeline.spans = {span(0, 0, SpanKind::mark, 1000),   span(1, 0, SpanKind::copy, 5000),
-                    span(2, 0, SpanKind::kernel, 3000), span(2, 1, SpanKind::kernel, 4000),
-                    span(2, 2, SpanKind::wait, 5500),   span(2, 3, SpanKind::kernel, 7000),
-                    span(2, 4, SpanKind::wait, 9000)};
-  const Parts parts = parts_of(timeline, program);
-  EXPECT_EQ(parts.gemm, Nanoseconds{3000});  // the rows of the product are scattered until 4000
-  EXPECT_EQ(parts.comm, Nanoseconds{6000});  // what has come is added up until 7000
 }
 
 // Serial 100 us, of which the product takes 60: 75 us is half of the gain.

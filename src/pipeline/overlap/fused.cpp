@@ -55,13 +55,13 @@ bool fully_linked(const Machine& machine, std::uint32_t ranks) {
   return true;
 }
 
-bool reduces(std::string_view collective) {
+bool reduces(Collective collective) {
   return collective == "reduce-scatter" || collective == "all-reduce";
 }
 
 /// The part that can overlap with the product.
-std::string overlapping(const FusedRequest& request) {
-  return request.collective == "all-reduce" ? "reduce-scatter" : request.collective;
+Collective overlapping(const FusedRequest& request) {
+  return request.collective == "all-reduce" ? Collective("reduce-scatter") : request.collective;
 }
 
 Bytes output_bytes(const GemmShape& gemm) {
@@ -69,8 +69,7 @@ Bytes output_bytes(const GemmShape& gemm) {
 }
 
 /// Of the library's collective behind the product: bytes as CollectiveRequest counts them.
-CollectiveRequest library_collective(const FusedRequest& request, const std::string& collective,
-                                     const Machine& machine) {
+CollectiveRequest library_collective(const FusedRequest& request, Collective collective, const Machine& machine) {
   CollectiveRequest asked;
   asked.collective = collective;
   const bool ring = collective != "all-to-all" && !fully_linked(machine, request.ranks);
@@ -244,7 +243,7 @@ class FusedStudy {
                   fmt::format("give 2 to {}", machine_.gpus));
     }
     static const std::vector<std::string> known{"all-gather", "all-reduce", "all-to-all", "reduce-scatter"};
-    if (std::ranges::count(known, report_.request.collective) == 0) {
+    if (std::ranges::count(known, report_.request.collective.name()) == 0) {
       return fail("fused.collective", fmt::format("no way takes a product away by \"{}\"", report_.request.collective),
                   fmt::format("there are {}", join(known)));
     }
@@ -276,7 +275,7 @@ class FusedStudy {
     return time_planned(std::move(program), machine_, traced_times_under(policy));
   }
 
-  Outcome<OverlapTimes> time_collective(const std::string& collective) const {
+  Outcome<OverlapTimes> time_collective(Collective collective) const {
     return time(plan_collective(library_collective(report_.request, collective, machine_), machine_), {});
   }
 
@@ -312,7 +311,7 @@ class FusedStudy {
 
   void set_basis() {
     report_.gemm = to_string(report_.request.gemm);
-    report_.collective = report_.request.collective;
+    report_.collective = report_.request.collective.name();
     report_.bytes = output_bytes(report_.request.gemm);
     report_.ranks = ranks();
     report_.machine = machine_.name;

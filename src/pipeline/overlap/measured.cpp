@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "cortado/timeline/role_times.hpp"
+
 #include "pipeline/overlap/study.hpp"
 
 namespace cortado::pipeline {
@@ -50,8 +52,8 @@ class Measurement {
     traced.run.check = device::CheckOutputs::none;
     const auto spans = run_verified(program, driver_, traced);
     if (!spans) return tl::unexpected(spans.error());
-    const Parts parts = parts_of(spans->result.timeline, program.program());
-    return OverlapTimes{report->time, parts.gemm, parts.comm, parts.sent, {}, report->result.wrong_bytes};
+    const RoleTimes parts = times_by_role(spans->result.timeline, program.program());
+    return OverlapTimes{report->time, parts.gemm, parts.collective, parts.sent, {}, report->result.wrong_bytes};
   }
 
  private:

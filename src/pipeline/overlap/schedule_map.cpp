@@ -21,7 +21,7 @@ char letter_of(const FiccoSchedule& schedule) {
 report::ScheduleMap empty_map(const MapRequest& request, const std::vector<FiccoSchedule>& schedules,
                               const Machine& machine) {
   report::ScheduleMap map;
-  map.collective = request.collective;
+  map.collective = request.collective.name();
   map.product_first = request.dependence == Dependence::product_first;
   map.dtype = std::string(to_string(request.dtype));
   map.n = request.n;
@@ -56,7 +56,7 @@ GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
 Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, const Machine& machine) {
   for (const report::MapCell& cell : map.cells) {
     Status checked = check_gemm(shape_of(cell, request), machine);
-    if (!checked && checked.error().code != "gemm.memory") return checked;
+    if (!checked && checked.error().about != About::machine) return checked;
   }
   return {};
 }
@@ -81,8 +81,8 @@ Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Mach
       if (times) {
         cell.times[s] = times->time;
         cell.energies[s] = times->energy;
-      } else if (const std::string& code = times.error().errors.front().code;
-                 !concerns_schedule(times.error().errors.front()) && code != "gemm.memory") {
+      } else if (const Diagnostic& reason = times.error().errors.front();
+                 !concerns_schedule(reason) && reason.about != About::machine) {
         failures[i] = times.error();
       }
     }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cortado/pipeline/simulate.hpp"
+#include "cortado/timeline/role_times.hpp"
 
 #include "pipeline/overlap/study.hpp"
 
@@ -31,11 +32,11 @@ OverlapTimes times_of(const SimulationReport& report) {
 }
 
 OverlapTimes traced_times_of(const SimulationReport& report) {
-  const Parts parts = parts_of(report.simulated.timeline, report.program.program());
+  const RoleTimes parts = times_by_role(report.simulated.timeline, report.program.program());
   OverlapTimes times;
   times.time = report.time;
   times.gemm = parts.gemm;
-  times.comm = parts.comm;
+  times.comm = parts.collective;
   times.sent = parts.sent;
   times.hbm_bytes = report.simulated.memory_bytes;
   times.dram = report.simulated.traffic;

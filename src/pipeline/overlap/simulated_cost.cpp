@@ -40,7 +40,7 @@ class SimulatedOverlapCost : public OverlapCost {
 
  private:
   Result<CollectiveProfile> profile(const CollectiveRequest& request) const {
-    const std::string key = request.collective + " " + request_key(request, machine_.gpus);
+    const std::string key = fmt::format("{} {}", request.collective, request_key(request, machine_.gpus));
     {
       const std::scoped_lock guard(lock_);
       if (const auto known = profiles_.find(key); known != profiles_.end()) return known->second;

@@ -186,7 +186,7 @@ class OverlapStudy {
     comm_alone_ = comm.comm;
     const OverlapRequest& request = report_.request;
     report_.gemm = to_string(request.gemm);
-    report_.collective = request.collective.collective;
+    report_.collective = request.collective.collective.name();
     report_.bytes = request.collective.bytes;
     report_.ranks = baseline_.collective.ranks;
     report_.machine = machine_.name;
@@ -273,11 +273,6 @@ void fill_row(report::WayRow& row, const report::OverlapBasis& basis, const Over
   row.hbm_bytes = times.hbm_bytes;
   row.wrong = times.wrong;
   row.energy = times.energy;
-}
-
-bool is_product_queue(const Queue& queue) {
-  const auto multiplies = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
-  return queue.kind == QueueKind::compute && std::any_of(queue.commands.begin(), queue.commands.end(), multiplies);
 }
 
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,

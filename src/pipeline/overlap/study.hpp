@@ -18,7 +18,7 @@ struct OverlapTimes {
   Nanoseconds time{};
   Nanoseconds gemm{};  ///< begin to the end of the product, if there is one
   Nanoseconds comm{};  ///< begin to the end of the collective, if there is one
-  Nanoseconds sent{};  ///< of it, as Parts has it
+  Nanoseconds sent{};  ///< of it, as RoleTimes has it
   std::optional<double> hbm_bytes{};
   std::optional<std::uint64_t> wrong{};
   std::optional<Contention> contention{};               ///< if it was asked for; predicted only
@@ -53,17 +53,6 @@ TimeProgram traced_times_under(std::optional<ArbitrationPolicy> policy);
 /// With what both kinds of work lose to each other, which takes two simulations more; programs of plan_ficco.
 Outcome<OverlapTimes> traced_times_and_contention(const VerifiedProgram& program);
 
-/// Ends of product and collective, from "begin" on.
-struct Parts {
-  Nanoseconds gemm{};
-  Nanoseconds comm{};
-  Nanoseconds sent{};  ///< of the collective without what kernels that multiply do for it: sums, and copies of own rows
-};
-
-/// Medians of the traced iterations. In a queue that multiplies, sums and copies behind the last product belong to the
-/// collective and waits to nobody; all else is the product's.
-Parts parts_of(const Timeline& timeline, const Program& program);
-
 /// Measured: one round of the settings each. The driver must outlive it.
 TimeProgram measured_times(device::Driver& driver, const RunSettings& settings);
 
@@ -89,8 +78,9 @@ void fill_row(report::WayRow& row, const report::OverlapBasis& basis, const Over
 Outcome<OverlapReport> study_overlap(const OverlapRequest& request, const Machine& machine,
                                      const OverlapOptions& options, Times times, const TimeProgram& time);
 
-/// The queues of kernels that multiply, in programs of plan_overlap, plan_product and plan_ficco.
-bool is_product_queue(const Queue& queue);
+inline bool is_product_queue(const Queue& queue) {
+  return queue.role == QueueRole::gemm;
+}
 
 /// One line: what bounds the time, and what the other kinds of policies lose. The report has its choice and rows.
 std::string overlap_reason(const report::OverlapReport& report);

@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kConCclScenarios = "conccl";
 constexpr std::array kFewerUnits{0U, 8U, 32U, 64U};
 constexpr std::array kConCclCollectiveUnits{8U, 16U, 32U, 64U, 128U};
-constexpr std::array kConCclCollectives{"all-gather", "all-to-all"};
+constexpr std::array<Collective, 2> kConCclCollectives{"all-gather", "all-to-all"};
 constexpr double kSaturated = 1.05;  // of the time with the most units
 
 double mean(const std::vector<double>& values) {
@@ -44,9 +44,9 @@ Result<OverlapRequest> request_for(const published::OverlapScenario& scenario) {
   OverlapRequest request;
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
   request.gemm = {scenario.m, scenario.n, scenario.k, dtype};
-  request.collective.collective = scenario.collective;
+  request.collective.collective = find_collective(scenario.collective).value();
   request.collective.bytes = scenario.bytes;
-  request.collective.in_place = default_in_place(scenario.collective, request.collective.variant);
+  request.collective.in_place = default_in_place(request.collective.collective, request.collective.variant);
   request.collective.own_block = scenario.collective != "all-to-all";
   return request;
 }
@@ -101,7 +101,7 @@ class Conccl {
       const auto known = [&](const Shrunk& one) { return one.shape == request.gemm; };
       if (std::none_of(products_.begin(), products_.end(), known)) products_.push_back({request.gemm, {}});
     }
-    for (const char* collective : kConCclCollectives) {
+    for (const Collective collective : kConCclCollectives) {
       Saturation one{};
       for (const OverlapRequest& request : requests_) {
         const CollectiveRequest& candidate = request.collective;
@@ -271,7 +271,7 @@ class Conccl {
     for (const std::uint32_t units : kConCclCollectiveUnits) table.columns.push_back({fmt::format("{} units", units)});
     for (const Saturation& one : saturations_) {
       auto& row = table.rows.emplace_back();
-      row = {one.request.collective, format_bytes(one.request.bytes)};
+      row = {std::string(one.request.collective.name()), format_bytes(one.request.bytes)};
       for (const Nanoseconds time : one.times) row.emplace_back(microseconds(time));
     }
     return table;

@@ -21,7 +21,7 @@ Result<DependentRequest> request_for(const published::OverlapScenario& scenario,
   // Every GPU multiplies m rows; what an all-to-all moves is that of all of them.
   const std::uint64_t rows = scenario.collective == "all-to-all" ? scenario.m * machine.gpus : scenario.m;
   request.gemm = {rows, scenario.n / machine.gpus, scenario.k, dtype};
-  request.collective = scenario.collective;
+  request.collective = find_collective(scenario.collective).value();
   return request;
 }
 

@@ -221,7 +221,7 @@ Result<Program> Schedule::finish(Contract contract) {
   for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
   std::sort(frame.participants.begin(), frame.participants.end());
   frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
-  add_host_queues(builder_, frame);
+  hosts_ = add_host_queues(builder_, frame);
   builder_.contract(std::move(contract));
   return std::move(builder_).finish();
 }
@@ -305,7 +305,7 @@ SignalId Schedule::trigger(const QueueState& queue) {
 }
 
 void Schedule::refuse(std::string code, std::string message, std::string hint) {
-  if (!error_) error_ = Diagnostic{std::move(code), std::move(message), std::move(hint)};
+  if (!error_) error_ = Diagnostic{std::move(code), std::move(message), std::move(hint), {}, About::machine};
 }
 
 void Schedule::check_links(RankId rank, const Command& command) {

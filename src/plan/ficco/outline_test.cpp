@@ -108,7 +108,7 @@ void expect_outline_as_program(const FiccoOutline& outline, const DependentReque
 }
 
 void expect_outlines_as_program(const DependentRequest& request, const FiccoSchedule& schedule) {
-  SCOPED_TRACE(request.collective + " " + to_string(request.gemm) + " " + name_of(schedule));
+  SCOPED_TRACE(std::string(request.collective.name()) + " " + to_string(request.gemm) + " " + name_of(schedule));
   const auto plan = plan_ficco(request, schedule, machine());
   const auto outlines = outline_ficco(request, schedule, machine());
   ASSERT_EQ(plan.has_value(), outlines.has_value());
@@ -129,7 +129,7 @@ void expect_all_schedules(DependentRequest request) {
   }
 }
 
-DependentRequest request(const std::string& collective, Dependence dependence, GemmShape gemm, std::uint32_t ranks) {
+DependentRequest request(Collective collective, Dependence dependence, GemmShape gemm, std::uint32_t ranks) {
   DependentRequest request;
   request.gemm = gemm;
   request.collective = collective;

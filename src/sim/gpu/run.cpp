@@ -33,7 +33,7 @@ std::optional<SimTime> sample_of(const SimulateOptions& options) {
 
 }  // namespace
 
-Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
+Run::Run(const CheckedProgram& program, const SimulateOptions& options)
     : program_(program.program()),
       machine_(program.machine()),
       timing_(*machine_.timing),
@@ -340,10 +340,13 @@ Diagnostic Run::stall() const {
   if (more > 0) text += fmt::format("; and {} more", more);
   const bool entries =
       std::ranges::any_of(queues_, [](const QueueRun& queue) { return queue.entries_since.has_value(); });
-  return {"sim.stall", text,
-          entries
-              ? "trackers need more entries than the machine has: smaller chunks, or pieces in the order of production"
-              : "verify it without skipped rules: the verifier names who should have signalled"};
+  return {.code = "sim.stall",
+          .message = text,
+          .hint = entries
+                      ? "trackers need more entries than the machine has: smaller chunks, or pieces in the order of "
+                        "production"
+                      : "verify it without skipped rules: the verifier names who should have signalled",
+          .about = About::strategy};
 }
 
 }  // namespace cortado::sim

@@ -35,7 +35,7 @@ namespace cortado::sim {
 class Run {
  public:
   /// The machine of the program has timing.
-  Run(const VerifiedProgram& program, const SimulateOptions& options);
+  Run(const CheckedProgram& program, const SimulateOptions& options);
 
   Result<Simulated> go() &&;
 
