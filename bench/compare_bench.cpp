@@ -17,8 +17,8 @@ constexpr double kTarget = 25;  // percent
 constexpr std::uint32_t kIterations = 9;
 
 /// Errors in percent of one variant over all sizes.
-std::vector<double> errors_of(const std::string& collective, const std::string& variant, bool prelaunch,
-                              const Machine& machine, Target& node) {
+std::vector<double> errors_of(Collective collective, const std::string& variant, bool prelaunch, const Machine& machine,
+                              Target& node) {
   pipeline::BenchRequest request;
   request.base.collective = collective;
   request.variants = {variant};
@@ -41,7 +41,7 @@ std::vector<Row> compare_rows() {
   const auto node = open_target({"soft", base.gpus, {}}, base).value();
   std::vector<Row> rows;
   std::vector<double> all;
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     for (const VariantInfo& info : list_variants(collective)) {
       if (info.on_cores) continue;  // kernels of the node are not calibrated
       // Anew for each, because what else the computer does changes within a minute.

@@ -9,7 +9,7 @@
 namespace cortado::bench {
 namespace {
 
-OverlapProblem question(const std::string& collective, GemmShape shape) {
+OverlapProblem question(Collective collective, GemmShape shape) {
   CollectiveRequest request{.collective = collective, .bytes = 896_MiB};
   request.in_place = default_in_place(collective, request.variant);
   return {.gemms = {shape}, .collectives = {request}};
@@ -20,11 +20,11 @@ OverlapProblem question(const std::string& collective, GemmShape shape) {
 std::vector<Row> overlap_rows() {
   const Machine machine = load_machine("mi300x-8").value();
   std::vector<Row> rows;
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     for (const GemmShape& shape : {GemmShape{8192, 57344, 8192}, GemmShape{64, 57344, 8192}}) {
       const OverlapProblem problem = question(collective, shape);
       const OverlapRequest request{.gemm = shape, .collective = problem.collective()};
-      const std::string what = to_string(shape) + " beside " + collective;
+      const std::string what = to_string(shape) + " beside " + std::string(collective.name());
       const double all = median_ns(5, [&] { pipeline::study_overlap(problem, machine).value(); });
       rows.push_back({"overlap, all strategies: " + what, all / 1e6, "ms", 20, Better::lower});
       // The decision alone: collectives were timed before, as for the tables of the published heuristics.

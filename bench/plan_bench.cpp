@@ -13,12 +13,14 @@ namespace {
 std::vector<Row> eight_gpu_rows() {
   const Machine machine = load_machine("mi300x-8").value();
   std::vector<Row> rows;
-  for (const char* name : {"all-gather", "all-to-all", "reduce-scatter", "all-reduce"}) {
+  for (const Collective name :
+       {Collective("all-gather"), Collective("all-to-all"), Collective("reduce-scatter"), Collective("all-reduce")}) {
     CollectiveRequest request;
     request.collective = name;
     request.bytes = 1_MiB;
     const double ns = median_ns(21, [&] { verify(plan_collective(request, machine).value(), machine).value(); });
-    rows.push_back({std::string("plan + verify 8 GPUs ") + name + " pcpy", ns / 1e3, "us", 1000, Better::lower});
+    rows.push_back({std::string("plan + verify 8 GPUs ") + std::string(name.name()) + " pcpy", ns / 1e3, "us", 1000,
+                    Better::lower});
   }
   return rows;
 }

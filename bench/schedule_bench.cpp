@@ -1,6 +1,8 @@
 // Choosing the schedule of a product and the collective that it depends on, eight GPUs, one thread.
 #include <string>
 
+#include <fmt/format.h>
+
 #include "cortado/pipeline/choose.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 
@@ -14,13 +16,15 @@ struct Question {
   DependentRequest request;
 };
 
-Question question(GemmShape gemm, const std::string& collective, Dependence dependence) {
+Question question(GemmShape gemm, Collective collective, Dependence dependence) {
   DependentRequest request;
   request.gemm = gemm;
   request.collective = collective;
   request.dependence = dependence;
   const bool first = dependence == Dependence::collective_first;
-  return {first ? collective + " -> " + to_string(gemm) : to_string(gemm) + " -> " + collective, request};
+  return {first ? fmt::format("{} -> {}", collective, to_string(gemm))
+                : fmt::format("{} -> {}", to_string(gemm), collective),
+          request};
 }
 
 /// Near each other and far from each other, in both directions.

@@ -58,7 +58,7 @@ struct Measured {
 };
 
 /// Short simulations are repeated; the least time counts.
-Measured measure(const VerifiedProgram& program, const sim::FluidOptions& sharing) {
+Measured measure(const CheckedProgram& program, const sim::FluidOptions& sharing) {
   Measured measured;
   double spent = 0;
   for (int run = 0; run < 1000 && spent < 0.3; ++run) {
@@ -81,7 +81,7 @@ std::string name_of(const sim::FluidOptions& sharing) {
 void add_target(TextTable& table, const std::string& what, const Machine& machine, Program program, double plan_seconds,
                 const sim::FluidOptions& sharing, double target) {
   const ProgramCounts counts = count(program);
-  const VerifiedProgram verified = unproved(std::move(program), machine);
+  const CheckedProgram verified = unproved(std::move(program), machine);
   const Measured measured = measure(verified, sharing);
   table.add_row({what, std::to_string(counts.commands), name_of(sharing), duration(plan_seconds),
                  std::to_string(measured.result.events), duration(measured.seconds), duration(target),
@@ -171,7 +171,7 @@ void error(std::uint32_t largest) {
       for (const std::uint64_t seed : {1U, 2U}) {
         Program program = direct_all_gather(machine, ranks);
         perturb(program, machine, symmetry, seed);
-        const VerifiedProgram verified = unproved(std::move(program), machine);
+        const CheckedProgram verified = unproved(std::move(program), machine);
         const Measured exact = measure(verified, kExact);
         for (const sim::FluidOptions& sharing : {kLocal, kCoarse}) {
           const Measured local = measure(verified, sharing);
@@ -191,14 +191,14 @@ void error(std::uint32_t largest) {
 void power() {
   TextTable table({"what", "without", "energy counted", "ratio", "and sampled", "ratio", "target", "met"});
   const Machine machine = load_machine("mi300x-8").value();
-  const auto add = [&](const std::string& collective, const std::string& variant, Bytes bytes) {
-    const VerifiedProgram program = unproved(plan_collective({.collective = collective,
-                                                              .variant = variant,
-                                                              .bytes = bytes,
-                                                              .in_place = default_in_place(collective, variant)},
-                                                             machine)
-                                                 .value(),
-                                             machine);
+  const auto add = [&](Collective collective, const std::string& variant, Bytes bytes) {
+    const CheckedProgram program = unproved(plan_collective({.collective = collective,
+                                                             .variant = variant,
+                                                             .bytes = bytes,
+                                                             .in_place = default_in_place(collective, variant)},
+                                                            machine)
+                                                .value(),
+                                            machine);
     const auto time = [&](const sim::SimulateOptions& options) {
       return seconds([&] {
         for (int i = 0; i < 20; ++i) sim::simulate(program, options).value();

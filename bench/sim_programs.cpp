@@ -88,10 +88,4 @@ void perturb(Program& program, const Machine& machine, Symmetry symmetry, std::u
   if (symmetry == Symmetry::unequal) shorten_copies(program, random);
 }
 
-VerifiedProgram unproved(Program program, const Machine& machine) {
-  VerifyOptions options;
-  for (const RuleInfo& rule : verify_rules()) options.skip_rules.emplace_back(rule.code);
-  return verify(std::move(program), machine, options).value();
-}
-
 }  // namespace cortado::bench

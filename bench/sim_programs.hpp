@@ -29,7 +29,4 @@ Program direct_all_gather(const Machine& machine, std::uint32_t ranks);
 /// Breaks the symmetry of such a program; the same seed gives the same program.
 void perturb(Program& program, const Machine& machine, Symmetry symmetry, std::uint64_t seed);
 
-/// As it is, without any proof: what is measured is not the verifier, and a perturbed program breaks its contract.
-VerifiedProgram unproved(Program program, const Machine& machine);
-
 }  // namespace cortado::bench

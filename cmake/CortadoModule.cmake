@@ -1,9 +1,10 @@
-# cortado_module(NAME <name> SOURCES ... [HOT] [LINKS ...] [PRIVATE_LINKS ...] [TESTS ...] [TEST_LINKS ...])
+# cortado_module(NAME <name> [HOT] [GENERATED ...] [LINKS ...] [PRIVATE_LINKS ...] [TEST_LINKS ...] [OTHER_TESTS ...])
 #
-# One module = one static library `cortado_<name>` (alias cortado::<name>) and, with CORTADO_TESTS, one test program
-# `<name>_test` made of the x_test.cpp files that stand beside the sources. A module of headers only has no SOURCES and
-# becomes an interface library. HOT modules, where programs spend their time, are optimised in sanitized builds, too; optimising
-# all of them would take three times as long to compile.
+# One module = one static library `cortado_<name>` (alias cortado::<name>) of all sources in the folder and below and of
+# those that the build generates; and, with CORTADO_TESTS, one test program `<name>_test` of the x_test.cpp files that
+# stand beside them and of the folders called testing. OTHER_TESTS belong to a program of their own. A module without
+# sources becomes an interface library. HOT modules, where programs spend their time, are optimised in sanitized builds,
+# too; optimising all of them would take three times as long to compile.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
 target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
@@ -33,12 +34,27 @@ if(CORTADO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CORTADO_CCACHE})
 endif()
 
+# cortado_sources(<sources> <tests>): the .cpp files of the folder and below, sorted, because batches follow their order.
+function(cortado_sources sources tests)
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  list(SORT all)
+  set(of_tests ${all})
+  list(FILTER all EXCLUDE REGEX "(_test\\.cpp$|(^|/)testing/)")
+  list(FILTER of_tests INCLUDE REGEX "(_test\\.cpp$|(^|/)testing/)")
+  set(${sources} ${all} PARENT_SCOPE)
+  set(${tests} ${of_tests} PARENT_SCOPE)
+endfunction()
+
 function(cortado_module)
-  cmake_parse_arguments(arg "HOT" "NAME" "SOURCES;LINKS;PRIVATE_LINKS;TESTS;TEST_LINKS" ${ARGN})
+  cmake_parse_arguments(arg "HOT" "NAME" "GENERATED;LINKS;PRIVATE_LINKS;TEST_LINKS;OTHER_TESTS" ${ARGN})
+  cortado_sources(sources tests)
+  if(arg_OTHER_TESTS)
+    list(REMOVE_ITEM tests ${arg_OTHER_TESTS})
+  endif()
   set(target cortado_${arg_NAME})
-  if(arg_SOURCES)
+  if(sources)
     set(public PUBLIC)
-    add_library(${target} STATIC ${arg_SOURCES})
+    add_library(${target} STATIC ${sources} ${arg_GENERATED})
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     cortado_in_batches(${target})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
@@ -57,8 +73,8 @@ function(cortado_module)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} ${public} ${arg_LINKS})
   set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
-  if(CORTADO_TESTS AND arg_TESTS)
-    cortado_test(NAME ${arg_NAME}_test SOURCES ${arg_TESTS} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
+  if(CORTADO_TESTS AND tests)
+    cortado_test(NAME ${arg_NAME}_test SOURCES ${tests} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
   endif()
 endfunction()
 

@@ -85,7 +85,7 @@ class BenchCommand : public Subcommand {
                                    plan.points[i].label, point.prelaunch ? " prelaunch" : ""));
       const auto row = runner.run(i);
       console.clear_progress();
-      if (!row && row.error().errors.front().code == "device.compute") {  // a device of engines only: go on with those
+      if (!row && row.error().errors.front().about == About::machine) {  // a device of engines only: go on with those
         report_.skipped.push_back({point.bytes, point.variant, point.prelaunch, row.error().errors.front()});
         if (!table_.json()) console.out(report::bench_line(report_.skipped.back(), table_.text()));
         continue;

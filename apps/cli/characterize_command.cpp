@@ -90,10 +90,11 @@ class CharacterizeCommand : public Subcommand {
       CORTADO_RETURN_IF_ERROR(table_.write_html(report::schedule_map_html(*map)));
       return Exit::ok;
     }
+    CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(collective_));
     CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(*gemm_, dtype));
     const OverlapProblem asked{.relation = relation(),
                                .gemms = {gemm},
-                               .collectives = {{.collective = collective_}},
+                               .collectives = {{.collective = collective}},
                                .ranks = ranks_.value_or(0)};
     CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, check_problem(asked, machine));
     const DependentRequest request = dependent_request(problem);
@@ -127,12 +128,13 @@ class CharacterizeCommand : public Subcommand {
   }
 
   Result<pipeline::MapRequest> map_request(DType dtype) const {
+    CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(collective_));
     pipeline::MapRequest request{
         .n = *n_,
         .dtype = dtype,
-        .collective = collective_,
+        .collective = collective,
         .dependence =
-            dependent_request({.relation = relation(), .gemms = {{}}, .collectives = {{.collective = collective_}}})
+            dependent_request({.relation = relation(), .gemms = {{}}, .collectives = {{.collective = collective}}})
                 .dependence,
         .ranks = ranks_.value_or(0)};
     CORTADO_ASSIGN_OR_RETURN(request.m, extents("--m", rows_));

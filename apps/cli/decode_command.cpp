@@ -35,7 +35,7 @@ DecodedStream decode_stream(const DwordStream& stream) {
                                    decoded.error().header, decoded.error().message),
                        {},
                        {},
-                       ErrorKind::user};
+                       About::request};
       error.place.queue = stream.queue;
       listing.error = std::move(error);
       return listing;

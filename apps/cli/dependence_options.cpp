@@ -61,7 +61,8 @@ Result<ExchangeVariant> DependenceOptions::exchange(const FiccoSchedule& schedul
 
 Result<OverlapProblem> DependenceOptions::problem(const std::string& collective, const GemmShape& gemm,
                                                   std::uint32_t ranks) const {
-  OverlapProblem problem{.gemms = {gemm}, .collectives = {{.collective = collective}}, .ranks = ranks};
+  CORTADO_ASSIGN_OR_RETURN(const Collective named, find_collective(collective));
+  OverlapProblem problem{.gemms = {gemm}, .collectives = {{.collective = named}}, .ranks = ranks};
   const bool reduces = collective == "reduce-scatter" || collective == "all-reduce";
   problem.relation = gemm_first_ || reduces ? Relation::collective_needs_gemm : Relation::gemm_needs_collective;
   if (tokens_) {

@@ -139,10 +139,10 @@ class ExplainCommand : public Subcommand {
 
   /// Of a request that can be done one after the other.
   Result<DependentRequest> dependent_request(const Machine& machine) const {
-    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request(collective_));
+    CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest common, options_.CollectiveOptions::request({}));
     DependentRequest request;
     CORTADO_ASSIGN_OR_RETURN(request.gemm, parse_shape(*gemm_, options_.has_dtype() ? common.dtype : DType::bf16));
-    request.collective = depends_;
+    CORTADO_ASSIGN_OR_RETURN(request.collective, find_collective(depends_));
     request.ranks = common.ranks == 0 ? machine.gpus : common.ranks;
     if (product_first_ || depends_ == "reduce-scatter") request.dependence = Dependence::product_first;
     CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule serial, find_schedule("serial-dma"));

@@ -21,7 +21,8 @@ void GridOptions::add_to(CLI::App& app) {
 }
 
 Status GridOptions::fill(const std::string& collective, pipeline::BenchRequest& request) const {
-  CORTADO_ASSIGN_OR_RETURN(request.base, collective_options_.request(collective));
+  CORTADO_ASSIGN_OR_RETURN(const Collective named, find_collective(collective));
+  CORTADO_ASSIGN_OR_RETURN(request.base, collective_options_.request(named));
   request.in_place = collective_options_.in_place();
   CORTADO_ASSIGN_OR_RETURN(request.sizes, parse_sizes(sizes_));
   if (prelaunch_ == "both") {
@@ -31,18 +32,17 @@ Status GridOptions::fill(const std::string& collective, pipeline::BenchRequest& 
   } else {
     return fail("usage.prelaunch", fmt::format("--prelaunch {} is not known", prelaunch_), "give both, on or off");
   }
-  return fill_variants(collective, request);
+  return fill_variants(request);
 }
 
-Status GridOptions::fill_variants(const std::string& collective, pipeline::BenchRequest& request) const {
+Status GridOptions::fill_variants(pipeline::BenchRequest& request) const {
   if (variants_ == "all") return automatic().check(false);
   std::vector<std::string> known{kAutoVariant};
-  for (const VariantInfo& info : list_variants(collective)) known.push_back(info.variant);
+  for (const VariantInfo& info : list_variants(request.base.collective)) known.push_back(info.variant);
   const std::vector<std::string> variants = split_names(variants_);
   for (const std::string& variant : variants) {
-    // Of an unknown collective nothing is known; the planner names the nearest one.
-    if (known.size() == 1 || std::find(known.begin(), known.end(), variant) != known.end()) continue;
-    return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant),
+    if (std::find(known.begin(), known.end(), variant) != known.end()) continue;
+    return fail("usage.variant", fmt::format("{} has no variant '{}'", request.base.collective, variant),
                 "variants are all, " + join(known));
   }
   request.variants = variants;

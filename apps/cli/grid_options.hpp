@@ -28,7 +28,7 @@ class GridOptions {
   std::string first_given() const;
 
  private:
-  Status fill_variants(const std::string& collective, pipeline::BenchRequest& request) const;
+  Status fill_variants(pipeline::BenchRequest& request) const;
 
   std::string variants_ = "all";
   std::string sizes_;

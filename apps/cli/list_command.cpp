@@ -71,10 +71,10 @@ Result<Table> list_machines() {
 
 Result<Table> collectives() {
   Table table = listing({{"name", "as flags take it"}, {"variants", "of it, for `--variant`"}});
-  for (const std::string& name : list_collectives()) {
+  for (const Collective collective : kCollectives) {
     std::vector<std::string> variants;
-    for (const VariantInfo& info : list_variants(name)) variants.push_back(info.variant);
-    table.add({name, variants});
+    for (const VariantInfo& info : list_variants(collective)) variants.push_back(info.variant);
+    table.add({collective.name(), variants});
   }
   return table;
 }
@@ -86,7 +86,7 @@ Result<Table> variants() {
                          {"out_of_place", "they may be apart"},
                          {"summary", "one line"}});
   for (const VariantInfo& info : list_variants()) {
-    table.add({info.collective, info.variant, info.in_place, info.out_of_place, info.summary});
+    table.add({info.collective.name(), info.variant, info.in_place, info.out_of_place, info.summary});
   }
   return table;
 }
@@ -104,7 +104,9 @@ Result<Table> overlap_strategies() {
 }
 
 Result<Table> power_policies() {
-  return summaries(pipeline::list_power_policies());
+  Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}});
+  for (const sim::PowerPolicy* policy : sim::power_policies()) table.add({policy->name, policy->summary});
+  return table;
 }
 
 Result<Table> features() {
@@ -114,7 +116,7 @@ Result<Table> features() {
 Result<Table> maps() {
   Table table = listing({{"collective", "which one"}, {"algorithm", "how it is done"}, {"summary", "one line"}});
   for (const T3Preset& preset : list_t3_presets()) {
-    table.add({preset.collective, preset.algorithm, preset.summary});
+    table.add({preset.collective.name(), preset.algorithm, preset.summary});
   }
   return table;
 }

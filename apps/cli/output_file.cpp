@@ -11,7 +11,7 @@ namespace cortado::cli {
 Status check_output_path(const std::string& path, const std::vector<std::string>& others) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  Diagnostic error{"usage.output", {}, "give the path of a file in a folder that exists", {}, ErrorKind::user};
+  Diagnostic error{"usage.output", {}, "give the path of a file in a folder that exists"};
   error.place.file = path;
   if (path.empty() || path == "-") {
     error.message = path.empty() ? "the output path is empty" : "this output goes to a file, not to standard output";

@@ -185,9 +185,10 @@ class OverlapCommand : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const GemmShape gemm, parse_shape(gemm_, dtype));
     const std::uint32_t ranks = ranks_.value_or(machine.gpus);
     if (!independent_) return dependence_.problem(collective_, gemm, ranks);
-    CollectiveRequest collective{.collective = collective_};
+    CollectiveRequest collective;
+    CORTADO_ASSIGN_OR_RETURN(collective.collective, find_collective(collective_));
     CORTADO_ASSIGN_OR_RETURN(collective.bytes, parse_bytes(bytes_));
-    collective.in_place = default_in_place(collective_, collective.variant);
+    collective.in_place = default_in_place(collective.collective, collective.variant);
     collective.own_block = !leave_own_block_;
     return OverlapProblem{.gemms = {gemm}, .collectives = {collective}, .ranks = ranks};
   }

@@ -12,7 +12,7 @@ constexpr std::string_view kQueueMark = "# queue ";
 constexpr std::string_view kSpace = " \t\r\v\f";
 
 Diagnostic bad_input(const std::string& file, std::uint32_t line, std::string message, std::string hint) {
-  Diagnostic diagnostic{"decode.input", std::move(message), std::move(hint), {}, ErrorKind::user};
+  Diagnostic diagnostic{"decode.input", std::move(message), std::move(hint)};
   diagnostic.place.file = file;
   diagnostic.place.line = line;
   return diagnostic;

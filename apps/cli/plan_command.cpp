@@ -75,7 +75,7 @@ class PlanCommand : public Subcommand {
     if (const std::string flag = options_.first_given({"--ranks", "--dtype"}); !flag.empty()) {
       return fail("usage.option", fmt::format("{} is for a collective alone", flag), "leave it out");
     }
-    return options_.CollectiveOptions::request(collective_);
+    return options_.CollectiveOptions::request({});
   }
 
   static Status check_none_given(const std::vector<const CLI::Option*>& options, const char* whose) {

@@ -58,7 +58,7 @@ std::string CollectiveOptions::first_given(const std::vector<std::string>& but) 
   return {};
 }
 
-Result<CollectiveRequest> CollectiveOptions::request(const std::string& collective) const {
+Result<CollectiveRequest> CollectiveOptions::request(Collective collective) const {
   CollectiveRequest request;
   request.collective = collective;
   if (in_place_ && out_of_place_) {
@@ -103,8 +103,8 @@ void PlanOptions::add_to(CLI::App& app) {
 }
 
 Result<CollectiveRequest> PlanOptions::request(const std::string& collective) const {
-  CORTADO_RETURN_IF_ERROR(check_collective(collective));
-  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, CollectiveOptions::request(collective));
+  CORTADO_ASSIGN_OR_RETURN(const Collective named, find_collective(collective));
+  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, CollectiveOptions::request(named));
   if (!bytes_) return fail("usage.bytes", "no size given", "give --bytes, e.g. --bytes 1MiB");
   CORTADO_ASSIGN_OR_RETURN(request.bytes, parse_bytes(*bytes_));
   request.variant = variant_;
@@ -115,7 +115,7 @@ Result<CollectiveRequest> PlanOptions::request(const std::string& collective) co
                 "give shared or per-queue");
   }
   request.trigger_words = trigger_words_ == "shared" ? TriggerWords::shared : TriggerWords::per_queue;
-  request.in_place = in_place().value_or(default_in_place(collective, variant_));
+  request.in_place = in_place().value_or(default_in_place(request.collective, variant_));
   return request;
 }
 

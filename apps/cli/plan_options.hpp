@@ -25,7 +25,7 @@ class CollectiveOptions {
   void add_to(CLI::App& app);
 
   /// The request without variant, bytes and prelaunch.
-  Result<CollectiveRequest> request(const std::string& collective) const;
+  Result<CollectiveRequest> request(Collective collective) const;
   std::optional<bool> in_place() const;  ///< none = nobody said
   const AutoOptions& automatic() const { return auto_; }
   bool has_dtype() const { return dtype_option_->count() > 0; }  ///< somebody said which

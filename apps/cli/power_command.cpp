@@ -135,12 +135,12 @@ class PowerCommand : public Subcommand {
                   "give the size of its whole buffer: --bytes 64MiB");
     }
     CollectiveRequest request;
-    request.collective = collective_;
+    CORTADO_ASSIGN_OR_RETURN(request.collective, find_collective(collective_));
     CORTADO_ASSIGN_OR_RETURN(request.bytes, parse_bytes(bytes_));
     request.variant = variant_;
     request.prelaunch = prelaunch_;
     request.ranks = ranks_.value_or(0);
-    request.in_place = default_in_place(collective_, variant_);
+    request.in_place = default_in_place(request.collective, variant_);
     request.own_block = !leave_own_block_;
     return request;
   }
@@ -149,7 +149,7 @@ class PowerCommand : public Subcommand {
     pipeline::PowerOptions options;
     options.over_time = table_.wants_html();
     if (policies_ != pipeline::kAllPowerPolicies) {
-      CORTADO_ASSIGN_OR_RETURN(options.policies, pipeline::parse_power_policies(split_names(policies_)));
+      CORTADO_ASSIGN_OR_RETURN(options.policies, sim::parse_power_policies(split_names(policies_)));
     }
     options.managed = cap_ != kNoCap;
     if (cap_ && options.managed) {

@@ -22,7 +22,8 @@ void T3Options::add_to(CLI::App& app) {
 }
 
 Result<T3Request> T3Options::request(const GemmShape& gemm, const std::string& collective, std::uint32_t ranks) const {
-  T3Request request{.gemm = gemm, .collective = collective, .algorithm = algorithm_, .ranks = ranks};
+  CORTADO_ASSIGN_OR_RETURN(const Collective named, find_collective(collective));
+  T3Request request{.gemm = gemm, .collective = named, .algorithm = algorithm_, .ranks = ranks};
   CORTADO_ASSIGN_OR_RETURN(request.axis, find_t3_axis(axis_));
   if (pieces_ == 0) return fail("usage.pieces", "0 pieces asked for", "give --pieces 1 or more, or leave it out");
   if (split_k_ == 0)

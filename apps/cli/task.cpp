@@ -12,13 +12,12 @@
 namespace cortado::cli {
 
 Result<bool> names_collective(const std::string& what, const std::string& given) {
-  const std::vector<std::string> collectives = list_collectives();
-  if (std::find(collectives.begin(), collectives.end(), what) != collectives.end()) return true;
+  if (find_collective(what)) return true;
   std::error_code ignored;
   if (what != "-" && !std::filesystem::exists(what, ignored)) {
-    const std::string nearest = nearest_name(what, collectives);
     return fail("usage.what", fmt::format("'{}' is neither a collective nor a file", what),
-                nearest.empty() ? "cortado list collectives" : fmt::format("did you mean {}?", nearest));
+                cortado::did_you_mean(what, {Collective::kNames.begin(), Collective::kNames.end()},
+                                      "cortado list collectives"));
   }
   if (!given.empty()) {
     return fail("usage.option", fmt::format("{} describes a collective, but {} is a finished program", given, what),

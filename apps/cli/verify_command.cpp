@@ -49,7 +49,7 @@ class VerifyCommand : public Subcommand {
     console.stage("reading");
     CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(file_, machine_));
     console.stage("proving");
-    const Verified verified = verify(input.program, input.machine, options_);
+    const Checked verified = check_program(input.program, input.machine, options_);
     if (json_) console.out(to_text(json(input, verified)));
     if (!verified) {
       for (const Diagnostic& error : verified.error()) console.error(error);
@@ -60,13 +60,13 @@ class VerifyCommand : public Subcommand {
   }
 
  private:
-  using Verified = tl::expected<VerifiedProgram, std::vector<Diagnostic>>;
+  using Checked = tl::expected<CheckedProgram, std::vector<Diagnostic>>;
 
   static bool contains(const std::vector<std::string>& codes, std::string_view code) {
     return std::find(codes.begin(), codes.end(), code) != codes.end();
   }
 
-  std::string text(const VerifiedProgram& verified) const {
+  std::string text(const CheckedProgram& verified) const {
     const Program& program = verified.program();
     const std::vector<std::string>& skipped = verified.skipped_rules();
     std::string text = fmt::format("{} {} on {}\n", program.name,
@@ -90,7 +90,7 @@ class VerifyCommand : public Subcommand {
     return text + table.to_string("  ");
   }
 
-  Json json(const ProgramInput& input, const Verified& verified) const {
+  Json json(const ProgramInput& input, const Checked& verified) const {
     Json proved = Json::array();
     std::optional<OutputCoverage> coverage;
     if (verified) {

@@ -104,7 +104,7 @@ TEST_F(FileTest, AFailedWriteLeavesNothing) {
   std::filesystem::create_directories(folder_ / "taken" / "inside");
   const auto status = write_file(path, "x");
   ASSERT_FALSE(status.has_value());
-  EXPECT_EQ(status.error().kind, ErrorKind::environment);
+  EXPECT_EQ(status.error().about, About::environment);
   EXPECT_EQ(status.error().place.file, path);
   EXPECT_EQ(files(), 1u);
 }

@@ -33,7 +33,7 @@ Diagnostic system_error(std::string code, const std::string& call, int errno_val
                     fmt::format("{}: {} (errno {})", call, std::strerror(errno_value), errno_value),
                     std::move(hint),
                     {},
-                    ErrorKind::environment};
+                    About::environment};
 }
 
 }  // namespace cortado

@@ -164,6 +164,16 @@ std::string nearest_name(std::string_view wrong, const std::vector<std::string>&
   return best;
 }
 
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates, std::string otherwise) {
+  const std::string nearest = nearest_name(wrong, candidates);
+  return nearest.empty() ? otherwise : "did you mean " + nearest + "?";
+}
+
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known, std::string_view heading) {
+  const std::string question = did_you_mean(wrong, known);
+  return question + (question.empty() ? "" : " ") + std::string(heading) + join(known);
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   return fmt::format("{}", fmt::join(parts, separator));
 }

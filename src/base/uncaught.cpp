@@ -13,7 +13,7 @@ Diagnostic uncaught(const std::exception& exception) {
             "out of memory",
             "use a machine with more memory, fewer ranks or a smaller program",
             {},
-            ErrorKind::environment};
+            About::environment};
   }
   const auto* const system = dynamic_cast<const std::system_error*>(&exception);
   if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
@@ -21,7 +21,7 @@ Diagnostic uncaught(const std::exception& exception) {
             fmt::format("cannot start a thread: {}", exception.what()),
             "allow more processes (ulimit -u) or more memory (ulimit -v)",
             {},
-            ErrorKind::environment};
+            About::environment};
   }
   return {"internal", exception.what(), "this is a bug; please report it"};
 }

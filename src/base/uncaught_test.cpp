@@ -12,7 +12,7 @@ namespace uncaught_test {
 TEST(Uncaught, NoMemoryIsNoBug) {
   EXPECT_EQ(to_string(uncaught(std::bad_alloc())),
             "memory: out of memory (hint: use a machine with more memory, fewer ranks or a smaller program)");
-  EXPECT_EQ(uncaught(std::bad_alloc()).kind, ErrorKind::environment);
+  EXPECT_EQ(uncaught(std::bad_alloc()).about, About::environment);
 }
 
 // What std::thread throws.
@@ -21,7 +21,7 @@ TEST(Uncaught, NoThreadIsNoBug) {
       uncaught(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)));
   EXPECT_EQ(diagnostic.code, "thread");
   EXPECT_EQ(diagnostic.message, "cannot start a thread: Resource temporarily unavailable");
-  EXPECT_EQ(diagnostic.kind, ErrorKind::environment);
+  EXPECT_EQ(diagnostic.about, About::environment);
 }
 
 TEST(Uncaught, EverythingElseIs) {

@@ -36,7 +36,7 @@ Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside
                   format_bytes(element * (shape.m * shape.k)), format_bytes(element * (shape.k * shape.n)),
                   format_bytes(element * (shape.m * shape.n)));
   if (beside.value > 0) what += fmt::format(" beside {} of the collective", format_bytes(beside));
-  return fail("gemm.memory",
+  return fail(About::machine, "gemm.memory",
               fmt::format("{}, but a GPU of {} has {}", what, machine.name, format_bytes(machine.memory_bytes)),
               "make a dimension smaller, as a split over the GPUs would");
 }

@@ -43,12 +43,16 @@ QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_
 }
 
 QueueId ProgramBuilder::host_queue(std::string name, std::optional<RankId> rank) {
-  return append<QueueTag>(program_.queues, Queue{std::move(name), QueueKind::host, rank, {}, 0, {}, {}});
+  return append<QueueTag>(
+      program_.queues,
+      Queue{.name = std::move(name), .kind = QueueKind::host, .rank = rank, .role = QueueRole::control});
 }
 
 ProgramBuilder& ProgramBuilder::add(QueueId queue, Command command) {
   CORTADO_CHECK(queue.value < program_.queues.size(), "a command is added to a queue of this builder");
-  program_.queues[queue.value].commands.push_back(std::move(command));
+  Queue& to = program_.queues[queue.value];
+  if (std::holds_alternative<Gemm>(command)) to.role = QueueRole::gemm;
+  to.commands.push_back(std::move(command));
   return *this;
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "cortado/ir/program.hpp"
+#include "cortado/ir/visit.hpp"
 
 namespace cortado::json {
 
@@ -144,6 +145,7 @@ void describe(Archive& archive, T& queue) {
   archive.field("kernel", queue.kernel, {});
   archive.field("calls", queue.calls, 0U);
   archive.field("commands", queue.commands);
+  archive.field("role", queue.role, usual_role(queue));
 }
 
 template <class Archive, Is<Clause> T>

@@ -33,6 +33,8 @@ template <>
 inline constexpr BufferRole kLast<BufferRole> = BufferRole::scratch;
 template <>
 inline constexpr QueueKind kLast<QueueKind> = QueueKind::host;
+template <>
+inline constexpr QueueRole kLast<QueueRole> = QueueRole::control;
 
 /// The command with the given number of the table, its fields at their defaults.
 Command make_command(std::size_t index) {
@@ -87,7 +89,7 @@ class JsonReader {
 
   void refuse(const Cursor& at, std::string message, std::string hint = {}, std::string code = "program.key") {
     if (failed()) return;
-    error_ = Diagnostic{std::move(code), std::move(message), std::move(hint), {}, ErrorKind::user};
+    error_ = Diagnostic{std::move(code), std::move(message), std::move(hint)};
     error_->place.file = file_;
     error_->place.key = at.path();
   }
@@ -157,9 +159,7 @@ class JsonReader {
     const auto found = std::find(names.begin(), names.end(), text);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     const std::vector<std::string> known(names.begin(), names.end());
-    const std::string near = nearest_name(text, known);
-    refuse(at, fmt::format("is {}, not one of {}", shown(at.value), join(known)),
-           near.empty() ? "" : fmt::format("did you mean {}?", near));
+    refuse(at, fmt::format("is {}, not one of {}", shown(at.value), join(known)), did_you_mean(text, known));
     return std::nullopt;
   }
 
@@ -217,10 +217,8 @@ class ObjectReader {
     if (reader_.failed()) return;
     for (const auto& [key, value] : at_.value.items()) {
       if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
-      const std::string near = nearest_name(key, asked_);
-      return reader_.refuse(
-          Cursor{value, &at_, key}, "there is no such key here",
-          near.empty() ? fmt::format("keys here: {}", join(asked_)) : fmt::format("did you mean {}?", near));
+      return reader_.refuse(Cursor{value, &at_, key}, "there is no such key here",
+                            did_you_mean(key, asked_, "keys here: " + join(asked_)));
     }
     if (!missing_.empty()) reader_.refuse(Cursor{at_.value, &at_, missing_}, "the key is missing");
   }

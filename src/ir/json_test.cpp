@@ -51,9 +51,10 @@ Program sample() {
   program.ranks = 2;
   program.buffers = {{"in0", {0}, {1024}, BufferRole::input}, {"out1", {1}, {1024}, BufferRole::output}};
   program.signals = {{"done", {}}, {"ready", RankId{1}}};
-  program.queues = {{"dma0", QueueKind::dma, RankId{0}, EngineId{14}, 0, {}, {Copy{}, Signal{}}},
-                    {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}, "cores", 2},
-                    {"host", QueueKind::host, {}, {}, 0, {}, {Submit{}, Wait{}}}};
+  program.queues = {
+      {"dma0", QueueKind::dma, RankId{0}, EngineId{14}, 0, {}, {Copy{}, Signal{}}},
+      {"stream1", QueueKind::compute, RankId{1}, {}, -3, 38U, {}, "cores", 2},
+      {.name = "host", .kind = QueueKind::host, .commands = {Submit{}, Wait{}}, .role = QueueRole::control}};
   program.trackers = {{"chunk0", make_region({1}, {16}, {64}), 3, {1}, 2},
                       {"chunk1", {{1}, {80}, {8}, 2, {16}}, 1, {0}}};
   program.contract = {"point-to-point", {{make_region({1}, {}, {8}), {make_region({0}, {}, {8})}, DType::u8}}};

@@ -49,6 +49,18 @@ std::string_view to_string(QueueKind kind) {
   return "?";
 }
 
+std::string_view to_string(QueueRole role) {
+  switch (role) {
+    case QueueRole::collective:
+      return "collective";
+    case QueueRole::gemm:
+      return "gemm";
+    case QueueRole::control:
+      return "control";
+  }
+  return "?";
+}
+
 std::string_view to_string(BufferRole role) {
   switch (role) {
     case BufferRole::input:

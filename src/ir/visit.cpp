@@ -22,6 +22,10 @@ bool crosses_gpus(const Program& program, const Command& command) {
   return false;
 }
 
+bool is_gemm(const Command& command) {
+  return std::holds_alternative<Gemm>(command);
+}
+
 }  // namespace
 
 Accesses accesses(const Command& command) {
@@ -51,6 +55,23 @@ Accesses accesses(const Command& command) {
         return all;
       },
       [](const auto&) -> Accesses { return {}; });
+}
+
+QueueRole usual_role(const Queue& queue) {
+  if (queue.kind == QueueKind::host) return QueueRole::control;
+  const bool multiplies = queue.kind == QueueKind::compute && std::ranges::any_of(queue.commands, is_gemm);
+  return multiplies ? QueueRole::gemm : QueueRole::collective;
+}
+
+QueueRole role_of(const Queue& queue, std::size_t command) {
+  if (queue.role != QueueRole::gemm) return queue.role;
+  const Command& one = queue.commands.at(command);
+  if (const auto* kernel = std::get_if<Kernel>(&one)) {
+    return kernel->op == KernelOp::reduce ? QueueRole::collective : QueueRole::gemm;
+  }
+  const auto rest = queue.commands.begin() + static_cast<std::ptrdiff_t>(command);
+  const bool sends = std::holds_alternative<Copy>(one) && std::none_of(rest, queue.commands.end(), is_gemm);
+  return sends ? QueueRole::collective : QueueRole::gemm;
 }
 
 bool moves_bytes(const Command& command) {

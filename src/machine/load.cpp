@@ -31,10 +31,8 @@ Result<Machine> load_machine(const std::string& name_or_path) {
     if (name == name_or_path) return parse_machine(std::string(text), "built in");
   }
   const std::vector<std::string> names = machine_names();
-  const std::string near = nearest_name(name_or_path, names);
   return fail("machine.unknown", fmt::format("there is no machine \"{}\"", name_or_path),
-              fmt::format("{}machines: {}; or give the path of a .toml file",
-                          near.empty() ? "" : fmt::format("did you mean {}? ", near), join(names)));
+              suggestion(name_or_path, names, "machines: ") + "; or give the path of a .toml file");
 }
 
 }  // namespace cortado

@@ -64,7 +64,7 @@ TEST(LoadMachine, UnknownNameSuggestsTheNearestAndListsAll) {
 TEST(LoadMachine, MissingFileIsAnErrorOfTheEnvironment) {
   const Result<Machine> machine = load_machine("no/such/machine.toml");
   ASSERT_FALSE(machine.has_value());
-  EXPECT_EQ(machine.error().kind, ErrorKind::environment);
+  EXPECT_EQ(machine.error().about, About::environment);
   EXPECT_EQ(machine.error().place.file, "no/such/machine.toml");
 }
 

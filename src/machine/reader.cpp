@@ -13,10 +13,6 @@
 namespace cortado::internal {
 namespace {
 
-// Of rates, in GB/s.
-constexpr double kSlowest = 0.001;
-constexpr double kFastest = 1e6;
-
 constexpr std::array<std::string_view, 5> kConfidences{"A", "B", "C", "D", "assumption"};
 
 std::uint32_t line_of(const toml::node& node) {
@@ -112,72 +108,93 @@ const toml::node* MachineReader::sourced(std::string_view path) {
   return value;
 }
 
-std::string MachineReader::text(std::string_view path) {
-  const toml::node* found = required(path);
-  if (found == nullptr) return {};
-  if (!found->is_string() || found->as_string()->get().empty()) {
-    wrong_type(path, *found, "a text that is not empty");
-    return {};
-  }
-  return found->as_string()->get();
+template <class T>
+const T* MachineReader::leaf(const toml::node* node, std::string_view path, std::string_view wanted) {
+  if (node == nullptr) return nullptr;
+  if (const auto* value = node->as<T>()) return &value->get();
+  wrong_type(path, *node, wanted);
+  return nullptr;
 }
 
-std::uint64_t MachineReader::count(std::string_view path, std::uint64_t min, std::uint64_t max) {
-  const toml::node* value = sourced(path);
-  if (value == nullptr) return min;
-  if (!value->is_integer()) {
-    wrong_type(path, *value, "a whole number");
-    return min;
-  }
-  const std::int64_t number = value->as_integer()->get();
-  set_value(std::to_string(number));
-  if (number < 0 || static_cast<std::uint64_t>(number) < min || static_cast<std::uint64_t>(number) > max) {
-    refuse(path, "machine.range", fmt::format("is {}", number), fmt::format("give a number from {} to {}", min, max));
-    return min;
-  }
-  return static_cast<std::uint64_t>(number);
+const std::string* MachineReader::word(const toml::node* node, std::string_view path) {
+  constexpr std::string_view kWanted = "a text that is not empty";
+  const std::string* text = leaf<std::string>(node, path, kWanted);
+  if (text == nullptr || !text->empty()) return text;
+  wrong_type(path, *node, kWanted);
+  return nullptr;
 }
 
-bool MachineReader::flag(std::string_view path) {
-  const toml::node* value = sourced(path);
-  if (value == nullptr) return false;
-  if (!value->is_boolean()) {
-    wrong_type(path, *value, "true or false");
-    return false;
-  }
-  return value->as_boolean()->get();
+void MachineReader::text(std::string_view key, std::string& value) {
+  const std::string path = at(key);
+  if (const std::string* found = word(required(path), path)) value = *found;
 }
 
-std::string MachineReader::label(std::string_view path) {
-  const toml::node* value = sourced(path);
-  if (value == nullptr) return {};
-  if (!value->is_string() || value->as_string()->get().empty()) {
-    wrong_type(path, *value, "a text that is not empty");
-    return {};
+void MachineReader::field(std::string_view key, std::string& value) {
+  const std::string path = at(key);
+  const std::string* found = word(sourced(path), path);
+  if (found == nullptr) return;
+  value = *found;
+  set_value(value);
+}
+
+void MachineReader::field(std::string_view key, bool& value) {
+  const std::string path = at(key);
+  if (const bool* found = leaf<bool>(sourced(path), path, "true or false")) value = *found;
+}
+
+void MachineReader::field(std::string_view key, std::uint64_t& value, std::uint64_t min, std::uint64_t max) {
+  value = min;
+  const std::string path = at(key);
+  const std::int64_t* number = leaf<std::int64_t>(sourced(path), path, "a whole number");
+  if (number == nullptr) return;
+  set_value(std::to_string(*number));
+  if (*number < 0 || static_cast<std::uint64_t>(*number) < min || static_cast<std::uint64_t>(*number) > max) {
+    refuse(path, "machine.range", fmt::format("is {}", *number), fmt::format("give a number from {} to {}", min, max));
+    return;
   }
-  set_value(value->as_string()->get());
-  return value->as_string()->get();
+  value = static_cast<std::uint64_t>(*number);
+}
+
+std::size_t MachineReader::word_of(std::string_view key, const std::vector<std::string>& words) {
+  std::string word;
+  field(key, word);
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) {
+    refuse(at(key), "machine.range", fmt::format("is \"{}\"", word),
+           fmt::format("give {} or {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back()));
+  }
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+bool MachineReader::given(bool, std::initializer_list<std::string_view> keys) {
+  bool any = false;
+  for (const std::string_view key : keys) any = has(at(key)) || any;
+  return any;
+}
+
+void MachineReader::same_length(std::string_view key, std::size_t count, std::string_view other, std::size_t others) {
+  if (!ok() || (count == others && count > 0)) return;
+  refuse(at(key), "machine.contradiction", fmt::format("has {} rates for {} values of {}", count, others, at(other)),
+         "give one rate for each, and at least one");
 }
 
 std::vector<std::int64_t> MachineReader::integers(const toml::node& value, std::string_view path, std::int64_t min,
                                                   std::int64_t max) {
+  constexpr std::string_view kWanted = "a list of whole numbers";
   std::vector<std::int64_t> numbers;
   if (!value.is_array()) {
-    wrong_type(path, value, "a list of whole numbers");
+    wrong_type(path, value, kWanted);
     return numbers;
   }
   for (const toml::node& item : *value.as_array()) {
-    if (!item.is_integer()) {
-      wrong_type(path, item, "a list of whole numbers");
-      return {};
-    }
-    const std::int64_t number = item.as_integer()->get();
-    if (number < min || number > max) {
-      refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", number),
+    const std::int64_t* number = leaf<std::int64_t>(&item, path, kWanted);
+    if (number == nullptr) return {};
+    if (*number < min || *number > max) {
+      refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", *number),
                 fmt::format("give numbers from {} to {}", min, max));
       return {};
     }
-    numbers.push_back(number);
+    numbers.push_back(*number);
   }
   return numbers;
 }
@@ -242,64 +259,64 @@ WordOrLists MachineReader::word_or_lists(std::string_view path, std::span<const 
   return {words.front(), {}};
 }
 
-double MachineReader::number(std::string_view path, double min, double max) {
-  const toml::node* value = sourced(path);
-  if (value == nullptr) return min;
+void MachineReader::field(std::string_view key, double& value, double min, double max) {
+  value = min;
+  const std::string path = at(key);
+  const toml::node* found = sourced(path);
+  if (found == nullptr) return;
   // Whole numbers that a double cannot hold exactly are out of range here, not of the wrong type.
-  const toml::value<std::int64_t>* whole = value->as_integer();
-  const std::optional<double> number = whole != nullptr ? static_cast<double>(whole->get()) : value->value<double>();
-  if (!value->is_number() || !number) {
-    wrong_type(path, *value, "a number");
-    return min;
+  const toml::value<std::int64_t>* whole = found->as_integer();
+  const std::optional<double> number = whole != nullptr ? static_cast<double>(whole->get()) : found->value<double>();
+  if (!found->is_number() || !number) {
+    wrong_type(path, *found, "a number");
+    return;
   }
   if (!(*number >= min && *number <= max)) {  // also true of NaN
-    refuse(path, "machine.range", fmt::format("is {}", shown(*value)),
+    refuse(path, "machine.range", fmt::format("is {}", shown(*found)),
            fmt::format("give a number from {} to {}", min, max));
-    return min;
+    return;
   }
-  return *number;
+  value = *number;
 }
 
-Nanoseconds MachineReader::time(std::string_view path) {
+void MachineReader::field(std::string_view key, Nanoseconds& value) {
   constexpr double kLongest = 1e9;
-  return {std::llround(number(path, 1, kLongest))};
+  double number = 0;
+  field(key, number, 1, kLongest);
+  value = {std::llround(number)};
 }
 
-GBps MachineReader::rate(std::string_view path) {
-  return {number(path, kSlowest, kFastest)};
+void MachineReader::microseconds(std::string_view key, Nanoseconds& value, double min, double max) {
+  double number = 0;
+  field(key, number, min, max);
+  value = {std::llround(number * 1e3)};
 }
 
-std::vector<double> MachineReader::numbers(std::string_view path, double min, double max) {
-  const toml::node* value = sourced(path);
-  if (value == nullptr) return {};
-  if (!value->is_array()) {
-    wrong_type(path, *value, "a list of numbers");
-    return {};
+void MachineReader::field(std::string_view key, std::vector<double>& values, double min, double max) {
+  values.clear();
+  const std::string path = at(key);
+  const toml::node* found = sourced(path);
+  if (found == nullptr) return;
+  if (!found->is_array()) {
+    wrong_type(path, *found, "a list of numbers");
+    return;
   }
-  std::vector<double> numbers;
   std::vector<std::string> texts;
-  for (const toml::node& item : *value->as_array()) {
+  for (const toml::node& item : *found->as_array()) {
     const std::optional<double> number = item.value<double>();
     if (!item.is_number() || !number) {
       wrong_type(path, item, "a list of numbers");
-      return {};
+      return;
     }
     if (!(*number >= min && *number <= max)) {  // also true of NaN
       refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", shown(item)),
                 fmt::format("give numbers from {} to {}", min, max));
-      return {};
+      return;
     }
-    numbers.push_back(*number);
+    values.push_back(*number);
     texts.push_back(shown(item));
   }
   set_value(fmt::format("[{}]", join(texts)));
-  return numbers;
-}
-
-std::vector<GBps> MachineReader::rates(std::string_view path) {
-  std::vector<GBps> rates;
-  for (const double number : numbers(path, kSlowest, kFastest)) rates.push_back({number});
-  return rates;
 }
 
 void MachineReader::wrong_type(std::string_view path, const toml::node& value, std::string_view wanted) {
@@ -323,10 +340,10 @@ void MachineReader::refuse(std::string_view path, std::string code, std::string 
 void MachineReader::refuse_at(std::uint32_t line, std::string_view path, std::string code, std::string message,
                               std::string hint) {
   Place place;
-  place.file = file_;
+  place.file = machine_.file;
   place.line = line;
   place.key = path;
-  errors_.push_back({std::move(code), std::move(message), std::move(hint), std::move(place), ErrorKind::user});
+  errors_.push_back({std::move(code), std::move(message), std::move(hint), std::move(place)});
 }
 
 void MachineReader::find_unknown(const toml::table& table, const std::string& prefix) {
@@ -339,9 +356,8 @@ void MachineReader::find_unknown(const toml::table& table, const std::string& pr
           candidates.push_back(name.substr(prefix.size()));
         }
       }
-      const std::string near = nearest_name(key.str(), candidates);
       refuse_at(key.source().begin.line, path, "machine.key", "there is no such key",
-                near.empty() ? fmt::format("keys here: {}", join(candidates)) : fmt::format("did you mean {}?", near));
+                did_you_mean(key.str(), candidates, "keys here: " + join(candidates)));
     } else if (child.is_table()) {
       find_unknown(*child.as_table(), path + ".");
     }

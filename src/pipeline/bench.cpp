@@ -14,7 +14,7 @@ std::vector<std::string> swept_variants(const BenchRequest& request) {
 }
 
 /// Whether the variant takes part in a sweep of prelaunch.
-bool can_prelaunch(const std::string& collective, const std::string& variant) {
+bool can_prelaunch(Collective collective, const std::string& variant) {
   for (const VariantInfo& info : list_variants(collective)) {
     if (info.variant == variant) return !info.on_cores;
   }

@@ -8,8 +8,6 @@
 
 #include "cortado/plan/collective.hpp"
 
-#include "pipeline/median.hpp"
-
 namespace cortado::pipeline {
 namespace {
 
@@ -81,7 +79,7 @@ Result<CopyPhases> copy_phases_of(const Timeline& timeline) {
                          spans.copy->end - spans.copy->start, spans.signal->end - spans.copy->end};
     for (std::size_t i = 0; i < phases.size(); ++i) phases[i].push_back(cut.in_order()[i]);
   }
-  return CopyPhases{median(phases[0]), median(phases[1]), median(phases[2]), median(phases[3])};
+  return CopyPhases{upper_median(phases[0]), upper_median(phases[1]), upper_median(phases[2]), upper_median(phases[3])};
 }
 
 Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, Target& target, RunOptions options) {

@@ -25,4 +25,11 @@ std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline) {
   return use;
 }
 
+Nanoseconds upper_median(std::vector<Nanoseconds> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 }  // namespace cortado

@@ -206,7 +206,7 @@ TEST(VerifyContract, CoverageCountsColumnsOfMatricesOnce) {
   ASSERT_TRUE(coverage);
   EXPECT_EQ(coverage->covered, Bytes{80});
   EXPECT_EQ(coverage->whole, Bytes{256});
-  const auto unproved = verify(program, testing::test_machine(2), {.skip_rules = {"verify.contract"}});
+  const auto unproved = check_program(program, testing::test_machine(2), {.skip_rules = {"verify.contract"}});
   ASSERT_TRUE(unproved);
   EXPECT_FALSE(output_coverage(*unproved));
 }

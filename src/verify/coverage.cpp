@@ -48,12 +48,12 @@ std::vector<BufferCoverage> buffer_coverage(const Program& program) {
 
 }  // namespace verifier
 
-std::optional<OutputCoverage> output_coverage(const VerifiedProgram& verified) {
-  if (std::ranges::count(verified.skipped_rules(), "verify.contract") > 0) return {};
+std::optional<OutputCoverage> output_coverage(const CheckedProgram& checked) {
+  if (std::ranges::count(checked.skipped_rules(), "verify.contract") > 0) return {};
   OutputCoverage all;
-  for (const verifier::BufferCoverage& one : verifier::buffer_coverage(verified.program())) {
+  for (const verifier::BufferCoverage& one : verifier::buffer_coverage(checked.program())) {
     all.covered += one.covered;
-    all.whole += verified.program().buffer(one.buffer).size;
+    all.whole += checked.program().buffer(one.buffer).size;
   }
   return all;
 }

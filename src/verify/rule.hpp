@@ -46,7 +46,8 @@ class Subject {
 /// The errors of one rule, up to a limit.
 class Findings {
  public:
-  Findings(std::string_view code, std::size_t limit) : code_(code), limit_(limit) {}
+  Findings(std::string_view code, std::size_t limit, About about = About::request)
+      : code_(code), limit_(limit), about_(about) {}
 
   /// Nothing more will be kept; a rule may stop.
   bool full() const { return errors_.size() >= limit_; }
@@ -57,6 +58,7 @@ class Findings {
  private:
   std::string_view code_;
   std::size_t limit_;
+  About about_;
   std::vector<Diagnostic> errors_;
 };
 
@@ -66,20 +68,10 @@ struct Rule {
   /// Rules that must hold before this one can look at the program without stumbling.
   std::vector<std::string_view> needs;
   void (*check)(Subject&, Findings&);
+  About about = About::request;  ///< what its errors are about
 };
 
 /// All rules in the order they run; a rule stands behind those it needs.
 std::span<const Rule> rules();
-
-// One line a rule: the function of the file with its name.
-void check_ids(Subject& subject, Findings& findings);
-void check_structure(Subject& subject, Findings& findings);
-void check_bounds(Subject& subject, Findings& findings);
-void check_tracker(Subject& subject, Findings& findings);
-void check_machine(Subject& subject, Findings& findings);
-void check_deadlock(Subject& subject, Findings& findings);
-void check_equal_wait(Subject& subject, Findings& findings);
-void check_race(Subject& subject, Findings& findings);
-void check_contract(Subject& subject, Findings& findings);
 
 }  // namespace cortado::verifier

@@ -1,8 +1,20 @@
+// The one list of rules.
 #include <array>
 
 #include "verify/rule.hpp"
 
 namespace cortado::verifier {
+
+// Each is defined in the file of its name.
+void check_ids(Subject& subject, Findings& findings);
+void check_structure(Subject& subject, Findings& findings);
+void check_bounds(Subject& subject, Findings& findings);
+void check_tracker(Subject& subject, Findings& findings);
+void check_machine(Subject& subject, Findings& findings);
+void check_deadlock(Subject& subject, Findings& findings);
+void check_equal_wait(Subject& subject, Findings& findings);
+void check_race(Subject& subject, Findings& findings);
+void check_contract(Subject& subject, Findings& findings);
 
 std::span<const Rule> rules() {
   static const std::array all{
@@ -22,7 +34,8 @@ std::span<const Rule> rules() {
       Rule{"verify.machine",
            "packets, engines, links, rings and memory stay within the limits of the machine",
            {"verify.ids", "verify.structure", "verify.bounds"},
-           check_machine},
+           check_machine,
+           About::machine},
       Rule{"verify.deadlock",
            "two consecutive iterations run to their end",
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker"},

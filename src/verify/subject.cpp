@@ -30,7 +30,7 @@ const HappensBefore& Subject::happens_before() {
 
 void Findings::add(Place place, std::string message, std::string hint) {
   if (full()) return;
-  errors_.push_back({std::string(code_), std::move(message), std::move(hint), std::move(place), ErrorKind::user});
+  errors_.push_back({std::string(code_), std::move(message), std::move(hint), std::move(place), about_});
 }
 
 }  // namespace cortado::verifier

@@ -24,10 +24,8 @@ std::vector<Diagnostic> unknown_skips(const std::vector<std::string>& skips) {
   std::vector<Diagnostic> errors;
   for (const std::string& code : skips) {
     if (contains(known, code)) continue;
-    const std::string nearest = nearest_name(code, known);
     errors.push_back({"verify.skip", "there is no rule '" + code + "' to skip",
-                      nearest.empty() ? "the rules are " + join(known) : "did you mean " + nearest + "?", Place{},
-                      ErrorKind::user});
+                      did_you_mean(code, known, "the rules are " + join(known))});
   }
   return errors;
 }
@@ -48,7 +46,7 @@ class Run {
         skipped_.emplace_back(rule.code);
         if (is_needed(rule) && !holds(rule, 1)) unfit_.push_back(rule.code);
       } else {
-        Findings findings(rule.code, std::max<std::size_t>(options_.max_errors_per_rule, 1));
+        Findings findings(rule.code, std::max<std::size_t>(options_.max_errors_per_rule, 1), rule.about);
         rule.check(subject_, findings);
         if (!findings.empty()) unfit_.push_back(rule.code);
         std::ranges::move(std::move(findings).take(), std::back_inserter(errors_));
@@ -93,14 +91,27 @@ std::vector<RuleInfo> verify_rules() {
   return infos;
 }
 
-tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine,
-                                                              const VerifyOptions& options) {
+tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine) {
+  auto checked = check_program(std::move(program), machine, {});
+  if (!checked) return tl::unexpected(std::move(checked).error());
+  return VerifiedProgram(*std::move(checked));
+}
+
+tl::expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
+                                                                    const VerifyOptions& options) {
   if (auto errors = unknown_skips(options.skip_rules); !errors.empty()) return tl::unexpected(std::move(errors));
   auto shared = std::make_shared<const Program>(std::move(program));
   Run run(*shared, machine, options);
   run.all();
   if (!run.errors().empty()) return tl::unexpected(std::move(run.errors()));
-  return VerifiedProgram(std::move(shared), std::make_shared<const Machine>(machine), std::move(run.skipped()));
+  return CheckedProgram(std::move(shared), std::make_shared<const Machine>(machine), std::move(run.skipped()));
+}
+
+CheckedProgram unproved(Program program, const Machine& machine) {
+  std::vector<std::string> skipped;
+  for (const Rule& rule : verifier::rules()) skipped.emplace_back(rule.code);
+  return CheckedProgram(std::make_shared<const Program>(std::move(program)), std::make_shared<const Machine>(machine),
+                        std::move(skipped));
 }
 
 }  // namespace cortado

@@ -41,7 +41,7 @@ TEST(Verify, SkippedRulesStayWrittenOnTheProgram) {
   commands_of(program, "host").pop_back();  // a race
   EXPECT_THAT(codes_of(program), ElementsAre("verify.race"));
   // The contract rule needs a program without races: it cannot run, and that is said, too.
-  const auto verified = verify(program, test_machine(2), {{"verify.race"}, 8});
+  const auto verified = check_program(program, test_machine(2), {{"verify.race"}, 8});
   ASSERT_TRUE(verified.has_value());
   EXPECT_THAT(verified->skipped_rules(), ElementsAre("verify.race", "verify.contract"));
 }
@@ -56,7 +56,7 @@ TEST(Verify, SkippingARuleThatHoldsKeepsTheOthersRunning) {
 TEST(Verify, NothingCrashesWhenTheRulesThatGuardAreSkipped) {
   Program program = point_to_point();
   std::get<Copy>(commands_of(program, "dma")[0]).src.buffer = {99};
-  const auto verified = verify(program, test_machine(2), {{"verify.ids"}, 8});
+  const auto verified = check_program(program, test_machine(2), {{"verify.ids"}, 8});
   ASSERT_TRUE(verified.has_value());
   EXPECT_EQ(verified->skipped_rules().size(), verify_rules().size());
 }

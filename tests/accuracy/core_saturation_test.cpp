@@ -8,7 +8,7 @@ namespace cortado {
 namespace core_saturation_test {
 
 /// Of 896 MiB, the gathered weights of one layer of LLaMA-70B.
-double microseconds_on(const Machine& machine, const std::string& collective, std::uint32_t units) {
+double microseconds_on(const Machine& machine, Collective collective, std::uint32_t units) {
   const auto time =
       pipeline::simulated_cost(machine)->collective({.collective = collective,
                                                      .variant = "cores-simple",
@@ -19,7 +19,7 @@ double microseconds_on(const Machine& machine, const std::string& collective, st
   return time ? microseconds(*time) : 0;
 }
 
-void expect_saturation_at(const std::string& collective, std::uint32_t enough) {
+void expect_saturation_at(Collective collective, std::uint32_t enough) {
   const auto machine = load_machine("mi300x-8");
   ASSERT_TRUE(machine);
   const double best = microseconds_on(*machine, collective, 128);

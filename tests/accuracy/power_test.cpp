@@ -50,7 +50,7 @@ TEST(Mi325x, ClocksAtItsCapArePredicted) {
     request.gemm = GemmShape{4864, 8192, 16384, dtype};
     request.ranks = 1;
     pipeline::PowerOptions options;
-    options.policies = {{sim::PowerPolicy::none}};
+    options.policies = {{&sim::kNoPowerPolicy}};
     const auto report = pipeline::study_power(request, *machine, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());
     const double published = sustained_clock_ghz(dtype, *machine);
@@ -69,7 +69,7 @@ TEST(Caps, LowerOnesNeverRunFaster) {
   double watts = INFINITY;
   for (const double cap : {800.0, 750.0, 700.0, 650.0, 600.0, 550.0, 500.0, 450.0}) {
     pipeline::PowerOptions options;
-    options.policies = {{sim::PowerPolicy::none}};
+    options.policies = {{&sim::kNoPowerPolicy}};
     options.cap_w = cap;
     const auto report = pipeline::study_power(request, *machine, options);
     ASSERT_TRUE(report) << to_string(report.error().errors.front());

@@ -34,7 +34,7 @@ double microseconds_of(const Machine& machine, const CollectiveRequest& request)
 }
 
 /// In place. Engines have their commands beforehand and wait for a trigger, as T3 programs them.
-double microseconds_of(const Machine& machine, const char* collective, const std::string& variant, Bytes bytes) {
+double microseconds_of(const Machine& machine, Collective collective, const std::string& variant, Bytes bytes) {
   return microseconds_of(machine, {.collective = collective,
                                    .variant = variant,
                                    .bytes = bytes,
@@ -83,7 +83,7 @@ TEST_P(T3Ring, StepsTakeTheLinkAndItsLatency) {
     const double chunk = static_cast<double>(model.tensor().value) / machine_.gpus;
     const double step = chunk / 150e3 + 0.5;
     const double sum = 3 * chunk / 1000e3;
-    const auto time = [&](const char* collective, const char* variant) {
+    const auto time = [&](Collective collective, const char* variant) {
       return microseconds_of(machine_, collective, variant, model.tensor());
     };
     const double gather = time("all-gather", "cores-ring");

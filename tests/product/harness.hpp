@@ -15,7 +15,7 @@ namespace cortado {
 
 /// How GoogleTest shows a variant.
 inline void PrintTo(const VariantInfo& variant, std::ostream* out) {
-  *out << variant.collective << " " << variant.variant;
+  *out << variant.collective.name() << " " << variant.variant;
 }
 
 namespace product {

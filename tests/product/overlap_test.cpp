@@ -27,11 +27,11 @@ class EveryWay : public FlatCost {
   mutable std::vector<OverlapWay> ways;
 };
 
-class OverlapProduct : public testing::TestWithParam<std::tuple<const char*, std::uint32_t>> {
+class OverlapProduct : public testing::TestWithParam<std::tuple<Collective, std::uint32_t>> {
  protected:
   OverlapRequest request() const {
     const auto& [collective, ranks] = GetParam();
-    const bool in_place = std::string(collective) == "all-gather";
+    const bool in_place = collective == "all-gather";
     return {.gemm = {48, 40, 24, DType::f32},
             .collective = {.collective = collective, .bytes = Bytes{1004}, .ranks = ranks, .in_place = in_place}};
   }
@@ -70,7 +70,8 @@ TEST_P(OverlapProduct, EveryWayThatAutoLooksAt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OverlapProduct,
-                         testing::Combine(testing::Values("all-gather", "all-to-all"), testing::Values(3U, 8U)));
+                         testing::Combine(testing::Values(Collective("all-gather"), Collective("all-to-all")),
+                                          testing::Values(3U, 8U)));
 
 }  // namespace overlap_test
 }  // namespace cortado::product

@@ -1,8 +1,8 @@
 // Errors as values.
 //
 // Three kinds of failure take three roads:
-//   - a mistake in what the user gave (a file, a flag, a program): a Diagnostic in a Result, kind `user`;
-//   - a failure of the environment (no GPU, full disk): a Diagnostic in a Result, kind `environment`, whose message
+//   - a mistake in what the user gave (a file, a flag, a program): a Diagnostic in a Result;
+//   - a failure of the environment (no GPU, full disk): a Diagnostic in a Result about `environment`, whose message
 //     names the call and the errno;
 //   - a broken invariant of Cortado itself: CORTADO_CHECK (check.hpp), which stays on in release builds.
 // Libraries never print and never exit.
@@ -32,14 +32,20 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-enum class ErrorKind { user, environment };
+/// What has to change for the error to go away. Code branches on this; codes are for people.
+enum class About {
+  request,      ///< what is asked for: a flag, a file, a program, a size
+  strategy,     ///< how it is to be done: another variant, policy or schedule may do it
+  machine,      ///< what the machine or device has: the same request may do on another one
+  environment,  ///< the computer this runs on
+};
 
 struct Diagnostic {
   std::string code;  ///< stable, e.g. "verify.race"; documented in docs/errors.md
   std::string message;
   std::string hint{};  ///< what to do next; may be empty
   Place place{};
-  ErrorKind kind = ErrorKind::user;
+  About about = About::request;
 
   bool operator==(const Diagnostic&) const = default;
 };
@@ -58,9 +64,12 @@ inline tl::unexpected<Diagnostic> fail(Diagnostic diagnostic) {
   return tl::unexpected(std::move(diagnostic));
 }
 
-/// A user error without a place: fail("plan.size", "0 bytes asked for", "give --bytes 1KiB or more").
+/// An error without a place: fail("plan.size", "0 bytes asked for", "give --bytes 1KiB or more").
 inline tl::unexpected<Diagnostic> fail(std::string code, std::string message, std::string hint = {}) {
-  return tl::unexpected(Diagnostic{std::move(code), std::move(message), std::move(hint), {}, ErrorKind::user});
+  return tl::unexpected(Diagnostic{std::move(code), std::move(message), std::move(hint)});
+}
+inline tl::unexpected<Diagnostic> fail(About about, std::string code, std::string message, std::string hint = {}) {
+  return tl::unexpected(Diagnostic{std::move(code), std::move(message), std::move(hint), {}, about});
 }
 
 /// An environment error from errno: "<call>: <strerror>".

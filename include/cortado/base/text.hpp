@@ -22,6 +22,14 @@ std::string format_bytes(Bytes bytes);
 /// The candidate nearest to `wrong` for "did you mean", or empty if none is near.
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates);
 
+/// "did you mean pcpy?"; `otherwise` if no candidate is near.
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates,
+                         std::string otherwise = {});
+
+/// "did you mean pcpy? known: pcpy, bcst", or without the question if nothing is near.
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known,
+                       std::string_view heading = "known: ");
+
 /// Replaces every control character except line feed and tab by its JSON escape: ESC -> "\u001b". Valid JSON stays
 /// valid, and the text is safe for terminals and XML.
 std::string escape_control(std::string_view text);

@@ -52,6 +52,10 @@ inline constexpr double microseconds(Nanoseconds t) {
   return static_cast<double>(t.value) / 1e3;
 }
 
+inline constexpr double to_seconds(Nanoseconds t) {
+  return static_cast<double>(t.value) / 1e9;
+}
+
 /// A rate in decimal gigabytes per second.
 struct GBps {
   double value = 0;

@@ -22,7 +22,8 @@ class ProgramBuilder {
 
   void tracker(Tracker tracker) { program_.trackers.push_back(std::move(tracker)); }
 
-  /// Appends to a queue; returns *this so that short queues read as a sentence.
+  /// Appends to a queue; returns *this so that short queues read as a sentence. A queue that gets a Gemm has the role
+  /// of one; host queues control, all others are the collective's.
   ProgramBuilder& add(QueueId queue, Command command);
 
   void contract(Contract contract) { program_.contract = std::move(contract); }

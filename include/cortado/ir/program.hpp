@@ -285,6 +285,13 @@ struct Tracker {
 
 enum class QueueKind { dma, compute, host };
 
+/// What the time of a queue counts as. It is for reports: how a program runs does not depend on it.
+enum class QueueRole {
+  collective,
+  gemm,     ///< a stream of GEMMs; of its other commands some are the collective's (visit.hpp, role_of)
+  control,  ///< launches and waits
+};
+
 struct Queue {
   std::string name;
   QueueKind kind = QueueKind::dma;
@@ -296,6 +303,7 @@ struct Queue {
   std::string kernel{};  ///< compute: the kernel of the rank that the queue is a part of; empty = a stream of its own
   std::uint32_t calls = 0;  ///< compute: library calls of the host behind it that a launch does not cover (a send, a
                             ///< receive); they cost the host time and mean nothing else
+  QueueRole role = QueueRole::collective;
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 

@@ -12,6 +12,7 @@ namespace cortado {
 /// Names of enumerators as they stand in JSON and on the command line.
 std::string_view to_string(DType dtype);
 std::string_view to_string(QueueKind kind);
+std::string_view to_string(QueueRole role);
 std::string_view to_string(BufferRole role);
 std::string_view to_string(CopyOp op);
 std::string_view to_string(Compare compare);

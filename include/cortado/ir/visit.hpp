@@ -70,6 +70,13 @@ using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap have no mo
 /// rows of its destination.
 Accesses accesses(const Command& command);
 
+/// The role of a queue where nothing else is said: a host controls, a compute queue with a Gemm is the GEMM's.
+QueueRole usual_role(const Queue& queue);
+
+/// The role of one command. In a stream of GEMMs, reductions, and copies after the last GEMM, are the collective's; all
+/// else has the role of its queue.
+QueueRole role_of(const Queue& queue, std::size_t command);
+
 /// Copy, Broadcast or Swap.
 bool moves_bytes(const Command& command);
 

@@ -5,14 +5,30 @@
 // clocks of their own there (compute.bf16_clock_GHz), which the compute dies reach under such load.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
-#include "cortado/base/component.hpp"
 #include "cortado/base/units.hpp"
 
 namespace cortado {
+
+/// The parts of a GPU whose power is counted apart.
+enum class Component {
+  xcd,   ///< compute dies: compute units and their L2
+  iod,   ///< I/O dies: fabric, last-level cache, memory controllers, links, DMA engines
+  hbm,   ///< memory
+  rest,  ///< of the board: voltage regulators, and what has no clock of its own
+};
+
+inline constexpr std::array<Component, 4> kComponents{Component::xcd, Component::iod, Component::hbm, Component::rest};
+inline constexpr std::array<std::string_view, 4> kComponentNames{"xcd", "iod", "hbm", "rest"};
+
+constexpr std::string_view name_of(Component component) {
+  return kComponentNames[static_cast<std::size_t>(component)];
+}
 
 /// Volts at clocks, linear between points; both ascend.
 struct VoltageCurve {

@@ -30,7 +30,7 @@ Outcome<report::Characterization> characterize(const DependentRequest& request, 
 struct MapRequest {
   std::uint64_t n = 0;  ///< columns that one rank multiplies
   DType dtype = DType::bf16;
-  std::string collective = "all-gather";
+  Collective collective = "all-gather";
   Dependence dependence = Dependence::collective_first;
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   std::vector<std::uint64_t> m{};

@@ -19,19 +19,8 @@
 
 namespace cortado::pipeline {
 
-struct PowerPolicyInfo {
-  std::string name;
-  std::string summary;
-};
-
-/// In the order of sim::kPowerPolicies.
-std::vector<PowerPolicyInfo> list_power_policies();
-
 /// Stands for the policies of power management that the machine can do, in command lines.
 inline constexpr const char* kAllPowerPolicies = "all";
-
-/// The names asked for, each known (power.policy), each once.
-Result<std::vector<sim::PowerPolicy>> parse_power_policies(const std::vector<std::string>& names);
 
 /// At least one of the two.
 struct PowerRequest {
@@ -44,7 +33,7 @@ struct PowerRequest {
 struct PowerOptions {
   /// None: all that the machine can do; the others are listed as skipped. The policy none, with which all are compared,
   /// comes first whether it is named or not.
-  std::optional<std::vector<sim::PowerPolicy>> policies{};
+  std::optional<std::vector<const sim::PowerPolicy*>> policies{};
   bool managed = true;              ///< false: clocks stay as the machine file has them, and there is one row a case
   std::optional<double> cap_w{};    ///< of a board, instead of the machine's
   std::optional<double> limit_w{};  ///< of uniform-cap

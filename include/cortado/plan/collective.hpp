@@ -11,6 +11,7 @@
 #include "cortado/base/result.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/plan/collective_name.hpp"
 
 namespace cortado {
 
@@ -27,7 +28,7 @@ enum class TriggerWords {
 };
 
 struct CollectiveRequest {
-  std::string collective;        ///< "all-gather"; list_collectives() has them all
+  Collective collective;
   std::string variant = "pcpy";  ///< "pcpy", "bcst", "b2b", ...; list_variants(collective)
   /// Size of the whole buffer, as nccl-tests count it: all-gather: the gathered output; all-to-all: a rank's send
   /// buffer; reduce-scatter: a rank's input; all-reduce, broadcast: the buffer; gather: the root's output; scatter: the
@@ -47,7 +48,7 @@ struct CollectiveRequest {
 };
 
 struct VariantInfo {
-  std::string collective;
+  Collective collective;
   std::string variant;
   std::string summary;
   bool in_place = false;      ///< can work in place
@@ -60,14 +61,12 @@ struct VariantInfo {
   bool both_directions = false;
 };
 
-std::vector<std::string> list_collectives();
-Status check_collective(const std::string& collective);               ///< that there is one (plan.unknown_collective)
-std::vector<VariantInfo> list_variants();                             ///< of all collectives
-std::vector<VariantInfo> list_variants(std::string_view collective);  ///< empty if there is no such collective
+std::vector<VariantInfo> list_variants();  ///< of all collectives
+std::vector<VariantInfo> list_variants(Collective collective);
 
 /// Where nobody said: all-gather works in place, as its published counts do (56/56/56, 32/32/32, 56/8/8 on 8 GPUs), and
 /// everything else out of place; a variant that can do only the other does the other.
-bool default_in_place(const std::string& collective, const std::string& variant);
+bool default_in_place(Collective collective, const std::string& variant);
 
 /// The program, or why it cannot be: unknown names (with the nearest known one), sizes or alignments that the variant
 /// cannot do on this machine (with the nearest sizes that it can), missing hardware features, too many ranks.

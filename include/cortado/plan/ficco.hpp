@@ -26,6 +26,7 @@
 #include "cortado/gemm/gemm.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/plan/collective_name.hpp"
 #include "cortado/plan/tokens.hpp"
 
 namespace cortado {
@@ -51,8 +52,8 @@ enum class Dependence {
 /// `gemm.n` and `gemm.k` are what ONE rank computes: who divides columns of a weight matrix (before a product that
 /// follows an all-gather) or k (before a reduce-scatter) among ranks divides them before.
 struct DependentRequest {
-  GemmShape gemm{};                       ///< m: rows of all ranks together; before a reduce-scatter: of each
-  std::string collective = "all-gather";  ///< as above
+  GemmShape gemm{};                      ///< m: rows of all ranks together; before a reduce-scatter: of each
+  Collective collective = "all-gather";  ///< as above
   Dependence dependence = Dependence::collective_first;
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   /// all-to-all: rows [from][to], m in all. Empty: m divided as evenly as can be, first among senders, then receivers.

@@ -40,6 +40,7 @@
 #include "cortado/gemm/gemm.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
+#include "cortado/plan/collective_name.hpp"
 
 namespace cortado {
 
@@ -121,7 +122,7 @@ enum class T3Axis {
 ///   all-to-all       rank p gets chunk p of all products, that of rank r in slot r
 struct T3Request {
   GemmShape gemm{};  ///< what ONE rank computes; before a reduce-scatter, k is divided already
-  std::string collective = "reduce-scatter";
+  Collective collective = "reduce-scatter";
   /// "direct": stores go to their ranks at once; "engines": chunks are stored at home and engines take their pieces
   /// away; "ring": from neighbour to neighbour; auto: direct where every pair of ranks is linked, else ring.
   std::string algorithm = "auto";
@@ -134,7 +135,7 @@ struct T3Request {
 
 /// A way to do a collective, as maps of all ranks; one file each in src/plan/t3.
 struct T3Preset {
-  std::string collective;
+  Collective collective;
   std::string algorithm;
   std::string summary;
   std::vector<T3Map> (*maps)(std::uint32_t ranks, std::uint64_t split_k);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/component.hpp"
 #include "cortado/base/units.hpp"
+#include "cortado/machine/power.hpp"
 #include "cortado/report/skipped.hpp"
 #include "cortado/report/table.hpp"
 #include "cortado/timeline/energy.hpp"

@@ -7,8 +7,9 @@
 
 #include <array>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cortado/base/result.hpp"
@@ -16,28 +17,35 @@
 
 namespace cortado::sim {
 
-enum class PowerPolicy {
-  none,             ///< the board alone: as much of the xcd clock as its cap allows, all else at nominal clocks
-  uniform_cap,      ///< the same under a lower limit for the whole GPU
-  component_cap,    ///< components that do not bound what runs are clocked down as far as that costs no time
-  component_shift,  ///< and what they no longer draw goes to the component that does
+struct Clocks;
+struct GpuActivity;
+struct PolicyInputs;
+
+/// How clocks are decided; one file each in src/sim/power/policies.
+struct PowerPolicy {
+  std::string_view name;
+  std::string_view summary;
+  bool has_limit = false;  ///< keeps the whole GPU to a limit below the cap of its board
+  /// Moves clocks by component: these, where nobody says which. Empty: it does not.
+  std::span<const Component> components{};
+  Clocks (*decide)(const GpuActivity& activity, const PolicyInputs& inputs) = nullptr;
 };
 
-inline constexpr std::array<std::pair<std::string_view, PowerPolicy>, 4> kPowerPolicies{
-    {{"none", PowerPolicy::none},
-     {"uniform-cap", PowerPolicy::uniform_cap},
-     {"component-cap", PowerPolicy::component_cap},
-     {"component-shift", PowerPolicy::component_shift}}};
+/// All, in the order of lists; the first is kNoPowerPolicy.
+std::span<const PowerPolicy* const> power_policies();
+const PowerPolicy* find_power_policy(std::string_view name);  ///< nullptr if there is none
 
-std::string_view name_of(PowerPolicy policy);
-std::optional<PowerPolicy> power_policy(std::string_view name);
+/// The names asked for, each known (power.policy), each once.
+Result<std::vector<const PowerPolicy*>> parse_power_policies(const std::vector<std::string>& names);
+
+/// The board alone; what all others are compared with.
+extern const PowerPolicy kNoPowerPolicy;
 
 struct PowerManagement {
-  PowerPolicy policy = PowerPolicy::none;
+  const PowerPolicy* policy = &kNoPowerPolicy;
   std::optional<double> cap_w{};    ///< of a board, instead of the machine's
-  std::optional<double> limit_w{};  ///< uniform_cap: of a GPU; none: 80 % of the cap
-  /// component policies: those whose clocks may be moved. None: what software can move today, the xcd, for
-  /// component_cap; all for component_shift.
+  std::optional<double> limit_w{};  ///< of a GPU, for policies with a limit; none: 80 % of the cap
+  /// Those whose clocks may be moved, for policies by component; none: the policy's own.
   std::optional<std::vector<Component>> components{};
   /// component policies: clock of components that do not bound, above what work made use of, as a share.
   double headroom = 0.02;
@@ -46,7 +54,7 @@ struct PowerManagement {
 /// Those whose clocks the policy may move. The board moves the clock of xcd in any case, to keep to its cap.
 std::vector<Component> managed_components(const PowerManagement& management);
 
-/// What a GPU may draw: the limit of uniform_cap, the cap of the board for the others. The machine describes power.
+/// What a GPU may draw: the limit, for policies that have one, or the cap of the board. The machine describes power.
 double watts_allowed(const PowerManagement& management, const Power& power);
 
 /// What the management did.

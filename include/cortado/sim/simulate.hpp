@@ -1,4 +1,4 @@
-// Simulates a verified program on the machine it was verified for: when everything happens, and what it would take.
+// Simulates a program on the machine it was checked for: when everything happens, and what it would take.
 //
 // docs/models.md has the equations. All constants come from the machine file; there are none in the code. The same
 // program, machine and options give the same Timeline, bit for bit.
@@ -59,6 +59,6 @@ Status check_timing(const Machine& machine);
 /// (sim.arbitration), power management that the machine does not allow (check_power_management), programs with commands
 /// that have no model (sim.command) and products that the machine cannot do (check_gemm). A program that cannot finish,
 /// possible only where verifier rules were skipped, ends with sim.stall, which names who waits for what.
-Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options = {});
+Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options = {});
 
 }  // namespace cortado::sim

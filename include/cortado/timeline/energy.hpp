@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cortado/base/component.hpp"
+#include "cortado/machine/power.hpp"
 
 namespace cortado {
 

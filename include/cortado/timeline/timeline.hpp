@@ -71,6 +71,9 @@ struct Timeline {
 /// Median of the iteration times; zero if there are none.
 Nanoseconds median_time(const Timeline& timeline);
 
+/// One of the values: of an even number the upper of the middle two. 0 if there are none.
+Nanoseconds upper_median(std::vector<Nanoseconds> values);
+
 /// Of an iteration: means of time and energy of all; none if nobody counted it.
 std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline);
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t kTraceBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kTouchedFrames = 16;
 
 Diagnostic refusal(std::string code, const Queue& queue, std::string message, std::string hint) {
-  Diagnostic diagnostic{std::move(code), std::move(message), std::move(hint)};
+  Diagnostic diagnostic{std::move(code), std::move(message), std::move(hint), {}, About::machine};
   diagnostic.place.rank = queue.rank;
   diagnostic.place.queue = queue.name;
   return diagnostic;

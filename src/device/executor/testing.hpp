@@ -13,6 +13,14 @@
 #include "cortado/ir/builder.hpp"
 #include "cortado/ir/contracts.hpp"
 
+namespace cortado {
+
+struct ProofForTesting {
+  static VerifiedProgram of(CheckedProgram program) { return VerifiedProgram(std::move(program)); }
+};
+
+}  // namespace cortado
+
 namespace cortado::device::testing {
 
 /// The 8-GPU MI300X node, with a ring of the given size.
@@ -26,9 +34,9 @@ inline Machine machine_with_ring(Bytes ring = 2_MiB, const std::string& name = "
 inline VerifiedProgram verified(Program program, const Machine& machine, std::vector<std::string> skip_rules = {}) {
   VerifyOptions options;
   options.skip_rules = std::move(skip_rules);
-  auto result = verify(std::move(program), machine, options);
+  auto result = check_program(std::move(program), machine, options);
   if (!result) ADD_FAILURE() << to_string(result.error().front());
-  return std::move(result).value();
+  return ProofForTesting::of(std::move(result).value());
 }
 
 inline std::unique_ptr<Driver> soft_node(const Machine& machine, std::uint32_t gpus, const SoftOptions& options = {}) {

@@ -76,7 +76,7 @@ Result<Discovery> discover(const ThunkFunctions& thunk, std::uint32_t nodes) {
                            fmt::format("/dev/kfd is there, but none of its {} nodes is a GPU", nodes),
                            "run on the embedded node instead: --on soft",
                            {},
-                           ErrorKind::environment});
+                           About::environment});
   }
 
   found.topology.recommended.assign(gpus, std::vector<std::uint32_t>(gpus, 0));

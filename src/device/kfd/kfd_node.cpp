@@ -251,7 +251,7 @@ QueueState KfdNode::state(const SdmaQueue& queue) const {
 // --- Compute queues: none --------------------------------------------------------------------------------------------
 
 Result<ComputeQueue*> KfdNode::create_compute_queue(RankId gpu, std::int32_t) {
-  return fail("device.compute",
+  return fail(About::machine, "device.compute",
               fmt::format("no compute queue on GPU {}: the real GPUs run DMA queues only, no kernels", gpu.value),
               "take a plan without kernels, or run on the embedded node: --on soft");
 }

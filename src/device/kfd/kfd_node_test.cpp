@@ -9,7 +9,7 @@
 
 #include "cortado/device/kfd.hpp"
 
-#include "device/kfd/fake_thunk.hpp"
+#include "device/kfd/testing/fake_thunk.hpp"
 
 namespace cortado::device {
 namespace kfd_node_test {
@@ -28,7 +28,7 @@ std::unique_ptr<Driver> open_fake(FakeThunk& fake) {
 
 void expect_environment(const Diagnostic& error, const std::string& code, const std::string& message) {
   EXPECT_EQ(error.code, code);
-  EXPECT_EQ(error.kind, ErrorKind::environment);
+  EXPECT_EQ(error.about, About::environment);
   EXPECT_THAT(error.message, HasSubstr(message));
 }
 
@@ -93,7 +93,7 @@ TEST(KfdOpen, ThisComputer) {
   if (node.has_value()) {
     EXPECT_FALSE((*node)->topology().gpus.empty());
   } else {
-    EXPECT_EQ(node.error().kind, ErrorKind::environment);
+    EXPECT_EQ(node.error().about, About::environment);
     EXPECT_THAT(node.error().hint, HasSubstr("--on soft"));
     EXPECT_THAT(node.error().message, testing::AnyOf(HasSubstr("/dev/kfd"), HasSubstr("libhsakmt")));
   }

@@ -115,7 +115,7 @@ Status KfdMemory::map_to_all_gpus(const Block& block) {
                            fmt::format("hsaKmtMapMemoryToGPUNodes: the GPUs see {} at {:#x}", block.base, gpu_address),
                            "this needs GPUs that share the host's addresses",
                            {},
-                           ErrorKind::environment});
+                           About::environment});
   }
   return {};
 }

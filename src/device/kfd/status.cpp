@@ -61,7 +61,7 @@ Diagnostic thunk_error(std::string code, const std::string& what, Outcome outcom
   if (outcome.errno_value != 0) {
     message += fmt::format(", errno {} ({})", outcome.errno_value, std::strerror(outcome.errno_value));
   }
-  return {std::move(code), std::move(message), std::move(hint), {}, ErrorKind::environment};
+  return {std::move(code), std::move(message), std::move(hint), {}, About::environment};
 }
 
 }  // namespace cortado::device

@@ -54,7 +54,7 @@ Result<ThunkFunctions> load_thunk(const std::vector<std::string>& names) {
                            fmt::format("dlopen: {}", join(failures, "; ")),
                            fmt::format("install libhsakmt1 to use AMD GPUs, or {}", kUseSoft),
                            {},
-                           ErrorKind::environment});
+                           About::environment});
   }
 
   ThunkFunctions thunk;
@@ -82,7 +82,7 @@ Result<ThunkFunctions> load_thunk(const std::vector<std::string>& names) {
                            fmt::format("{} lacks {}", loaded, join(symbols.missing())),
                            fmt::format("install another libhsakmt, or {}", kUseSoft),
                            {},
-                           ErrorKind::environment});
+                           About::environment});
   }
   return thunk;
 }

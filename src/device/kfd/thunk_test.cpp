@@ -12,7 +12,7 @@ TEST(LoadThunk, NoLibraryIsAnEnvironmentErrorThatNamesTheLibraries) {
   const auto thunk = load_thunk({"libcortado-none.so.1", "libcortado-none.so"});
   ASSERT_FALSE(thunk.has_value());
   EXPECT_EQ(thunk.error().code, "device.no_library");
-  EXPECT_EQ(thunk.error().kind, ErrorKind::environment);
+  EXPECT_EQ(thunk.error().about, About::environment);
   EXPECT_THAT(thunk.error().message, HasSubstr("libcortado-none.so.1"));
   EXPECT_THAT(thunk.error().message, HasSubstr("libcortado-none.so:"));
   EXPECT_THAT(thunk.error().hint, HasSubstr("--on soft"));

@@ -37,7 +37,7 @@ tl::unexpected<Diagnostic> no_blas(std::string message) {
                          std::move(message),
                          "install libopenblas0: matrix products of the embedded node need it",
                          {},
-                         ErrorKind::environment});
+                         About::environment});
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(Blas, SaysWhatToInstall) {
   const auto missing = load_blas("libno-such-blas.so.0");
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, "device.no_library");
-  EXPECT_EQ(missing.error().kind, ErrorKind::environment);
+  EXPECT_EQ(missing.error().about, About::environment);
   EXPECT_NE(missing.error().message.find("libno-such-blas.so.0"), std::string::npos);
   EXPECT_NE(missing.error().hint.find("libopenblas0"), std::string::npos);
 }

@@ -33,7 +33,7 @@ tl::unexpected<Diagnostic> no_memory(std::string message) {
                          std::move(message),
                          "use smaller buffers or fewer ranks, or predict it with cortado run --on sim",
                          {},
-                         ErrorKind::environment});
+                         About::environment});
 }
 
 }  // namespace

@@ -61,12 +61,12 @@ TEST(MemoryMap, CacheHoldsMoreRangesThanItHasPlacesFor) {
 
 TEST(MemoryMap, AbsurdSizesAreRefused) {
   MemoryMap map({0});
-  EXPECT_EQ(map.allocate(request({0})).error().kind, ErrorKind::user);
+  EXPECT_EQ(map.allocate(request({0})).error().about, About::request);
   EXPECT_EQ(map.allocate(request({4096}, {3})).error().code, "device.memory");
   for (const Bytes bytes : {Bytes{UINT64_MAX}, Bytes{1ULL << 63}, Bytes{1ULL << 50}}) {
     const auto memory = map.allocate(request(bytes));
     ASSERT_FALSE(memory.has_value());
-    EXPECT_EQ(memory.error().kind, ErrorKind::environment);
+    EXPECT_EQ(memory.error().about, About::environment);
     EXPECT_EQ(memory.error().code, "device.memory");
   }
 }

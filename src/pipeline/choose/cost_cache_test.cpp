@@ -91,7 +91,7 @@ TEST(CostCache, AFolderThatCannotBeMadeIsAnErrorOfSavingOnly) {
   const Status saved = cache.save();
   ASSERT_FALSE(saved);
   EXPECT_EQ(saved.error().code, "file.mkdir");
-  EXPECT_EQ(saved.error().kind, ErrorKind::environment);
+  EXPECT_EQ(saved.error().about, About::environment);
 }
 
 TEST(CostCache, WithoutAFolderNothingIsWritten) {

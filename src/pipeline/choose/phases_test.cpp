@@ -93,9 +93,9 @@ TEST(Phases, AddsUpForEveryVariant) {
         const auto run = simulator()->run(*verified, {.trace = true});
         ASSERT_TRUE(run) << to_string(run.error().errors.front());
         const PathPhases phases = phases_of(*run, *verified);
-        EXPECT_EQ(phases.total(), run->time) << info.collective << " " << info.variant;
+        EXPECT_EQ(phases.total(), run->time) << info.collective.name() << " " << info.variant;
         for (const Nanoseconds phase : phases.in_order()) EXPECT_GE(phase.value, 0);
-        EXPECT_GT(phases.bytes.value, 0) << info.collective << " " << info.variant;
+        EXPECT_GT(phases.bytes.value, 0) << info.collective.name() << " " << info.variant;
       }
     }
   }

@@ -11,7 +11,7 @@ namespace cortado::pipeline {
 namespace schedule_cost_test {
 
 struct Direction {
-  const char* collective;
+  Collective collective;
   Dependence dependence;
 };
 constexpr Direction kDirections[] = {{"all-gather", Dependence::collective_first},
@@ -51,8 +51,8 @@ Exhaustive simulate_all(const DependentRequest& request, const Machine& machine,
     const auto likely = cost.likely(request, schedule);
     EXPECT_TRUE(least && likely) << name_of(schedule);
     if (!least || !likely) continue;
-    EXPECT_LE(*least, *time) << request.collective << " " << to_string(request.gemm) << " on " << request.ranks << ": "
-                             << name_of(schedule) << " " << schedule.chunks;
+    EXPECT_LE(*least, *time) << request.collective.name() << " " << to_string(request.gemm) << " on " << request.ranks
+                             << ": " << name_of(schedule) << " " << schedule.chunks;
     EXPECT_LE(*least, *likely);
     all.error += std::abs(static_cast<double>(likely->value) / static_cast<double>(time->value) - 1);
     count += 1;
@@ -69,7 +69,8 @@ class ScheduleCosts : public testing::TestWithParam<Direction> {
   std::mt19937_64 random_{5};
 
   void expect_found(const DependentRequest& request) {
-    SCOPED_TRACE(request.collective + " " + to_string(request.gemm) + " on " + std::to_string(request.ranks));
+    SCOPED_TRACE(std::string(request.collective.name()) + " " + to_string(request.gemm) + " on " +
+                 std::to_string(request.ranks));
     const Exhaustive all = simulate_all(request, machine_, *cost_);
     const auto choice = search_schedules(request, machine_, *cost_);
     ASSERT_TRUE(choice);

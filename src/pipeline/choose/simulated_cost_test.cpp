@@ -8,7 +8,7 @@
 namespace cortado::pipeline {
 namespace simulated_cost_test {
 
-OverlapRequest question(const std::string& collective, Bytes bytes, const GemmShape& shape) {
+OverlapRequest question(Collective collective, Bytes bytes, const GemmShape& shape) {
   OverlapRequest request;
   request.gemm = shape;
   request.collective.collective = collective;
@@ -36,7 +36,7 @@ class SimulatedCost : public testing::Test {
 TEST_F(SimulatedCost, IsNearTheSimulator) {
   double sum = 0;
   double count = 0;
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     for (const GemmShape& shape :
          {GemmShape{8192, 8192, 8192}, GemmShape{8192, 28672, 8192}, GemmShape{64, 57344, 8192}}) {
       for (const Bytes bytes : {32_MiB, 256_MiB, 1024_MiB}) {
@@ -44,7 +44,8 @@ TEST_F(SimulatedCost, IsNearTheSimulator) {
         for (const PolicyInfo& policy : list_policies()) {
           const OverlapWay way = choose_way(policy.name, request, machine_, *cost_).value();
           const double error = std::abs(estimated(request, way) / simulated(request, way) - 1);
-          EXPECT_LE(error, 0.15) << policy.name << " " << collective << " " << bytes.value << " " << to_string(shape);
+          EXPECT_LE(error, 0.15) << policy.name << " " << collective.name() << " " << bytes.value << " "
+                                 << to_string(shape);
           sum += error;
           count += 1;
         }

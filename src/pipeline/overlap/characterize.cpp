@@ -89,7 +89,7 @@ class Characterizer {
 
   void set_basis() {
     report_.gemm = to_string(whole_.largest);
-    report_.collective = request_.collective;
+    report_.collective = request_.collective.name();
     report_.product_first = request_.dependence == Dependence::product_first;
     report_.bytes = travelling_bytes(request_);
     report_.ranks = request_.ranks;

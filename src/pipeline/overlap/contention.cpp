@@ -14,7 +14,7 @@ enum class Keep { products, copies };
 
 /// Copies that the collective consists of: all but those in the stream of products.
 bool is_copy_of_collective(const Queue& queue, const Command& command) {
-  return queue.kind != QueueKind::host && !is_product_queue(queue) && moves_bytes(command);
+  return queue.role == QueueRole::collective && moves_bytes(command);
 }
 
 bool stays(const Queue& queue, const Command& command, Keep keep) {
@@ -126,7 +126,7 @@ double Contention::comm() const {
   return ratio_or_one(copies, copies_alone);
 }
 
-Outcome<Contention> contention_of(const VerifiedProgram& program, const Timeline& overlapped) {
+Outcome<Contention> contention_of(const CheckedProgram& program, const Timeline& overlapped) {
   const auto products = simulate_only(program, Keep::products);
   if (!products) return tl::unexpected(products.error());
   const auto copies = simulate_only(program, Keep::copies);

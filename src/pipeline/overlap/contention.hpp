@@ -35,6 +35,6 @@ struct Contention {
 };
 
 /// Of a program of plan_ficco and the traced timeline of its simulation, one iteration.
-Outcome<Contention> contention_of(const VerifiedProgram& program, const Timeline& overlapped);
+Outcome<Contention> contention_of(const CheckedProgram& program, const Timeline& overlapped);
 
 }  // namespace cortado::pipeline

@@ -19,13 +19,13 @@ Machine machine_of(const std::string& name) {
   return *machine;
 }
 
-OverlapProblem independent(const std::string& collective = "all-gather", DType dtype = DType::bf16) {
+OverlapProblem independent(Collective collective = "all-gather", DType dtype = DType::bf16) {
   CollectiveRequest request{.collective = collective, .bytes = 64_KiB};
   request.in_place = default_in_place(collective, "pcpy");
   return {.gemms = {{64, 64, 64, dtype}}, .collectives = {request}};
 }
 
-OverlapProblem dependent(const std::string& collective, Relation relation = Relation::gemm_needs_collective) {
+OverlapProblem dependent(Collective collective, Relation relation = Relation::gemm_needs_collective) {
   return {.relation = relation, .gemms = {{1024, 256, 512}}, .collectives = {{.collective = collective}}};
 }
 
@@ -168,7 +168,7 @@ TEST(Overlap, OneBaselineForAllStrategies) {
 
 TEST(Overlap, SerialIsTheGemmAndThenTheLibrarysCollective) {
   const Machine machine = machine_of("mi300x-8");
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     const OverlapReport report = studied(dependent(collective), machine, {.strategies = {"serial", "ideal"}});
     EXPECT_EQ(report.serial, report.gemm_alone + report.comm_alone);
     EXPECT_EQ(report.row("ideal")->time, std::max(report.gemm_alone, report.comm_alone));
@@ -252,7 +252,7 @@ TEST(Overlap, AutoIsNamedByWhatItIsAndCanBeAskedForAgain) {
 
 TEST(Overlap, TheSearchedBestIsNeverSlowerThanTheChoiceAmongTheOthers) {
   const Machine machine = machine_of("mi300x-8");
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     const OverlapReport report = studied(independent(collective), machine);
     for (const OverlapRow& row : report.rows) {
       if (row.bound) continue;
@@ -329,7 +329,6 @@ TEST(Overlap, RefusesWhatCannotBe) {
   EXPECT_EQ(code_of(problem, machine), "overlap.ranks");
   problem.ranks = 9;
   EXPECT_EQ(code_of(problem, machine), "overlap.ranks");
-  EXPECT_EQ(code_of(independent("all-gathre"), machine), "plan.unknown_collective");
   EXPECT_EQ(code_of(dependent("broadcast"), machine), "overlap.collective");
   EXPECT_EQ(code_of(dependent("reduce-scatter"), machine), "overlap.collective");
   problem = dependent("all-gather");

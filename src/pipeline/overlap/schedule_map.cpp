@@ -20,7 +20,7 @@ char letter_of(const FiccoSchedule& schedule) {
 report::ScheduleMap empty_map(const MapRequest& request, const std::vector<FiccoSchedule>& schedules,
                               const Machine& machine) {
   report::ScheduleMap map;
-  map.collective = request.collective;
+  map.collective = request.collective.name();
   map.product_first = request.dependence == Dependence::product_first;
   map.dtype = std::string(to_string(request.dtype));
   map.n = request.n;
@@ -61,7 +61,7 @@ Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, c
   CORTADO_RETURN_IF_ERROR(plan_ficco(smallest, kSerial, machine));
   for (const report::MapCell& cell : map.cells) {
     Status checked = check_gemm(shape_of(cell, request), machine);
-    if (!checked && checked.error().code != "gemm.memory") return checked;
+    if (!checked && checked.error().about != About::machine) return checked;
   }
   return {};
 }

@@ -30,11 +30,7 @@ struct Case {
 };
 
 /// None: clocks are not managed.
-using Policy = std::optional<sim::PowerPolicy>;
-
-double seconds(Nanoseconds time) {
-  return static_cast<double>(time.value) / 1e9;
-}
+using Policy = const sim::PowerPolicy*;
 
 class PowerStudy {
  public:
@@ -59,29 +55,29 @@ class PowerStudy {
     }
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
     if (!options_.managed) return check_unmanaged();
-    CORTADO_RETURN_IF_ERROR(sim::check_power_management(management(sim::PowerPolicy::none), machine_));
-    policies_ = {sim::PowerPolicy::none};
+    CORTADO_RETURN_IF_ERROR(sim::check_power_management(management(&sim::kNoPowerPolicy), machine_));
+    policies_ = {&sim::kNoPowerPolicy};
     if (options_.policies) {
-      for (const sim::PowerPolicy policy : *options_.policies) {
+      for (Policy policy : *options_.policies) {
         CORTADO_RETURN_IF_ERROR(sim::check_power_management(management(policy), machine_));
-        if (policy != sim::PowerPolicy::none) policies_.push_back(policy);
+        if (policy != &sim::kNoPowerPolicy) policies_.push_back(policy);
       }
     } else {
-      for (const auto& [name, policy] : sim::kPowerPolicies) {
-        if (policy == sim::PowerPolicy::none) continue;
+      for (Policy policy : sim::power_policies()) {
+        if (policy == &sim::kNoPowerPolicy) continue;
         Status possible = sim::check_power_management(management(policy), machine_);
-        const bool usual_limit = policy == sim::PowerPolicy::uniform_cap && !options_.limit_w;
-        if (!possible && possible.error().code != "power.component" && !usual_limit) return possible;
+        const bool usual_limit = policy->has_limit && !options_.limit_w;
+        if (!possible && possible.error().about != About::machine && !usual_limit) return possible;
         if (possible) policies_.push_back(policy);
-        if (!possible) report_.skipped.push_back({std::string(name), possible.error()});
+        if (!possible) report_.skipped.push_back({std::string(policy->name), possible.error()});
       }
     }
-    if (options_.components && !asked_for(sim::PowerPolicy::component_cap) &&
-        !asked_for(sim::PowerPolicy::component_shift)) {
-      return sim::check_power_management({.policy = *policies_.back(), .components = options_.components}, machine_);
+    const auto by_component = [](Policy policy) { return !policy->components.empty(); };
+    if (options_.components && std::ranges::none_of(policies_, by_component)) {
+      return sim::check_power_management({.policy = policies_.back(), .components = options_.components}, machine_);
     }
-    if (options_.limit_w && !asked_for(sim::PowerPolicy::uniform_cap)) {
-      return sim::check_power_management({*policies_.back(), options_.cap_w, options_.limit_w}, machine_);
+    if (options_.limit_w && limited_policy() == nullptr) {
+      return sim::check_power_management({policies_.back(), options_.cap_w, options_.limit_w}, machine_);
     }
     return {};
   }
@@ -91,17 +87,20 @@ class PowerStudy {
       return fail("power.unmanaged", "a policy, cap, limit or components for clocks that are not managed",
                   "leave policy and limit out, or give a cap");
     }
-    Status managed = sim::check_power_management({}, machine_);
-    if (!managed && managed.error().code == "power.machine") return managed;
-    policies_ = {std::nullopt};
+    CORTADO_RETURN_IF_ERROR(sim::check_power(machine_));
+    policies_ = {nullptr};
     return {};
   }
 
-  bool asked_for(sim::PowerPolicy policy) const { return std::ranges::count(policies_, Policy(policy)) > 0; }
+  /// The one asked for that keeps to a limit; nullptr if none does.
+  Policy limited_policy() const {
+    const auto found = std::ranges::find_if(policies_, [](Policy policy) { return policy && policy->has_limit; });
+    return found == policies_.end() ? nullptr : *found;
+  }
 
-  sim::PowerManagement management(sim::PowerPolicy policy) const {
+  sim::PowerManagement management(Policy policy) const {
     sim::PowerManagement management{policy, options_.cap_w, {}};
-    if (policy == sim::PowerPolicy::uniform_cap) management.limit_w = options_.limit_w;
+    if (policy->has_limit) management.limit_w = options_.limit_w;
     if (!sim::managed_components(management).empty()) management.components = options_.components;
     return management;
   }
@@ -152,7 +151,7 @@ class PowerStudy {
     if (collective.compute_units == 0 && collective.variant.starts_with("cores-") && machine_.timing) {
       collective.compute_units = machine_.timing->cores.collective_units;
     }
-    report_.collective = collective.collective;
+    report_.collective = collective.collective.name();
     report_.bytes = collective.bytes;
     report_.variant = way_name(collective);
     return collective;
@@ -177,8 +176,8 @@ class PowerStudy {
     if (!verified) return tl::unexpected(verified.error());
     const auto once = target_->run(*verified, {});
     if (!once) return tl::unexpected(once.error());
-    const double time = std::max(seconds(once->time), 1e-9);
-    const double enough = std::ceil(kSettled * seconds(machine_.power->control_interval) / time);
+    const double time = std::max(to_seconds(once->time), 1e-9);
+    const double enough = std::ceil(kSettled * to_seconds(machine_.power->control_interval) / time);
     Case made{planned.what, *std::move(verified)};
     made.iterations = static_cast<std::uint32_t>(std::clamp<double>(enough, kLeastIterations, sim::kMaxIterations));
     if (over_time) made.sample = Nanoseconds{std::max(1LL, std::llround(1e9 * time * made.iterations / kSamples))};
@@ -196,7 +195,7 @@ class PowerStudy {
       report_.rows.push_back(**std::move(row));
     }
     for (report::PowerRow& row : report_.rows) {
-      const report::PowerRow* none = report_.row(row.what, name_of(sim::PowerPolicy::none));
+      const report::PowerRow* none = report_.row(row.what, sim::kNoPowerPolicy.name);
       if (none != nullptr) row.change = change_of(row.use, none->use);
     }
     return {};
@@ -207,22 +206,22 @@ class PowerStudy {
     return {percent(use.seconds, from.seconds), percent(use.joules(), from.joules())};
   }
 
-  Outcome<report::PowerRow> simulated_row(const Case& what, const Policy& policy) const {
+  Outcome<report::PowerRow> simulated_row(const Case& what, Policy policy) const {
     RunOptions options{.iterations = what.iterations};
-    if (policy) options.sim.manage = management(*policy);
+    if (policy) options.sim.manage = management(policy);
     options.sim.power_samples = what.sample;
     const auto report = target_->run(what.program, options);
     if (!report) return tl::unexpected(report.error());
     const Timeline& timeline = report->timeline;
     report::PowerRow row;
     row.what = what.what;
-    row.policy = policy ? name_of(*policy) : "unmanaged";
+    row.policy = policy ? policy->name : "unmanaged";
     row.iterations = what.iterations;
     row.use = settled_use(timeline);
     if (const auto& clocks = report->predicted->clocks) {
       row.clocks_ghz = clocks->mean_ghz;
       row.peak_w = clocks->peak_w;
-      const double interval = seconds(what.program.machine().power->control_interval);
+      const double interval = to_seconds(what.program.machine().power->control_interval);
       row.above_cap = clocks->longest_above_cap > interval * (1 + 1e-9);
     }
     if (request_.gemm && row.what != "collective") row.tflops = flops(*request_.gemm) / row.use.seconds / 1e12;
@@ -240,7 +239,7 @@ class PowerStudy {
     const std::size_t all = timeline.iteration_times.size();
     for (std::size_t i = all / 2; i < all; ++i) {
       use.energy += timeline.iteration_energies[i];
-      use.seconds += seconds(timeline.iteration_times[i]);
+      use.seconds += to_seconds(timeline.iteration_times[i]);
     }
     const auto second_half = all - all / 2;
     const double share = 1 / static_cast<double>(second_half);
@@ -267,8 +266,8 @@ class PowerStudy {
     report_.idle_w = machine_.power->idle_w();
     if (!options_.managed) return;
     report_.cap_w = options_.cap_w.value_or(machine_.power->cap_w);
-    if (asked_for(sim::PowerPolicy::uniform_cap)) {
-      report_.limit_w = sim::watts_allowed(management(sim::PowerPolicy::uniform_cap), *machine_.power);
+    if (const Policy limited = limited_policy()) {
+      report_.limit_w = sim::watts_allowed(management(limited), *machine_.power);
     }
   }
 
@@ -276,7 +275,7 @@ class PowerStudy {
   const Machine& machine_;
   const PowerOptions& options_;
   const std::unique_ptr<Target> target_ = simulator();
-  std::vector<Policy> policies_;
+  std::vector<Policy> policies_;  // nullptr: clocks are not managed
   std::vector<Case> cases_;
   std::size_t total_ = 0;
   report::PowerReport report_;

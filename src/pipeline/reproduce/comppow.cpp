@@ -48,9 +48,10 @@ class CompPow {
       PowerRequest request;
       CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
       request.gemm = GemmShape{scenario.m, scenario.n, scenario.k, dtype};
-      request.collective =
-          CollectiveRequest{.collective = scenario.collective, .variant = kCoresVariants, .bytes = scenario.bytes};
-      request.collective->in_place = default_in_place(scenario.collective, kCoresVariants);
+      request.collective = CollectiveRequest{.collective = find_collective(scenario.collective).value(),
+                                             .variant = kCoresVariants,
+                                             .bytes = scenario.bytes};
+      request.collective->in_place = default_in_place(request.collective->collective, kCoresVariants);
       requests_.push_back(std::move(request));
     }
     for (const DType dtype : kSustained) {
@@ -68,8 +69,8 @@ class CompPow {
     const auto study = [&](std::size_t i) {
       PowerOptions power;
       power.policies.emplace();
-      for (const auto& [name, policy] : sim::kPowerPolicies) {
-        const bool needed = i < scenarios_.size() || policy == sim::PowerPolicy::none;
+      for (const sim::PowerPolicy* policy : sim::power_policies()) {
+        const bool needed = i < scenarios_.size() || policy == &sim::kNoPowerPolicy;
         if (needed) power.policies->push_back(policy);
       }
       studies[i] = study_power(requests_[i], machine_, power);

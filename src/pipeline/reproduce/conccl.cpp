@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kConCclScenarios = "conccl";
 constexpr std::array kFewerUnits{0U, 8U, 32U, 64U};
 constexpr std::array kConCclCollectiveUnits{8U, 16U, 32U, 64U, 128U};
-constexpr std::array kConCclCollectives{"all-gather", "all-to-all"};
+constexpr std::array<Collective, 2> kConCclCollectives{"all-gather", "all-to-all"};
 constexpr double kSaturated = 1.05;  // of the time with the most units
 
 double mean(const std::vector<double>& values) {
@@ -47,9 +47,10 @@ std::string bound_by(bool memory) {
 
 Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario) {
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
-  CollectiveRequest collective{.collective = scenario.collective, .bytes = scenario.bytes};
-  collective.in_place = default_in_place(scenario.collective, collective.variant);
-  collective.own_block = scenario.collective != "all-to-all";
+  CORTADO_ASSIGN_OR_RETURN(const Collective name, find_collective(scenario.collective));
+  CollectiveRequest collective{.collective = name, .bytes = scenario.bytes};
+  collective.in_place = default_in_place(name, collective.variant);
+  collective.own_block = name != "all-to-all";
   return OverlapProblem{.gemms = {{scenario.m, scenario.n, scenario.k, dtype}}, .collectives = {collective}};
 }
 
@@ -103,7 +104,7 @@ class Conccl {
       const auto known = [&](const Shrunk& one) { return one.shape == problem.gemm(); };
       if (std::none_of(products_.begin(), products_.end(), known)) products_.push_back({problem.gemm(), {}});
     }
-    for (const char* collective : kConCclCollectives) {
+    for (const Collective collective : kConCclCollectives) {
       Saturation one{};
       for (const OverlapProblem& problem : problems_) {
         const CollectiveRequest& candidate = problem.collective();
@@ -277,7 +278,7 @@ class Conccl {
       table.columns.push_back(report::OwnColumn{fmt::format("{} units", units)});
     for (const Saturation& one : saturations_) {
       auto& row = table.rows.emplace_back();
-      row = {one.request.collective, format_bytes(one.request.bytes)};
+      row = {std::string(one.request.collective.name()), format_bytes(one.request.bytes)};
       for (const Nanoseconds time : one.times) row.emplace_back(microseconds(time));
     }
     return table;

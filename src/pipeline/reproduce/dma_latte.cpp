@@ -28,10 +28,10 @@ constexpr std::string_view kPower = "power";  // figures of machines that say wh
 /// On as many compute units as libraries take: what they hold draws power, whether it is needed or not.
 constexpr std::string_view kLibrary = "library";
 constexpr std::string_view kPrelaunched = "+PL";
-constexpr std::string_view kDmaLatteCollectives[] = {"all-gather", "all-to-all"};
+constexpr Collective kDmaLatteCollectives[] = {"all-gather", "all-to-all"};
 
 /// "b2b+PL" is variant b2b, prelaunched.
-CollectiveRequest request_for(const std::string& collective, std::string column, Bytes bytes) {
+CollectiveRequest request_for(Collective collective, std::string column, Bytes bytes) {
   CollectiveRequest request;
   request.collective = collective;
   request.bytes = bytes;
@@ -44,12 +44,12 @@ CollectiveRequest request_for(const std::string& collective, std::string column,
   return request;
 }
 
-std::vector<std::string> dma_columns(std::string_view collective) {
+std::vector<std::string> dma_columns(Collective collective) {
   const std::string other = collective == "all-gather" ? "bcst" : "swap";
   return {"pcpy", "pcpy+PL", other, other + "+PL", "b2b", "b2b+PL"};
 }
 
-std::vector<std::string> core_columns(std::string_view collective) {
+std::vector<std::string> core_columns(Collective collective) {
   if (collective == "all-to-all") return {"cores-simple"};
   return {"cores-ll", "cores-simple"};
 }
@@ -57,13 +57,13 @@ std::vector<std::string> core_columns(std::string_view collective) {
 /// Simulated times, and mean watts of a GPU on machines with power, by (collective, column, size).
 class Times {
  public:
-  using Key = std::tuple<std::string, std::string, Bytes>;
+  using Key = std::tuple<Collective, std::string, Bytes>;
   struct Point {
     double microseconds = 0;
     double watts = 0;
   };
 
-  void want(const std::string& collective, const std::string& column, Bytes size) {
+  void want(Collective collective, const std::string& column, Bytes size) {
     points_.try_emplace({collective, column, size});
   }
   std::vector<Key> wanted() const {
@@ -73,18 +73,18 @@ class Times {
   }
   void set(const Key& key, const Point& point) { points_.at(key) = point; }
 
-  double of(std::string_view collective, const std::string& column, Bytes size) const {
-    return points_.at({std::string(collective), column, size}).microseconds;
+  double of(Collective collective, const std::string& column, Bytes size) const {
+    return points_.at({collective, column, size}).microseconds;
   }
-  double watts(std::string_view collective, const std::string& column, Bytes size) const {
-    return points_.at({std::string(collective), column, size}).watts;
+  double watts(Collective collective, const std::string& column, Bytes size) const {
+    return points_.at({collective, column, size}).watts;
   }
-  double best_dma(std::string_view collective, Bytes size) const {
+  double best_dma(Collective collective, Bytes size) const {
     double best = INFINITY;
     for (const std::string& column : dma_columns(collective)) best = std::min(best, of(collective, column, size));
     return best;
   }
-  double cores(std::string_view collective, Bytes size) const {
+  double cores(Collective collective, Bytes size) const {
     double best = INFINITY;
     for (const std::string& column : core_columns(collective)) best = std::min(best, of(collective, column, size));
     return best;
@@ -172,8 +172,8 @@ class DmaLatte {
   }
 
   Outcome<void> simulate_all(const ReproduceOptions& options) {
-    for (const std::string collective : {"all-gather", "all-to-all"}) {
-      for (const Bytes size : table(collective).sizes) {
+    for (const Collective collective : kDmaLatteCollectives) {
+      for (const Bytes size : table(collective.name()).sizes) {
         for (const std::string& column : dma_columns(collective)) times_.want(collective, column, size);
         for (const std::string& protocol : core_columns(collective)) times_.want(collective, protocol, size);
         if (machine_.power && large_for_power(size)) times_.want(collective, std::string(kLibrary), size);
@@ -227,12 +227,13 @@ class DmaLatte {
 
   report::ReproducedTable speed_ups(const published::Table& table) const {
     report::ReproducedTable result{table, {}};
+    const Collective collective = find_collective(table.name).value();
     for (const Bytes size : table.sizes) {
       auto& row = result.ours.emplace_back();
-      const double baseline = times_.of(table.name, "pcpy", size);
+      const double baseline = times_.of(collective, "pcpy", size);
       for (const std::string& column : table.columns) {
         row.push_back(column == "best" ? *std::max_element(row.begin(), row.end())
-                                       : baseline / times_.of(table.name, column, size));
+                                       : baseline / times_.of(collective, column, size));
       }
     }
     return result;
@@ -240,9 +241,9 @@ class DmaLatte {
 
   double figure_value(const std::string& name, const report::ReproducedTable& all_gather) const {
     const std::vector<Bytes>& sizes = all_gather_.sizes;
-    const auto pcpy = [&](std::string_view collective, Bytes size) { return times_.of(collective, "pcpy", size); };
-    const auto best = [&](std::string_view collective, Bytes size) { return times_.best_dma(collective, size); };
-    const auto cores = [&](std::string_view collective, Bytes size) { return times_.cores(collective, size); };
+    const auto pcpy = [&](Collective collective, Bytes size) { return times_.of(collective, "pcpy", size); };
+    const auto best = [&](Collective collective, Bytes size) { return times_.best_dma(collective, size); };
+    const auto cores = [&](Collective collective, Bytes size) { return times_.cores(collective, size); };
     const auto gather = kDmaLatteCollectives[0];
     const auto exchange = kDmaLatteCollectives[1];
     const std::map<std::string, std::function<double()>> figures{
@@ -283,10 +284,10 @@ class DmaLatte {
   }
 
   /// Mean power of one column against that of another: percent, averaged over large sizes.
-  double power_change(std::string_view collective, const std::string& column, const std::string& from) const {
+  double power_change(Collective collective, const std::string& column, const std::string& from) const {
     double sum = 0;
     double count = 0;
-    for (const Bytes size : table(collective).sizes) {
+    for (const Bytes size : table(collective.name()).sizes) {
       if (!large_for_power(size)) continue;
       sum += times_.watts(collective, column, size) / times_.watts(collective, from, size) - 1;
       count += 1;

@@ -17,9 +17,10 @@ constexpr const char* kFiccoScenarios = "ficco";
 
 Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario, const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(scenario.dtype));
+  CORTADO_ASSIGN_OR_RETURN(const Collective collective, find_collective(scenario.collective));
   return OverlapProblem{.relation = Relation::gemm_needs_collective,
                         .gemms = {{scenario.m, scenario.n / machine.gpus, scenario.k, dtype}},
-                        .collectives = {{.collective = scenario.collective}}};
+                        .collectives = {{.collective = collective}}};
 }
 
 /// FiCCO compares with the collective on DMA engines and then the GEMM.

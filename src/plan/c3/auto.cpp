@@ -108,7 +108,8 @@ Result<OverlapWay> decide_auto(const Question& question) {
   }
   if (candidates.empty()) {
     if (refused) return fail(*std::move(refused));
-    return fail("c3.variant", fmt::format("no variant of {} fits", question.request.collective.collective),
+    return fail(About::strategy, "c3.variant",
+                fmt::format("no variant of {} fits", question.request.collective.collective),
                 "cortado list variants has them all");
   }
   // Of equally fast ones the first: the policies, in their order, before what is ours.

@@ -1,5 +1,5 @@
-// The program of an overlap: that of the collective, and for each rank a product that its host queue launches and waits
-// for.
+// The program of an overlap: that of the collective, if there is one, and for each rank a product that its host queue
+// launches and waits for.
 //
 // A host queue of the collective is: what comes before, "begin", submits or triggers, waits, "end" (host.hpp of the
 // collectives). The product's submit stands
@@ -17,7 +17,8 @@
 #include "cortado/base/check.hpp"
 #include "cortado/ir/contracts.hpp"
 
-#include "plan/c3/request.hpp"
+#include "plan/c3/policy.hpp"
+#include "plan/collective/variant.hpp"
 
 namespace cortado {
 namespace {
@@ -30,8 +31,9 @@ Bytes memory_of_a_rank(const Program& program) {
 
 class Composer {
  public:
-  Composer(Program collective, const GemmShape& shape, const OverlapWay& way, const Machine& machine)
-      : program_(std::move(collective)),
+  Composer(plan::OpenProgram collective, const GemmShape& shape, const OverlapWay& way, const Machine& machine)
+      : program_(std::move(collective.program)),
+        hosts_(std::move(collective.hosts)),
         shape_(shape),
         way_(way),
         tiling_(tiling_on(way.product_units(), shape, machine)) {
@@ -52,9 +54,10 @@ class Composer {
     Queue queue{.name = fmt::format("gemm{}", rank.value), .kind = QueueKind::compute, .rank = rank};
     if (way_.gemm_units != 0) queue.compute_units = way_.gemm_units;
     queue.commands = {gemm, Signal{done}};
+    queue.role = QueueRole::gemm;
     const QueueId id{static_cast<std::uint32_t>(program_.queues.size())};
     program_.queues.push_back(std::move(queue));
-    drive(host_of(rank).commands, id, done);
+    drive(host_of(rank), id, done);
   }
 
   Program finish() && { return std::move(program_); }
@@ -68,32 +71,29 @@ class Composer {
   }
 
   /// Ranks that a collective leaves out (all but two of point-to-point) get a host queue of their own.
-  Queue& host_of(RankId rank) {
-    const auto found = std::find_if(program_.queues.begin(), program_.queues.end(), [&](const Queue& queue) {
-      return queue.kind == QueueKind::host && queue.rank == rank;
-    });
-    if (found != program_.queues.end()) return *found;
+  plan::HostPlace host_of(RankId rank) {
+    const auto found = std::ranges::find(hosts_, std::optional(rank), &plan::HostPlace::rank);
+    if (found != hosts_.end()) return *found;
     program_.queues.push_back({.name = fmt::format("host{}", rank.value),
                                .kind = QueueKind::host,
                                .rank = rank,
-                               .commands = {Timestamp{"begin"}, Timestamp{"end"}}});
-    return program_.queues.back();
+                               .commands = {Timestamp{"begin"}, Timestamp{"end"}},
+                               .role = QueueRole::control});
+    return {QueueId{static_cast<std::uint32_t>(program_.queues.size() - 1)}, rank, 1, 1};
   }
 
-  void drive(std::vector<Command>& host, QueueId gemm, SignalId done) const {
-    const auto begin = std::find(host.begin(), host.end(), Command{Timestamp{"begin"}});
-    CORTADO_CHECK(begin != host.end() && host.back() == Command{Timestamp{"end"}}, "host queues begin and end");
-    const auto launched = std::find_if_not(begin + 1, host.end(), [](const Command& command) {
-      return std::holds_alternative<Submit>(command) || std::holds_alternative<Trigger>(command);
-    });
+  void drive(const plan::HostPlace& place, QueueId gemm, SignalId done) {
+    std::vector<Command>& host = program_.queues[place.queue.value].commands;
     const bool serial = way_.order == LaunchOrder::serial;
+    const bool last = way_.order == LaunchOrder::collective_first;
+    const auto launch = static_cast<std::ptrdiff_t>(last ? place.launched : place.begun);
     // From the back to the front, so that places stay valid.
-    const auto launch = (way_.order == LaunchOrder::collective_first ? launched : begin + 1) - host.begin();
     host.insert(serial ? host.begin() + launch : host.end() - 1, Wait{done});
     host.insert(host.begin() + launch, Submit{gemm});
   }
 
   Program program_;
+  std::vector<plan::HostPlace> hosts_;
   const GemmShape& shape_;
   const OverlapWay& way_;
   Tiling tiling_;
@@ -101,21 +101,42 @@ class Composer {
 
 }  // namespace
 
+Tiling tiling_on(const ProductUnits& units, const GemmShape& shape, const Machine& machine) {
+  const bool chosen_for_these = units.tuned && units.count != 0;
+  return choose_tiling(shape, machine, chosen_for_these ? units.count : machine.compute_units);
+}
+
+Result<Program> plan_product(const GemmShape& shape, const ProductUnits& units, std::uint32_t ranks,
+                             const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
+  plan::OpenProgram nothing;
+  nothing.program.name = to_string(shape);
+  nothing.program.machine = machine.name;
+  nothing.program.ranks = ranks;
+  nothing.program.contract.name = "product";
+  OverlapWay alone;
+  alone.gemm_units = units.count;
+  alone.tuned = units.tuned;
+  Composer composer(std::move(nothing), shape, alone, machine);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) composer.add_product(RankId{rank});
+  return std::move(composer).finish();
+}
+
 Result<Program> plan_overlap(const OverlapRequest& request, const OverlapWay& way, const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(const OverlapRequest checked, plan::check_overlap(request, machine));
   if (way.gemm_units > machine.compute_units) {
     return fail(
-        "c3.compute_units",
+        About::strategy, "c3.compute_units",
         fmt::format("{} compute units for the product on GPUs that have {}", way.gemm_units, machine.compute_units),
         fmt::format("give 1 to {}, or leave them out", machine.compute_units));
   }
   CollectiveRequest collective = way.collective;
   collective.host = HostThreads::per_rank;
-  CORTADO_ASSIGN_OR_RETURN(Program alone, plan_collective(collective, machine));
-  CORTADO_CHECK(alone.ranks == checked.collective.ranks, "a way of this request");
-  CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine, memory_of_a_rank(alone)));
+  CORTADO_ASSIGN_OR_RETURN(plan::OpenProgram alone, plan::plan_open(collective, machine));
+  CORTADO_CHECK(alone.program.ranks == checked.collective.ranks, "a way of this request");
+  CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine, memory_of_a_rank(alone.program)));
 
-  alone.name = fmt::format("{} beside {}", to_string(request.gemm), alone.name);
+  alone.program.name = fmt::format("{} beside {}", to_string(request.gemm), alone.program.name);
   Composer composer(std::move(alone), checked.gemm, way, machine);
   for (std::uint32_t rank = 0; rank < checked.collective.ranks; ++rank) composer.add_product(RankId{rank});
   return std::move(composer).finish();

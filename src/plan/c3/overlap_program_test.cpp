@@ -13,7 +13,7 @@ namespace overlap_program_test {
 
 constexpr GemmShape kSmall{96, 64, 32};
 
-OverlapRequest small_overlap(const std::string& collective = "all-gather") {
+OverlapRequest small_overlap(Collective collective = "all-gather") {
   OverlapRequest request = overlap_for_test(collective, kSmall);
   request.collective.bytes = 8_KiB;
   return request;
@@ -164,9 +164,9 @@ TEST_F(OverlapProgram, EveryPolicysProgramIsProved) {
   Machine many = machine_for_test("virtual-64");
   many.timing = machine_.timing;
   for (const Machine* machine : {&machine_, static_cast<const Machine*>(&many)}) {
-    for (const char* collective : {"all-gather", "all-to-all"}) {
+    for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
       for (const PolicyInfo& policy : list_policies()) {
-        SCOPED_TRACE(machine->name + " " + collective + " " + policy.name);
+        SCOPED_TRACE(machine->name + " " + std::string(collective.name()) + " " + policy.name);
         OverlapRequest request = small_overlap(collective);
         request.collective.ranks = machine == &machine_ ? 8 : 5;
         const OverlapWay way = way_for_test(policy.name, request, *machine, FlatCost{});

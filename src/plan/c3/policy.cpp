@@ -7,7 +7,6 @@
 
 #include "cortado/plan/choose.hpp"
 
-#include "plan/collective/request.hpp"
 #include "plan/collective/variant.hpp"
 
 namespace cortado {
@@ -47,7 +46,8 @@ Result<TimedCollective> fastest_on_cores(const Question& question, std::uint32_t
   choice.base.compute_units = units;
   const auto candidates = list_candidates(choice);
   if (!candidates) {
-    return fail("c3.variant", fmt::format("{} has no variant on compute units", choice.base.collective),
+    return fail(About::strategy, "c3.variant",
+                fmt::format("{} has no variant on compute units", choice.base.collective),
                 "use policy conccl, conccl-rp or auto");
   }
   std::vector<Result<Nanoseconds>> times;
@@ -103,7 +103,7 @@ Result<std::vector<Partition>> list_partitions(const Question& question) {
   }
   if (!partitions.empty()) return partitions;
   if (refused) return fail(*std::move(refused));
-  return fail("c3.partition",
+  return fail(About::strategy, "c3.partition",
               fmt::format("{} compute units cannot be divided in steps of {}", question.units(), question.units_step()),
               "use a policy without a partition");
 }
@@ -117,6 +117,32 @@ Result<Partition> best_partition(const Question& question) {
 bool goes_first(const Question& question, std::uint32_t workgroups) {
   const GemmShape& shape = question.request.gemm;
   return workgroups <= cortado::workgroups(shape, choose_tiling(shape, question.machine, question.units()));
+}
+
+Result<OverlapRequest> check_overlap(const OverlapRequest& request, const Machine& machine) {
+  const CollectiveRequest& asked = request.collective;
+  OverlapRequest checked{.gemm = request.gemm,
+                         .collective = {.collective = asked.collective,
+                                        .bytes = asked.bytes,
+                                        .ranks = asked.ranks == 0 ? machine.gpus : asked.ranks,
+                                        .in_place = asked.in_place,
+                                        .own_block = asked.own_block,
+                                        .dtype = asked.dtype,
+                                        .root = asked.root,
+                                        .peer = asked.peer,
+                                        .host = HostThreads::per_rank}};
+  if (checked.collective.ranks < 2) {
+    return fail("c3.ranks",
+                fmt::format("{} among {} rank: there is nothing to overlap the product with", asked.collective,
+                            checked.collective.ranks),
+                machine.gpus < 2 ? "use a machine with more GPUs" : fmt::format("give 2 to {} ranks", machine.gpus));
+  }
+  if (request.gemm.accumulate) {
+    return fail("c3.accumulate", "a product that adds to what is there has no contract: replays would add up",
+                "leave accumulate out");
+  }
+  CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine));
+  return checked;
 }
 
 }  // namespace plan

@@ -23,6 +23,10 @@ struct Question {
   std::uint32_t units_but_one_a_die() const { return units() > units_step() ? units() - units_step() : units(); }
 };
 
+/// The request with its final number of ranks and with nothing said of how the collective is done; or why no policy can
+/// do it on this machine.
+Result<OverlapRequest> check_overlap(const OverlapRequest& request, const Machine& machine);
+
 struct Policy {
   PolicyInfo info;
   Result<OverlapWay> (*decide)(const Question& question) = nullptr;

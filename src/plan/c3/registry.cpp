@@ -1,9 +1,9 @@
 // The one list of overlap policies.
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
+
 #include "plan/c3/policy.hpp"
-#include "plan/c3/request.hpp"
-#include "plan/names.hpp"
 
 namespace cortado {
 namespace plan {

@@ -52,8 +52,7 @@ class FlatCost : public CostModel {
   Result<Nanoseconds> together(const OverlapRequest&, const OverlapWay&) const override { return Nanoseconds{100}; }
 };
 
-inline OverlapRequest overlap_for_test(const std::string& collective = "all-gather",
-                                       GemmShape shape = {8192, 8192, 8192}) {
+inline OverlapRequest overlap_for_test(Collective collective = "all-gather", GemmShape shape = {8192, 8192, 8192}) {
   return {.gemm = shape,
           .collective = {.collective = collective, .bytes = 64_MiB, .in_place = collective == "all-gather"}};
 }

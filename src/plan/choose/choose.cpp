@@ -39,8 +39,6 @@ bool is_among(const VariantInfo& info, const std::vector<std::string>& names) {
 Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& request) {
   const std::vector<VariantInfo> variants = list_variants(request.base.collective);
   CollectiveRequest named = request.base;
-  if (!variants.empty()) named.variant = variants.front().variant;
-  CORTADO_RETURN_IF_ERROR(plan::find_variant(named));
   for (const std::string& name : request.among) {
     if (name == kDmaVariants || name == kCoresVariants) continue;
     named.variant = name;
@@ -63,7 +61,8 @@ Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& requ
     candidates.push_back(std::move(candidate));
   }
   if (candidates.empty()) {
-    return fail("plan.auto", fmt::format("{} has no variant among {}", request.base.collective, join(request.among)),
+    return fail(About::strategy, "plan.auto",
+                fmt::format("{} has no variant among {}", request.base.collective, join(request.among)),
                 "cortado list variants has them all");
   }
   return candidates;

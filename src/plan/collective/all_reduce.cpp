@@ -22,6 +22,9 @@ Result<Program> AllReduce::finish() {
   return schedule_.finish(all_reduce_contract(reduction_.inputs, outputs_, schedule_.request().dtype));
 }
 
+namespace {
+
+/// By DMA engines. An owner starts to push a piece of its sum as soon as that piece is complete.
 Result<Program> plan_all_reduce(Schedule& schedule, Reducer reduce) {
   AllReduce all(schedule);
   LaneGrid lanes(schedule);
@@ -34,6 +37,31 @@ Result<Program> plan_all_reduce(Schedule& schedule, Reducer reduce) {
     }
   }
   return all.finish();
+}
+
+}  // namespace
+
+/// add: a reduce-scatter by copies that add, then an all-gather of the sums.
+Variant all_reduce_add() {
+  return {.info = {.collective = "all-reduce",
+                   .variant = "add",
+                   .summary = "reduce-scatter by copies that add, then all-gather of the sums",
+                   .in_place = true,
+                   .out_of_place = true},
+          .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_adding); },
+          .feature = &Features::near_memory_compute,
+          .reduces = true};
+}
+
+/// pcpy: a reduce-scatter by copies into scratch memory and kernels, then an all-gather of the sums.
+Variant all_reduce_pcpy() {
+  return {.info = {.collective = "all-reduce",
+                   .variant = "pcpy",
+                   .summary = "reduce-scatter by copies and a kernel, then all-gather of the sums",
+                   .in_place = true,
+                   .out_of_place = true},
+          .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_kernel); },
+          .reduces = true};
 }
 
 }  // namespace cortado::plan

@@ -28,7 +28,4 @@ class AllReduce {
   std::vector<Region> outputs_;
 };
 
-/// By DMA engines. An owner starts to push a piece of its sum as soon as that piece is complete.
-Result<Program> plan_all_reduce(Schedule& schedule, Reducer reduce);
-
 }  // namespace cortado::plan

@@ -9,7 +9,6 @@
 #include "cortado/ir/contracts.hpp"
 
 #include "plan/collective/blocks.hpp"
-#include "plan/collective/request.hpp"
 #include "plan/collective/variant.hpp"
 
 namespace cortado::plan {
@@ -39,7 +38,7 @@ Result<Program> plan_all_to_all_swap(Schedule& schedule) {
   const Bytes unit = schedule.swap_alignment() * schedule.rank_count();
   if (bytes.value % unit.value != 0) {
     return fail(
-        "plan.size",
+        About::strategy, "plan.size",
         fmt::format("all-to-all swap exchanges equal blocks in multiples of {} bytes: {} over {} ranks is not a "
                     "multiple of {} bytes",
                     schedule.swap_alignment().value, format_bytes(bytes), schedule.rank_count(), unit.value),

@@ -7,7 +7,7 @@
 namespace cortado::plan {
 namespace core_kernels_test {
 
-CollectiveRequest on_cores(const std::string& collective, const std::string& variant, bool in_place = false) {
+CollectiveRequest on_cores(Collective collective, const std::string& variant, bool in_place = false) {
   return {.collective = collective, .variant = variant, .bytes = 8_KiB, .ranks = 8, .in_place = in_place};
 }
 
@@ -32,11 +32,12 @@ const Queue& queue_named(const Program& program, const std::string& name) {
 
 TEST(CoreKernels, OneKernelARankAndNoEngine) {
   const Machine machine = machine_for_test("mi300x-8");
-  for (const char* collective : {"all-gather", "all-to-all", "reduce-scatter", "all-reduce"}) {
+  for (const Collective collective :
+       {Collective("all-gather"), Collective("all-to-all"), Collective("reduce-scatter"), Collective("all-reduce")}) {
     for (const char* variant : {"cores-ll", "cores-simple"}) {
       const Program program = plan_for_test(on_cores(collective, variant), machine);
       const ProgramCounts counts = count(program);
-      EXPECT_EQ(counts.kernels, 8u) << collective << " " << variant;
+      EXPECT_EQ(counts.kernels, 8u) << collective.name() << " " << variant;
       EXPECT_EQ(counts.doorbells, 0u);
       EXPECT_EQ(counts.signals, 0u);
       for (const Queue& queue : program.queues) EXPECT_NE(queue.kind, QueueKind::dma);

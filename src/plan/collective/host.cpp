@@ -38,8 +38,8 @@ struct Barriers {
 };
 
 /// One host queue; `rank` none speaks for all ranks.
-void add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::optional<RankId> rank,
-                    std::optional<Barriers> barriers) {
+HostPlace add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::optional<RankId> rank,
+                         std::optional<Barriers> barriers) {
   const QueueId host = builder.host_queue(rank ? fmt::format("host{}", rank->value) : "host", rank);
   std::vector<DrivenQueue> mine;
   for (const DrivenQueue& queue : frame.queues) {
@@ -54,31 +54,35 @@ void add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::option
   submit(true);
   if (barriers) barriers->enter->add_to(host, barriers->participant);
   builder.add(host, Timestamp{"begin"});
+  const auto here = [&] { return builder.peek().queue(host).commands.size(); };
+  HostPlace place{host, rank, here()};
   submit(false);
   for (const HostTrigger& trigger : frame.triggers) {
     if (trigger.host == rank) builder.add(host, Trigger{trigger.signal});
   }
+  place.launched = here();
   for (const HostWait& wait : frame.waits) {
     if (!rank || wait.rank == *rank) builder.add(host, Wait{wait.signal, wait.value});
   }
   for (const DrivenQueue& queue : mine) builder.add(host, Wait{queue.done});
   if (barriers && barriers->exit != nullptr) barriers->exit->add_to(host, barriers->participant);
   builder.add(host, Timestamp{"end"});
+  return place;
 }
 
 }  // namespace
 
-void add_host_queues(ProgramBuilder& builder, const HostFrame& frame) {
-  if (frame.threads == HostThreads::single) {
-    add_host_queue(builder, frame, {}, {});
-    return;
-  }
+std::vector<HostPlace> add_host_queues(ProgramBuilder& builder, const HostFrame& frame) {
+  if (frame.threads == HostThreads::single) return {add_host_queue(builder, frame, {}, {})};
   Barrier enter(builder, "enter", frame.participants);
   std::optional<Barrier> exit;
   if (frame.exit_barrier) exit.emplace(builder, "exit", frame.participants);
+  std::vector<HostPlace> places;
   for (std::size_t i = 0; i < frame.participants.size(); ++i) {
-    add_host_queue(builder, frame, frame.participants[i], Barriers{&enter, exit ? &*exit : nullptr, i});
+    places.push_back(
+        add_host_queue(builder, frame, frame.participants[i], Barriers{&enter, exit ? &*exit : nullptr, i}));
   }
+  return places;
 }
 
 }  // namespace cortado::plan

@@ -52,6 +52,15 @@ struct HostFrame {
   std::vector<HostWait> waits{};       ///< before those for the queues
 };
 
-void add_host_queues(ProgramBuilder& builder, const HostFrame& frame);
+/// Where others may put commands of their own into a host queue, as indices of its commands. The last one is "end".
+struct HostPlace {
+  QueueId queue;
+  std::optional<RankId> rank;
+  std::size_t begun = 0;     ///< right behind "begin"
+  std::size_t launched = 0;  ///< behind the submits or triggers
+};
+
+/// One place for each queue.
+std::vector<HostPlace> add_host_queues(ProgramBuilder& builder, const HostFrame& frame);
 
 }  // namespace cortado::plan

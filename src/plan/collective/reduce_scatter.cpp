@@ -26,11 +26,39 @@ Result<Program> ReduceScatter::finish() {
   return schedule_.finish(reduce_scatter_contract(input_blocks, reduction_.sums, schedule_.request().dtype));
 }
 
+namespace {
+
+/// By DMA engines.
 Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce) {
   ReduceScatter scatter(schedule);
   LaneGrid lanes(schedule);
   reduce(schedule, lanes, scatter.reduction());
   return scatter.finish();
+}
+
+}  // namespace
+
+/// add: engines add every block to the sum of its owner; no scratch memory and no kernel.
+Variant reduce_scatter_add() {
+  return {.info = {.collective = "reduce-scatter",
+                   .variant = "add",
+                   .summary = "copies that add at the owner, chained so that they never meet",
+                   .in_place = true,
+                   .out_of_place = true},
+          .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_adding); },
+          .feature = &Features::near_memory_compute,
+          .reduces = true};
+}
+
+/// pcpy: engines move every block to scratch memory of its owner, a kernel of the owner adds them.
+Variant reduce_scatter_pcpy() {
+  return {.info = {.collective = "reduce-scatter",
+                   .variant = "pcpy",
+                   .summary = "copies into scratch memory of the owners, added there by a kernel",
+                   .in_place = true,
+                   .out_of_place = true},
+          .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_kernel); },
+          .reduces = true};
 }
 
 }  // namespace cortado::plan

@@ -21,7 +21,4 @@ class ReduceScatter {
   Reduction reduction_;
 };
 
-/// By DMA engines.
-Result<Program> plan_reduce_scatter(Schedule& schedule, Reducer reduce);
-
 }  // namespace cortado::plan

@@ -3,17 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
 #include "cortado/plan/collective.hpp"
 
-#include "plan/collective/request.hpp"
 #include "plan/collective/variant.hpp"
-#include "plan/names.hpp"
 
 namespace cortado {
 namespace plan {
 
 // Each is defined in the file of its name; the two protocols of kernels on compute units share <collective>_cores.cpp,
-// rings <collective>_ring.cpp.
+// rings <collective>_ring.cpp, the other reductions <collective>.cpp.
 Variant all_gather_b2b();
 Variant all_gather_bcst();
 Variant all_gather_cores_ll();
@@ -92,30 +91,28 @@ Result<const Variant*> find_variant(const CollectiveRequest& request) {
   for (const Variant& variant : variants()) {
     if (variant.info.collective == request.collective && variant.info.variant == request.variant) return &variant;
   }
-  CORTADO_RETURN_IF_ERROR(check_collective(request.collective));
   std::vector<std::string> known;
   for (const VariantInfo& info : list_variants(request.collective)) known.push_back(info.variant);
-  return fail("plan.unknown_variant", fmt::format("{} has no variant '{}'", request.collective, request.variant),
+  return fail(About::strategy, "plan.unknown_variant",
+              fmt::format("{} has no variant '{}'", request.collective, request.variant),
               suggestion(request.variant, known));
+}
+
+Result<OpenProgram> plan_open(const CollectiveRequest& request, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
+  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, check_request(request, *variant, machine));
+  Schedule schedule(std::move(checked), machine);
+  CORTADO_ASSIGN_OR_RETURN(Program program, variant->plan(schedule));
+  return OpenProgram{std::move(program), schedule.hosts()};
 }
 
 }  // namespace plan
 
-std::vector<std::string> list_collectives() {
-  std::vector<std::string> names;
-  for (const plan::Variant& variant : plan::variants()) {
-    if (std::find(names.begin(), names.end(), variant.info.collective) == names.end()) {
-      names.push_back(variant.info.collective);
-    }
-  }
-  return names;
-}
-
-Status check_collective(const std::string& collective) {
-  const std::vector<std::string> known = list_collectives();
-  if (std::find(known.begin(), known.end(), collective) != known.end()) return {};
-  return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", collective),
-              plan::suggestion(collective, known));
+Result<Collective> find_collective(std::string_view name) {
+  const auto* found = std::ranges::find(kCollectives, name, &Collective::name);
+  if (found != kCollectives.end()) return *found;
+  return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", name),
+              suggestion(name, {Collective::kNames.begin(), Collective::kNames.end()}));
 }
 
 std::vector<VariantInfo> list_variants() {
@@ -124,13 +121,13 @@ std::vector<VariantInfo> list_variants() {
   return infos;
 }
 
-std::vector<VariantInfo> list_variants(std::string_view collective) {
+std::vector<VariantInfo> list_variants(Collective collective) {
   std::vector<VariantInfo> infos = list_variants();
   std::erase_if(infos, [&](const VariantInfo& info) { return info.collective != collective; });
   return infos;
 }
 
-bool default_in_place(const std::string& collective, const std::string& variant) {
+bool default_in_place(Collective collective, const std::string& variant) {
   const bool preferred = collective == "all-gather";
   for (const VariantInfo& info : list_variants(collective)) {
     if (info.variant == variant) return preferred ? info.in_place : !info.out_of_place;
@@ -139,10 +136,8 @@ bool default_in_place(const std::string& collective, const std::string& variant)
 }
 
 Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine) {
-  CORTADO_ASSIGN_OR_RETURN(const plan::Variant* variant, plan::find_variant(request));
-  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, plan::check_request(request, *variant, machine));
-  plan::Schedule schedule(std::move(checked), machine);
-  return variant->plan(schedule);
+  CORTADO_ASSIGN_OR_RETURN(plan::OpenProgram open, plan::plan_open(request, machine));
+  return std::move(open.program);
 }
 
 }  // namespace cortado

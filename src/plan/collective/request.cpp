@@ -1,11 +1,11 @@
-#include "plan/collective/request.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
+
+#include "plan/collective/variant.hpp"
 
 namespace cortado::plan {
 namespace {
@@ -16,7 +16,8 @@ constexpr Bytes kMostBytes{std::uint64_t{1} << 60};
 Status check_machine(const Machine& machine) {
   const DmaLimits& dma = machine.dma;
   if (machine.present_engines(EngineClass::peer).empty()) {
-    return fail("plan.engine", fmt::format("machine {} has no DMA engine that reaches other GPUs", machine.name),
+    return fail(About::machine, "plan.engine",
+                fmt::format("machine {} has no DMA engine that reaches other GPUs", machine.name),
                 "use a machine with engines.peer");
   }
   const bool packets_ok = dma.max_copy_bytes.value >= 4 && dma.swap_alignment.value > 0 &&
@@ -26,7 +27,8 @@ Status check_machine(const Machine& machine) {
                             machine.allocation_alignment.value % dma.broadcast_alignment.value == 0;
   if (!packets_ok || !alignment_ok) {
     return fail(
-        "plan.machine", fmt::format("the packet limits of machine {} leave no room for a copy", machine.name),
+        About::machine, "plan.machine",
+        fmt::format("the packet limits of machine {} leave no room for a copy", machine.name),
         "packets must hold 4 bytes (a swap: one aligned unit), and buffers must be aligned for swap and broadcast");
   }
   return {};
@@ -81,7 +83,8 @@ Status check_placement(const CollectiveRequest& request, const Variant& variant)
   }
   std::string hint = fmt::format("plan it {}", possible);
   if (!others.empty()) hint += fmt::format(", or {} use variant {}", asked, join(others, " or "));
-  return fail("plan.in_place", fmt::format("{} {} works only {}", request.collective, request.variant, possible), hint);
+  return fail(About::strategy, "plan.in_place",
+              fmt::format("{} {} works only {}", request.collective, request.variant, possible), hint);
 }
 
 Status check_feature(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
@@ -89,7 +92,7 @@ Status check_feature(const CollectiveRequest& request, const Variant& variant, c
   const char* what = variant.feature == &Features::broadcast ? "broadcast packets"
                      : variant.feature == &Features::swap    ? "swap packets"
                                                              : "memory that adds (near_memory_compute)";
-  return fail("plan.feature",
+  return fail(About::machine, "plan.feature",
               fmt::format("{} {} needs {}, which machine {} does not have", request.collective, request.variant, what,
                           machine.name),
               "use variant pcpy, or a machine that has it");
@@ -100,7 +103,7 @@ Status check_ring(const CollectiveRequest& request, const Variant& variant, cons
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     const std::uint32_t next = (rank + 1) % request.ranks;
     if (machine.linked[rank][next]) continue;
-    return fail("plan.link",
+    return fail(About::machine, "plan.link",
                 fmt::format("{} {} goes around a ring of {} GPUs, but GPU {} of {} has no link to GPU {}",
                             request.collective, request.variant, request.ranks, rank, machine.name, next),
                 "every GPU needs a link to the next one and the last to the first: on a ring take all its GPUs");
@@ -131,13 +134,15 @@ Status check_size(const CollectiveRequest& request, const Variant& variant, cons
 
 Status check_own_block(const CollectiveRequest& request) {
   if (request.own_block || request.collective == "all-to-all") return {};
-  return fail("plan.own_block", fmt::format("{} cannot leave the block of a rank for itself", request.collective),
+  return fail(About::strategy, "plan.own_block",
+              fmt::format("{} cannot leave the block of a rank for itself", request.collective),
               "leaving it to the caller exists for all-to-all only");
 }
 
 Status check_triggers(const CollectiveRequest& request) {
   if (request.prelaunch || request.trigger_words == TriggerWords::shared) return {};
-  return fail("plan.triggers", "trigger words per queue, but nothing is prelaunched", "plan it with prelaunch");
+  return fail(About::strategy, "plan.triggers", "trigger words per queue, but nothing is prelaunched",
+              "plan it with prelaunch");
 }
 
 Status check_cores(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
@@ -145,19 +150,19 @@ Status check_cores(const CollectiveRequest& request, const Variant& variant, con
   if (!variant.info.on_cores) {
     if (units == 0) return {};
     return fail(
-        "plan.compute_units",
+        About::strategy, "plan.compute_units",
         fmt::format("{} {} moves data with DMA engines, not with compute units", request.collective, request.variant),
         "compute units are for the cores-* variants");
   }
   if (request.prelaunch) {
-    return fail("plan.prelaunch",
+    return fail(About::strategy, "plan.prelaunch",
                 fmt::format("{} {} cannot be prelaunched: a kernel would hold its compute units while it waits",
                             request.collective, request.variant),
                 "plan it without prelaunch");
   }
   const std::uint32_t parts = variant.ring ? 1 : request.ranks;
   if (units == 0 || (units >= parts && units <= machine.compute_units)) return {};
-  return fail("plan.compute_units",
+  return fail(About::strategy, "plan.compute_units",
               fmt::format("{} compute units for a kernel of {} part{} on GPUs that have {}", units, parts,
                           parts == 1 ? "" : "s", machine.compute_units),
               parts > machine.compute_units
@@ -167,7 +172,8 @@ Status check_cores(const CollectiveRequest& request, const Variant& variant, con
 
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
   if (request.ways == 0 || variant.takes_ways) return {};
-  return fail("plan.ways", fmt::format("{} {} does not take ways", request.collective, request.variant),
+  return fail(About::strategy, "plan.ways",
+              fmt::format("{} {} does not take ways", request.collective, request.variant),
               "ways is how many copies share an engine in the b2b variants");
 }
 

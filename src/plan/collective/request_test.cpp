@@ -1,13 +1,12 @@
-#include "plan/collective/request.hpp"
-
 #include "plan/collective/testing.hpp"
+#include "plan/collective/variant.hpp"
 
 namespace cortado::plan {
 namespace collective_request_test {
 
 TEST(Request, UnknownNamesGetTheNearestKnownOne) {
   const Machine machine = machine_for_test("mi300x-8");
-  const Diagnostic collective = refusal({.collective = "all-gathr", .bytes = 1_KiB}, machine);
+  const Diagnostic collective = find_collective("all-gathr").error();
   EXPECT_EQ(collective.code, "plan.unknown_collective");
   EXPECT_NE(collective.hint.find("did you mean all-gather?"), std::string::npos) << collective.hint;
   const Diagnostic variant = refusal({.collective = "all-gather", .variant = "swap", .bytes = 1_KiB}, machine);
@@ -47,7 +46,8 @@ TEST(Request, SizesOutOfReachAreRefusedBeforePlanning) {
     const char* code = variant.variant.starts_with("add") ? "plan.feature" : "plan.size";  // mi300x-8 cannot add at all
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
       request.bytes = Bytes{bytes};
-      EXPECT_EQ(refusal(request, machine).code, code) << variant.collective << " " << variant.variant << " " << bytes;
+      EXPECT_EQ(refusal(request, machine).code, code)
+          << variant.collective.name() << " " << variant.variant << " " << bytes;
     }
   }
 }

@@ -28,7 +28,7 @@ Traffic traffic_of_rank_0(const Program& program) {
 
 constexpr std::uint64_t kChunk = 1024;
 
-CollectiveRequest around(const std::string& collective, const std::string& variant, std::uint32_t ranks) {
+CollectiveRequest around(Collective collective, const std::string& variant, std::uint32_t ranks) {
   return {.collective = collective,
           .variant = variant,
           .bytes = Bytes{kChunk * ranks},
@@ -39,7 +39,7 @@ CollectiveRequest around(const std::string& collective, const std::string& varia
 class RingOf : public testing::TestWithParam<std::uint32_t> {
  protected:
   std::uint32_t ranks() const { return GetParam(); }
-  Program plan(const std::string& collective, const std::string& variant) const {
+  Program plan(Collective collective, const std::string& variant) const {
     return plan_for_test(around(collective, variant, ranks()), machine_for_test("virtual-64-nmc"));
   }
 };
@@ -79,7 +79,8 @@ TEST_P(RingOf, AddingMemoryNeedsNothingButTheCopies) {
 
 // Block c ends at rank c: with 4 ranks rank 0 sends 3, 2, 1.
 TEST_P(RingOf, EveryByteGoesToTheNextRank) {
-  for (const char* collective : {"all-gather", "reduce-scatter", "all-reduce"}) {
+  for (const Collective collective :
+       {Collective("all-gather"), Collective("reduce-scatter"), Collective("all-reduce")}) {
     const Program program = plan(collective, "cores-ring");
     for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::compute)) {
       EXPECT_EQ(rank_of(program, copy.src), queue->rank->value);
@@ -96,14 +97,15 @@ TEST_P(RingOf, EveryByteGoesToTheNextRank) {
         EXPECT_EQ(to, (queue->rank->value + 1) % ranks());
       }
     }
-    if (std::string(collective) != "all-gather") {
+    if (collective != "all-gather") {
       EXPECT_THAT(sums_at_home, testing::Each(1U));
     }
   }
 }
 
 TEST_P(RingOf, OneKernelARankOfOnePart) {
-  for (const char* collective : {"all-gather", "reduce-scatter", "all-reduce"}) {
+  for (const Collective collective :
+       {Collective("all-gather"), Collective("reduce-scatter"), Collective("all-reduce")}) {
     const Program program = plan(collective, "cores-ring");
     EXPECT_EQ(count(program).kernels, ranks());
     EXPECT_EQ(count(program).doorbells, 0U);

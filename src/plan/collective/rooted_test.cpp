@@ -4,14 +4,14 @@
 namespace cortado::plan {
 namespace rooted_test {
 
-CollectiveRequest rooted(const char* collective, const char* variant, bool in_place) {
+CollectiveRequest rooted(Collective collective, const char* variant, bool in_place) {
   return {.collective = collective, .variant = variant, .bytes = 8_KiB, .in_place = in_place, .root = {3}};
 }
 
 TEST(Rooted, CountsOfEightGpus) {
   const Machine machine = machine_for_test("mi300x-8");
   struct Expected {
-    const char* collective;
+    Collective collective;
     const char* variant;
     std::uint64_t commands, doorbells;
   };
@@ -24,11 +24,11 @@ TEST(Rooted, CountsOfEightGpus) {
                             {"gather", "pcpy", 7, 7}}) {
     for (const bool in_place : {false, true}) {
       const ProgramCounts counts = count(plan_for_test(rooted(e.collective, e.variant, in_place), machine));
-      EXPECT_EQ(counts.commands, e.commands) << e.collective << " " << e.variant;
+      EXPECT_EQ(counts.commands, e.commands) << e.collective.name() << " " << e.variant;
       EXPECT_EQ(counts.local_copies, in_place ? 0u : 1u);
       // Out of place, the root of a gather has no queue that its own block could ride on.
-      const bool extra_queue = std::string(e.collective) == "gather" && !in_place;
-      EXPECT_EQ(counts.doorbells, e.doorbells + (extra_queue ? 1 : 0)) << e.collective << " " << e.variant;
+      const bool extra_queue = e.collective == "gather" && !in_place;
+      EXPECT_EQ(counts.doorbells, e.doorbells + (extra_queue ? 1 : 0)) << e.collective.name() << " " << e.variant;
       EXPECT_EQ(counts.signals, counts.doorbells);
     }
   }
@@ -36,7 +36,7 @@ TEST(Rooted, CountsOfEightGpus) {
 
 TEST(Rooted, OnlyTheRootSendsInBroadcastAndScatter) {
   const Machine machine = machine_for_test("mi300x-8");
-  for (const char* collective : {"broadcast", "scatter"}) {
+  for (const Collective collective : {Collective("broadcast"), Collective("scatter")}) {
     const Program program = plan_for_test(rooted(collective, "pcpy", false), machine);
     for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::dma)) EXPECT_EQ(queue->rank, RankId{3});
   }

@@ -226,7 +226,7 @@ Result<Program> Schedule::finish(Contract contract) {
   std::sort(frame.participants.begin(), frame.participants.end());
   frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
   if (only_) frame.participants = {*only_};
-  add_host_queues(builder_, frame);
+  hosts_ = add_host_queues(builder_, frame);
   builder_.contract(std::move(contract));
   return std::move(builder_).finish();
 }
@@ -310,7 +310,7 @@ SignalId Schedule::trigger(const QueueState& queue) {
 }
 
 void Schedule::refuse(std::string code, std::string message, std::string hint) {
-  if (!error_) error_ = Diagnostic{std::move(code), std::move(message), std::move(hint)};
+  if (!error_) error_ = Diagnostic{std::move(code), std::move(message), std::move(hint), {}, About::machine};
 }
 
 void Schedule::check_links(RankId rank, const Command& command) {

@@ -112,6 +112,7 @@ class Schedule {
   std::uint32_t compute_units() const;  ///< that a rank gives to the collective
 
   Result<Program> finish(Contract contract);
+  const std::vector<HostPlace>& hosts() const { return hosts_; }  ///< once it is finished
 
  private:
   friend class Lane;
@@ -160,6 +161,7 @@ class Schedule {
   std::optional<RankId> only_;  // that stands for all
   std::vector<HostWait> waits_;
   std::vector<HostTrigger> triggers_;
+  std::vector<HostPlace> hosts_;
   std::optional<Diagnostic> error_;
 };
 

@@ -24,7 +24,7 @@ inline Program plan_for_test(const CollectiveRequest& request, const Machine& ma
 /// The diagnostic of a request that must be refused.
 inline Diagnostic refusal(const CollectiveRequest& request, const Machine& machine) {
   const Result<Program> program = plan_collective(request, machine);
-  EXPECT_FALSE(program) << request.collective << " " << request.variant << " should be refused";
+  EXPECT_FALSE(program) << request.collective.name() << " " << request.variant << " should be refused";
   return program ? Diagnostic{} : program.error();
 }
 

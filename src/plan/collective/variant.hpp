@@ -21,4 +21,18 @@ struct Variant {
 /// The variant that the request names, or the nearest names there are.
 Result<const Variant*> find_variant(const CollectiveRequest& request);
 
+/// The request with its final number of ranks, or why this variant cannot do it on this machine.
+Result<CollectiveRequest> check_request(const CollectiveRequest& request, const Variant& variant,
+                                        const Machine& machine);
+
+/// A program that others may add to.
+struct OpenProgram {
+  Program program;
+  std::vector<HostPlace> hosts;
+};
+Result<OpenProgram> plan_open(const CollectiveRequest& request, const Machine& machine);
+
+/// "use 512 or 1KiB": the multiples of `unit` around `bytes`.
+std::string nearest_multiples(Bytes bytes, Bytes unit);
+
 }  // namespace cortado::plan

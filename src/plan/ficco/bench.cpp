@@ -81,7 +81,7 @@ Result<FiccoPlan> Bench::finish(std::string name, Contract contract, std::uint32
   const auto most = only_ ? memory_.begin() + *only_ : std::max_element(memory_.begin(), memory_.end());
   FiccoPlan plan{{}, *most, staging_[static_cast<std::size_t>(most - memory_.begin())], steps};
   if (plan.footprint > machine_.memory_bytes) {
-    return fail("ficco.memory",
+    return fail(About::strategy, "ficco.memory",
                 fmt::format("{} of {} needs {} of memory on a GPU, {} of it staging; {} has {} per GPU", name_of(way_),
                             to_string(request_.gemm), format_bytes(plan.footprint), format_bytes(plan.staging),
                             machine_.name, format_bytes(machine_.memory_bytes)),

@@ -49,7 +49,7 @@ class CollectiveFirst {
     }
   }
 
-  Result<FiccoPlan> finish(const std::string& collective, const std::string& schedule) {
+  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
     return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
                          bench_.only() ? Contract{} : contract(collective), steps_.count());
   }
@@ -202,7 +202,7 @@ class CollectiveFirst {
     }
   }
 
-  Contract contract(const std::string& collective) const {
+  Contract contract(Collective collective) const {
     Contract contract{fmt::format("{} -> product", collective), {}};
     for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
       const std::uint64_t rows = exchange_.rows_for(to);

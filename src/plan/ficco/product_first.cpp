@@ -54,7 +54,7 @@ class ProductFirst {
     for (const std::uint32_t rank : made_ranks_) complete(rank);
   }
 
-  Result<FiccoPlan> finish(const std::string& collective, const std::string& schedule) {
+  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
     return bench_.finish(fmt::format("{} -> {}, {}", to_string(bench_.gemm()), collective, schedule),
                          bench_.only() ? Contract{} : contract(collective), steps_.count());
   }
@@ -277,7 +277,7 @@ class ProductFirst {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(step, to);
   }
 
-  Contract contract(const std::string& collective) const {
+  Contract contract(Collective collective) const {
     Contract contract{fmt::format("product -> {}", collective), {}};
     const auto product = [&](std::uint32_t from, std::uint32_t to) {
       return Product{{ranks_[from].a.rows(exchange_.given(from, to))}, ranks_[from].b.rows({0, bench_.gemm().k})};

@@ -62,7 +62,7 @@ BufferRole program_role(const Program& program, const Region& region) {
   return program.buffer(region.buffer).role;
 }
 
-DependentRequest product_first(const GemmShape& shape, std::uint32_t ranks, const std::string& collective) {
+DependentRequest product_first(const GemmShape& shape, std::uint32_t ranks, Collective collective) {
   return {.gemm = shape, .collective = collective, .dependence = Dependence::product_first, .ranks = ranks};
 }
 

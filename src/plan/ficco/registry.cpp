@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
 #include "cortado/plan/ficco.hpp"
-
-#include "plan/names.hpp"
 
 namespace cortado {
 namespace {
@@ -87,9 +86,9 @@ Result<FiccoSchedule> find_schedule(std::string_view name) {
   }
   if (name == kIdealSchedule) {
     return fail("ficco.schedule", "ideal is the bound of perfect overlap: no program reaches it",
-                plan::suggestion(name, known));
+                suggestion(name, known));
   }
-  return fail("ficco.schedule", fmt::format("unknown schedule '{}'", name), plan::suggestion(name, known));
+  return fail("ficco.schedule", fmt::format("unknown schedule '{}'", name), suggestion(name, known));
 }
 
 std::string name_of(ExchangeVariant exchange) {
@@ -100,7 +99,7 @@ Result<ExchangeVariant> find_exchange(std::string_view name) {
   const auto found = std::find(kExchangeNames.begin(), kExchangeNames.end(), name);
   if (found != kExchangeNames.end()) return static_cast<ExchangeVariant>(found - kExchangeNames.begin());
   return fail("ficco.exchange", fmt::format("unknown exchange '{}'", name),
-              plan::suggestion(name, {kExchangeNames.begin(), kExchangeNames.end()}));
+              suggestion(name, {kExchangeNames.begin(), kExchangeNames.end()}));
 }
 
 }  // namespace cortado

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
+
 #include "plan/ficco/composers.hpp"
 #include "plan/ficco/exchange.hpp"
 #include "plan/ficco/steps.hpp"
-#include "plan/names.hpp"
 
 namespace cortado::plan {
 namespace {
@@ -52,7 +53,7 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
       for (std::uint32_t to = 0; to < request.ranks; ++to) most = std::max(most, exchange.given(from, to).count);
     }
     if (schedule.chunks <= most) return {};
-    return fail("ficco.chunks",
+    return fail(About::strategy, "ficco.chunks",
                 fmt::format("{} chunks, but no rank gives another one more than {} rows", schedule.chunks, most),
                 fmt::format("give 1 to {} chunks", most));
   }
@@ -61,13 +62,13 @@ Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedu
   const Bytes element = size_of(request.gemm.dtype);
   const std::uint64_t unit = panel_unit(columns, element);
   if (element * unit < machine.dma.window_alignment && schedule.means == CollectiveMeans::dma) {
-    return fail("ficco.panels",
+    return fail(About::strategy, "ficco.panels",
                 fmt::format("rows of {} bytes; the strided copies of {} need multiples of {}",
                             (element * columns).value, machine.name, machine.dma.window_alignment.value),
                 fmt::format("take a 1d schedule, or pad {}", product_travels ? "n" : "k"));
   }
   if (schedule.chunks <= columns / unit) return {};
-  return fail("ficco.chunks",
+  return fail(About::strategy, "ficco.chunks",
               fmt::format("{} panels of {} columns, which are cut at multiples of {}", schedule.chunks, columns, unit),
               fmt::format("give 1 to {} chunks", columns / unit));
 }
@@ -77,27 +78,35 @@ Status check_exchange(const DependentRequest& request, const FiccoSchedule& sche
   if (schedule.exchange == ExchangeVariant::automatic || schedule.exchange == ExchangeVariant::pcpy) return {};
   const std::string name = name_of(schedule.exchange);
   if (schedule.means == CollectiveMeans::cores) {
-    return fail("ficco.exchange", fmt::format("{} is a way of DMA engines, but compute units move the bytes", name),
+    return fail(About::strategy, "ficco.exchange",
+                fmt::format("{} is a way of DMA engines, but compute units move the bytes", name),
                 "leave the exchange out, or let engines move the bytes");
   }
   if (schedule.exchange != ExchangeVariant::bcst) return {};
   if (request.collective != "all-gather") {
-    return fail("ficco.exchange", fmt::format("bcst gives two peers the same; {} does not", request.collective),
+    return fail(About::strategy, "ficco.exchange",
+                fmt::format("bcst gives two peers the same; {} does not", request.collective),
                 "take b2b, pcpy or auto");
   }
   if (has_panels(schedule)) {
-    return fail("ficco.exchange", "bcst has no strided packets: panels of columns have gaps",
+    return fail(About::strategy, "ficco.exchange", "bcst has no strided packets: panels of columns have gaps",
                 "take a 1d schedule, or b2b, pcpy or auto");
   }
   if (machine.features.broadcast) return {};
-  return fail("ficco.exchange", fmt::format("machine {} has no broadcast packets", machine.name),
+  return fail(About::strategy, "ficco.exchange", fmt::format("machine {} has no broadcast packets", machine.name),
               "take b2b, pcpy or auto");
 }
 
 /// The collectives that the product may depend on, or that may depend on it.
-std::vector<std::string> collectives(Dependence dependence) {
+std::vector<Collective> collectives(Dependence dependence) {
   if (dependence == Dependence::product_first) return {"reduce-scatter", "all-to-all"};
   return {"all-gather", "all-to-all"};
+}
+
+std::vector<std::string> names_of(const std::vector<Collective>& collectives) {
+  std::vector<std::string> names;
+  for (const Collective collective : collectives) names.emplace_back(collective.name());
+  return names;
 }
 
 }  // namespace
@@ -115,7 +124,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
                             request.collective),
                 request.collective == "all-gather" && product_first
                     ? "reduce-scatter and all-to-all follow a product; an all-gather comes before one"
-                    : suggestion(request.collective, known));
+                    : suggestion(request.collective.name(), names_of(known)));
   }
   CORTADO_RETURN_IF_ERROR(check_ficco_ranks(checked.request.ranks, machine));
   if (request.gemm.accumulate) {
@@ -127,7 +136,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   share.m = (share.m + checked.request.ranks - 1) / checked.request.ranks;
   CORTADO_RETURN_IF_ERROR(check_dimensions(request.gemm, checked.request.ranks));
   if (Status fits = check_gemm(share, machine); !fits) {
-    if (fits.error().code == "gemm.memory") {
+    if (fits.error().about == About::machine) {
       fits.error().message += fmt::format("; it is what a rank multiplies of {}", to_string(request.gemm));
     }
     return fail(std::move(fits).error());

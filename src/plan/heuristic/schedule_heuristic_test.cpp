@@ -12,9 +12,9 @@ Machine machine(const std::string& name = "mi300x-8") {
   return *std::move(loaded);
 }
 
-DependentRequest request(GemmShape gemm, std::string collective = "all-gather",
+DependentRequest request(GemmShape gemm, Collective collective = "all-gather",
                          Dependence dependence = Dependence::collective_first) {
-  return {.gemm = gemm, .collective = std::move(collective), .dependence = dependence};
+  return {.gemm = gemm, .collective = collective, .dependence = dependence};
 }
 
 double feature(const DependentRequest& request, ScheduleFeature feature) {

@@ -8,8 +8,6 @@
 // The barrier of the hosts before an iteration is enough for replay, although engines are submitted before it: they
 // wait for trackers, and nothing is stored before a product has started behind the barrier. The host does not end
 // before all that its rank receives is there: engines wait for what they pass on, and the host for what is final.
-#include "plan/t3/program.hpp"
-
 #include <algorithm>
 #include <map>
 
@@ -17,10 +15,13 @@
 
 #include "cortado/base/text.hpp"
 #include "cortado/ir/contracts.hpp"
+#include "cortado/plan/t3.hpp"
 
+#include "plan/t3/request.hpp"
 #include "plan/t3/slots.hpp"
 
-namespace cortado::plan {
+namespace cortado {
+namespace plan {
 namespace {
 
 class T3Program {
@@ -49,7 +50,7 @@ class T3Program {
     T3Plan plan{{},           schedule_.footprint(), request.algorithm, chunks_.count(),
                 most_pieces_, request.axis,          checked_.tiling};
     if (plan.footprint > machine_.memory_bytes) {
-      return fail("t3.memory",
+      return fail(About::machine, "t3.memory",
                   fmt::format("{} with its {} needs {} of memory on a GPU; {} has {} per GPU", to_string(request.gemm),
                               request.collective, format_bytes(plan.footprint), machine_.name,
                               format_bytes(machine_.memory_bytes)),
@@ -250,9 +251,16 @@ class T3Program {
 };
 
 }  // namespace
+}  // namespace plan
 
-Result<T3Plan> make_t3_program(const CheckedT3& checked, const Machine& machine) {
-  return T3Program(checked, machine).finish();
+Result<T3Plan> plan_t3(const T3Request& request, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const plan::CheckedT3 checked, plan::check_t3(request, machine));
+  return plan::T3Program(checked, machine).finish();
 }
 
-}  // namespace cortado::plan
+Result<T3Plan> plan_t3(const T3Request& request, const std::vector<T3Map>& maps, const Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const plan::CheckedT3 checked, plan::check_t3(request, maps, machine));
+  return plan::T3Program(checked, machine).finish();
+}
+
+}  // namespace cortado

@@ -1,29 +1,34 @@
 #include "plan/t3/request.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
-#include "plan/names.hpp"
+#include "cortado/base/text.hpp"
 
-namespace cortado::plan {
+namespace cortado {
+namespace plan {
 namespace {
 
-/// Of the presets of one collective, or of all.
-std::vector<std::string> names(std::string T3Preset::*name, const std::string& collective = {}) {
+constexpr std::array kAxisNames{"auto", "rows", "columns"};  // in the order of T3Axis
+
+std::vector<std::string> algorithms_of(Collective collective) {
   std::vector<std::string> known;
   for (const T3Preset& preset : list_t3_presets()) {
-    if (!collective.empty() && preset.collective != collective) continue;
-    if (std::find(known.begin(), known.end(), preset.*name) == known.end()) known.push_back(preset.*name);
+    if (preset.collective == collective) known.push_back(preset.algorithm);
   }
   return known;
 }
 
-Status check_collective(const std::string& collective) {
-  const std::vector<std::string> known = names(&T3Preset::collective);
-  if (std::find(known.begin(), known.end(), collective) != known.end()) return {};
+Status check_collective(Collective collective) {
+  if (!algorithms_of(collective).empty()) return {};
+  std::vector<std::string> known;
+  for (const Collective one : kCollectives) {
+    if (!algorithms_of(one).empty()) known.emplace_back(one.name());
+  }
   return fail("t3.collective", fmt::format("T3 has no collective '{}' behind a product", collective),
-              suggestion(collective, known));
+              suggestion(collective.name(), known));
 }
 
 Status check_t3_ranks(std::uint32_t ranks, const Machine& machine) {
@@ -34,7 +39,8 @@ Status check_t3_ranks(std::uint32_t ranks, const Machine& machine) {
 
 Status check_tracker(const Machine& machine) {
   if (machine.features.tracker) return {};
-  return fail("t3.feature", fmt::format("machine {} has no tracker: its memory counts no updates", machine.name),
+  return fail(About::machine, "t3.feature",
+              fmt::format("machine {} has no tracker: its memory counts no updates", machine.name),
               "use a machine with [tracker] in its file, e.g. mi300x-8+t3 or t3-ring-16");
 }
 
@@ -48,7 +54,7 @@ bool adds(const T3Map& map) {
 Status check_adding(const std::vector<T3Map>& maps, const Machine& machine) {
   if (machine.features.near_memory_compute || std::none_of(maps.begin(), maps.end(), adds)) return {};
   return fail(
-      "t3.feature",
+      About::machine, "t3.feature",
       fmt::format("machine {} has no near_memory_compute: its memory does not add what meets there", machine.name),
       "use a machine with it, e.g. mi300x-8+t3 or t3-ring-16, or a collective that adds nothing, with a split of k of "
       "1");
@@ -70,7 +76,7 @@ Status check_links(const std::string& algorithm, std::uint32_t ranks, const Mach
   const auto missing = missing_link(algorithm, ranks, machine);
   if (!missing) return {};
   const bool ring = algorithm == "ring";
-  return fail("t3.topology",
+  return fail(About::machine, "t3.topology",
               fmt::format("{} {} ranks, but GPU {} of {} has no link to GPU {}",
                           ring ? "a ring links the" : algorithm + " needs links between all", ranks, missing->first,
                           machine.name, missing->second),
@@ -80,7 +86,7 @@ Status check_links(const std::string& algorithm, std::uint32_t ranks, const Mach
 
 /// The preset that is asked for, or the direct one where every pair is linked.
 Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine) {
-  const std::vector<std::string> known = names(&T3Preset::algorithm, request.collective);
+  const std::vector<std::string> known = algorithms_of(request.collective);
   std::string algorithm = request.algorithm;
   if (algorithm == "auto") {
     const bool ring = missing_link("direct", request.ranks, machine).has_value() &&
@@ -92,7 +98,7 @@ Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine)
     CORTADO_RETURN_IF_ERROR(check_links(algorithm, request.ranks, machine));
     return preset;
   }
-  return fail("t3.algorithm", fmt::format("{} has no algorithm '{}'", request.collective, algorithm),
+  return fail(About::strategy, "t3.algorithm", fmt::format("{} has no algorithm '{}'", request.collective, algorithm),
               suggestion(algorithm, known));
 }
 
@@ -110,15 +116,17 @@ Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
   if (!request.tiling && !machine.features.near_memory_compute) tiling.split_k = 1;  // memory cannot add the parts
   if (request.split_k > 0) tiling.split_k = request.split_k;
   if (tiling.tile_m == 0 || tiling.tile_n == 0 || tiling.split_k == 0) {
-    return fail("t3.tiling", "tiles of no rows, no columns or no workgroups", "give 1 or more of each");
+    return fail(About::strategy, "t3.tiling", "tiles of no rows, no columns or no workgroups",
+                "give 1 or more of each");
   }
   constexpr std::uint64_t kLargestTile = 1U << 28U;  // as the largest dimension of a product
   if (tiling.tile_m > kLargestTile || tiling.tile_n > kLargestTile) {
-    return fail("t3.tiling", fmt::format("tiles of {} x {}", tiling.tile_m, tiling.tile_n),
+    return fail(About::strategy, "t3.tiling", fmt::format("tiles of {} x {}", tiling.tile_m, tiling.tile_n),
                 "give no more than the product has rows and columns");
   }
   if (tiling.split_k <= request.gemm.k) return tiling;
-  return fail("t3.tiling", fmt::format("k is {}, too short for {} workgroups", request.gemm.k, tiling.split_k),
+  return fail(About::strategy, "t3.tiling",
+              fmt::format("k is {}, too short for {} workgroups", request.gemm.k, tiling.split_k),
               fmt::format("give a split of k of 1 to {}", request.gemm.k));
 }
 
@@ -141,7 +149,7 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   const bool by_rows = checked.request.axis == T3Axis::rows;
   const std::uint64_t extent = by_rows ? request.gemm.m : request.gemm.n;
   if (request.collective != "all-gather" && extent < ranks) {
-    return fail("t3.shape",
+    return fail(About::strategy, "t3.shape",
                 fmt::format("{} {} cannot be divided among {} ranks", extent, by_rows ? "rows" : "columns", ranks),
                 "take fewer ranks, a larger product, or cut along the other dimension");
   }
@@ -172,13 +180,13 @@ std::string fault(std::uint32_t rank, const T3Entry& entry, const CheckedT3& che
 Status check_maps(const CheckedT3& checked, const Machine& machine) {
   const T3Request& request = checked.request;
   if (checked.maps.size() != request.ranks) {
-    return fail("t3.map", fmt::format("{} maps for {} ranks", checked.maps.size(), request.ranks),
+    return fail(About::strategy, "t3.map", fmt::format("{} maps for {} ranks", checked.maps.size(), request.ranks),
                 "give one map for every rank");
   }
   const std::uint32_t chunks = chunks_of(request);
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     if (checked.maps[rank].chunks() != chunks) {
-      return fail("t3.map",
+      return fail(About::strategy, "t3.map",
                   fmt::format("the map of rank {} has {} chunks; for {} on {} ranks a product has {}", rank,
                               checked.maps[rank].chunks(), request.collective, request.ranks, chunks),
                   "cut the product of every rank into as many chunks as the collective needs");
@@ -186,7 +194,8 @@ Status check_maps(const CheckedT3& checked, const Machine& machine) {
     for (const T3Entry& entry : checked.maps[rank].entries()) {
       const std::string found = fault(rank, entry, checked, machine);
       if (found.empty()) continue;
-      return fail("t3.map", fmt::format("chunk {} (slot {}) of rank {}: {}", entry.chunk, entry.slot, rank, found),
+      return fail(About::strategy, "t3.map",
+                  fmt::format("chunk {} (slot {}) of rank {}: {}", entry.chunk, entry.slot, rank, found),
                   "correct the map of the rank");
     }
   }
@@ -213,4 +222,17 @@ Result<CheckedT3> check_t3(const T3Request& request, const std::vector<T3Map>& m
   return checked;
 }
 
-}  // namespace cortado::plan
+}  // namespace plan
+
+std::string name_of(T3Axis axis) {
+  return plan::kAxisNames[static_cast<std::size_t>(axis)];
+}
+
+Result<T3Axis> find_t3_axis(std::string_view name) {
+  const auto found = std::find(plan::kAxisNames.begin(), plan::kAxisNames.end(), name);
+  if (found != plan::kAxisNames.end()) return static_cast<T3Axis>(found - plan::kAxisNames.begin());
+  return fail("t3.axis", fmt::format("unknown axis '{}'", name),
+              suggestion(name, {plan::kAxisNames.begin(), plan::kAxisNames.end()}));
+}
+
+}  // namespace cortado

@@ -51,9 +51,9 @@ TEST_F(T3Refusal, LinksThatAreNotThere) {
 }
 
 TEST_F(T3Refusal, Names) {
-  const Diagnostic collective = refused({.gemm = shape_, .collective = "reduce-scater"}, mesh_);
+  const Diagnostic collective = refused({.gemm = shape_, .collective = "scatter"}, mesh_);
   EXPECT_EQ(collective.code, "t3.collective");
-  EXPECT_THAT(collective.hint, HasSubstr("did you mean reduce-scatter?"));
+  EXPECT_THAT(collective.hint, HasSubstr("known: all-gather, all-to-all, reduce-scatter"));
   const Diagnostic algorithm = refused({.gemm = shape_, .algorithm = "rings"}, mesh_);
   EXPECT_EQ(algorithm.code, "t3.algorithm");
   EXPECT_THAT(algorithm.hint, HasSubstr("did you mean ring?"));

@@ -23,7 +23,7 @@ namespace cortado::sim {
 /// A run that is looked at whenever time goes on.
 class WatchedRun {
  public:
-  WatchedRun(const VerifiedProgram& program, FluidOptions sharing)
+  WatchedRun(const CheckedProgram& program, FluidOptions sharing)
       : program_(program), options_{.sharing = sharing}, run_(program_, options_) {}
 
   /// `above` of a capacity is allowed.
@@ -190,7 +190,7 @@ class WatchedRun {
   std::vector<double> carried_;  // by resource
   double unit_seconds_ = 0;
   std::vector<OfProducts> of_products_;  // by rank
-  VerifiedProgram program_;
+  CheckedProgram program_;
   SimulateOptions options_;
   Run run_;
   const FluidSystem& fluid_ = run_.core().fluid;
@@ -240,10 +240,13 @@ INSTANTIATE_TEST_SUITE_P(Machines, ConservationOn,
 // The same on a machine that is one ring, where only some variants can be.
 TEST(Conservation, HoldsAroundARing) {
   const Machine machine = load_machine("t3-ring-8").value();
+  struct Ring {
+    Collective collective;
+    const char* variant;
+  };
   for (const auto& [collective, variant] :
-       {std::pair("all-gather", "ring"), std::pair("all-gather", "cores-ring"),
-        std::pair("reduce-scatter", "cores-ring"), std::pair("reduce-scatter", "add-ring"),
-        std::pair("all-reduce", "cores-ring")}) {
+       {Ring{"all-gather", "ring"}, Ring{"all-gather", "cores-ring"}, Ring{"reduce-scatter", "cores-ring"},
+        Ring{"reduce-scatter", "add-ring"}, Ring{"all-reduce", "cores-ring"}}) {
     const CollectiveRequest request{
         .collective = collective, .variant = variant, .bytes = Bytes{100'000'004}, .in_place = true};
     const auto program = verify(plan_collective(request, machine).value(), machine);
@@ -258,12 +261,12 @@ class ConservationOfProducts : public testing::TestWithParam<const char*> {};
 TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {
   const Machine machine = load_machine(GetParam()).value();
   const plan::FlatCost cost;
-  for (const char* collective : {"all-gather", "all-to-all"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     OverlapRequest request{.gemm = {.m = 4000, .n = 5000, .k = 2000, .dtype = DType::bf16},
                            .collective = {.collective = collective, .bytes = 64_MiB, .ranks = 8}};
     request.collective.in_place = request.collective.collective == "all-gather";
     for (const PolicyInfo& policy : list_policies()) {
-      SCOPED_TRACE(policy.name + " " + collective);
+      SCOPED_TRACE(policy.name + " " + std::string(collective.name()));
       const OverlapWay way = choose_way(policy.name, request, machine, cost).value();
       const auto program = verify(plan_overlap(request, way, machine).value(), machine);
       ASSERT_TRUE(program) << to_string(program.error().front());
@@ -312,7 +315,7 @@ TEST(Conservation, ASlowMemoryIsShared) {
   machine.timing->memory.rate = {20};
   machine.timing->memory.cache_bytes = {};
   const CollectiveRequest request{.collective = "all-gather", .bytes = 6_MiB, .ranks = 6};
-  const VerifiedProgram program = verify(plan_collective(request, machine).value(), machine).value();
+  const CheckedProgram program = verify(plan_collective(request, machine).value(), machine).value();
   const Simulated result = WatchedRun(program, {}).go(1e-9);
   const double ns = static_cast<double>((12_MiB).value) / 20;
   EXPECT_GE(static_cast<double>(median_time(result.timeline).value), ns);

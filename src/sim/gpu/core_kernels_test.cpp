@@ -27,7 +27,7 @@ std::int64_t time_of(const CollectiveRequest& request, const std::string& machin
 constexpr std::int64_t kBegin = 20 + 5000 + 2000;
 constexpr std::int64_t kDone = 1000 + 20;  // the flag to the host and its poll
 
-CollectiveRequest blocks_of_100_bytes(const std::string& collective, const std::string& variant) {
+CollectiveRequest blocks_of_100_bytes(Collective collective, const std::string& variant) {
   return {.collective = collective, .variant = variant, .bytes = 200_B, .ranks = 2, .in_place = true};
 }
 
@@ -65,10 +65,10 @@ TEST(CoreKernelTimes, SendsAndReceivesAreCallsOfTheHost) {
 
 // Two steps of 2 ns and a flag; the sum at the end stays on the GPU.
 TEST(CoreKernelTimes, EveryStepOfARingCostsItsBytesAndAFlag) {
-  for (const char* collective : {"all-gather", "reduce-scatter"}) {
+  for (const Collective collective : {Collective("all-gather"), Collective("reduce-scatter")}) {
     const CollectiveRequest request{
         .collective = collective, .variant = "cores-ring", .bytes = 300_B, .ranks = 3, .in_place = true};
-    EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * (2 + 1000) + kDone) << collective;
+    EXPECT_EQ(time_of(request, "virtual-64"), kBegin + 2 * (2 + 1000) + kDone) << collective.name();
   }
 }
 

@@ -16,7 +16,7 @@ namespace energy_test {
 
 class EnergyOfPrograms : public ::testing::Test {
  protected:
-  static VerifiedProgram collective(const std::string& variant, Bytes bytes, const std::string& name = "all-gather",
+  static VerifiedProgram collective(const std::string& variant, Bytes bytes, Collective name = "all-gather",
                                     bool prelaunch = false) {
     auto program = plan_collective({.collective = name,
                                     .variant = variant,
@@ -34,7 +34,7 @@ class EnergyOfPrograms : public ::testing::Test {
   }
   static const Power& power() { return *machine().power; }
 
-  static Simulated run(const VerifiedProgram& program, const SimulateOptions& options = {}) {
+  static Simulated run(const CheckedProgram& program, const SimulateOptions& options = {}) {
     auto result = simulate(program, options);
     EXPECT_TRUE(result) << to_string(result.error());
     return *std::move(result);
@@ -138,21 +138,22 @@ class ManagedProducts : public EnergyOfPrograms {
 };
 
 TEST_F(ManagedProducts, ALowerCapNeverRunsFaster) {
-  for (const auto& [name, policy] : kPowerPolicies) {
+  for (const PowerPolicy* policy : power_policies()) {
     double before = 1;
     for (double cap = 420; cap <= 1600; cap += 20) {
       const Simulated result = managed({.policy = policy, .cap_w = cap});
       const double seconds = energy_of_iteration(result.timeline)->seconds;
-      EXPECT_LE(seconds, before * 1.01) << name << " " << cap;  // an iteration may begin anywhere in an interval
+      EXPECT_LE(seconds, before * 1.01) << policy->name << " "
+                                        << cap;  // an iteration may begin anywhere in an interval
       before = std::min(before, seconds);
     }
   }
 }
 
 TEST_F(ManagedProducts, ALimitIsBelowTheCap) {
-  EXPECT_DOUBLE_EQ(watts_allowed({.policy = PowerPolicy::uniform_cap}, power()), 0.8 * 750);
-  EXPECT_DOUBLE_EQ(watts_allowed({.policy = PowerPolicy::uniform_cap, .limit_w = 500}, power()), 500);
-  EXPECT_DOUBLE_EQ(watts_allowed({.policy = PowerPolicy::none, .cap_w = 600}, power()), 600);
+  EXPECT_DOUBLE_EQ(watts_allowed({.policy = find_power_policy("uniform-cap")}, power()), 0.8 * 750);
+  EXPECT_DOUBLE_EQ(watts_allowed({.policy = find_power_policy("uniform-cap"), .limit_w = 500}, power()), 500);
+  EXPECT_DOUBLE_EQ(watts_allowed({.policy = &kNoPowerPolicy, .cap_w = 600}, power()), 600);
 }
 
 TEST_F(EnergyOfPrograms, CollectivesUnderAHugeCapTakeTheirTime) {
@@ -172,26 +173,26 @@ TEST_F(EnergyOfPrograms, AGpuWhoseBytesCostNothingIsAwakeAllTheSame) {
 }
 
 TEST_F(ManagedProducts, NoGpuIsAboveItsCapForLongerThanAControlInterval) {
-  for (const auto& [name, policy] : kPowerPolicies) {
+  for (const PowerPolicy* policy : power_policies()) {
     for (const double cap : {550.0, 750.0}) {
       const Simulated result = managed({.policy = policy, .cap_w = cap});
       const double interval = static_cast<double>(power().control_interval.value) * 1e-9;
-      EXPECT_LE(result.clocks->longest_above_cap, interval * (1 + 1e-9)) << name << " " << cap;
+      EXPECT_LE(result.clocks->longest_above_cap, interval * (1 + 1e-9)) << policy->name << " " << cap;
     }
   }
 }
 
 TEST_F(ManagedProducts, ShiftingIsFasterAndCappingSavesEnergy) {
   const Simulated none = managed({});
-  const Simulated shift = managed({.policy = PowerPolicy::component_shift});
+  const Simulated shift = managed({.policy = find_power_policy("component-shift")});
   EXPECT_LT(shift.timeline.iteration_times.back(), none.timeline.iteration_times.back());
-  const Simulated cap = managed({.policy = PowerPolicy::component_cap,
+  const Simulated cap = managed({.policy = find_power_policy("component-cap"),
                                  .components = std::vector{Component::xcd, Component::iod, Component::hbm}});
   EXPECT_LT(cap.timeline.iteration_energies.back().total(), none.timeline.iteration_energies.back().total());
 }
 
 TEST_F(ManagedProducts, RepeatBitForBit) {
-  const PowerManagement management{.policy = PowerPolicy::component_shift};
+  const PowerManagement management{.policy = find_power_policy("component-shift")};
   EXPECT_EQ(managed(management).timeline.iteration_times, managed(management).timeline.iteration_times);
 }
 
@@ -202,15 +203,15 @@ TEST_F(ManagedProducts, RefusesWhatTheMachineCannotDo) {
   };
   EXPECT_EQ(code({.cap_w = 100}, machine()), "power.cap");
   EXPECT_EQ(code({.cap_w = std::nan("")}, machine()), "power.cap");
-  EXPECT_EQ(code({.policy = PowerPolicy::uniform_cap, .limit_w = 120}, machine()), "power.cap");
-  EXPECT_EQ(code({.policy = PowerPolicy::uniform_cap, .cap_w = 150}, machine()), "power.cap");  // 80 % of it
+  EXPECT_EQ(code({.policy = find_power_policy("uniform-cap"), .limit_w = 120}, machine()), "power.cap");
+  EXPECT_EQ(code({.policy = find_power_policy("uniform-cap"), .cap_w = 150}, machine()), "power.cap");  // 80 % of it
   EXPECT_EQ(code({.limit_w = 500}, machine()), "power.limit");
-  EXPECT_EQ(code({.policy = PowerPolicy::uniform_cap, .limit_w = 800}, machine()), "power.limit");
+  EXPECT_EQ(code({.policy = find_power_policy("uniform-cap"), .limit_w = 800}, machine()), "power.limit");
   EXPECT_EQ(code({.components = std::vector{Component::xcd}}, machine()), "power.component");
   Machine without_hbm = machine();
   without_hbm.power->hbm.reset();
-  EXPECT_EQ(code({.policy = PowerPolicy::component_shift}, without_hbm), "power.component");
-  EXPECT_EQ(code({.policy = PowerPolicy::component_cap}, without_hbm), "none");
+  EXPECT_EQ(code({.policy = find_power_policy("component-shift")}, without_hbm), "power.component");
+  EXPECT_EQ(code({.policy = find_power_policy("component-cap")}, without_hbm), "none");
   Machine without = machine();
   without.power.reset();
   EXPECT_EQ(code({}, without), "power.machine");

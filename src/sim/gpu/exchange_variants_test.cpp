@@ -15,7 +15,7 @@ constexpr std::uint32_t kRanks = 8;
 constexpr std::uint64_t kSteps = 8;
 
 struct Direction {
-  const char* collective;
+  Collective collective;
   Dependence dependence;
 };
 
@@ -26,7 +26,7 @@ class ExchangeVariants : public testing::TestWithParam<Direction> {
     const bool panels = schedule.shape == CommShape::panels_2d;
     const std::uint64_t columns = panels ? kSteps * 128 : piece < 8192 ? 512 : 4096;  // of what travels
     const std::uint64_t rows = panels ? piece / (2 * 128) : kSteps * piece / (2 * columns);
-    const std::uint64_t receivers = GetParam().collective == std::string("all-to-all") ? kRanks : 1;
+    const std::uint64_t receivers = GetParam().collective == "all-to-all" ? kRanks : 1;
     constexpr std::uint64_t kOther = 2048;  // the side of B that does not travel
     DependentRequest request{.gemm = {rows * receivers * kRanks, kOther, columns, DType::bf16},
                              .collective = GetParam().collective,
@@ -44,7 +44,7 @@ class ExchangeVariants : public testing::TestWithParam<Direction> {
       return {};
     }
     // Contracts of all variants are proved with the planner.
-    const auto verified = verify(std::move(plan->program), machine_, {.skip_rules = {"verify.contract"}});
+    const auto verified = check_program(std::move(plan->program), machine_, {.skip_rules = {"verify.contract"}});
     EXPECT_TRUE(verified) << to_string(verified.error().front());
     const auto result = simulate(*verified);
     EXPECT_TRUE(result) << to_string(result.error());

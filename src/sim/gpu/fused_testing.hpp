@@ -72,13 +72,4 @@ inline Program fused_ring(const FusedRing& wanted, const Machine& machine) {
   return std::move(b).finish();
 }
 
-/// Not proved: the simulator is looked at, not the verifier.
-inline VerifiedProgram unproved(Program program, const Machine& machine) {
-  VerifyOptions options;
-  for (const RuleInfo& rule : verify_rules()) options.skip_rules.emplace_back(rule.code);
-  auto verified = verify(std::move(program), machine, options);
-  EXPECT_TRUE(verified) << to_string(verified.error().front());
-  return *std::move(verified);
-}
-
 }  // namespace cortado::sim

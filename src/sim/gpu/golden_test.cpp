@@ -53,7 +53,7 @@ std::uint64_t hash(const Timeline& timeline) {
   return sum;
 }
 
-void expect(const VerifiedProgram& program, SharingMode mode, std::int64_t ns, std::uint64_t expected) {
+void expect(const CheckedProgram& program, SharingMode mode, std::int64_t ns, std::uint64_t expected) {
   const auto result = simulate(program, {.iterations = 2, .trace = true, .sharing = {.mode = mode}});
   ASSERT_TRUE(result) << to_string(result.error());
   std::int64_t sum = 0;

@@ -20,7 +20,7 @@ SpanKind kind_of(const Queue& queue, const Command& command) {
 
 }  // namespace
 
-Recorder::Recorder(const VerifiedProgram& program, const SimulateOptions& options)
+Recorder::Recorder(const CheckedProgram& program, const SimulateOptions& options)
     : program_(program.program()), trace_(options.trace), names_(options.span_names), iterations_(options.iterations) {
   timeline_.simulated = true;
   timeline_.where = fmt::format("simulated {}", program.machine().name);

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kNoSpan = std::numeric_limits<std::uint32_t>::max
 
 class Recorder {
  public:
-  Recorder(const VerifiedProgram& program, const SimulateOptions& options);
+  Recorder(const CheckedProgram& program, const SimulateOptions& options);
 
   /// A command of a queue begins; returns its span, or kNoSpan without tracing.
   std::uint32_t begin(std::uint32_t queue, std::uint32_t command, std::uint32_t iteration, SimTime at);

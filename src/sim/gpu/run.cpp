@@ -20,7 +20,7 @@ FluidOptions one_class(FluidOptions sharing) {
 
 }  // namespace
 
-Run::Run(const VerifiedProgram& program, const SimulateOptions& options)
+Run::Run(const CheckedProgram& program, const SimulateOptions& options)
     : power_(program, options),
       core_(program, options, one_class(options.sharing), power_.listener()),
       resources_(core_.machine, core_.program, core_.fluid, power_.managed()),
@@ -176,10 +176,13 @@ Diagnostic Run::stall() const {
   }
   std::string text = "the program cannot go on: " + join(stuck, "; ");
   if (more > 0) text += fmt::format("; and {} more", more);
-  return {"sim.stall", text,
-          entries
-              ? "trackers need more entries than the machine has: smaller chunks, or pieces in the order of production"
-              : "verify it without skipped rules: the verifier names who should have signalled"};
+  return {.code = "sim.stall",
+          .message = text,
+          .hint = entries
+                      ? "trackers need more entries than the machine has: smaller chunks, or pieces in the order of "
+                        "production"
+                      : "verify it without skipped rules: the verifier names who should have signalled",
+          .about = About::strategy};
 }
 
 }  // namespace cortado::sim

@@ -24,7 +24,7 @@ namespace cortado::sim {
 class Run : private QueueControl {
  public:
   /// The machine of the program has timing. Program and options outlive this.
-  Run(const VerifiedProgram& program, const SimulateOptions& options);
+  Run(const CheckedProgram& program, const SimulateOptions& options);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 

@@ -62,7 +62,7 @@ Status check_timing(const Machine& machine) {
   return fail(std::move(diagnostic));
 }
 
-Result<Simulated> simulate(const VerifiedProgram& program, const SimulateOptions& options) {
+Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_timing(program.machine()));
   if (options.iterations == 0 || options.iterations > kMaxIterations) {
     return fail("sim.iterations", fmt::format("{} iterations asked for", options.iterations),

@@ -16,7 +16,7 @@ Machine round_machine() {
   return load_machine("virtual-64").value();
 }
 
-VerifiedProgram planned(const CollectiveRequest& request, const Machine& machine) {
+CheckedProgram planned(const CollectiveRequest& request, const Machine& machine) {
   auto program = plan_collective(request, machine);
   EXPECT_TRUE(program) << to_string(program.error());
   auto verified = verify(*std::move(program), machine);
@@ -83,7 +83,7 @@ TEST(Simulate, MovesEveryByteAndIsNeverFasterThanTheLinks) {
     CollectiveRequest request{.collective = variant.collective, .variant = variant.variant, .bytes = 6_MiB, .ranks = 6};
     request.in_place = !variant.out_of_place;
     if (variant.variant.starts_with("add")) continue;  // virtual-64 has no adding memory
-    const VerifiedProgram program = planned(request, machine);
+    const CheckedProgram program = planned(request, machine);
     const auto result = simulate(program, {.iterations = 2, .trace = true, .sharing = {}});
     ASSERT_TRUE(result) << to_string(result.error());
     Bytes moved;
@@ -109,11 +109,7 @@ TEST(Simulate, AProgramThatCannotGoOnSaysWhoWaits) {
   auto& commands = program->queues[0].commands;  // the dma queue loses its signal
   ASSERT_TRUE(std::holds_alternative<Signal>(commands.back()));
   commands.pop_back();
-  VerifyOptions options;
-  for (const RuleInfo& rule : verify_rules()) options.skip_rules.emplace_back(rule.code);
-  const auto unproved = verify(*std::move(program), round_machine(), options);
-  ASSERT_TRUE(unproved);
-  const auto result = simulate(*unproved);
+  const auto result = simulate(unproved(*std::move(program), round_machine()));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, "sim.stall");
   EXPECT_THAT(result.error().message, testing::HasSubstr("queue host at command"));
@@ -122,7 +118,8 @@ TEST(Simulate, AProgramThatCannotGoOnSaysWhoWaits) {
 TEST(Simulate, AProgramWithoutCommandsTakesNoTime) {
   ProgramBuilder builder("nothing", "virtual-64", 2);
   builder.host_queue("host");
-  const auto verified = verify(std::move(builder).finish(), round_machine(), {.skip_rules = {"verify.contract"}});
+  const auto verified =
+      check_program(std::move(builder).finish(), round_machine(), {.skip_rules = {"verify.contract"}});
   ASSERT_TRUE(verified) << to_string(verified.error().front());
   const auto result = simulate(*verified);
   ASSERT_TRUE(result);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
 #include "cortado/sim/power.hpp"
 
 namespace cortado::sim {
@@ -18,54 +19,45 @@ Status check_watts(double watts, std::string_view what, const Machine& machine) 
       fmt::format("ask for more than {:.0f} W; its own cap is {:g} W", idle, machine.power->cap_w));
 }
 
-}  // namespace
-
-std::string_view name_of(PowerPolicy policy) {
-  return kPowerPolicies[static_cast<std::size_t>(policy)].first;
-}
-
-std::optional<PowerPolicy> power_policy(std::string_view name) {
-  for (const auto& [known, policy] : kPowerPolicies) {
-    if (known == name) return policy;
+/// "a and b" of all policies that are so.
+std::string names_of(bool (*so)(const PowerPolicy&)) {
+  std::vector<std::string> names;
+  for (const PowerPolicy* policy : power_policies()) {
+    if (so(*policy)) names.emplace_back(policy->name);
   }
-  return std::nullopt;
+  return join(names, " and ");
 }
+
+}  // namespace
 
 std::vector<Component> managed_components(const PowerManagement& management) {
   if (management.components) return *management.components;
-  switch (management.policy) {
-    case PowerPolicy::component_cap:
-      return {Component::xcd};
-    case PowerPolicy::component_shift:
-      return {Component::xcd, Component::iod, Component::hbm};
-    default:
-      return {};
-  }
+  return {management.policy->components.begin(), management.policy->components.end()};
 }
 
 double watts_allowed(const PowerManagement& management, const Power& power) {
   constexpr double kUsualLimit = 0.8;  // of the cap
   const double cap = management.cap_w.value_or(power.cap_w);
-  return management.policy == PowerPolicy::uniform_cap ? std::min(cap, management.limit_w.value_or(kUsualLimit * cap))
-                                                       : cap;
+  return management.policy->has_limit ? std::min(cap, management.limit_w.value_or(kUsualLimit * cap)) : cap;
 }
 
 Status check_power(const Machine& machine) {
   if (machine.power) return {};
-  return fail("power.machine", fmt::format("machine {} says nothing of power", machine.name),
+  return fail(About::machine, "power.machine", fmt::format("machine {} says nothing of power", machine.name),
               "take a machine that does (cortado list machines), or add the section power to its file");
 }
 
 Status check_power_management(const PowerManagement& management, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_power(machine));
   if (management.cap_w) CORTADO_RETURN_IF_ERROR(check_watts(*management.cap_w, "a cap", machine));
-  if (management.policy == PowerPolicy::uniform_cap) {
+  if (management.policy->has_limit) {
     CORTADO_RETURN_IF_ERROR(check_watts(watts_allowed(management, *machine.power), "a limit", machine));
   }
   if (management.limit_w) {
-    if (management.policy != PowerPolicy::uniform_cap) {
-      return fail("power.limit", fmt::format("a limit for the policy {}", name_of(management.policy)),
-                  "a limit is for uniform-cap; the others keep to the cap of the board");
+    if (!management.policy->has_limit) {
+      return fail("power.limit", fmt::format("a limit for the policy {}", management.policy->name),
+                  fmt::format("a limit is for {}; the others keep to the cap of the board",
+                              names_of([](const PowerPolicy& policy) { return policy.has_limit; })));
     }
     const double cap = management.cap_w.value_or(machine.power->cap_w);
     if (*management.limit_w > cap) {
@@ -73,22 +65,21 @@ Status check_power_management(const PowerManagement& management, const Machine& 
                   "the cap holds in any case: give a lower limit");
     }
   }
-  const bool by_component =
-      management.policy == PowerPolicy::component_cap || management.policy == PowerPolicy::component_shift;
-  if (management.components && !by_component) {
-    return fail("power.component", fmt::format("components for the policy {}", name_of(management.policy)),
-                "components are for component-cap and component-shift");
+  const auto by_component = [](const PowerPolicy& policy) { return !policy.components.empty(); };
+  if (management.components && !by_component(*management.policy)) {
+    return fail("power.component", fmt::format("components for the policy {}", management.policy->name),
+                fmt::format("components are for {}", names_of(by_component)));
   }
   std::vector<Component> needed = managed_components(management);
   if (std::ranges::find(needed, Component::xcd) == needed.end()) needed.push_back(Component::xcd);
   for (const Component component : needed) {
     if (machine.power->component(component) != nullptr) continue;
     if (component == Component::rest) {
-      return fail("power.component", "the rest of the board has no clock", "name xcd, iod or hbm");
+      return fail(About::machine, "power.component", "the rest of the board has no clock", "name xcd, iod or hbm");
     }
-    return fail("power.component",
+    return fail(About::machine, "power.component",
                 fmt::format("the policy {} needs the clock of {}, which machine {} does not describe",
-                            name_of(management.policy), name_of(component), machine.name),
+                            management.policy->name, name_of(component), machine.name),
                 fmt::format("add the section power.{} to the machine file (machines/README.md)", name_of(component)));
   }
   return {};

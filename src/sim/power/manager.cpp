@@ -15,7 +15,7 @@ constexpr double kSteady = 0.9;
 
 PowerManager::PowerManager(const PowerManagement& management, const Power& power, std::uint32_t gpus, PowerMeter& meter,
                            bool keep_clocks)
-    : policy_(management.policy),
+    : policy_(*management.policy),
       power_(power),
       cap_w_(watts_allowed(management, power)),
       headroom_(management.headroom),
@@ -131,7 +131,7 @@ bool PowerManager::correct(std::uint32_t index, SimTime now) {
   activity.mean_watts = activity.watts_now = meter_.watts(index);
   Clocks clocks = gpu.at;
   clocks.xcd = highest_xcd(activity, inputs(), clocks, gpu.at.xcd);
-  if (clocks.xcd == 0) clocks = decide_none(activity, inputs());
+  if (clocks.xcd == 0) clocks = decide_as_board(activity, inputs());
   return set_clocks(index, clocks, now);
 }
 

@@ -65,7 +65,7 @@ class PowerManager {
   bool set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now);
   void keep_clocks(std::uint32_t gpu, SimTime now);
 
-  PowerPolicy policy_;
+  const PowerPolicy& policy_;
   const Power& power_;
   double cap_w_;
   double headroom_;

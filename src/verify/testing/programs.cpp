@@ -321,7 +321,7 @@ std::vector<Command>& commands_of(Program& program, const std::string& queue) {
 }
 
 std::vector<Diagnostic> errors_of(const Program& program, const VerifyOptions& options) {
-  const auto result = verify(program, test_machine(std::max(program.ranks, 1U)), options);
+  const auto result = check_program(program, test_machine(std::max(program.ranks, 1U)), options);
   return result ? std::vector<Diagnostic>{} : result.error();
 }
 

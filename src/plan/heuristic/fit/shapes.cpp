@@ -44,7 +44,7 @@ constexpr std::array kUnseenModels{
 };
 
 struct Direction {
-  const char* collective;
+  Collective collective;
   Dependence dependence;
 };
 
@@ -83,7 +83,7 @@ class Generator {
   GemmShape transformer_shape(const Direction& direction) {
     const Transformer& model = models_[random_.below(models_.size())];
     const std::uint64_t inward = model.gated ? 2 * model.inner : model.inner;
-    if (std::string_view(direction.collective) == "all-to-all") {  // experts, whole or divided among all ranks
+    if (direction.collective == "all-to-all") {  // experts, whole or divided among all ranks
       const std::uint64_t parts = random_.chance(2) ? 1 : kRanks;
       if (direction.dependence == Dependence::product_first) return {tokens(), model.width, model.inner / parts};
       return {tokens(), inward / parts, model.width};

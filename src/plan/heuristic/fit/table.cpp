@@ -36,7 +36,9 @@ std::optional<std::int64_t> number(std::string_view text) {
 
 std::optional<TimedShape> parse_row(const std::vector<std::string_view>& cells) {
   TimedShape row;
-  row.request.collective = cells[0];
+  const auto collective = find_collective(cells[0]);
+  if (!collective) return std::nullopt;
+  row.request.collective = *collective;
   row.request.ranks = 8;
   if (cells[1] != "collective" && cells[1] != "product") return std::nullopt;
   if (cells[1] == "product") row.request.dependence = Dependence::product_first;
@@ -62,7 +64,7 @@ std::string csv_header(const std::vector<std::string>& candidates) {
 }
 
 bool concerns_candidate(const Diagnostic& reason) {
-  return reason.code == "ficco.chunks" || reason.code == "ficco.panels" || reason.code == "ficco.memory";
+  return reason.about == About::strategy;
 }
 
 }  // namespace

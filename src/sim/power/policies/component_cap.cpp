@@ -5,9 +5,12 @@
 #include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {
+namespace {
+
+constexpr std::array kMovedToday{Component::xcd};  // by software
 
 Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inputs) {
-  const Clocks board = decide_none(activity, inputs);
+  const Clocks board = decide_as_board(activity, inputs);
   const double speed = activity.speed_at(board);
   Clocks clocks = board;
   for (std::size_t i = 0; i < kClocked.size(); ++i) {
@@ -17,5 +20,13 @@ Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inp
   }
   return clocks;
 }
+
+}  // namespace
+
+extern const PowerPolicy kComponentCap{
+    .name = "component-cap",
+    .summary = "components that do not bound what runs are clocked down: xcd, or those of --components",
+    .components = kMovedToday,
+    .decide = decide_component_cap};
 
 }  // namespace cortado::sim

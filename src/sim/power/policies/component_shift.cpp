@@ -11,7 +11,7 @@ class Shift {
   Shift(const GpuActivity& activity, const PolicyInputs& inputs) : activity_(activity), inputs_(inputs) {}
 
   Clocks best() const {
-    Clocks best = decide_none(activity_, inputs_);
+    Clocks best = decide_as_board(activity_, inputs_);
     double fastest = activity_.speed_at(best);
     const Clocks board = best;
     for (int i = 0; i <= kChoices; ++i) {
@@ -71,8 +71,10 @@ class Shift {
 
 }  // namespace
 
-Clocks decide_component_shift(const GpuActivity& activity, const PolicyInputs& inputs) {
-  return Shift(activity, inputs).best();
-}
+extern const PowerPolicy kComponentShift{
+    .name = "component-shift",
+    .summary = "watts of components that do not bound what runs go to the one that does",
+    .components = kClocked,
+    .decide = [](const GpuActivity& activity, const PolicyInputs& inputs) { return Shift(activity, inputs).best(); }};
 
 }  // namespace cortado::sim

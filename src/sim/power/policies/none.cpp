@@ -5,7 +5,7 @@
 
 namespace cortado::sim {
 
-Clocks decide_none(const GpuActivity& activity, const PolicyInputs& inputs) {
+Clocks decide_as_board(const GpuActivity& activity, const PolicyInputs& inputs) {
   const Power& power = inputs.power;
   Clocks clocks = nominal_clocks(power);
   clocks.xcd = highest_xcd(activity, inputs, clocks, power.xcd->nominal_ghz);
@@ -22,5 +22,9 @@ Clocks decide_none(const GpuActivity& activity, const PolicyInputs& inputs) {
   if (clocks.xcd == 0) clocks.xcd = power.xcd->curve.lowest();
   return clocks;
 }
+
+const PowerPolicy kNoPowerPolicy{.name = "none",
+                                 .summary = "the cap of the board alone: as much of the xcd clock as it allows",
+                                 .decide = decide_as_board};
 
 }  // namespace cortado::sim

@@ -40,7 +40,7 @@ class Policies : public ::testing::Test {
 
 TEST_F(Policies, TheBoardTakesTheHighestClockUnderItsCap) {
   const GpuActivity work = working(400, {1, 0.5, 0.1});
-  const Clocks clocks = decide_none(work, inputs(400));
+  const Clocks clocks = decide_as_board(work, inputs(400));
   EXPECT_LE(work.watts_at(clocks), 400);
   Clocks higher = clocks;
   higher.xcd += power_.clock_step_ghz;
@@ -58,12 +58,12 @@ TEST_F(Policies, PredictedWattsAreThoseOfTheScalingRules) {
 }
 
 TEST_F(Policies, WithoutNeedTheBoardChangesNothing) {
-  EXPECT_EQ(decide_none(working(100, {1, 0.5, 0.1}), inputs(1000)), nominal_clocks(power_));
+  EXPECT_EQ(decide_as_board(working(100, {1, 0.5, 0.1}), inputs(1000)), nominal_clocks(power_));
 }
 
 TEST_F(Policies, WhereTheLowestClockOfXcdIsTooMuchAllComeDown) {
   const GpuActivity work = working(20, {0.1, 1, 0.1});
-  const Clocks clocks = decide_none(work, inputs(110));
+  const Clocks clocks = decide_as_board(work, inputs(110));
   EXPECT_EQ(clocks.xcd, 0.5);
   EXPECT_LT(clocks.iod, 1.5);
   EXPECT_LE(work.watts_at(clocks), 110);
@@ -73,7 +73,7 @@ TEST_F(Policies, ALowerCapNeverGivesAHigherClock) {
   const GpuActivity work = working(400, {1, 0.5, 0.1});
   double before = 0;
   for (double cap = 120; cap < 700; cap += 20) {
-    const Clocks clocks = decide_none(work, inputs(cap));
+    const Clocks clocks = decide_as_board(work, inputs(cap));
     EXPECT_GE(clocks.xcd, before);
     before = clocks.xcd;
   }
@@ -81,7 +81,7 @@ TEST_F(Policies, ALowerCapNeverGivesAHigherClock) {
 
 TEST_F(Policies, ComponentCapLowersWhatDoesNotBound) {
   const GpuActivity copies = working(0, {0.8, 0.5, 0.6});  // links set the pace
-  const Clocks clocks = decide_component_cap(copies, inputs(1000));
+  const Clocks clocks = find_power_policy("component-cap")->decide(copies, inputs(1000));
   EXPECT_NEAR(clocks.xcd, 2 * 0.8 * 1.02, power_.clock_step_ghz);
   EXPECT_NEAR(clocks.iod, 1.5 * 0.5 * 1.02, power_.clock_step_ghz);
   EXPECT_NEAR(clocks.hbm, 0.6 * 1.02, power_.clock_step_ghz);
@@ -90,8 +90,8 @@ TEST_F(Policies, ComponentCapLowersWhatDoesNotBound) {
 
 TEST_F(Policies, ComponentCapLeavesWhatBounds) {
   const GpuActivity work = working(400, {1, 0.6, 0.1});
-  const Clocks board = decide_none(work, inputs(400));
-  const Clocks clocks = decide_component_cap(work, inputs(400));
+  const Clocks board = decide_as_board(work, inputs(400));
+  const Clocks clocks = find_power_policy("component-cap")->decide(work, inputs(400));
   EXPECT_EQ(clocks.xcd, board.xcd);
   EXPECT_LT(clocks.iod, board.iod);
   EXPECT_LT(work.watts_at(clocks), work.watts_at(board));
@@ -100,7 +100,7 @@ TEST_F(Policies, ComponentCapLeavesWhatBounds) {
 TEST_F(Policies, ComponentCapMovesOnlyWhatItMay) {
   PolicyInputs only_xcd = inputs(1000);
   only_xcd.moves = {true, false, false};
-  const Clocks clocks = decide_component_cap(working(0, {0.8, 0.5, 0.6}), only_xcd);
+  const Clocks clocks = find_power_policy("component-cap")->decide(working(0, {0.8, 0.5, 0.6}), only_xcd);
   EXPECT_LT(clocks.xcd, 2);
   EXPECT_EQ(clocks.iod, 1.5);
   EXPECT_EQ(clocks.hbm, 1);
@@ -108,8 +108,8 @@ TEST_F(Policies, ComponentCapMovesOnlyWhatItMay) {
 
 TEST_F(Policies, ComponentShiftGivesFreedWattsToWhatBounds) {
   const GpuActivity work = working(400, {1, 0.6, 0.1});
-  const Clocks board = decide_none(work, inputs(400));
-  const Clocks clocks = decide_component_shift(work, inputs(400));
+  const Clocks board = decide_as_board(work, inputs(400));
+  const Clocks clocks = find_power_policy("component-shift")->decide(work, inputs(400));
   EXPECT_GT(clocks.xcd, board.xcd);
   EXPECT_LT(clocks.iod, board.iod);
   EXPECT_LE(work.watts_at(clocks), 400);
@@ -118,7 +118,7 @@ TEST_F(Policies, ComponentShiftGivesFreedWattsToWhatBounds) {
 
 TEST_F(Policies, ComponentShiftRaisesTheFabricWhereThatBounds) {
   const GpuActivity work = working(100, {0.7, 1, 0.1});
-  const Clocks clocks = decide_component_shift(work, inputs(400));
+  const Clocks clocks = find_power_policy("component-shift")->decide(work, inputs(400));
   EXPECT_NEAR(clocks.iod, 1.8, 1e-9);
   EXPECT_NEAR(clocks.xcd, 2 * 0.7 * 1.2 * 1.02, power_.clock_step_ghz);
   EXPECT_NEAR(work.speed_at(clocks), 1.2, 1e-9);
@@ -131,19 +131,20 @@ TEST_F(Policies, InContentionAHigherClockGetsItsShareOfWhatIsFull) {
   EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 0.5 / 0.8);
   // With 1.2 times the fabric: 0.75 + 0.5 of 1.2.
   EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 2, .iod = 1.8, .hbm = 1}), 1.2 / 1.25 / 0.8);
-  EXPECT_EQ(decide_component_cap(work, inputs(1000)).xcd, 2);  // no clock of those that are contended for is lowered
+  EXPECT_EQ(find_power_policy("component-cap")->decide(work, inputs(1000)).xcd,
+            2);  // no clock of those that are contended for is lowered
 }
 
 TEST_F(Policies, KernelsThatStartAllTheTimeKeepTheirClock) {
   GpuActivity copies = working(0, {0.8, 0.5, 0.6});
   copies.steady = false;
-  EXPECT_EQ(decide_component_cap(copies, inputs(1000)).xcd, 2);
-  EXPECT_EQ(decide_component_shift(copies, inputs(1000)).xcd, 2);
+  EXPECT_EQ(find_power_policy("component-cap")->decide(copies, inputs(1000)).xcd, 2);
+  EXPECT_EQ(find_power_policy("component-shift")->decide(copies, inputs(1000)).xcd, 2);
 }
 
 TEST_F(Policies, AnIdleGpuRests) {
-  for (const auto& [name, policy] : kPowerPolicies) {
-    EXPECT_EQ(decide(policy, working(0, {-1, -1, -1}), inputs(500)), nominal_clocks(power_)) << name;
+  for (const PowerPolicy* policy : power_policies()) {
+    EXPECT_EQ(decide(*policy, working(0, {-1, -1, -1}), inputs(500)), nominal_clocks(power_)) << policy->name;
   }
 }
 

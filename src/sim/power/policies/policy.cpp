@@ -35,19 +35,8 @@ double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Cloc
   return fits < 0 ? 0 : clock(fits);
 }
 
-Clocks decide(PowerPolicy policy, const GpuActivity& activity, const PolicyInputs& inputs) {
-  if (activity.idle()) return nominal_clocks(inputs.power);
-  switch (policy) {
-    case PowerPolicy::none:
-      return decide_none(activity, inputs);
-    case PowerPolicy::uniform_cap:
-      return decide_uniform_cap(activity, inputs);
-    case PowerPolicy::component_cap:
-      return decide_component_cap(activity, inputs);
-    case PowerPolicy::component_shift:
-      return decide_component_shift(activity, inputs);
-  }
-  return nominal_clocks(inputs.power);
+Clocks decide(const PowerPolicy& policy, const GpuActivity& activity, const PolicyInputs& inputs) {
+  return activity.idle() ? nominal_clocks(inputs.power) : policy.decide(activity, inputs);
 }
 
 }  // namespace cortado::sim

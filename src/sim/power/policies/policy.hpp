@@ -22,13 +22,10 @@ double clock_for(const Power& power, Component component, double ghz, double hig
 /// Of the compute dies, up to `highest`, that keeps to the cap beside the other clocks given; 0 if none does.
 double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Clocks clocks, double highest);
 
-// One file each.
-Clocks decide_none(const GpuActivity& activity, const PolicyInputs& inputs);
-Clocks decide_uniform_cap(const GpuActivity& activity, const PolicyInputs& inputs);
-Clocks decide_component_cap(const GpuActivity& activity, const PolicyInputs& inputs);
-Clocks decide_component_shift(const GpuActivity& activity, const PolicyInputs& inputs);
+/// What the board alone would do (none.cpp); others start from it.
+Clocks decide_as_board(const GpuActivity& activity, const PolicyInputs& inputs);
 
 /// A GPU that does nothing has nominal clocks.
-Clocks decide(PowerPolicy policy, const GpuActivity& activity, const PolicyInputs& inputs);
+Clocks decide(const PowerPolicy& policy, const GpuActivity& activity, const PolicyInputs& inputs);
 
 }  // namespace cortado::sim

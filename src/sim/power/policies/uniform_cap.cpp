@@ -3,8 +3,9 @@
 
 namespace cortado::sim {
 
-Clocks decide_uniform_cap(const GpuActivity& activity, const PolicyInputs& inputs) {
-  return decide_none(activity, inputs);
-}
+extern const PowerPolicy kUniformCap{.name = "uniform-cap",
+                                     .summary = "the same under a lower limit for the whole GPU (--limit)",
+                                     .has_limit = true,
+                                     .decide = decide_as_board};
 
 }  // namespace cortado::sim

@@ -1,4 +1,4 @@
-#include "device/kfd/fake_thunk.hpp"
+#include "device/kfd/testing/fake_thunk.hpp"
 
 #include <algorithm>
 #include <cerrno>

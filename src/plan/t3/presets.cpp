@@ -1,0 +1,142 @@
+// The maps of the usual collectives, and the one list of them. Rank r stands before rank r+1 in every ring, the last
+// one before rank 0.
+#include "cortado/plan/t3.hpp"
+
+namespace cortado {
+namespace {
+
+// Every chunk is stored straight where its sum belongs: rank r makes those of ranks r+1, r+2, ... and its own last, in
+// turns, so that all links are in use and every rank is written to by all others at any time.
+std::vector<T3Map> direct_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    T3Map& map = maps.emplace_back(ranks);
+    for (std::uint32_t step = 1; step < ranks; ++step) {
+      const std::uint32_t peer = (rank + step) % ranks;
+      map.remote_map(peer, RankId{peer}, CopyOp::add);
+    }
+    map.keep(rank, ranks * split_k).in_turns();
+  }
+  return maps;
+}
+
+// Every chunk is stored at home; engines add its pieces to the rank where the sum belongs as each is made, by one DMA
+// command. Where engines fill links better than stores of compute units do, this is faster than direct stores, for a
+// write and a read more.
+std::vector<T3Map> engines_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    T3Map& map = maps.emplace_back(ranks);
+    for (std::uint32_t step = 1; step < ranks; ++step) {
+      const std::uint32_t peer = (rank + step) % ranks;
+      map.dma_map(peer, {RankId{peer}, CopyOp::add}, split_k);
+    }
+    map.keep(rank, split_k + ranks - 1).in_turns();
+  }
+  return maps;
+}
+
+// Chunk c starts on rank c+1 and goes round the ring until it is complete on rank c; each rank on the way adds its own.
+//
+//   rank r makes chunks  r-1               straight into its slot on rank r+1
+//                        r-2, ..., r+1     here; passed on when the sum of those before it has been added
+//                        r                 here, complete when that sum has been added
+//
+// What arrives for the second chunk are the stores of the neighbour's first: split_k updates. All later ones come by
+// one DMA command: one update.
+std::vector<T3Map> ring_reduce_scatter(std::uint32_t ranks, std::uint64_t split_k) {
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const RankId next{(rank + 1) % ranks};
+    T3Map& map = maps.emplace_back(ranks);
+    map.remote_map((rank + ranks - 1) % ranks, next, CopyOp::add);
+    for (std::uint32_t step = 2; step <= ranks; ++step) {
+      const std::uint32_t chunk = (rank + ranks - step) % ranks;
+      const std::uint64_t updates = split_k + (step == 2 ? split_k : 1);
+      if (step < ranks) {
+        map.dma_map(chunk, {next, CopyOp::add}, updates);
+      } else {
+        map.keep(chunk, updates);
+      }
+    }
+  }
+  return maps;
+}
+
+// A product is one chunk, that of rank s in slot s everywhere. Every piece goes to all other ranks when it is made, by
+// one DMA command each.
+std::vector<T3Map> direct_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::vector<DmaOperation> all;
+    for (std::uint32_t step = 1; step < ranks; ++step) all.push_back({RankId{(rank + step) % ranks}});
+    T3Map& map = maps.emplace_back(1);
+    map.dma_map(0, all, split_k, {}, rank);
+    for (const DmaOperation& from : all) map.receive(0, 1, from.to.value);
+  }
+  return maps;
+}
+
+// A product is one chunk, that of rank s in slot s everywhere. Its pieces travel as they are made, and every rank
+// passes on what it gets, but for the last one of the ring.
+std::vector<T3Map> ring_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const DmaOperation pass_on{RankId{(rank + 1) % ranks}};
+    T3Map& map = maps.emplace_back(1);
+    map.dma_map(0, pass_on, split_k, {}, rank);
+    for (std::uint32_t hops = 1; hops + 1 < ranks; ++hops) map.relay(0, pass_on, 1, {}, (rank + ranks - hops) % ranks);
+    map.receive(0, 1, (rank + 1) % ranks);
+  }
+  return maps;
+}
+
+// Chunk p of the product of rank r is stored straight into slot r of rank p. Rank r makes those of ranks r+1, r+2, ...
+// and its own last, in turns.
+std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
+  const CopyOp op = split_k > 1 ? CopyOp::add : CopyOp::store;  // all workgroups of a tile have a part of the sum
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    T3Map& map = maps.emplace_back(ranks);
+    for (std::uint32_t step = 1; step < ranks; ++step) {
+      const std::uint32_t peer = (rank + step) % ranks;
+      map.remote_map(peer, RankId{peer}, op, rank);
+    }
+    map.keep(rank, split_k).in_turns();
+    for (std::uint32_t step = 1; step < ranks; ++step) map.receive(rank, split_k, (rank + step) % ranks);
+  }
+  return maps;
+}
+
+// Chunk p of the product of rank r is stored at home; an engine brings its pieces to slot r of rank p as each is made.
+std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
+  std::vector<T3Map> maps;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    T3Map& map = maps.emplace_back(ranks);
+    for (std::uint32_t step = 1; step < ranks; ++step) {
+      const std::uint32_t peer = (rank + step) % ranks;
+      map.dma_map(peer, {RankId{peer}, CopyOp::store, rank}, split_k, {}, ranks + peer);
+    }
+    map.keep(rank, split_k).in_turns();
+    for (std::uint32_t step = 1; step < ranks; ++step) map.receive(rank, 1, (rank + step) % ranks);
+  }
+  return maps;
+}
+
+}  // namespace
+
+std::vector<T3Preset> list_t3_presets() {
+  return {
+      {"reduce-scatter", "direct", "chunks are stored where they are added up", direct_reduce_scatter},
+      {"reduce-scatter", "engines", "chunks are stored at home, engines add their pieces up as they are made",
+       engines_reduce_scatter},
+      {"reduce-scatter", "ring", "sums go from neighbour to neighbour", ring_reduce_scatter},
+      {"all-gather", "direct", "pieces go to all ranks as they are made", direct_all_gather},
+      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are made", ring_all_gather},
+      {"all-to-all", "direct", "chunks are stored where they belong", direct_all_to_all},
+      {"all-to-all", "engines", "chunks are stored at home, engines take their pieces away as they are made",
+       engines_all_to_all},
+  };
+}
+
+}  // namespace cortado
