@@ -34,10 +34,16 @@ if(CORTADO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CORTADO_CCACHE})
 endif()
 
-# cortado_sources(<sources> <tests>): the .cpp files of the folder and below, sorted, because batches follow their order.
+# cortado_sources(<sources> <tests>): the .cpp files of the folder and below, but for folders that have a
+# CMakeLists.txt of their own; sorted, because batches follow their order.
 function(cortado_sources sources tests)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   list(SORT all)
+  file(GLOB_RECURSE apart CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */CMakeLists.txt)
+  foreach(list_file IN LISTS apart)
+    get_filename_component(folder ${list_file} DIRECTORY)
+    list(FILTER all EXCLUDE REGEX "^${folder}/")
+  endforeach()
   set(of_tests ${all})
   list(FILTER all EXCLUDE REGEX "(_test\\.cpp$|(^|/)testing/)")
   list(FILTER of_tests INCLUDE REGEX "(_test\\.cpp$|(^|/)testing/)")

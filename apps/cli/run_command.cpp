@@ -80,20 +80,38 @@ class RunCommand : public Subcommand {
     CORTADO_ASSIGN_OR_RETURN(const auto request, device_.request(task.input.program.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
     CORTADO_RETURN_IF_ERROR(set_options(console, task.input.program, request));
-    VerifyOptions proof;
-    if (unproved_) proof.skip_rules = {kProofs.begin(), kProofs.end()};
-    const auto verified = prove(std::move(task.input.program), machine, proof, options_.on_stage);
-    if (!verified) return task_failure(console, verified.error(), json_ ? "cortado.run" : nullptr);
-    const auto run = target->run(*verified, options_);
-    if (!run) return task_failure(console, run.error(), json_ ? "cortado.run" : nullptr);
-    CORTADO_RETURN_IF_ERROR(write_pictures(*run, verified->program()));
-    console.out(json_ ? to_text(json(task, *verified, *run)) : text(task, *verified, *run));
-    if (!run->check || run->check->wrong == 0) return Exit::ok;
-    if (run->check->first_wrong) console.error(*run->check->first_wrong);
+    const auto done = run_program(std::move(task.input.program), machine, *target);
+    if (!done) return task_failure(console, done.error(), json_ ? "cortado.run" : nullptr);
+    const auto& [checked, run] = *done;
+    CORTADO_RETURN_IF_ERROR(write_pictures(run, checked.program()));
+    console.out(json_ ? to_text(json(task, checked, run)) : text(task, checked, run));
+    if (!run.check || run.check->wrong == 0) return Exit::ok;
+    if (run.check->first_wrong) console.error(*run.check->first_wrong);
     return Exit::failed;
   }
 
  private:
+  struct Done {
+    CheckedProgram program;
+    Run run;
+  };
+
+  Outcome<Done> run_program(Program program, const Machine& machine, Target& target) const {
+    if (unproved_) {
+      options_.on_stage(Stage::verify);
+      const auto checked = check_program(std::move(program), machine, {.skip_rules = {kProofs.begin(), kProofs.end()}});
+      if (!checked) return fail_at(Stage::verify, checked.error());
+      auto run = simulate_checked(*checked, options_);
+      if (!run) return tl::unexpected(run.error());
+      return Done{*checked, *std::move(run)};
+    }
+    const auto verified = prove(std::move(program), machine, options_.on_stage);
+    if (!verified) return tl::unexpected(verified.error());
+    auto run = target.run(*verified, options_);
+    if (!run) return tl::unexpected(run.error());
+    return Done{*verified, *std::move(run)};
+  }
+
   Status check_flags() {
     if (device_.simulated()) CORTADO_RETURN_IF_ERROR(device_.check_for_simulator());
     for (const CLI::Option* option : device_.simulated() ? of_devices_ : of_simulator_) {
@@ -165,7 +183,7 @@ class RunCommand : public Subcommand {
     return last->iteration - first->iteration + 1;
   }
 
-  std::string text(const Task& task, const VerifiedProgram& verified, const Run& run) const {
+  std::string text(const Task& task, const CheckedProgram& verified, const Run& run) const {
     const Program& program = verified.program();
     std::string text = title(task, program) + "\n";
     text += run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
@@ -221,7 +239,7 @@ class RunCommand : public Subcommand {
     return join(texts);
   }
 
-  Json json(const Task& task, const VerifiedProgram& verified, const Run& run) const {
+  Json json(const Task& task, const CheckedProgram& verified, const Run& run) const {
     const Program& program = verified.program();
     std::vector<double> times;
     for (const Nanoseconds time : run.timeline.iteration_times) times.push_back(microseconds(time));

@@ -84,17 +84,16 @@ Run run_of(const Program& program, Timeline timeline) {
   return run;
 }
 
-Outcome<VerifiedProgram> prove(Result<Program> program, const Machine& machine, const VerifyOptions& options,
-                               const OnStage& on_stage) {
+Outcome<VerifiedProgram> prove(Result<Program> program, const Machine& machine, const OnStage& on_stage) {
   if (!program) return fail_at(Stage::plan, program.error());
   if (on_stage) on_stage(Stage::verify);
-  auto verified = verify(*std::move(program), machine, options);
+  auto verified = verify(*std::move(program), machine);
   if (!verified) return fail_at(Stage::verify, verified.error());
   return *std::move(verified);
 }
 
 Outcome<Run> run_on(Target& target, Result<Program> program, const Machine& machine, const RunOptions& options) {
-  const auto verified = prove(std::move(program), machine, {}, options.on_stage);
+  const auto verified = prove(std::move(program), machine, options.on_stage);
   if (!verified) return tl::unexpected(verified.error());
   return target.run(*verified, options);
 }

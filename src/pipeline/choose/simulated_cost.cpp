@@ -7,17 +7,6 @@
 #include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
-namespace {
-
-/// A choice needs no proof.
-VerifyOptions no_rules() {
-  VerifyOptions options;
-  for (const RuleInfo& rule : verify_rules()) options.skip_rules.emplace_back(rule.code);
-  return options;
-}
-
-}  // namespace
-
 Result<Nanoseconds> SimulatedCost::gemm(const GemmShape& shape, std::uint32_t units) const {
   CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine_));
   // Libraries see no masks: they choose their kernel for the whole GPU.
@@ -63,9 +52,9 @@ Result<Nanoseconds> SimulatedCost::exact(const DependentRequest& request, const 
 }
 
 Result<Nanoseconds> SimulatedCost::simulated_time(Program program) const {
-  const auto unproved = verify(std::move(program), machine_, no_rules());
-  if (!unproved) return fail(unproved.error().front());
-  CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated, sim::simulate(*unproved, {.energy = false}));
+  // A choice needs no proof.
+  CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated,
+                           sim::simulate(unproved(std::move(program), machine_), {.energy = false}));
   return median_time(simulated.timeline);
 }
 

@@ -21,7 +21,7 @@ bool stays(const Queue& queue, const Command& command, Keep keep) {
   if (queue.kind == QueueKind::host || std::holds_alternative<Signal>(command)) return true;
   if (keep == Keep::products) {
     // The queues of the collective only raise: parts of a kernel that wait would hold compute units meanwhile.
-    return is_product_queue(queue) && !moves_bytes(command) && !std::holds_alternative<Kernel>(command);
+    return queue.role == QueueRole::gemm && !moves_bytes(command) && !std::holds_alternative<Kernel>(command);
   }
   return std::holds_alternative<Wait>(command) || is_copy_of_collective(queue, command);
 }
@@ -48,16 +48,16 @@ Program only(const Program& program, Keep keep) {
 
 /// Half of a program, simulated.
 struct Half {
-  VerifiedProgram program;
+  CheckedProgram program;
   Timeline timeline;
 };
 
 Outcome<Half> simulate_only(const VerifiedProgram& program, Keep keep) {
   // Half of a program has no contract, and may touch bytes in an order that only the other half ensured.
-  const auto half =
-      prove(only(program.program(), keep), program.machine(), {.skip_rules = {"verify.race", "verify.contract"}});
-  if (!half) return tl::unexpected(half.error());
-  auto run = simulator()->run(*half, {.trace = true, .sim = {.energy = false}});
+  const auto half = check_program(only(program.program(), keep), program.machine(),
+                                  {.skip_rules = {"verify.race", "verify.contract"}});
+  if (!half) return fail_at(Stage::verify, half.error());
+  auto run = simulate_checked(*half, {.trace = true, .sim = {.energy = false}});
   if (!run) return tl::unexpected(run.error());
   return Half{*half, std::move(run->timeline)};
 }
@@ -99,7 +99,7 @@ void add_stream(const Program& program, const Timeline& timeline, RankId rank, C
   bool dependent = false;  // a product has begun after that
   for (const Span& span : timeline.spans) {
     const Queue& queue = program.queues[span.track];
-    if (queue.rank != rank || !is_product_queue(queue)) continue;
+    if (queue.rank != rank || queue.role != QueueRole::gemm) continue;
     const Command& command = queue.commands[span.command];
     if (std::holds_alternative<Wait>(command)) {
       waited = true;

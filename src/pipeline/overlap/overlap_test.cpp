@@ -70,8 +70,8 @@ class InventedTarget : public Target {
   Outcome<Run> run(const VerifiedProgram& verified, const RunOptions&) override {
     const std::vector<Queue>& queues = verified.program().queues;
     const auto any = [&](auto&& wanted) { return std::any_of(queues.begin(), queues.end(), wanted); };
-    const bool gemm = any(is_product_queue);
-    const bool collective = any([](const Queue& q) { return q.kind != QueueKind::host && !is_product_queue(q); });
+    const bool gemm = any([](const Queue& q) { return q.role == QueueRole::gemm; });
+    const bool collective = any([](const Queue& q) { return q.role == QueueRole::collective; });
     const bool engines = any([](const Queue& q) { return q.kind == QueueKind::dma; });
     if (!collective) return run_of(queues, 60'000, 60'000, 0, 1);
     if (!gemm) return run_of(queues, 40'000, 0, 40'000, 2);
@@ -88,7 +88,7 @@ class InventedTarget : public Target {
     run.predicted.emplace();
     for (const Queue& queue : queues) {
       run.predicted->queue_ends.push_back({queue.kind == QueueKind::host ? time
-                                           : is_product_queue(queue)     ? gemm
+                                           : queue.role == QueueRole::gemm     ? gemm
                                                                          : comm});
     }
     return run;

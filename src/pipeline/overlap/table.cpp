@@ -175,7 +175,7 @@ std::string title(const OverlapReport& report) {
 std::string global_shape(const OverlapProblem& problem) {
   if (problem.relation == Relation::independent) return {};
   GemmShape gemm = problem.gemm();
-  const std::string& collective = problem.collective().collective;
+  const Collective collective = problem.collective().collective;
   if (collective == "all-to-all" ||
       (collective == "all-gather" && problem.relation == Relation::collective_needs_gemm)) {
     gemm.m *= problem.ranks;
@@ -216,7 +216,7 @@ report::Document overlap_document(const OverlapReport& report) {
                   microseconds(report.ideal),
                   report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal)));
   Cell::List collectives;
-  for (const CollectiveRequest& one : problem.collectives) collectives.push_back(one.collective);
+  for (const CollectiveRequest& one : problem.collectives) collectives.emplace_back(one.collective.name());
   document.facts = {
       {"gemm", gemm_text(problem), "what one GPU multiplies"},
       {"global_gemm", global.empty() ? Cell() : Cell(global), "the GEMM over all ranks; null: independent"},

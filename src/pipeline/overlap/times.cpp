@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
-#include "pipeline/median.hpp"
 #include "pipeline/parallel.hpp"
 
 namespace cortado::pipeline {
@@ -13,31 +11,6 @@ namespace {
 /// An iteration that takes longer warms up in one, and one with timestamps tells as much as two.
 constexpr Nanoseconds kLong{50'000'000};
 constexpr std::uint32_t kTracedIterations = 2;
-
-struct Iteration {
-  std::optional<Nanoseconds> begin;
-  Nanoseconds gemm{};
-  Nanoseconds comm{};
-  Nanoseconds sent{};
-};
-
-/// A copy behind the last product of its queue, or a sum.
-bool serves_collective(const Queue& queue, std::size_t index) {
-  if (const auto* kernel = std::get_if<Kernel>(&queue.commands[index])) return kernel->op == KernelOp::reduce;
-  if (!std::holds_alternative<Copy>(queue.commands[index])) return false;
-  return std::none_of(queue.commands.begin() + static_cast<std::ptrdiff_t>(index), queue.commands.end(),
-                      [](const Command& command) { return std::holds_alternative<Gemm>(command); });
-}
-
-void note(const Span& span, const Queue& queue, Iteration& iteration) {
-  const auto until = [&](Nanoseconds& end) { end = std::max(end, span.end); };
-  if (!is_product_queue(queue)) {
-    until(iteration.comm);
-    until(iteration.sent);
-  } else if (span.kind == SpanKind::kernel || span.kind == SpanKind::copy) {
-    until(serves_collective(queue, span.command) ? iteration.comm : iteration.gemm);
-  }
-}
 
 /// A computer that is busy with other things slows down what happens to run then. So all programs are measured in turn,
 /// round after round, and the median round of each counts.
@@ -63,7 +36,7 @@ Outcome<OverlapTimes> median_round(const std::vector<std::optional<Outcome<Overl
 }
 
 /// From when queues end, without a trace.
-Parts parts_by_queue(const Run& run, const Program& program) {
+RoleTimes parts_by_queue(const Run& run, const Program& program) {
   const std::vector<Nanoseconds>& ends = run.predicted->queue_ends;
   const auto last = [&](auto&& wanted) {
     Nanoseconds end{};
@@ -73,11 +46,11 @@ Parts parts_by_queue(const Run& run, const Program& program) {
     return end;
   };
   // Host queues end with "end", the time of the iteration counts to there.
-  const Nanoseconds begin = last([](const Queue& q) { return q.kind == QueueKind::host; }) - run.time;
+  const Nanoseconds begin = last([](const Queue& q) { return q.role == QueueRole::control; }) - run.time;
   const auto since_begin = [&](Nanoseconds end) { return std::max(end - begin, Nanoseconds{}); };
   const Nanoseconds comm =
-      since_begin(last([](const Queue& q) { return q.kind != QueueKind::host && !is_product_queue(q); }));
-  return {since_begin(last(is_product_queue)), comm, comm};
+      since_begin(last([](const Queue& q) { return q.role == QueueRole::collective; }));
+  return {since_begin(last([](const Queue& q) { return q.role == QueueRole::gemm; })), comm, comm};
 }
 
 Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& program, const TimeOptions& options) {
@@ -86,9 +59,9 @@ Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& pro
   run_options.sim.arbitration = options.arbitration;
   const auto run = target.run(program, run_options);
   if (!run) return tl::unexpected(run.error());
-  const Parts parts =
-      options.by_command ? parts_of(run->timeline, program.program()) : parts_by_queue(*run, program.program());
-  OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.comm, .sent = parts.sent};
+  const RoleTimes parts =
+      options.by_command ? times_by_role(run->timeline, program.program()) : parts_by_queue(*run, program.program());
+  OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
   times.hbm_bytes = run->predicted->memory_bytes;
   times.dram = run->predicted->traffic;
   times.energy = run->energy;
@@ -124,42 +97,13 @@ Outcome<OverlapTimes> measured_times(Target& target, const VerifiedProgram& prog
   traced.device.check = device::CheckOutputs::none;
   const auto spans = target.run(program, traced);
   if (!spans) return tl::unexpected(spans.error());
-  const Parts parts = parts_of(spans->timeline, program.program());
-  OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.comm, .sent = parts.sent};
+  const RoleTimes parts = times_by_role(spans->timeline, program.program());
+  OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
   times.wrong = run->check->wrong;
   return times;
 }
 
 }  // namespace
-
-Parts parts_of(const Timeline& timeline, const Program& program) {
-  std::map<std::uint32_t, Iteration> iterations;
-  for (const Span& span : timeline.spans) {
-    Iteration& iteration = iterations[span.iteration];
-    const Queue& queue = program.queues[span.track];
-    if (queue.kind == QueueKind::host) {
-      if (queue.commands[span.command] != Command{Timestamp{"begin"}}) continue;
-      iteration.begin = std::min(iteration.begin.value_or(span.start), span.start);
-    } else {
-      note(span, queue, iteration);
-    }
-  }
-  std::vector<Nanoseconds> gemm;
-  std::vector<Nanoseconds> comm;
-  std::vector<Nanoseconds> sent;
-  for (const auto& [number, one] : iterations) {
-    const Nanoseconds begin = one.begin.value_or(Nanoseconds{});
-    gemm.push_back(std::max(one.gemm - begin, Nanoseconds{}));
-    comm.push_back(std::max(one.comm - begin, Nanoseconds{}));
-    sent.push_back(std::max(one.sent - begin, Nanoseconds{}));
-  }
-  return {median(std::move(gemm)), median(std::move(comm)), median(std::move(sent))};
-}
-
-bool is_product_queue(const Queue& queue) {
-  const auto multiplies = [](const Command& command) { return std::holds_alternative<Gemm>(command); };
-  return queue.kind == QueueKind::compute && std::any_of(queue.commands.begin(), queue.commands.end(), multiplies);
-}
 
 std::uint32_t iterations_of_round(std::uint32_t iterations) {
   return static_cast<std::uint32_t>((iterations + kMeasuredRounds - 1) / kMeasuredRounds);

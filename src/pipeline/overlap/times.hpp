@@ -6,6 +6,7 @@
 
 #include "cortado/target/target.hpp"
 #include "cortado/timeline/dram_traffic.hpp"
+#include "cortado/timeline/role_times.hpp"
 
 #include "pipeline/overlap/contention.hpp"
 
@@ -37,20 +38,6 @@ struct TimeOptions {
 /// Proves the program and times it on the target.
 Outcome<OverlapTimes> time_program(Target& target, Result<Program> program, const Machine& machine,
                                    const TimeOptions& options = {});
-
-/// Ends of GEMM and collective, from "begin" on.
-struct Parts {
-  Nanoseconds gemm{};
-  Nanoseconds comm{};
-  Nanoseconds sent{};
-};
-
-/// Medians of the traced iterations. In a compute queue with a GEMM, reductions and copies after the last GEMM are
-/// collective time, waits count as neither, and the rest is GEMM time.
-Parts parts_of(const Timeline& timeline, const Program& program);
-
-/// The queues of kernels that multiply.
-bool is_product_queue(const Queue& queue);
 
 using TimeOne = std::function<Outcome<OverlapTimes>()>;
 using Progress = std::function<bool(std::size_t, std::size_t)>;

@@ -29,7 +29,7 @@ constexpr Texts kTexts[] = {
 Status dependent(const OverlapProblem& problem, const Machine& machine, std::string_view name) {
   CORTADO_RETURN_IF_ERROR(
       check_relation(problem, name, {Relation::gemm_needs_collective, Relation::collective_needs_gemm}));
-  const std::string& collective = problem.collective().collective;
+  const Collective collective = problem.collective().collective;
   if (problem.relation == Relation::collective_needs_gemm && collective == "all-gather") {
     return fail("overlap.collective", "FiCCO does not gather the results of GEMMs",
                 "it is for reduce-scatter, all-reduce and all-to-all behind a GEMM");

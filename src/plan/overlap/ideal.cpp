@@ -1,4 +1,6 @@
 // Ideals have no program: they are computed from what is known of the GEMM and the collective alone.
+#include <fmt/format.h>
+
 #include "plan/overlap/strategy.hpp"
 
 namespace cortado::plan {
@@ -6,9 +8,9 @@ namespace {
 
 Status reduces(const OverlapProblem& problem, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_relation(problem, "ideal-rs+nmc", {Relation::collective_needs_gemm}));
-  const std::string& collective = problem.collective().collective;
+  const Collective collective = problem.collective().collective;
   if (collective != "reduce-scatter" && collective != "all-reduce") {
-    return fail("overlap.collective", collective + " adds nothing up", "it is for reduce-scatter and all-reduce");
+    return fail("overlap.collective", fmt::format("{} adds nothing up", collective), "it is for reduce-scatter and all-reduce");
   }
   if (!machine.features.near_memory_compute) {
     return fail("overlap.machine", machine.name + " has no near-memory compute", "what-if: add nmc");

@@ -10,7 +10,7 @@ namespace cortado {
 namespace {
 
 /// Collectives that a dependent problem can have.
-std::vector<std::string> collectives_of(Relation relation) {
+std::vector<Collective> collectives_of(Relation relation) {
   if (relation == Relation::gemm_needs_collective) return {"all-gather", "all-to-all"};
   return {"reduce-scatter", "all-reduce", "all-to-all", "all-gather"};
 }
@@ -24,14 +24,16 @@ Status check_counts(const OverlapProblem& problem) {
     return fail("overlap.problem", "a dependent problem has one GEMM and one collective",
                 "several GEMMs and collectives can only be independent of each other");
   }
-  const std::vector<std::string> known = collectives_of(problem.relation);
-  const std::string& collective = problem.collective().collective;
+  const std::vector<Collective> known = collectives_of(problem.relation);
+  const Collective collective = problem.collective().collective;
   if (std::ranges::count(known, collective) > 0) return {};
+  std::vector<std::string> names;
+  for (const Collective one : known) names.emplace_back(one.name());
   return fail("overlap.collective",
               problem.relation == Relation::gemm_needs_collective
                   ? fmt::format("a GEMM cannot consume the output of {}", collective)
                   : fmt::format("{} cannot consume the output of a GEMM", collective),
-              fmt::format("possible: {}", join(known)));
+              fmt::format("possible: {}", join(names)));
 }
 
 /// As CollectiveRequest counts them.
@@ -90,7 +92,6 @@ Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machin
   for (const GemmShape& gemm : checked.gemms) CORTADO_RETURN_IF_ERROR(check_gemm(gemm, machine));
   CORTADO_RETURN_IF_ERROR(check_tokens(checked));
   for (CollectiveRequest& collective : checked.collectives) {
-    CORTADO_RETURN_IF_ERROR(check_collective(collective.collective));
     collective.ranks = checked.ranks;
     if (checked.relation == Relation::independent) continue;
     collective.bytes = moved_bytes(checked);

@@ -6,7 +6,6 @@
 
 #include "cortado/base/text.hpp"
 
-#include "plan/names.hpp"
 #include "plan/overlap/strategy.hpp"
 
 namespace cortado {
@@ -68,7 +67,7 @@ Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& 
   if (found == strategies().end()) {
     std::vector<std::string> known{"auto", "all"};
     for (const Strategy& strategy : strategies()) known.push_back(strategy.name);
-    return fail("overlap.strategy", fmt::format("unknown strategy '{}'", plain), plan::suggestion(plain, known));
+    return fail("overlap.strategy", fmt::format("unknown strategy '{}'", plain), suggestion(plain, known));
   }
   NamedStrategy named{&*found, knobs};
   if (slash != std::string_view::npos) {
