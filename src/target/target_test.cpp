@@ -162,7 +162,7 @@ TEST(SimTarget, TheCriticalPathAddsUpToTheTimeOfEveryVariant) {
         Nanoseconds sum;
         for (const Nanoseconds part : critical_path(timeline).in_order()) sum = sum + part;
         EXPECT_EQ(sum, timeline.iteration_times.back())
-            << info.collective << " " << info.variant << (prelaunch ? " prelaunch" : "");
+            << info.collective.name() << " " << info.variant << (prelaunch ? " prelaunch" : "");
       }
     }
   }
@@ -212,7 +212,7 @@ TEST(SimTarget, TellsItsStagesAndHowFarTheSimulationIs) {
 
 TEST(SimTarget, ABadRequestFailsAtPlan) {
   const Machine machine = load_machine("mi300x-8").value();
-  const auto report = predict(plan_collective({.collective = "all-gahter"}, machine), machine);
+  const auto report = predict(plan_collective({.collective = "all-gather", .ranks = 1000}, machine), machine);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().stage, Stage::plan);
 }

@@ -52,7 +52,7 @@ struct Half {
   Timeline timeline;
 };
 
-Outcome<Half> simulate_only(const VerifiedProgram& program, Keep keep) {
+Outcome<Half> simulate_only(const CheckedProgram& program, Keep keep) {
   // Half of a program has no contract, and may touch bytes in an order that only the other half ensured.
   const auto half = check_program(only(program.program(), keep), program.machine(),
                                   {.skip_rules = {"verify.race", "verify.contract"}});

@@ -10,7 +10,7 @@ namespace {
 
 using report::Cell;
 using report::View;
-using Field = report::Field<OverlapRow>;
+using OverlapField = report::Field<OverlapRow>;
 
 constexpr double kAboveIdeal = 1.01;
 
@@ -20,17 +20,17 @@ std::function<Cell(const OverlapRow&)> time_of(Get get) {
 }
 
 template <class Get>
-Field traffic(const char* key, const char* meaning, Get get) {
+OverlapField traffic(const char* key, const char* meaning, Get get) {
   return {{.key = key, .unit = "B", .meaning = meaning, .view = View::data},
           [get](const OverlapRow& row) { return row.dram ? Cell(get(*row.dram)) : Cell(); }};
 }
 
-std::vector<Field> fields(const OverlapReport& report) {
+std::vector<OverlapField> fields(const OverlapReport& report) {
   const View predicted = report.simulated ? View::narrow : View::data;
   const View cut = report.problem.relation == Relation::independent ? View::data : View::wide;
   const View apart = report.problem.relation == Relation::independent ? View::wide : View::data;
   const bool gain = has_gain(report.serial, report.ideal);
-  std::vector<Field> all{
+  std::vector<OverlapField> all{
       {{.key = "strategy", .head = "strategy", .meaning = "name, with what was decided"},
        [](const OverlapRow& row) { return Cell(row.strategy); }},
       {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "of GEMM and collective"},

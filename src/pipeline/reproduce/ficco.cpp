@@ -123,7 +123,7 @@ class Ficco {
       const OverlapReport& report = reports_[i];
       auto& row = table.rows.emplace_back();
       row = {scenarios_[i].name,
-             report.problem.collective().collective,
+             report.problem.collective().collective.name(),
              to_string(report.problem.gemm()),
              microseconds(report.gemm_alone),
              microseconds(serial(report).comm),

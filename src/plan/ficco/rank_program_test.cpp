@@ -65,7 +65,7 @@ Bytes memory_of(const Program& program, RankId rank) {
 }
 
 void expect_as_planned_for_all(const DependentRequest& request, const FiccoSchedule& schedule) {
-  SCOPED_TRACE(request.collective + " " + to_string(request.gemm) + " " + name_of(schedule));
+  SCOPED_TRACE(std::string(request.collective.name()) + " " + to_string(request.gemm) + " " + name_of(schedule));
   const auto plan = plan_ficco(request, schedule, machine());
   const auto ranks = plan_ficco_ranks(request, schedule, machine());
   ASSERT_EQ(plan.has_value(), ranks.has_value());
@@ -93,7 +93,7 @@ void expect_all_schedules(const DependentRequest& request) {
   }
 }
 
-DependentRequest request(const std::string& collective, Dependence dependence, GemmShape gemm, std::uint32_t ranks) {
+DependentRequest request(Collective collective, Dependence dependence, GemmShape gemm, std::uint32_t ranks) {
   return {.gemm = gemm, .collective = collective, .dependence = dependence, .ranks = ranks};
 }
 

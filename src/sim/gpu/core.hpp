@@ -15,7 +15,7 @@ namespace cortado::sim {
 
 struct Core {
   /// The machine of the program has timing; `options` has what `sharing` says of the rest. All outlive this.
-  Core(const VerifiedProgram& proved, const SimulateOptions& how, FluidOptions sharing, Listener& who_listens)
+  Core(const CheckedProgram& proved, const SimulateOptions& how, FluidOptions sharing, Listener& who_listens)
       : program(proved.program()),
         machine(proved.machine()),
         timing(*machine.timing),

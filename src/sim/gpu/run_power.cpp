@@ -16,7 +16,7 @@ std::optional<SimTime> sample_of(const SimulateOptions& options) {
 
 }  // namespace
 
-RunPower::RunPower(const VerifiedProgram& program, const SimulateOptions& options)
+RunPower::RunPower(const CheckedProgram& program, const SimulateOptions& options)
     : machine_(program.machine()), ranks_(program.program().ranks) {
   if (!options.manage && !(options.energy && machine_.power)) return;
   meter_.emplace(*machine_.power, ranks_, sample_of(options));

@@ -26,7 +26,7 @@ namespace cortado::sim {
 
 class RunPower {
  public:
-  RunPower(const VerifiedProgram& program, const SimulateOptions& options);
+  RunPower(const CheckedProgram& program, const SimulateOptions& options);
 
   /// Hears nothing where energy is not counted.
   Listener& listener() { return energy_ ? *energy_ : silent_; }
