@@ -45,16 +45,16 @@ Json schedule_json(const ScheduleGuess& guess, const ScheduleChoice& choice) {
   }
   Json json = document("cortado.explain-schedule");
   json.update({{"guess", name_of(guess.schedule)},
-          {"share_fastest", guess.confidence},
-          {"mean_loss", guess.mean_loss},
-          {"auto",
-           {{"schedule", full_name(choice.schedule)},
-            {"by", cortado::name_of(choice.by)},
-            {"time_us", microseconds(choice.time)},
-            {"candidates", choice.work.candidates},
-            {"estimated", choice.work.estimated},
-            {"simulated", choice.work.simulated},
-            {"next", std::move(next)}}}});
+               {"share_fastest", guess.confidence},
+               {"mean_loss", guess.mean_loss},
+               {"auto",
+                {{"schedule", full_name(choice.schedule)},
+                 {"by", cortado::name_of(choice.by)},
+                 {"time_us", microseconds(choice.time)},
+                 {"candidates", choice.work.candidates},
+                 {"estimated", choice.work.estimated},
+                 {"simulated", choice.work.simulated},
+                 {"next", std::move(next)}}}});
   return json;
 }
 

@@ -17,12 +17,12 @@
 #include "cortado/plan/overlap.hpp"
 #include "cortado/plan/t3.hpp"
 #include "cortado/published/published.hpp"
-#include "cortado/target/target.hpp"
 #include "cortado/report/bench_rows.hpp"
 #include "cortado/report/characterization.hpp"
 #include "cortado/report/power.hpp"
 #include "cortado/report/reproduction.hpp"
 #include "cortado/report/schedule_map.hpp"
+#include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
 
 #include "subcommand.hpp"

@@ -63,7 +63,7 @@ TEST(BenchRows, SimulatedRowsHaveEnergyAndPower) {
   const std::string heading = bench_heading(report.header);
   const std::string line = bench_line(report.header, report.rows[0]);
   EXPECT_THAT(heading, testing::ContainsRegex(" per\n"));
-  EXPECT_THAT(heading, testing::ContainsRegex("energy J +W\n"));
+  EXPECT_THAT(heading, testing::ContainsRegex("energy J +GPU W\n"));
   EXPECT_THAT(line, testing::ContainsRegex(" 45.88 +32 +32 +32 +0.3000 +500.0\n"));
   EXPECT_EQ(heading.size() - heading.rfind('\n', heading.size() - 2) - 1, line.size());
   EXPECT_LE(line.size(), 120U);

@@ -87,9 +87,9 @@ class InventedTarget : public Target {
     run.energy->energy[EnergyPart::rest_idle] = joules;
     run.predicted.emplace();
     for (const Queue& queue : queues) {
-      run.predicted->queue_ends.push_back({queue.kind == QueueKind::host ? time
-                                           : queue.role == QueueRole::gemm     ? gemm
-                                                                         : comm});
+      run.predicted->queue_ends.push_back({queue.kind == QueueKind::host   ? time
+                                           : queue.role == QueueRole::gemm ? gemm
+                                                                           : comm});
     }
     return run;
   }

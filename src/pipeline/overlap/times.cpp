@@ -48,8 +48,7 @@ RoleTimes parts_by_queue(const Run& run, const Program& program) {
   // Host queues end with "end", the time of the iteration counts to there.
   const Nanoseconds begin = last([](const Queue& q) { return q.role == QueueRole::control; }) - run.time;
   const auto since_begin = [&](Nanoseconds end) { return std::max(end - begin, Nanoseconds{}); };
-  const Nanoseconds comm =
-      since_begin(last([](const Queue& q) { return q.role == QueueRole::collective; }));
+  const Nanoseconds comm = since_begin(last([](const Queue& q) { return q.role == QueueRole::collective; }));
   return {since_begin(last([](const Queue& q) { return q.role == QueueRole::gemm; })), comm, comm};
 }
 
