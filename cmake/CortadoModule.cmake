@@ -1,10 +1,9 @@
-# cortado_module(NAME <name> [HOT] [GENERATED ...] [LINKS ...] [PRIVATE_LINKS ...] [TEST_LINKS ...] [OTHER_TESTS ...])
+# cortado_module(NAME <name> [GENERATED ...] [LINKS ...] [PRIVATE_LINKS ...] [TEST_LINKS ...] [OTHER_TESTS ...])
 #
 # One module = one static library `cortado_<name>` (alias cortado::<name>) of all sources in the folder and below and of
 # those that the build generates; and, with CORTADO_TESTS, one test program `<name>_test` of the x_test.cpp files that
 # stand beside them and of the folders called testing. OTHER_TESTS belong to a program of their own. A module without
-# sources becomes an interface library. HOT modules, where programs spend their time, are optimised in sanitized builds,
-# too; optimising all of them would take three times as long to compile.
+# sources becomes an interface library.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
 target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
@@ -52,7 +51,7 @@ function(cortado_sources sources tests)
 endfunction()
 
 function(cortado_module)
-  cmake_parse_arguments(arg "HOT" "NAME" "GENERATED;LINKS;PRIVATE_LINKS;TEST_LINKS;OTHER_TESTS" ${ARGN})
+  cmake_parse_arguments(arg "" "NAME" "GENERATED;LINKS;PRIVATE_LINKS;TEST_LINKS;OTHER_TESTS" ${ARGN})
   cortado_sources(sources tests)
   if(arg_OTHER_TESTS)
     list(REMOVE_ITEM tests ${arg_OTHER_TESTS})
@@ -65,9 +64,6 @@ function(cortado_module)
     cortado_in_batches(${target})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LINKS} $<BUILD_INTERFACE:cortado_options>)
-    if(arg_HOT AND CORTADO_SANITIZE)
-      target_compile_options(${target} PRIVATE -O1)
-    endif()
   else()
     set(public INTERFACE)
     add_library(${target} INTERFACE)
