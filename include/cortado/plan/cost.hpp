@@ -24,7 +24,7 @@ class CostModel {
   /// A collective alone.
   virtual Result<Nanoseconds> collective(const CollectiveRequest& /*request*/) const { return unknown(); }
   /// Both at once, independent of each other, this way.
-  virtual Result<Nanoseconds> together(const OverlapRequest& /*request*/, const OverlapWay& /*way*/) const {
+  virtual Result<Nanoseconds> together(const OverlapProblem& /*problem*/, const OverlapWay& /*way*/) const {
     return unknown();
   }
 

@@ -24,48 +24,10 @@
 #include "cortado/plan/collective.hpp"
 #include "cortado/plan/cost.hpp"
 #include "cortado/plan/ficco.hpp"
+#include "cortado/plan/problem.hpp"
 #include "cortado/plan/tokens.hpp"
 
 namespace cortado {
-
-/// How a GEMM and a collective depend on each other.
-enum class Relation {
-  independent,            ///< neither needs the other
-  gemm_needs_collective,  ///< the GEMM multiplies what the collective delivers: all-gather, all-to-all
-  collective_needs_gemm,  ///< the collective moves what the GEMM computes: reduce-scatter, all-reduce, all-to-all,
-                          ///< all-gather
-};
-
-std::string_view name_of(Relation relation);  ///< "independent", "gemm-needs-collective", "collective-needs-gemm"
-
-/// What is to be done at the same time.
-///
-/// A dependent problem has one GEMM and one collective, and moves a matrix of it:
-///
-///   all-gather -> GEMM      A, m x k, is divided by rows among the ranks; every rank gathers all of it
-///   all-to-all -> GEMM      every rank sends rows of A to every rank and multiplies the m rows it receives
-///   GEMM -> reduce-scatter  the m x n results of all ranks are added up and divided by rows among them
-///   GEMM -> all-reduce      the same sum on every rank: a reduce-scatter, which can overlap, and an all-gather behind
-///   it GEMM -> all-to-all      every rank sends rows of its m x n result to every rank GEMM -> all-gather      every
-///   rank gets the m x n results of all
-struct OverlapProblem {
-  Relation relation = Relation::independent;
-  std::vector<GemmShape> gemms{};  ///< what ONE GPU multiplies, one after another
-  /// Independent: collective, bytes, place and own_block. Dependent: only the collective, the rest follows.
-  std::vector<CollectiveRequest> collectives{};
-  std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
-  /// all-to-all of a dependent problem: rows [from][to], of which a GPU multiplies m on average, rounded up; empty: as
-  /// even as can be.
-  TokenTable tokens{};
-
-  const GemmShape& gemm() const { return gemms.front(); }
-  const CollectiveRequest& collective() const { return collectives.front(); }
-};
-
-/// With the number of ranks, and of a dependent problem the bytes of its collective. Refuses problems without a GEMM or
-/// a collective, dependent ones with several, collectives that the relation cannot have (overlap.collective), one rank
-/// or more than there are (overlap.ranks), and GEMMs that the machine cannot do (check_gemm).
-Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machine& machine);
 
 /// Of an all-reduce behind a GEMM: the reduce-scatter. Else the problem itself.
 OverlapProblem overlapping_part(const OverlapProblem& problem);
@@ -99,8 +61,6 @@ struct OverlapQuestion {
   const Machine& machine;
   const StrategyCosts& costs;
   StrategyKnobs knobs{};
-
-  OverlapRequest independent() const;  ///< the problem as C3 and ConCCL plan it
 };
 
 struct PlannedOverlap {

@@ -21,19 +21,23 @@ Result<Nanoseconds> SimulatedCost::collective(const CollectiveRequest& request) 
   return known.time;
 }
 
-Result<Nanoseconds> SimulatedCost::together(const OverlapRequest& request, const OverlapWay& way) const {
-  CollectiveRequest alone = way.collective;
+Result<Nanoseconds> SimulatedCost::together(const OverlapProblem& problem, const OverlapWay& way) const {
+  if (problem.gemms.size() + way.collectives.size() > 2) {  // sim/fast knows one of each
+    CORTADO_ASSIGN_OR_RETURN(Program program, plan_overlap(problem, way, machine_));
+    return simulated_time(std::move(program));
+  }
+  CollectiveRequest alone = way.collective();
   alone.host = HostThreads::per_rank;
   CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile known, profile(alone));
   if (way.order == LaunchOrder::serial) {
-    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds product, gemm(request.gemm, machine_.compute_units));
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds product, gemm(problem.gemm(), machine_.compute_units));
     return product + known.time;
   }
   const auto units = [this](std::uint32_t given) { return given == 0 ? machine_.compute_units : given; };
-  return sim::time_beside({.gemm = request.gemm,
-                           .tiling = tiling_on(way.product_units(), request.gemm, machine_),
+  return sim::time_beside({.gemm = problem.gemm(),
+                           .tiling = tiling_on(way.gemm_cus(), problem.gemm(), machine_),
                            .gemm_units = units(way.gemm_units),
-                           .collective_units = way.on_cores() ? units(way.collective.compute_units) : 0,
+                           .collective_units = way.on_cores() ? units(alone.compute_units) : 0,
                            .collective_first = way.order == LaunchOrder::collective_first},
                           known, machine_);
 }

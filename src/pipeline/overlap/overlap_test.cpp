@@ -166,6 +166,31 @@ TEST(Overlap, OneBaselineForAllStrategies) {
   }
 }
 
+// A layer under FSDP: its GEMMs beside the gather of the next layer's weights and the reduce-scatter of the last one's
+// gradients. With DMA engines the whole gather is hidden, and the reduce-scatter but for its sums.
+TEST(Overlap, AnIndependentProblemMayBeASequence) {
+  const Machine machine = machine_of("mi300x-8");
+  OverlapProblem layer{.gemms = {{8192, 8192, 8192}, {8192, 28672, 8192}},
+                       .collectives = {{.collective = "all-gather", .bytes = 256_MiB, .in_place = true},
+                                       {.collective = "reduce-scatter", .bytes = 256_MiB}}};
+  const OverlapReport report = studied(layer, machine);
+  EXPECT_EQ(report.row("serial")->time, report.serial);
+  EXPECT_NEAR(microseconds(report.serial), microseconds(report.gemm_alone + report.comm_alone),
+              0.01 * microseconds(report.serial));
+  ASSERT_NE(report.row("conccl"), nullptr);
+  EXPECT_GT(report.row("conccl")->speedup, report.row("c3")->speedup);
+  EXPECT_GT(report.row("conccl")->comm_cus, 0U) << "of the kernel that adds up";
+  for (const OverlapRow& row : report.rows) EXPECT_GE(row.time, report.gemm_alone) << row.strategy;
+  // One gather alone, beside the same GEMMs, takes less.
+  OverlapProblem gather = layer;
+  gather.collectives.pop_back();
+  EXPECT_LT(studied(gather, machine).comm_alone, report.comm_alone);
+  EXPECT_THAT(
+      overlap_document(report).title,
+      testing::HasSubstr("GEMM 8192x8192x8192 bf16 + 8192x28672x8192 bf16 per GPU beside an independent all-gather of "
+                         "256MiB + reduce-scatter of 256MiB"));
+}
+
 TEST(Overlap, SerialIsTheGemmAndThenTheLibrarysCollective) {
   const Machine machine = machine_of("mi300x-8");
   for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
@@ -422,7 +447,7 @@ TEST(OverlapCost, ProductsAloneAgreeWithTheirSimulation) {
   const auto cost = simulated_cost(machine);
   for (const GemmShape& shape : {GemmShape{8192, 8192, 8192}, GemmShape{64, 57344, 8192}}) {
     for (const std::uint32_t units : {304U, 240U}) {
-      const auto simulated = predict(plan_product(shape, {.count = units}, 1, machine), machine);
+      const auto simulated = predict(plan_gemms({shape}, {.count = units}, 1, machine), machine);
       ASSERT_TRUE(simulated) << to_string(simulated.error().errors.front());
       const auto estimated = cost->gemm(shape, units);
       ASSERT_TRUE(estimated);

@@ -196,11 +196,16 @@ class OverlapStudy {
   Status add_independent_basis() {
     auto serial = find_strategy("serial")->strategy->plan(question());
     if (!serial) return tl::unexpected(serial.error());
-    CORTADO_RETURN_IF_ERROR(check_memory(operand_bytes(problem().gemm()) + 2 * problem().collective().bytes));
-    CORTADO_ASSIGN_OR_RETURN(CollectiveRequest library, library_of(problem().collective()));
-    library.host = HostThreads::per_rank;
-    add_basis(plan_product(problem().gemm(), {}, problem().ranks, machine_));
-    add_basis(plan_collective(library, machine_));
+    Bytes memory;
+    for (const GemmShape& gemm : problem().gemms) memory += operand_bytes(gemm);
+    std::vector<CollectiveRequest> library;
+    for (const CollectiveRequest& collective : problem().collectives) {
+      memory += 2 * collective.bytes;
+      CORTADO_ASSIGN_OR_RETURN(library.emplace_back(), library_of(collective));
+    }
+    CORTADO_RETURN_IF_ERROR(check_memory(memory));
+    add_basis(plan_gemms(problem().gemms, {}, problem().ranks, machine_));
+    add_basis(plan_collectives(library, machine_));
     serial_ = *std::move(serial);
     jobs_.push_back([this] { return timed(serial_->program, {}); });
     return {};
@@ -209,7 +214,7 @@ class OverlapStudy {
   Status add_dependent_basis() {
     CORTADO_RETURN_IF_ERROR(check_memory(3 * operand_bytes(problem().gemm())));
     const OverlapProblem part = overlapping_part(problem());
-    auto gemm = plan_product(largest_gemm(), {}, problem().ranks, roomy_);
+    auto gemm = plan_gemms({largest_gemm()}, {}, problem().ranks, roomy_);
     if (!gemm) return tl::unexpected(gemm.error());
     gemm_seconds_ = seconds_of_gemms(*gemm, machine_);
     add_basis(std::move(gemm));
@@ -346,7 +351,8 @@ class OverlapStudy {
     report_.serial = serial_times_.time;
     report_.ideal = std::max(gemm_.time, first_.time) + behind_.time;
     report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
-    report_.memory_bound = is_memory_bound(problem().gemm(), machine_);
+    report_.memory_bound =
+        std::ranges::all_of(problem().gemms, [this](const GemmShape& gemm) { return is_memory_bound(gemm, machine_); });
     if (serial_refused_) {
       report_.note = fmt::format("serial does not fit the memory of {}: its time is that on GPUs with enough memory",
                                  machine_.name);

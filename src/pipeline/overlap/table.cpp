@@ -216,14 +216,17 @@ report::Document overlap_document(const OverlapReport& report) {
                   microseconds(report.ideal),
                   report.ideal.value == 0 ? 1 : microseconds(report.serial) / microseconds(report.ideal)));
   Cell::List collectives;
-  for (const CollectiveRequest& one : problem.collectives) collectives.emplace_back(one.collective.name());
+  Bytes bytes;
+  for (const CollectiveRequest& one : problem.collectives) {
+    collectives.emplace_back(one.collective.name());
+    bytes += one.bytes;
+  }
   document.facts = {
       {"gemm", gemm_text(problem), "what one GPU multiplies"},
       {"global_gemm", global.empty() ? Cell() : Cell(global), "the GEMM over all ranks; null: independent"},
       {"collective", collectives.size() == 1 ? Cell(collectives.front()) : Cell(collectives),
        "name, or a list of them"},
-      {"bytes", problem.collectives.empty() ? Cell() : Cell(problem.collective().bytes),
-       "of the collective's whole buffer"},
+      {"bytes", bytes, "of the whole buffers of the collectives"},
       {"relation", name_of(problem.relation), "independent, gemm-needs-collective or collective-needs-gemm"},
       {"ranks", problem.ranks, "GPUs that take part"},
       {"machine", report.machine, "modelled machine"},

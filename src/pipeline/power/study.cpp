@@ -123,7 +123,7 @@ class PowerStudy {
       ranks = collective->ranks;
     }
     if (request_.gemm) {
-      CORTADO_ASSIGN_OR_RETURN(Program product, plan_product(*request_.gemm, {}, ranks, machine_));
+      CORTADO_ASSIGN_OR_RETURN(Program product, plan_gemms({*request_.gemm}, {}, ranks, machine_));
       programs.push_back({"gemm", std::move(product)});
     }
     if (collective) {
@@ -132,7 +132,8 @@ class PowerStudy {
     }
     if (request_.gemm && collective) {
       CORTADO_ASSIGN_OR_RETURN(Program both,
-                               plan_overlap({*request_.gemm, *collective}, way_at_once(*collective), machine_));
+                               plan_overlap({.gemms = {*request_.gemm}, .collectives = {*collective}, .ranks = ranks},
+                                            way_at_once({*collective}), machine_));
       programs.push_back({"both", std::move(both)});
     }
     return programs;

@@ -148,8 +148,8 @@ class Conccl {
   std::optional<Failure> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);
     for (const std::uint32_t fewer : kFewerUnits) {
-      const ProductUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
-      auto program = plan_product(product.shape, units, 1, machine_);
+      const GemmUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
+      auto program = plan_gemms({product.shape}, units, 1, machine_);
       const auto report = predict(std::move(program), machine_);
       if (!report) return report.error();
       product.times.push_back(report->time);

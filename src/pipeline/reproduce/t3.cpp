@@ -124,7 +124,7 @@ class T3 {
       if (!few) return tl::unexpected(few.error());
       one.all_reduce_slower[i] = microseconds(few->time) / microseconds(all->time);
     }
-    const auto few = predict(plan_product(one.gemm, {.count = kProductUnits}, one.tp, *one.machine), *one.machine);
+    const auto few = predict(plan_gemms({one.gemm}, {.count = kProductUnits}, one.tp, *one.machine), *one.machine);
     if (!few) return tl::unexpected(few.error());
     one.product_slower = microseconds(few->time) / microseconds(one.report.gemm_alone);
     return {};

@@ -1,11 +1,11 @@
 // auto: of everything that can be done, what the cost model says is fastest.
 //
-// Candidates, besides the ways of all other policies: every variant of the collective on DMA engines, prelaunched or
-// not, beside the product on all compute units and on all but one of each die; and the collective on k compute units,
-// for every k that c3-rp tries, launched first with priority, beside the product on the others or on all, which it then
+// Candidates, besides the ways of all strategies: every variant of the collective on DMA engines, prelaunched or
+// not, beside the GEMM on all compute units and on all but one of each die; and the collective on k compute units,
+// for every k that c3-rp tries, launched first with priority, beside the GEMM on the others or on all, which it then
 // gets back when the collective is done.
 //
-// Wins wherever the model is right: it is never predicted to be slower than another policy. Loses what the model does
+// Wins wherever the model is right: it is never predicted to be slower than another one. Loses what the model does
 // not know, and may choose prelaunch, which needs a caller who can submit ahead. Ours; not a published heuristic.
 #include <algorithm>
 #include <optional>
@@ -14,7 +14,7 @@
 
 #include "cortado/plan/choose.hpp"
 
-#include "plan/c3/policy.hpp"
+#include "plan/c3/way.hpp"
 
 namespace cortado::plan {
 namespace {
@@ -34,16 +34,17 @@ Kind kind_of(const OverlapWay& way) {
 }
 
 std::vector<OverlapWay> ways_on_engines(const Question& question) {
-  ChoiceRequest choice{
-      .base = question.request.collective, .in_place = question.request.collective.in_place, .among = {kDmaVariants}};
+  const CollectiveRequest& first = question.problem.collective();
+  ChoiceRequest choice{.base = first, .in_place = first.in_place, .among = {kDmaVariants}};
   choice.base.prelaunch = true;
-  const auto collectives = list_candidates(choice);
+  const auto candidates = list_candidates(choice);
   std::vector<OverlapWay> ways;
-  if (!collectives) return ways;
-  for (const CollectiveRequest& collective : *collectives) {
-    if (!check_plannable(collective, question.machine)) continue;
+  if (!candidates) return ways;
+  for (const CollectiveRequest& candidate : *candidates) {
+    const auto collectives = on_engines(question, candidate.variant, candidate.prelaunch);
+    if (!collectives) continue;
     for (const std::uint32_t units : {0U, question.units_but_one_a_die()}) {
-      ways.push_back(beside_engines(collective, units, {}));
+      ways.push_back(beside_engines(*collectives, units, {}));
     }
   }
   return ways;
@@ -56,7 +57,7 @@ std::vector<OverlapWay> ways_of_partitions(const Question& question) {
   for (const Partition& partition : *partitions) {
     for (const std::uint32_t units : {0U, partition.gemm_units}) {
       ways.push_back({.order = LaunchOrder::collective_first,
-                      .collective = partition.collective.request,
+                      .collectives = partition.collectives.requests,
                       .gemm_units = units,
                       .tuned = true,
                       .priority = 1});
@@ -67,8 +68,9 @@ std::vector<OverlapWay> ways_of_partitions(const Question& question) {
 
 std::vector<OverlapWay> list_ways(const Question& question) {
   std::vector<OverlapWay> ways;
-  for (const Policy& policy : fixed_policies()) {
-    if (auto way = policy.decide(question)) ways.push_back(*std::move(way));
+  if (auto way = serial_way(question)) ways.push_back(*std::move(way));
+  for (const WayStrategy& strategy : way_strategies()) {
+    if (auto way = strategy.decide(question)) ways.push_back(*std::move(way));
   }
   for (auto* more : {&ways_on_engines, &ways_of_partitions}) {
     for (OverlapWay& way : more(question)) ways.push_back(std::move(way));
@@ -76,14 +78,14 @@ std::vector<OverlapWay> list_ways(const Question& question) {
   return ways;
 }
 
-/// "bcst prelaunch on DMA engines, the product on 304 compute units"
+/// "bcst prelaunch on DMA engines, the GEMM on 304 CUs"
 std::string describe(const OverlapWay& way, const Question& question) {
-  const std::string collective = way_name(way.collective);
-  if (way.order == LaunchOrder::serial) return fmt::format("{} after the product", collective);
+  const std::string collective = way_names(way.collectives);
+  if (way.order == LaunchOrder::serial) return fmt::format("{} after the GEMM", collective);
   const auto units = [&](std::uint32_t given) { return given == 0 ? question.units() : given; };
   const std::string where =
-      way.on_cores() ? fmt::format("{} compute units", units(way.collective.compute_units)) : "DMA engines";
-  return fmt::format("{} on {}, the product on {} compute units", collective, where, units(way.gemm_units));
+      way.on_cores() ? fmt::format("{} CUs", units(way.collective().compute_units)) : "DMA engines";
+  return fmt::format("{} on {}, the GEMM on {} CUs", collective, where, units(way.gemm_units));
 }
 
 std::string reason(const Candidate& best, const Candidate* other, const Question& question) {
@@ -95,11 +97,13 @@ std::string reason(const Candidate& best, const Candidate* other, const Question
   return why;
 }
 
-Result<OverlapWay> decide_auto(const Question& question) {
+}  // namespace
+
+Result<OverlapWay> fastest_way(const Question& question) {
   std::vector<Candidate> candidates;
   std::optional<Diagnostic> refused;
   for (OverlapWay& way : list_ways(question)) {
-    const auto time = question.cost.together(question.request, way);
+    const auto time = question.cost.together(question.problem, way);
     if (time) {
       candidates.push_back({way, kind_of(way), *time});
     } else if (!refused) {
@@ -109,10 +113,10 @@ Result<OverlapWay> decide_auto(const Question& question) {
   if (candidates.empty()) {
     if (refused) return fail(*std::move(refused));
     return fail(About::strategy, "c3.variant",
-                fmt::format("no variant of {} fits", question.request.collective.collective),
+                fmt::format("no variant of {} fits", question.problem.collective().collective),
                 "cortado list variants has them all");
   }
-  // Of equally fast ones the first: the policies, in their order, before what is ours.
+  // Of equally fast ones the first: the strategies, in their order, before what is ours.
   const auto faster = [](const Candidate& a, const Candidate& b) { return a.time < b.time; };
   std::stable_sort(candidates.begin(), candidates.end(), faster);
   const Candidate& best = candidates.front();
@@ -121,16 +125,6 @@ Result<OverlapWay> decide_auto(const Question& question) {
   OverlapWay way = best.way;
   way.why = reason(best, other == candidates.end() ? nullptr : &*other, question);
   return way;
-}
-
-}  // namespace
-
-Policy auto_policy() {
-  return {.info = {.name = "auto",
-                   .summary = "what the cost model says is fastest, over all policies and variants",
-                   .wins = "always, as far as the model is right",
-                   .loses = "by what the model does not know; may want a caller who submits ahead (prelaunch)"},
-          .decide = decide_auto};
 }
 
 }  // namespace cortado::plan

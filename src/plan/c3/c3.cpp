@@ -1,32 +1,31 @@
-// c3: both launched as independent streams, the product first, as frameworks do that know nothing of either.
+// c3: both launched as independent streams, the GEMM first, as frameworks do that know nothing of either.
 //
-// The workgroups of the product fill all compute units before the collective gets any, and each unit that becomes free
-// is asked for by the product again: the collective starts late, when the last wave of the product thins out.
-// Wins when the product has fewer workgroups than the GPU has units, so that both fit from the start. Loses with large
-// products: 21 % of the ideal gain on average in the published measurements (ConCCL, section "results by strategy").
+// The workgroups of the GEMM fill all compute units before the collective gets any, and each unit that becomes free
+// is asked for by the GEMM again: the collective starts late, when the last wave of the GEMM thins out.
+// Wins when the GEMM has fewer workgroups than the GPU has units, so that both fit from the start. Loses with large
+// GEMMs: 21 % of the ideal gain on average in the published measurements (ConCCL, section "results by strategy").
 #include <fmt/format.h>
 
-#include "cortado/plan/choose.hpp"
-
-#include "plan/c3/policy.hpp"
+#include "plan/c3/way.hpp"
 
 namespace cortado::plan {
 namespace {
 
 Result<OverlapWay> decide_c3(const Question& question) {
-  CORTADO_ASSIGN_OR_RETURN(const TimedCollective library, library_collective(question));
+  CORTADO_ASSIGN_OR_RETURN(const TimedCollectives library, library_collectives(question));
   return OverlapWay{.order = LaunchOrder::gemm_first,
-                    .collective = library.request,
-                    .why = fmt::format("product first, {} beside it where units are free", way_name(library.request))};
+                    .collectives = library.requests,
+                    .why = fmt::format("GEMM first, {} beside it where CUs are free", way_names(library.requests))};
 }
 
 }  // namespace
 
-Policy c3_policy() {
-  return {.info = {.name = "c3",
-                   .summary = "two streams, the product launched first",
-                   .wins = "products with fewer workgroups than the GPU has compute units",
-                   .loses = "large products: the collective starves until their last wave"},
+WayStrategy c3_strategy() {
+  return {.name = "c3",
+          .family = "C3",
+          .summary = "two streams, the GEMM launched first",
+          .wins = "GEMMs with fewer workgroups than the GPU has CUs",
+          .loses = "large GEMMs: the collective starves until their last wave",
           .decide = decide_c3};
 }
 

@@ -5,9 +5,7 @@
 // ideal gain on average), and it loses where c3-rp loses.
 #include <fmt/format.h>
 
-#include "cortado/plan/choose.hpp"
-
-#include "plan/c3/policy.hpp"
+#include "plan/c3/way.hpp"
 
 namespace cortado::plan {
 namespace {
@@ -17,20 +15,21 @@ Result<OverlapWay> decide_c3_sp_rp(const Question& question) {
   const bool first = goes_first(question, best.collective_units);
   return OverlapWay{
       .order = first ? LaunchOrder::collective_first : LaunchOrder::gemm_first,
-      .collective = best.collective.request,
+      .collectives = best.collectives.requests,
       .gemm_units = best.gemm_units,
       .priority = first ? 1 : 0,
-      .why = fmt::format("{} compute units for {}, {} for the product, {} first", best.collective_units,
-                         way_name(best.collective.request), best.gemm_units, first ? "the collective" : "the product")};
+      .why = fmt::format("{} CUs for {}, {} for the GEMM, {} first", best.collective_units,
+                         way_names(best.collectives.requests), best.gemm_units, first ? "the collective" : "the GEMM")};
 }
 
 }  // namespace
 
-Policy c3_sp_rp_policy() {
-  return {.info = {.name = "c3-sp-rp",
-                   .summary = "compute units divided, the kernel with fewer workgroups first",
-                   .wins = "small collectives beside products that can spare the units",
-                   .loses = "as c3-rp"},
+WayStrategy c3_sp_rp_strategy() {
+  return {.name = "c3-sp-rp",
+          .family = "C3",
+          .summary = "CUs divided, the kernel with fewer workgroups first",
+          .wins = "small collectives beside GEMMs that can spare the CUs",
+          .loses = "as c3-rp",
           .decide = decide_c3_sp_rp};
 }
 

@@ -1,29 +1,30 @@
-// conccl: the collective on DMA engines, all compute units for the product.
+// conccl: the collective on DMA engines, all compute units for the GEMM.
 //
 // The flat algorithm of ConCCL: every GPU writes its block to all others in one step, each copy on an engine of its
-// own, put into the queues by the host when it is time (nothing is prelaunched). The product is launched first: that
-// costs the collective one launch; the other way round the product would wait for the submissions to all peers.
+// own, put into the queues by the host when it is time (nothing is prelaunched). The GEMM is launched first: that
+// costs the collective one launch; the other way round the GEMM would wait for the submissions to all peers.
 //
-// Wins from tens of MiB up, most with products bound by their compute units: 66 % of the ideal gain on average in the
+// Wins from tens of MiB up, most with GEMMs bound by their compute units: 66 % of the ideal gain on average in the
 // published measurements. Loses with small collectives, whose time is the host's and the engines' start-up (about four
-// times a library's below 32 MB), and cannot add: no reductions.
-#include "plan/c3/policy.hpp"
+// times a library's below 32 MB). Engines cannot add: a kernel on some CUs sums up what they bring.
+#include "plan/c3/way.hpp"
 
 namespace cortado::plan {
 namespace {
 
 Result<OverlapWay> decide_conccl(const Question& question) {
-  CORTADO_ASSIGN_OR_RETURN(CollectiveRequest flat, flat_dma(question));
-  return beside_engines(std::move(flat), 0, "pcpy on DMA engines, all compute units for the product");
+  CORTADO_ASSIGN_OR_RETURN(std::vector<CollectiveRequest> flat, on_engines(question, "pcpy", false));
+  return beside_engines(std::move(flat), 0, "pcpy on DMA engines, all CUs for the GEMM");
 }
 
 }  // namespace
 
-Policy conccl_policy() {
-  return {.info = {.name = "conccl",
-                   .summary = "the collective on DMA engines, all compute units for the product",
-                   .wins = "large collectives, most beside products bound by their compute units",
-                   .loses = "small collectives: host and engines take long to start; cannot reduce"},
+WayStrategy conccl_strategy() {
+  return {.name = "conccl",
+          .family = "ConCCL",
+          .summary = "the collective on DMA engines, all CUs for the GEMM",
+          .wins = "large collectives, most beside compute-bound GEMMs",
+          .loses = "small collectives: host and engines take long to start",
           .decide = decide_conccl};
 }
 

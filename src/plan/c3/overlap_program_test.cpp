@@ -13,13 +13,13 @@ namespace overlap_program_test {
 
 constexpr GemmShape kSmall{96, 64, 32};
 
-OverlapRequest small_overlap(Collective collective = "all-gather") {
-  OverlapRequest request = overlap_for_test(collective, kSmall);
-  request.collective.bytes = 8_KiB;
+OverlapProblem small_overlap(Collective collective = "all-gather") {
+  OverlapProblem request = overlap_for_test(collective, kSmall);
+  request.collectives.front().bytes = 8_KiB;
   return request;
 }
 
-Program program_for_test(const OverlapRequest& request, const OverlapWay& way, const Machine& machine) {
+Program program_for_test(const OverlapProblem& request, const OverlapWay& way, const Machine& machine) {
   const Result<Program> program = plan_overlap(request, way, machine);
   EXPECT_TRUE(program) << to_string(program.error());
   return program ? *program : Program{};
@@ -54,10 +54,10 @@ std::string host_story(const Program& program) {
 class OverlapProgram : public testing::Test {
  protected:
   std::string story(LaunchOrder order, const std::string& variant, bool prelaunch = false) {
-    const OverlapRequest request = small_overlap();
-    OverlapWay way{.order = order, .collective = request.collective};
-    way.collective.variant = variant;
-    way.collective.prelaunch = prelaunch;
+    const OverlapProblem request = small_overlap();
+    OverlapWay way{.order = order, .collectives = request.collectives};
+    way.collectives.front().variant = variant;
+    way.collectives.front().prelaunch = prelaunch;
     return host_story(program_for_test(request, way, machine_));
   }
 
@@ -87,12 +87,12 @@ TEST_F(OverlapProgram, PrelaunchedQueuesAreSubmittedBeforeTheTimeBegins) {
             "end");
 }
 
-TEST_F(OverlapProgram, EveryRankHasAProductItsUnitsAndItsContract) {
-  const OverlapRequest request = small_overlap();
+TEST_F(OverlapProgram, EveryRankHasAGemmItsUnitsAndItsContract) {
+  const OverlapProblem request = small_overlap();
   OverlapWay way{
-      .order = LaunchOrder::collective_first, .collective = request.collective, .gemm_units = 272, .priority = 1};
-  way.collective.variant = "cores-ll";
-  way.collective.compute_units = 32;
+      .order = LaunchOrder::collective_first, .collectives = request.collectives, .gemm_units = 272, .priority = 1};
+  way.collectives.front().variant = "cores-ll";
+  way.collectives.front().compute_units = 32;
   const Program program = program_for_test(request, way, machine_);
   EXPECT_EQ(program.ranks, 8U);
   ASSERT_EQ(program.contract.products.size(), 8U);
@@ -128,48 +128,49 @@ TEST_F(OverlapProgram, EveryRankHasAProductItsUnitsAndItsContract) {
 }
 
 // 4096 x 4864 are 16 x 19 tiles of 256 x 256: one wave of 304 units, but two of 272.
-TEST_F(OverlapProgram, OnlyATunedKernelIsChosenForTheUnitsOfTheProduct) {
-  OverlapRequest request = small_overlap();
-  request.gemm = {4096, 4864, 8192};
+TEST_F(OverlapProgram, OnlyATunedKernelIsChosenForTheUnitsOfTheGemm) {
+  OverlapProblem request = small_overlap();
+  request.gemms = {{4096, 4864, 8192}};
   const auto tiling = [&](std::uint32_t units, bool tuned) {
     const Program program =
-        program_for_test(request, {.collective = request.collective, .gemm_units = units, .tuned = tuned}, machine_);
+        program_for_test(request, {.collectives = request.collectives, .gemm_units = units, .tuned = tuned}, machine_);
     return tiling_of(commands_on<Gemm>(program, QueueKind::compute).front().second);
   };
   EXPECT_EQ(tiling(272, false), (Tiling{256, 256, 1}));
   EXPECT_EQ(tiling(0, true), (Tiling{256, 256, 1}));
   const Tiling tuned = tiling(272, true);
   EXPECT_NE(tuned, (Tiling{256, 256, 1}));
-  EXPECT_EQ(tuned, choose_tiling(request.gemm, machine_, 272));
+  EXPECT_EQ(tuned, choose_tiling(request.gemm(), machine_, 272));
 }
 
-TEST_F(OverlapProgram, AProductOnAllUnitsNamesNone) {
-  const OverlapRequest request = small_overlap();
-  const Program program = program_for_test(request, {.collective = request.collective}, machine_);
+TEST_F(OverlapProgram, AGemmOnAllUnitsNamesNone) {
+  const OverlapProblem request = small_overlap();
+  const Program program = program_for_test(request, {.collectives = request.collectives}, machine_);
   for (const auto& [queue, gemm] : commands_on<Gemm>(program, QueueKind::compute)) {
     EXPECT_FALSE(queue->compute_units);
   }
 }
 
 TEST_F(OverlapProgram, RanksWithoutAPartInTheCollectiveStillMultiply) {
-  OverlapRequest request = small_overlap("point-to-point");
-  request.collective.ranks = 4;
-  const Program program = program_for_test(request, {.collective = request.collective}, machine_);
+  OverlapProblem request = small_overlap("point-to-point");
+  request.ranks = 4;
+  request.collectives.front().ranks = 4;
+  const Program program = program_for_test(request, {.collectives = request.collectives}, machine_);
   EXPECT_EQ(commands_on<Gemm>(program, QueueKind::compute).size(), 4U);
   EXPECT_EQ(host_story(program), "begin submit:gemm wait:gemm end");
   EXPECT_TRUE(verify(program, machine_));
 }
 
-TEST_F(OverlapProgram, EveryPolicysProgramIsProved) {
+TEST_F(OverlapProgram, EveryWaysProgramIsProved) {
   Machine many = machine_for_test("virtual-64");
   many.timing = machine_.timing;
   for (const Machine* machine : {&machine_, static_cast<const Machine*>(&many)}) {
     for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
-      for (const PolicyInfo& policy : list_policies()) {
-        SCOPED_TRACE(machine->name + " " + std::string(collective.name()) + " " + policy.name);
-        OverlapRequest request = small_overlap(collective);
-        request.collective.ranks = machine == &machine_ ? 8 : 5;
-        const OverlapWay way = way_for_test(policy.name, request, *machine, FlatCost{});
+      for (const char* name : kWays) {
+        SCOPED_TRACE(machine->name + " " + std::string(collective.name()) + " " + name);
+        OverlapProblem request = small_overlap(collective);
+        request.ranks = machine == &machine_ ? 8 : 5;
+        const OverlapWay way = way_for_test(name, request, *machine, FlatCost{});
         const auto verified = verify(program_for_test(request, way, *machine), *machine);
         EXPECT_TRUE(verified) << to_string(verified.error().front());
       }
@@ -177,29 +178,53 @@ TEST_F(OverlapProgram, EveryPolicysProgramIsProved) {
   }
 }
 
+// The gather of the next layer's weights and the reduce-scatter of the last one's gradients beside a layer of two
+// GEMMs.
+TEST_F(OverlapProgram, ASequenceIsOneStreamBesideAnother) {
+  OverlapProblem layer = small_overlap();
+  layer.gemms.push_back({32, 64, 96});
+  layer.collectives.push_back({.collective = "reduce-scatter", .bytes = 16_KiB});
+  for (const char* name : kWays) {
+    SCOPED_TRACE(name);
+    const OverlapWay way = way_for_test(name, layer, machine_, FlatCost{});
+    const Program program = program_for_test(layer, way, machine_);
+    const auto verified = verify(program, machine_);
+    ASSERT_TRUE(verified) << to_string(verified.error().front());
+    EXPECT_EQ(commands_on<Gemm>(program, QueueKind::compute).size(), 16U);
+    EXPECT_EQ(program.contract.products.size(), 16U);
+    EXPECT_EQ(std::ranges::count(program.queues, QueueKind::host, &Queue::kind), 8);
+    EXPECT_EQ(program.contract.name, "all-gather + reduce-scatter");
+  }
+  const OverlapWay engines = way_for_test("conccl", layer, machine_, FlatCost{});
+  EXPECT_EQ(
+      host_story(program_for_test(layer, engines, machine_)),
+      "signal:enter wait:enter signal:enter wait:enter begin submit:dma submit:gemm wait:dma signal:exit wait:exit "
+      "submit:dma submit:compute wait:dma wait:compute signal:exit wait:exit wait:gemm end");
+}
+
 TEST_F(OverlapProgram, RefusesWhatCannotBe) {
-  const auto code = [&](const OverlapRequest& request, OverlapWay way) {
-    way.collective.in_place = true;
+  const auto code = [&](const OverlapProblem& request, OverlapWay way) {
+    way.collectives.front().in_place = true;
     const auto program = plan_overlap(request, way, machine_);
     EXPECT_FALSE(program);
     return program ? std::string() : program.error().code;
   };
-  const OverlapRequest request = small_overlap();
-  EXPECT_EQ(code(request, {.collective = request.collective, .gemm_units = 305}), "c3.compute_units");
+  const OverlapProblem request = small_overlap();
+  EXPECT_EQ(code(request, {.collectives = request.collectives, .gemm_units = 305}), "c3.compute_units");
 
-  OverlapRequest one = request;
-  one.collective.ranks = 1;
-  EXPECT_EQ(code(one, {.collective = one.collective}), "c3.ranks");
-  OverlapWay unknown{.collective = request.collective};
-  unknown.collective.variant = "pcp";
+  OverlapProblem one = request;
+  one.ranks = 1;
+  EXPECT_EQ(code(one, {.collectives = one.collectives}), "c3.ranks");
+  OverlapWay unknown{.collectives = request.collectives};
+  unknown.collectives.front().variant = "pcp";
   EXPECT_EQ(code(request, unknown), "plan.unknown_variant");
 
   // Each fits alone: 3 * 2^17 * 2^17 * 2 bytes are 96 GiB, and the gathered output is 128 GiB; a GPU has 192 GiB.
-  OverlapRequest large = overlap_for_test("all-gather", {1 << 17, 1 << 17, 1 << 17});
-  large.collective.bytes = 128_GiB;
-  EXPECT_TRUE(check_gemm(large.gemm, machine_));
-  EXPECT_TRUE(plan_collective(large.collective, machine_));
-  EXPECT_EQ(code(large, {.collective = large.collective}), "gemm.memory");
+  OverlapProblem large = overlap_for_test("all-gather", {1 << 17, 1 << 17, 1 << 17});
+  large.collectives.front().bytes = 128_GiB;
+  EXPECT_TRUE(check_gemm(large.gemm(), machine_));
+  EXPECT_TRUE(plan_collective(large.collective(), machine_));
+  EXPECT_EQ(code(large, {.collectives = large.collectives}), "gemm.memory");
 }
 
 }  // namespace overlap_program_test

@@ -1,4 +1,4 @@
-// Helpers of the tests of overlap policies.
+// Helpers of the tests of C3 and ConCCL.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,9 @@
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
+
+/// What choose_way takes.
+inline constexpr const char* kWays[] = {"serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl", "conccl-rp", "auto"};
 
 /// Times from tables; what no table has cannot be done.
 class TableCost : public CostModel {
@@ -29,7 +32,7 @@ class TableCost : public CostModel {
     if (request.compute_units != 0) name += fmt::format(" {}", request.compute_units);
     return look_up(collective_times, name);
   }
-  Result<Nanoseconds> together(const OverlapRequest& /*request*/, const OverlapWay& way) const override {
+  Result<Nanoseconds> together(const OverlapProblem& /*problem*/, const OverlapWay& way) const override {
     const std::int64_t time = both_take ? both_take(way) : 0;
     if (time == 0) return fail("test.unknown", "no time", "");
     return Nanoseconds{time};
@@ -49,17 +52,17 @@ class FlatCost : public CostModel {
  public:
   Result<Nanoseconds> gemm(const GemmShape&, std::uint32_t) const override { return Nanoseconds{100}; }
   Result<Nanoseconds> collective(const CollectiveRequest&) const override { return Nanoseconds{100}; }
-  Result<Nanoseconds> together(const OverlapRequest&, const OverlapWay&) const override { return Nanoseconds{100}; }
+  Result<Nanoseconds> together(const OverlapProblem&, const OverlapWay&) const override { return Nanoseconds{100}; }
 };
 
-inline OverlapRequest overlap_for_test(Collective collective = "all-gather", GemmShape shape = {8192, 8192, 8192}) {
-  return {.gemm = shape,
-          .collective = {.collective = collective, .bytes = 64_MiB, .in_place = collective == "all-gather"}};
+inline OverlapProblem overlap_for_test(Collective collective = "all-gather", GemmShape shape = {8192, 8192, 8192}) {
+  return {.gemms = {shape},
+          .collectives = {{.collective = collective, .bytes = 64_MiB, .in_place = collective == "all-gather"}}};
 }
 
-inline OverlapWay way_for_test(std::string_view policy, const OverlapRequest& request, const Machine& machine,
+inline OverlapWay way_for_test(std::string_view policy, const OverlapProblem& problem, const Machine& machine,
                                const CostModel& cost) {
-  const Result<OverlapWay> way = choose_way(policy, request, machine, cost);
+  const Result<OverlapWay> way = choose_way(policy, problem, machine, cost);
   EXPECT_TRUE(way) << policy << ": " << to_string(way.error());
   return way ? *way : OverlapWay{};
 }

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "cortado/plan/choose.hpp"
-
 #include "plan/collective/variant.hpp"
 #include "plan/overlap/strategy.hpp"
 
@@ -28,64 +26,67 @@ Result<OverlapWay> reserved_way(const Question& question, std::uint32_t cus, boo
                 fmt::format("{} of {} compute units leave none for the GEMM", cus, question.units()),
                 fmt::format("give fewer than {}", question.units()));
   }
-  CORTADO_ASSIGN_OR_RETURN(const TimedCollective collective, fastest_on_cores(question, cus));
+  CORTADO_ASSIGN_OR_RETURN(const TimedCollectives collectives, fastest_on_cores(question, cus));
   return OverlapWay{.order = LaunchOrder::collective_first,
-                    .collective = collective.request,
+                    .collectives = collectives.requests,
                     .gemm_units = partitioned ? question.units() - cus : 0,
                     .tuned = true,
                     .priority = 1,
-                    .why = fmt::format("{} first, on {} CUs", way_name(collective.request), cus)};
+                    .why = fmt::format("{} first, on {} CUs", way_names(collectives.requests), cus)};
 }
 
-Result<OverlapWay> with_variant(OverlapWay way, const StrategyKnobs& knobs, std::string_view family) {
-  CollectiveRequest collective = way.collective;
-  collective.variant = knobs.variant;
-  collective.prelaunch = knobs.prelaunch;
-  CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(collective));
+Result<OverlapWay> with_variant(OverlapWay way, const Question& question, const StrategyKnobs& knobs,
+                                std::string_view family) {
+  CollectiveRequest first = way.collective();
+  first.variant = knobs.variant;
+  CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(first));
   const bool on_cores = variant->info.on_cores;
   if (on_cores != (family == "C3")) {
     return fail("overlap.strategy",
                 fmt::format("{} runs on {}, {} moves data with {}", knobs.variant, on_cores ? "CUs" : "DMA engines",
                             family, on_cores ? "DMA engines" : "CUs"),
-                fmt::format("cortado list variants has those of {}", collective.collective));
+                fmt::format("cortado list variants has those of {}", first.collective));
   }
   if (on_cores) {
-    way.collective = std::move(collective);
+    for (CollectiveRequest& collective : way.collectives) collective.variant = knobs.variant;
     return way;
   }
-  collective.compute_units = 0;
-  std::string why = fmt::format("{} on DMA engines, {} for the GEMM", way_name(collective),
+  CORTADO_ASSIGN_OR_RETURN(std::vector<CollectiveRequest> collectives,
+                           cortado::plan::on_engines(question, knobs.variant, knobs.prelaunch));
+  std::string why = fmt::format("{} on DMA engines, {} for the GEMM", way_names(collectives),
                                 way.gemm_units == 0 ? "all CUs" : fmt::format("{} CUs", way.gemm_units));
-  return beside_engines(std::move(collective), way.gemm_units, std::move(why));
+  return beside_engines(std::move(collectives), way.gemm_units, std::move(why));
 }
 
-Result<OverlapWay> decide(const Policy& policy, const OverlapQuestion& asked, std::string_view family) {
-  const OverlapRequest request = asked.independent();
-  const Question question{request, asked.machine, asked.costs.model};
+Result<OverlapWay> decide(const WayStrategy& strategy, const OverlapQuestion& asked) {
+  CORTADO_ASSIGN_OR_RETURN(const OverlapProblem checked, check_overlap(asked.problem, asked.machine));
+  const Question question{checked, asked.machine, asked.costs.model};
   const StrategyKnobs& knobs = asked.knobs;
-  if (knobs.reserved) return reserved_way(question, *knobs.comm_cus, policy.info.name == "c3-sp-rp");
-  CORTADO_ASSIGN_OR_RETURN(OverlapWay way, policy.decide(question));
+  if (knobs.reserved) return reserved_way(question, *knobs.comm_cus, strategy.name == "c3-sp-rp");
+  CORTADO_ASSIGN_OR_RETURN(OverlapWay way, strategy.decide(question));
   if (!knobs.variant.empty()) {
-    CORTADO_ASSIGN_OR_RETURN(way, with_variant(std::move(way), knobs, family));
+    CORTADO_ASSIGN_OR_RETURN(way, with_variant(std::move(way), question, knobs, strategy.family));
   }
   if (knobs.gemm_cus) way.gemm_units = *knobs.gemm_cus;
-  if (knobs.comm_cus && way.on_cores()) way.collective.compute_units = *knobs.comm_cus;
+  if (knobs.comm_cus && way.on_cores()) {
+    for (CollectiveRequest& collective : way.collectives) collective.compute_units = *knobs.comm_cus;
+  }
   return way;
 }
 
-Result<PlannedOverlap> plan_policy(const Policy& policy, const OverlapQuestion& asked, std::string_view family) {
+Result<PlannedOverlap> plan_strategy(const WayStrategy& strategy, const OverlapQuestion& asked) {
   if (asked.problem.relation != Relation::independent) {
     CORTADO_ASSIGN_OR_RETURN(PlannedOverlap halves, plan_schedule(kHalves, asked));
-    halves.name = policy.info.name;
+    halves.name = strategy.name;
     return halves;
   }
-  CORTADO_ASSIGN_OR_RETURN(const OverlapWay way, decide(policy, asked, family));
+  CORTADO_ASSIGN_OR_RETURN(const OverlapWay way, decide(strategy, asked));
   CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_way(way, asked));
-  planned.name =
-      asked.knobs.reserved || !asked.knobs.variant.empty() ? name_of_way(way, asked.machine) : policy.info.name;
   if (!asked.knobs.variant.empty()) {
     planned.name =
-        fmt::format("{}/{}{}", policy.info.name, asked.knobs.variant, asked.knobs.prelaunch ? "-prelaunch" : "");
+        fmt::format("{}/{}{}", strategy.name, asked.knobs.variant, asked.knobs.prelaunch ? "-prelaunch" : "");
+  } else if (!asked.knobs.reserved) {
+    planned.name = strategy.name;
   }
   return planned;
 }
@@ -95,52 +96,63 @@ Result<PlannedOverlap> plan_policy(const Policy& policy, const OverlapQuestion& 
 std::string name_of_way(const OverlapWay& way, const Machine& machine) {
   if (way.order == LaunchOrder::serial) return "serial";
   if (way.on_cores()) {
-    const std::uint32_t cus = way.collective.compute_units == 0 ? machine.compute_units : way.collective.compute_units;
-    return fmt::format("{}/{}", way.gemm_units == 0 ? "c3-sp" : "c3-sp-rp", cus);
+    const std::uint32_t given = way.collective().compute_units;
+    return fmt::format("{}/{}", way.gemm_units == 0 ? "c3-sp" : "c3-sp-rp", given == 0 ? machine.compute_units : given);
   }
-  if (way.collective.variant == "pcpy" && !way.collective.prelaunch) return "conccl";
-  return fmt::format("conccl/{}{}", way.collective.variant, way.collective.prelaunch ? "-prelaunch" : "");
+  if (way.collective().variant == "pcpy" && !way.collective().prelaunch) return "conccl";
+  return fmt::format("conccl/{}{}", way.collective().variant, way.collective().prelaunch ? "-prelaunch" : "");
 }
 
 Result<PlannedOverlap> plan_way(const OverlapWay& way, const OverlapQuestion& question) {
   PlannedOverlap planned;
-  CORTADO_ASSIGN_OR_RETURN(planned.program, plan_overlap(question.independent(), way, question.machine));
+  CORTADO_ASSIGN_OR_RETURN(planned.program, plan_overlap(question.problem, way, question.machine));
   const auto units = [&](std::uint32_t given) { return given == 0 ? question.machine.compute_units : given; };
   planned.name = name_of_way(way, question.machine);
   planned.how = way.why;
   planned.gemm_cus = units(way.gemm_units);
   if (way.on_cores()) {
-    planned.comm_cus = units(way.collective.compute_units);
+    planned.comm_cus = units(way.collective().compute_units);
     return planned;
   }
   for (const Queue& queue : planned.program.queues) {  // kernels that add up what DMA engines brought
-    if (queue.kind != QueueKind::compute || queue.name.starts_with("gemm")) continue;
+    if (queue.kind != QueueKind::compute || queue.role == QueueRole::gemm) continue;
     planned.comm_cus = std::max(planned.comm_cus, units(queue.compute_units.value_or(0)));
   }
   return planned;
 }
 
+// Each is defined in the file of its name, in the folder c3.
+WayStrategy c3_strategy();
+WayStrategy c3_sp_strategy();
+WayStrategy c3_rp_strategy();
+WayStrategy c3_sp_rp_strategy();
+WayStrategy conccl_strategy();
+WayStrategy conccl_rp_strategy();
+
+const std::vector<WayStrategy>& way_strategies() {
+  static const std::vector<WayStrategy> list{c3_strategy(),       c3_sp_strategy(),  c3_rp_strategy(),
+                                             c3_sp_rp_strategy(), conccl_strategy(), conccl_rp_strategy()};
+  return list;
+}
+
 std::vector<Strategy> c3_strategies() {
   std::vector<Strategy> all;
-  for (const Policy& policy : fixed_policies()) {
-    if (policy.info.name == "serial") continue;
-    const std::string family = policy.info.name.starts_with("conccl") ? "ConCCL" : "C3";
-    const bool halves = policy.info.name == "c3";
-    all.push_back(
-        {.name = policy.info.name,
-         .family = family,
-         .summary = policy.info.summary,
-         .wins = policy.info.wins,
-         .loses = policy.info.loses,
-         .applies =
-             [name = policy.info.name, halves](const OverlapProblem& problem, const Machine&) {
-               if (halves && problem.relation == Relation::collective_needs_gemm &&
-                   problem.collective().collective != "all-gather") {
-                 return Status{};
-               }
-               return check_relation(problem, name, {Relation::independent});
-             },
-         .plan = [policy, family](const OverlapQuestion& asked) { return plan_policy(policy, asked, family); }});
+  for (const WayStrategy& strategy : way_strategies()) {
+    const bool halves = strategy.name == "c3";
+    all.push_back({.name = std::string(strategy.name),
+                   .family = std::string(strategy.family),
+                   .summary = std::string(strategy.summary),
+                   .wins = std::string(strategy.wins),
+                   .loses = std::string(strategy.loses),
+                   .applies =
+                       [name = strategy.name, halves](const OverlapProblem& problem, const Machine&) {
+                         if (halves && problem.relation == Relation::collective_needs_gemm &&
+                             problem.collective().collective != "all-gather") {
+                           return Status{};
+                         }
+                         return check_relation(problem, name, {Relation::independent});
+                       },
+                   .plan = [&strategy](const OverlapQuestion& asked) { return plan_strategy(strategy, asked); }});
   }
   return all;
 }

@@ -126,10 +126,4 @@ DependentRequest dependent_request(const OverlapProblem& problem) {
   return request;
 }
 
-OverlapRequest OverlapQuestion::independent() const {
-  OverlapRequest request{.gemm = problem.gemm(), .collective = problem.collective()};
-  request.collective.ranks = problem.ranks;
-  return request;
-}
-
 }  // namespace cortado

@@ -11,7 +11,7 @@ Result<PlannedOverlap> plan_serial(const OverlapQuestion& question) {
     return fail("overlap.program", "serial is two programs here, the GEMM and the library's collective",
                 "serial-dma is one program; cortado plan makes the collective alone");
   }
-  auto way = choose_way("serial", question.independent(), question.machine, question.costs.model);
+  auto way = choose_way("serial", question.problem, question.machine, question.costs.model);
   if (!way && way.error().code == "c3.variant") {  // no library does it on compute units
     CORTADO_ASSIGN_OR_RETURN(const NamedStrategy dma, find_strategy("serial-dma"));
     return dma.strategy->plan(question);
@@ -28,11 +28,11 @@ Result<PlannedOverlap> plan_serial_dma(const OverlapQuestion& question) {
     planned.name = "serial-dma";
     return planned;
   }
-  OverlapWay copies{.order = LaunchOrder::serial,
-                    .collective = question.independent().collective,
-                    .why = "the GEMM, then plain copies on DMA engines"};
-  copies.collective.variant = question.knobs.variant.empty() ? "pcpy" : question.knobs.variant;
-  copies.collective.prelaunch = question.knobs.prelaunch;
+  CORTADO_ASSIGN_OR_RETURN(const OverlapProblem checked, check_overlap(question.problem, question.machine));
+  const std::string variant = question.knobs.variant.empty() ? "pcpy" : question.knobs.variant;
+  OverlapWay copies{.order = LaunchOrder::serial, .why = "the GEMM, then plain copies on DMA engines"};
+  CORTADO_ASSIGN_OR_RETURN(copies.collectives, on_engines({checked, question.machine, question.costs.model}, variant,
+                                                          question.knobs.prelaunch));
   CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_way(copies, question));
   planned.name = "serial-dma";
   return planned;

@@ -82,7 +82,7 @@ Result<PlannedOverlap> plan_searched(const OverlapQuestion& question) {
     return ficco.strategy->plan(question);
   }
   CORTADO_ASSIGN_OR_RETURN(const OverlapWay way,
-                           choose_way("auto", question.independent(), question.machine, question.costs.model));
+                           choose_way("auto", question.problem, question.machine, question.costs.model));
   return plan::plan_way(way, question);
 }
 

@@ -3,7 +3,7 @@
 
 #include "cortado/plan/overlap.hpp"
 
-#include "plan/c3/policy.hpp"
+#include "plan/c3/way.hpp"
 
 namespace cortado::plan {
 

@@ -41,7 +41,9 @@ class TimeBeside : public testing::Test {
   }
 
   double simulated(const GemmShape& gemm, const CollectiveRequest& request) const {
-    const Program program = plan_overlap({gemm, request}, way_at_once(request), machine_).value();
+    const Program program = plan_overlap({.gemms = {gemm}, .collectives = {request}, .ranks = request.ranks},
+                                         way_at_once({request}), machine_)
+                                .value();
     return static_cast<double>(simulated(program).value);
   }
 };

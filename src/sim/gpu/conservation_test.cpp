@@ -262,18 +262,19 @@ TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {
   const Machine machine = load_machine(GetParam()).value();
   const plan::FlatCost cost;
   for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
-    OverlapRequest request{.gemm = {.m = 4000, .n = 5000, .k = 2000, .dtype = DType::bf16},
-                           .collective = {.collective = collective, .bytes = 64_MiB, .ranks = 8}};
-    request.collective.in_place = request.collective.collective == "all-gather";
-    for (const PolicyInfo& policy : list_policies()) {
-      SCOPED_TRACE(policy.name + " " + std::string(collective.name()));
-      const OverlapWay way = choose_way(policy.name, request, machine, cost).value();
+    const OverlapProblem request{
+        .gemms = {{.m = 4000, .n = 5000, .k = 2000, .dtype = DType::bf16}},
+        .collectives = {{.collective = collective, .bytes = 64_MiB, .in_place = collective == "all-gather"}},
+        .ranks = 8};
+    for (const char* name : plan::kWays) {
+      SCOPED_TRACE(name + std::string(" ") + std::string(collective.name()));
+      const OverlapWay way = choose_way(name, request, machine, cost).value();
       const auto program = verify(plan_overlap(request, way, machine).value(), machine);
       ASSERT_TRUE(program) << to_string(program.error().front());
       const Simulated exact = WatchedRun(*program, {}).go(1e-9);
       EXPECT_EQ(exact.timeline.bytes_moved, bytes_of_moves(program->program()));
       // Every operand at least once, on every rank; and no more unit-seconds than there are.
-      EXPECT_GE(exact.memory_bytes * (1 + 1e-9), 8 * static_cast<double>(operand_bytes(request.gemm).value));
+      EXPECT_GE(exact.memory_bytes * (1 + 1e-9), 8 * static_cast<double>(operand_bytes(request.gemm()).value));
       double last = 0;
       for (const Nanoseconds end : exact.queue_ends) last = std::max(last, static_cast<double>(end.value));
       EXPECT_LE(exact.unit_seconds, 8 * machine.compute_units * last * 1e-9);
