@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,9 +92,9 @@ struct Strategy {
 /// The one list, in the order of tables.
 const std::vector<Strategy>& strategies();
 
-/// A strategy as it was asked for: "conccl", "conccl/bcst-prelaunch", "c3-sp/32", "hetero-fused-1d/8".
+/// A strategy as it was asked for: "conccl", "conccl/bcst-prelaunch", "c3-sp/32", "hetero-fused-1d/8", "planner:./mine".
 struct NamedStrategy {
-  const Strategy* strategy = nullptr;
+  std::shared_ptr<const Strategy> strategy;
   StrategyKnobs knobs{};
 };
 

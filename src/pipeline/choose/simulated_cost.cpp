@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cortado/pipeline/choose.hpp"
+#include "cortado/plan/external.hpp"
 #include "cortado/target/target.hpp"
 
 namespace cortado::pipeline {
@@ -74,11 +75,12 @@ Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request,
 }
 
 Result<sim::CollectiveProfile> SimulatedCost::profile(const CollectiveRequest& request) const {
-  if (const auto known = cache_.find(request)) return *known;
+  const bool remembered = !is_external(request.variant);  // an executable may change
+  if (const auto known = remembered ? cache_.find(request) : std::nullopt) return *known;
   CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine_));
   CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, simulated_time(program));
   const sim::CollectiveProfile made = sim::profile_of(program, time);
-  cache_.add(request, made);
+  if (remembered) cache_.add(request, made);
   return made;
 }
 

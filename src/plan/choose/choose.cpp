@@ -6,6 +6,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/base/text.hpp"
+#include "cortado/plan/external.hpp"
 
 #include "plan/collective/variant.hpp"
 
@@ -40,7 +41,7 @@ Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& requ
   const std::vector<VariantInfo> variants = list_variants(request.base.collective);
   CollectiveRequest named = request.base;
   for (const std::string& name : request.among) {
-    if (name == kDmaVariants || name == kCoresVariants) continue;
+    if (name == kDmaVariants || name == kCoresVariants || is_external(name)) continue;
     named.variant = name;
     CORTADO_RETURN_IF_ERROR(plan::find_variant(named));
   }
@@ -59,6 +60,12 @@ Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& requ
     candidate.prelaunch = true;
     candidate.trigger_words = request.base.trigger_words;
     candidates.push_back(std::move(candidate));
+  }
+  for (const std::string& name : request.among) {
+    if (!is_external(name)) continue;
+    candidates.push_back(request.base);
+    candidates.back().variant = name;
+    candidates.back().in_place = request.in_place.value_or(default_in_place(request.base.collective, "pcpy"));
   }
   if (candidates.empty()) {
     return fail(About::strategy, "plan.auto",

@@ -5,7 +5,9 @@
 
 #include "cortado/base/text.hpp"
 #include "cortado/plan/collective.hpp"
+#include "cortado/plan/external.hpp"
 
+#include "plan/collective/external.hpp"
 #include "plan/collective/variant.hpp"
 
 namespace cortado {
@@ -136,6 +138,7 @@ bool default_in_place(Collective collective, const std::string& variant) {
 }
 
 Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine) {
+  if (is_external(request.variant)) return plan::plan_externally(request, machine);
   CORTADO_ASSIGN_OR_RETURN(plan::OpenProgram open, plan::plan_open(request, machine));
   return std::move(open.program);
 }

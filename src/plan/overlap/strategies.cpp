@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
+#include "cortado/plan/external.hpp"
 
 #include "plan/overlap/strategy.hpp"
 
@@ -61,6 +62,7 @@ const std::vector<Strategy>& strategies() {
 }
 
 Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& knobs) {
+  if (is_external(name)) return NamedStrategy{std::make_shared<Strategy>(plan::external_strategy(name)), knobs};
   const std::size_t slash = name.find('/');
   const std::string_view plain = name.substr(0, slash);
   const auto found = std::ranges::find(strategies(), plain, &Strategy::name);
@@ -69,7 +71,7 @@ Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& 
     for (const Strategy& strategy : strategies()) known.push_back(strategy.name);
     return fail("overlap.strategy", fmt::format("unknown strategy '{}'", plain), suggestion(plain, known));
   }
-  NamedStrategy named{&*found, knobs};
+  NamedStrategy named{{std::shared_ptr<void>(), &*found}, knobs};  // the list lives for ever
   if (slash != std::string_view::npos) {
     CORTADO_ASSIGN_OR_RETURN(named.knobs, with_knob(knobs, *found, name.substr(slash + 1)));
   }

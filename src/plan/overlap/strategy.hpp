@@ -26,4 +26,7 @@ std::vector<Strategy> ficco_strategies();
 std::vector<Strategy> t3_strategies();
 std::vector<Strategy> ideal_strategies();
 
+/// "planner:PATH"
+Strategy external_strategy(std::string_view name);
+
 }  // namespace cortado::plan

@@ -1,0 +1,174 @@
+#include "cortado/base/process.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+extern char** environ;
+
+namespace cortado {
+namespace {
+
+constexpr std::size_t kErrorBytes = 4096;  // the end of what it says on standard error
+
+/// A file descriptor that is closed.
+class PipeEnd {
+ public:
+  PipeEnd() = default;
+  explicit PipeEnd(int value) : value_(value) {}
+  PipeEnd(const PipeEnd&) = delete;
+  PipeEnd& operator=(const PipeEnd&) = delete;
+  ~PipeEnd() { close(); }
+
+  int get() const { return value_; }
+  void set(int value) { value_ = value; }
+  void close() {
+    if (value_ >= 0) ::close(value_);
+    value_ = -1;
+  }
+
+ private:
+  int value_ = -1;
+};
+
+tl::unexpected<Diagnostic> no_start(const std::string& path, const char* call, int error) {
+  return fail("process.start", fmt::format("{} cannot be started: {}: {}", path, call, std::strerror(error)),
+              error == EACCES ? "make it executable: chmod +x" : "give the path of an executable file");
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const std::size_t before = text.rfind('\n');
+  return before == std::string::npos ? text : text.substr(before + 1);
+}
+
+class Process {
+ public:
+  Process(const std::string& path, std::string_view input, const ProcessLimits& limits)
+      : path_(path), input_(input), limits_(limits) {}
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() {
+    if (id_ > 0) {
+      ::kill(id_, SIGKILL);
+      ::waitpid(id_, nullptr, 0);
+    }
+  }
+
+  Result<std::string> run() {
+    CORTADO_RETURN_IF_ERROR(start());
+    CORTADO_RETURN_IF_ERROR(talk());
+    int status = 0;
+    ::waitpid(id_, &status, 0);
+    id_ = -1;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(output_);
+    const std::string how = WIFEXITED(status) ? fmt::format("ended with exit code {}", WEXITSTATUS(status))
+                                              : fmt::format("was ended by signal {}", WTERMSIG(status));
+    const std::string said = last_line(errors_);
+    return fail("process.exit", fmt::format("{} {}{}{}", path_, how, said.empty() ? "" : ": ", said),
+                "it must read a request and print a program; run it by hand to see what it says");
+  }
+
+ private:
+  Status start() {
+    // A socket, not a pipe: writing to a program that reads no more must not raise SIGPIPE.
+    std::array<int, 2> in{};
+    std::array<int, 2> out{};
+    std::array<int, 2> err{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in.data()) != 0)
+      return no_start(path_, "socketpair", errno);
+    in_.set(in[0]);
+    const PipeEnd child_in(in[1]);
+    if (::pipe2(out.data(), O_CLOEXEC) != 0) return no_start(path_, "pipe2", errno);
+    out_.set(out[0]);
+    const PipeEnd child_out(out[1]);
+    if (::pipe2(err.data(), O_CLOEXEC) != 0) return no_start(path_, "pipe2", errno);
+    err_.set(err[0]);
+    const PipeEnd child_err(err[1]);
+
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, child_in.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, child_out.get(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, child_err.get(), STDERR_FILENO);
+    std::string name = path_;
+    std::array<char*, 2> arguments{name.data(), nullptr};
+    const int error = ::posix_spawn(&id_, path_.c_str(), &actions, nullptr, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) {
+      id_ = -1;
+      return no_start(path_, "posix_spawn", error);
+    }
+    return {};
+  }
+
+  /// Writes the input and reads both outputs until they end.
+  Status talk() {
+    const auto end = std::chrono::steady_clock::now() + limits_.time;
+    while (out_.get() >= 0 || err_.get() >= 0) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+      if (left.count() <= 0) {
+        return fail("process.time", fmt::format("{} did not end within {} s", path_, limits_.time.count() / 1000),
+                    "make it faster, or ask for less");
+      }
+      std::array<pollfd, 3> files{{{in_.get(), POLLOUT, 0}, {out_.get(), POLLIN, 0}, {err_.get(), POLLIN, 0}}};
+      if (::poll(files.data(), files.size(), static_cast<int>(left.count())) < 0 && errno != EINTR) {
+        return fail("process.start", fmt::format("poll: {}", std::strerror(errno)), "");
+      }
+      if (files[0].revents != 0) send_more();
+      if (files[1].revents != 0) read_more(out_, output_);
+      if (files[2].revents != 0) read_more(err_, errors_);
+      if (output_.size() > limits_.output.value) {
+        return fail("process.output", fmt::format("{} prints more than {} bytes", path_, limits_.output.value),
+                    "a program file has at most so many");
+      }
+      if (errors_.size() > 2 * kErrorBytes) errors_.erase(0, errors_.size() - kErrorBytes);
+    }
+    return {};
+  }
+
+  void send_more() {
+    const ssize_t sent = ::send(in_.get(), input_.data(), input_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (sent > 0) input_.remove_prefix(static_cast<std::size_t>(sent));
+    if (sent < 0 || input_.empty()) in_.close();  // one that does not read may still answer
+  }
+
+  static void read_more(PipeEnd& from, std::string& into) {
+    std::array<char, 65536> buffer;
+    const ssize_t got = ::read(from.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) {
+      from.close();
+    } else {
+      into.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+  const std::string& path_;
+  std::string_view input_;
+  const ProcessLimits& limits_;
+  pid_t id_ = -1;
+  PipeEnd in_;
+  PipeEnd out_;
+  PipeEnd err_;
+  std::string output_;
+  std::string errors_;
+};
+
+}  // namespace
+
+Result<std::string> run_process(const std::string& path, std::string_view input, const ProcessLimits& limits) {
+  return Process(path, input, limits).run();
+}
+
+}  // namespace cortado
