@@ -92,7 +92,8 @@ struct Strategy {
 /// The one list, in the order of tables.
 const std::vector<Strategy>& strategies();
 
-/// A strategy as it was asked for: "conccl", "conccl/bcst-prelaunch", "c3-sp/32", "hetero-fused-1d/8", "planner:./mine".
+/// A strategy as it was asked for: "conccl", "conccl/bcst-prelaunch", "c3-sp/32", "hetero-fused-1d/8",
+/// "planner:./mine".
 struct NamedStrategy {
   std::shared_ptr<const Strategy> strategy;
   StrategyKnobs knobs{};
