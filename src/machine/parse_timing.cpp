@@ -35,6 +35,9 @@ void read_engine(MachineReader& in, const Machine& machine, Timing& timing) {
   timing.engine.broadcast_rate =
       rate_if(in, "engine_timing.broadcast_rate_GBps", machine.features.broadcast, "features.broadcast is false");
   timing.engine.local_rate = in.rate("engine_timing.local_rate_GBps");
+  if (in.has("engine_timing.detour_rate_GBps")) {
+    timing.engine.detour_rate = in.rate("engine_timing.detour_rate_GBps");
+  }
   if (!in.has("engine_timing.threads")) return;
   timing.engine.threads = in.small("engine_timing.threads", 1, 1024);
   if (in.ok() && timing.engine.copies_in_flight != 1) {

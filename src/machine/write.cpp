@@ -176,6 +176,7 @@ void write_host_and_engines(MachineWriter& out, const HostTiming& host, const En
   out.rate("rate_GBps", engine.rate);
   out.rate_if_any("broadcast_rate_GBps", engine.broadcast_rate);
   out.rate("local_rate_GBps", engine.local_rate);
+  out.rate_if_any("detour_rate_GBps", engine.detour_rate);
   if (engine.threads > 0) out.number("threads", engine.threads);
 }
 
