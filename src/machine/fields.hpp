@@ -111,6 +111,7 @@ void describe(Archive& archive, T& engine) {
   archive.field_if(archive.machine().features.broadcast, "features.broadcast is false", "broadcast_rate_GBps",
                    engine.broadcast_rate);
   archive.field("local_rate_GBps", engine.local_rate);
+  archive.field_or("detour_rate_GBps", engine.detour_rate, GBps{});
   archive.field_or("threads", engine.threads, 0U, 1U, 1024U);
 }
 

@@ -142,6 +142,15 @@ TEST(ParseTimingRefusal, SoftwareEnginesAndSharedMemory) {
   expect_bad("node_rate_GBps", "# ", "machine.missing", "memory.node_rate_GBps", "missing");
 }
 
+TEST(ParseTiming, EnginesOffTheAffinityTable) {
+  EXPECT_EQ(parsed(text_of("mi300x-8")).timing->engine.detour_rate.value, 161);
+  EXPECT_EQ(parsed(text_of("mi325x-8")).timing->engine.detour_rate.value, 0);
+  const Diagnostic error =
+      refusal(replaced(text_of("mi300x-8"), "detour_rate_GBps = { value = 161", "detour_rate_GBps = { value = 0"));
+  EXPECT_EQ(error.code, "machine.range");
+  EXPECT_EQ(error.place.key, "engine_timing.detour_rate_GBps");
+}
+
 TEST(ParseTiming, ArbitrationStagesAndUpdates) {
   const Timing timing = parsed(text_of("t3-ring-16")).timing.value();
   EXPECT_EQ(timing.memory.update_cost, 2);

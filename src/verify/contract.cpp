@@ -105,11 +105,28 @@ class ContractCheck {
   }
 
   std::optional<Mismatch> first_mismatch(const Clause& clause, Node read) const {
+    if (clause.terms.size() == 1 && holds_copy(clause, unrolled_.iteration(read))) return {};
     std::optional<Mismatch> mismatch;
     memory_.read(clause.output, [&](const Piece& piece) {
       if (!mismatch) mismatch = mismatch_in(clause, piece, read);
     });
     return mismatch;
+  }
+
+  /// The output holds the one term, in the plainest way; if not, the pieces have to be compared.
+  bool holds_copy(const Clause& clause, std::uint32_t iteration) const {
+    const Region& term = clause.terms.front();
+    const bool in_one_run = term.rows == 1 || term.pitch == term.width;
+    if (!in_one_run || !memory_.is_plain(clause.output)) return false;
+    const std::uint64_t begin = clause.output.offset.value;
+    bool holds = true;
+    memory_.buffer(clause.output.buffer)
+        .visit_bytes(begin, begin + clause.output.bytes().value,
+                     [&](std::uint64_t from, std::uint64_t, const Value* value) {
+                       const Term expected{term.buffer.value, iteration, term.offset.value + (from - begin), 1};
+                       holds = holds && value != nullptr && value->terms.size() == 1 && value->terms[0] == expected;
+                     });
+    return holds;
   }
 
   /// Compares a piece of the output, by places of the clause, with the terms; where rows of a term cut it, part by

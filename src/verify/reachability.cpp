@@ -75,16 +75,18 @@ void Reachability::answer(std::span<Query> queries) const {
     }
   }
   work_ += queries.size();
-  if (hubs_.size() == 1 && open.size() * kNear > unrolled_.node_count()) {
-    answer_by_hubs<1>(hubs_, open);
-    answer_nearby(open);
+  const bool hub_first = hubs_.size() == 1 && open.size() * kNear > unrolled_.node_count();
+  if (!hub_first) answer_nearby(open);
+  if (hubs_.size() == 1 && !open.empty()) {
+    HubTables<1> tables;
+    answer_by_hubs(hubs_, tables, open);
   } else {
-    answer_nearby(open);
-    if (hubs_.size() == 1 && !open.empty()) answer_by_hubs<1>(hubs_, open);
-    for (std::size_t i = 0; hubs_.size() > 1 && i < hubs_.size() && !open.empty(); i += kLanes) {
-      answer_by_hubs<kLanes>(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), open);
+    HubTables<kLanes> tables;
+    for (std::size_t i = 0; i < hubs_.size() && !open.empty(); i += kLanes) {
+      answer_by_hubs(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), tables, open);
     }
   }
+  if (hub_first) answer_nearby(open);
   if (!open.empty()) answer_by_search(open);
 }
 
@@ -109,13 +111,15 @@ bool Reachability::is_near(std::uint32_t from, std::uint32_t to) const {
 }
 
 template <std::size_t Lanes>
-void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const {
+void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables,
+                                  std::vector<Query*>& open) const {
   using Row = std::array<std::uint32_t, Lanes>;
   const std::uint32_t nodes = unrolled_.node_count();
+  auto& [first, last] = tables;
   Row unreached;
   unreached.fill(kUnreached);
-  std::vector<Row> first(nodes, unreached);  // first position of the hub that the node reaches
-  std::vector<Row> last(nodes, Row{});       // 1 + last position of the hub that reaches the node
+  first.assign(nodes, unreached);
+  last.assign(nodes, Row{});
   const auto place_hubs = [&](std::vector<Row>& table, std::uint32_t shift) {
     for (std::size_t lane = 0; lane < hubs.size(); ++lane) {
       const Node begin = unrolled_.first_node(hubs[lane]);

@@ -11,6 +11,7 @@
 // The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever made.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -53,8 +54,14 @@ class Reachability {
   void choose_hubs(std::span<const Edge> edges);
   bool is_near(std::uint32_t from, std::uint32_t to) const;
   void answer_nearby(std::vector<Query*>& open) const;
+  /// Of every node: the first position of a hub that it reaches, and 1 + the last one that reaches it. A lane a hub.
   template <std::size_t Lanes>
-  void answer_by_hubs(std::span<const std::uint32_t> hubs, std::vector<Query*>& open) const;
+  struct HubTables {
+    std::vector<std::array<std::uint32_t, Lanes>> first;
+    std::vector<std::array<std::uint32_t, Lanes>> last;
+  };
+  template <std::size_t Lanes>
+  void answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables, std::vector<Query*>& open) const;
   void answer_by_search(std::vector<Query*>& open) const;
 
   const Unrolled& unrolled_;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "verify/interval_map.hpp"
@@ -50,6 +51,21 @@ class SymbolicBuffer {
     }
   }
   void write(const Piece& piece);
+
+  /// Without strided regions the rows are the bytes. Bytes can then be visited, and given values, as the map has them:
+  /// values of runs of one byte, with steps of one.
+  bool is_plain() const { return pitch_ == 1; }
+  template <class Visitor>
+  void visit_bytes(std::uint64_t begin, std::uint64_t end, Visitor&& visit) const {
+    strips_.front().visit(begin, end, visit);
+  }
+  void set_bytes(std::uint64_t begin, std::uint64_t end, Value value) {
+    if (value.is_defined()) {
+      strips_.front().assign(begin, end, std::move(value));
+    } else {
+      strips_.front().erase(begin, end);
+    }
+  }
 
  private:
   /// The strip that holds the column.

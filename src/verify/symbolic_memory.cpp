@@ -99,7 +99,23 @@ std::vector<Piece> SymbolicMemory::read(const Region& region) const {
   return all;
 }
 
+/// As copy() does for most copies, from map to map.
+void SymbolicMemory::copy_bytes(const Region& src, const Region& dst) {
+  copied_.clear();
+  const std::uint64_t begin = src.offset.value;
+  buffers_[src.buffer.value].visit_bytes(
+      begin, begin + src.bytes().value, [&](std::uint64_t from, std::uint64_t to, const Value* value) {
+        copied_.push_back({{from - begin, to - from}, value == nullptr ? Value{} : *value});
+      });
+  SymbolicBuffer& target = buffers_[dst.buffer.value];
+  for (Piece& piece : copied_) {
+    const std::uint64_t at = dst.offset.value + piece.at.start;
+    target.set_bytes(at, at + piece.at.width, std::move(piece.value));
+  }
+}
+
 void SymbolicMemory::copy(const Region& src, const Region& dst) {
+  if (is_plain(src) && is_plain(dst)) return copy_bytes(src, dst);
   copied_.clear();
   read(src, [&](Piece piece) { copied_.push_back(std::move(piece)); });
   write(dst, copied_);

@@ -30,6 +30,12 @@ class SymbolicMemory {
   }
   std::vector<Piece> read(const Region& region) const;
 
+  /// The region lies in one run, in a buffer without strided regions.
+  bool is_plain(const Region& region) const {
+    return buffers_[region.buffer.value].is_plain() && (region.rows == 1 || region.pitch == region.width);
+  }
+  const SymbolicBuffer& buffer(BufferId id) const { return buffers_[id.value]; }
+
   Results& results() { return results_; }
   const Results& results() const { return results_; }
 
@@ -43,6 +49,7 @@ class SymbolicMemory {
       buffer.read(address, [&](Piece piece) { visit(by_place(std::move(piece), runs)); });
     }
   }
+  void copy_bytes(const Region& src, const Region& dst);
   static Piece by_place(Piece piece, const PlacedRuns& runs);
   std::vector<Piece> product(const Gemm& gemm);
   void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);
@@ -56,7 +63,7 @@ class SymbolicMemory {
   /// Of each buffer with trackers: bytes that were not updated since their tracker started over have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;
   Results results_;
-  std::vector<Piece> copied_;  // scratch of copy()
+  std::vector<Piece> copied_;  // scratch of copies
 };
 
 }  // namespace cortado::verifier

@@ -129,9 +129,10 @@ bool Unrolled::is_update(const Step& step) const {
 }
 
 void Unrolled::find_updates() {
+  updates_.resize(1);
+  if (program_.trackers.empty()) return;
   updates_.resize(steps_.size());
   updaters_.resize(program_.trackers.size());
-  if (program_.trackers.empty()) return;
   std::vector<Region> tracked;
   for (const Tracker& tracker : program_.trackers) tracked.push_back(tracker.region);
   std::vector<Region> written;

@@ -105,7 +105,7 @@ class Unrolled {
     std::vector<std::uint32_t> trackers{};  ///< that the step updates, ascending
     bool all_tracked = false;               ///< every byte that the step writes
   };
-  const Updates& updates(const Step& step) const { return updates_[step_index(step)]; }
+  const Updates& updates(const Step& step) const { return updates_[updates_.size() > 1 ? step_index(step) : 0]; }
   /// The steps that update a tracker.
   const std::vector<std::uint32_t>& updaters(std::uint32_t tracker) const { return updaters_[tracker]; }
 
@@ -144,7 +144,7 @@ class Unrolled {
   std::vector<std::uint32_t> first_step_;  // of a queue; one more than queues
   std::vector<std::uint32_t> step_of_;     // of a node
   std::vector<Node> completion_;
-  std::vector<Updates> updates_;                      // of a step
+  std::vector<Updates> updates_;                      // of a step; without trackers one for all
   std::vector<std::vector<std::uint32_t>> updaters_;  // of a tracker
 };
 

@@ -32,6 +32,9 @@ struct EngineTiming {
   GBps rate;            ///< bytes written per second by copies and swaps (both directions of a swap together)
   GBps broadcast_rate;  ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
   GBps local_rate;      ///< bytes per second of a copy within one GPU
+  /// Of all engines of a GPU together: bytes per second over links for which the affinity table names another engine
+  /// than the one that moves them. 0 = such bytes are as fast as others.
+  GBps detour_rate{};
   /// Engines in software: the dma and host queues of the whole node take turns on so many threads, and a copy of a
   /// queue is over before the next one starts. 0 = every engine is hardware of its own.
   std::uint32_t threads = 0;

@@ -51,6 +51,22 @@ TEST(AllGather, PcpyVisitsPeersInRingOrderOnTheirEngines) {
   }
 }
 
+// Without an affinity table, and with more peers than engines and queues: seen from itself every rank does the same.
+TEST(AllGather, RanksThatAreAlikeDoTheSame) {
+  const Machine machine = machine_for_test("switch-1024");
+  CollectiveRequest request = all_gather("pcpy", 130_KiB);
+  request.ranks = 130;
+  const Program program = plan_for_test(request, machine);
+  std::vector<std::vector<std::string>> seen(request.ranks);
+  for (const auto& [queue, copy] : commands_on<Copy>(program, QueueKind::dma)) {
+    const std::uint32_t distance = (rank_of(program, copy.dst) + request.ranks - queue->rank->value) % request.ranks;
+    const std::string slot = queue->name.substr(queue->name.find('.'));
+    seen[queue->rank->value].push_back(std::to_string(distance) + " on " + slot);
+  }
+  EXPECT_EQ(seen[0].size(), 129U);
+  for (const auto& of_rank : seen) EXPECT_EQ(of_rank, seen[0]);
+}
+
 TEST(AllGather, BcstPairsPeersByEngine) {
   const Machine machine = machine_for_test("mi300x-8");
   const Program program = plan_for_test(all_gather("bcst"), machine);

@@ -17,11 +17,12 @@ class Barrier {
 
   void add_to(QueueId host, std::size_t participant) {
     if (participant > 0) {
-      builder_.add(host, Signal{arrived_[participant - 1]}).add(host, Wait{go_});
-      return;
+      builder_.add(host, Signal{arrived_[participant - 1]});
+    } else {
+      for (const SignalId signal : arrived_) builder_.add(host, Wait{signal});
+      builder_.add(host, Signal{go_});
     }
-    for (const SignalId signal : arrived_) builder_.add(host, Wait{signal});
-    builder_.add(host, Signal{go_});
+    builder_.add(host, Wait{go_});
   }
 
  private:

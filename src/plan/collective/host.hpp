@@ -10,8 +10,9 @@
 // The two barriers make replay without a barrier between iterations safe. "enter": nobody's engines write into a rank
 // before its caller has read the outputs of the iteration before and written its inputs. "exit": no caller reads its
 // outputs or rewrites its inputs before all engines are done. In a barrier the first rank collects one signal of every
-// other rank and then gives them one signal to go: every signal has one writer, so that a fast rank cannot be mistaken
-// for a slow one. Where a rank's own queues end only when all that the rank receives is there, "enter" is enough.
+// other rank and then raises the signal for which all wait, itself too, so that all leave at the same time: every
+// signal has one writer, so that a fast rank cannot be mistaken for a slow one. Where a rank's own queues end only when
+// all that the rank receives is there, "enter" is enough.
 #pragma once
 
 #include <optional>

@@ -77,8 +77,21 @@ TEST(Host, TriggerWordsPerQueueNeedPrelaunch) {
 
 TEST(Host, PerRankHasBarriersBeforeAndAfter) {
   const Program program = plan_for_test(request(HostThreads::per_rank, false), machine_for_test("mi300x-8"));
-  EXPECT_EQ(shape(host_of(program, RankId{0})), "WSTsWST");   // collects, lets go, ..., collects, lets go
-  EXPECT_EQ(shape(host_of(program, RankId{3})), "SWTsWSWT");  // arrives, is let go, ..., arrives, is let go
+  EXPECT_EQ(shape(host_of(program, RankId{0})), "WSWTsWSWT");  // collects, lets go, goes, ...
+  EXPECT_EQ(shape(host_of(program, RankId{3})), "SWTsWSWT");   // arrives, is let go, ..., arrives, is let go
+}
+
+// All leave the barrier in the same instant, so that programs of ranks that do the same stay in step.
+TEST(Host, EveryRankWaitsForTheSameSignalToGo) {
+  const Program program = plan_for_test(request(HostThreads::per_rank, false), machine_for_test("mi300x-8"));
+  const auto last_wait = [&](std::uint32_t rank) {
+    std::optional<SignalId> signal;
+    for (const Command& command : host_of(program, RankId{rank}).commands) {
+      if (const auto* wait = std::get_if<Wait>(&command)) signal = wait->signal;
+    }
+    return signal;
+  };
+  for (std::uint32_t rank = 1; rank < 4; ++rank) EXPECT_EQ(last_wait(rank), last_wait(0));
 }
 
 TEST(Host, PerRankPrelaunchSubmitsBeforeTheBarrierAndTriggersItsOwnQueues) {

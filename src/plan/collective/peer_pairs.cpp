@@ -5,7 +5,7 @@
 
 namespace cortado::plan {
 
-std::vector<PeerPair> pair_peers(const Schedule& schedule, RankId rank) {
+std::vector<PeerPair> pair_peers(Schedule& schedule, RankId rank) {
   std::vector<std::pair<EngineId, RankId>> peers;
   for (const RankId peer : schedule.peers_ascending(rank))
     peers.emplace_back(schedule.engine_towards(rank, peer), peer);

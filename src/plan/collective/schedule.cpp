@@ -130,12 +130,15 @@ SignalId Lane::raise(std::optional<RankId> home) {
 Schedule::Schedule(CollectiveRequest request, const Machine& machine)
     : request_(std::move(request)),
       machine_(&machine),
+      engines_for_peers_(machine.present_engines(EngineClass::peer)),
+      dealt_(request_.ranks),
       builder_(fmt::format("{} {}{}, {}", request_.collective, request_.variant, request_.prelaunch ? " prelaunch" : "",
                            format_bytes(request_.bytes)),
                machine.name, request_.ranks) {
   for (std::uint32_t a = 0; a < request_.ranks; ++a) {
     for (std::uint32_t b = 0; b < request_.ranks; ++b) all_linked_ = all_linked_ && (a == b || machine.linked[a][b]);
   }
+  if (engines_for_peers_.empty()) engines_for_peers_ = machine.present_engines(EngineClass::host);
 }
 
 std::vector<RankId> Schedule::ranks() const {
@@ -164,6 +167,17 @@ Region Schedule::buffer(std::string_view kind, RankId rank, Bytes size, BufferRo
 Lane Schedule::lane(RankId rank, EngineId engine) {
   lanes_.push_back({rank, engine});
   return {*this, lanes_.size() - 1};
+}
+
+EngineId Schedule::engine_towards(RankId rank, RankId peer) {
+  if (!machine_->affinity.empty() && machine_->affinity[rank.value][peer.value]) {
+    return machine_->engine_towards(rank, peer);
+  }
+  auto& [of_peer, given] = dealt_[rank.value];
+  of_peer.resize(request_.ranks);
+  auto& engine = of_peer[peer.value];
+  if (!engine) engine = engines_for_peers_[given++ % engines_for_peers_.size()];
+  return *engine;
 }
 
 Lane Schedule::lane_towards(RankId rank, RankId peer) {

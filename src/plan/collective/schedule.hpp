@@ -79,7 +79,9 @@ class Schedule {
   /// A part, with compute units of its own, of the one kernel "cores" that the rank launches.
   /// `calls`: of the library, beyond the launch (program.hpp, Queue).
   Lane kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units, std::uint32_t calls = 0);
-  EngineId engine_towards(RankId rank, RankId peer) const { return machine_->engine_towards(rank, peer); }
+  /// The engine of the machine's affinity table. Without one, the peers of a rank get its engines in turn, in the order
+  /// in which they are asked for: ranks that do the same use their engines in the same way.
+  EngineId engine_towards(RankId rank, RankId peer);
   Bytes swap_alignment() const { return machine_->dma.swap_alignment; }
 
   /// The lane of each peer, in the given order, when `ways` peers share a lane (0: all of them). A single lane stands
@@ -150,6 +152,12 @@ class Schedule {
 
   CollectiveRequest request_;
   const Machine* machine_;
+  std::vector<EngineId> engines_for_peers_;
+  struct EnginesOfRank {
+    std::vector<std::optional<EngineId>> of_peer;
+    std::size_t given = 0;
+  };
+  std::vector<EnginesOfRank> dealt_;  // by rank
   ProgramBuilder builder_;
   std::vector<LaneState> lanes_;
   std::vector<QueueState> queues_;

@@ -120,7 +120,7 @@ TEST_F(T3Program, HostOfARing) {
     }
   }
   const std::string engine_done =
-      fmt::format("wait dma1.{}.done0 >= 1", machine_.engine_towards(RankId{1}, RankId{2}).value);
+      fmt::format("wait dma1.{}.done0 >= 1", machine_.present_engines(EngineClass::peer).front().value);
   EXPECT_THAT(story, ElementsAre("submit engine", "signal enter1", "wait enter.go >= 1", "begin", "submit product",
                                  "wait chunk1.rank1.complete >= 2", "wait compute1.done0 >= 1", engine_done, "end"));
 }

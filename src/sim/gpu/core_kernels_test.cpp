@@ -22,9 +22,8 @@ std::int64_t time_of(const CollectiveRequest& request, const std::string& machin
 }
 
 // virtual-64: launch 5000, start 2000, flag 1000, poll 20 ns; links of 50 GB/s, so that 100 bytes take 2 ns. Work
-// within a GPU takes less than 0.1 ns at these sizes. The first rank begins one poll before the one that it lets go,
-// which ends last.
-constexpr std::int64_t kBegin = 20 + 5000 + 2000;
+// within a GPU takes less than 0.1 ns at these sizes.
+constexpr std::int64_t kBegin = 5000 + 2000;
 constexpr std::int64_t kDone = 1000 + 20;  // the flag to the host and its poll
 
 CollectiveRequest blocks_of_100_bytes(Collective collective, const std::string& variant) {

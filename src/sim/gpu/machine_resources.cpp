@@ -33,6 +33,7 @@ MachineResources::MachineResources(const Machine& machine, const Program& progra
   }
   for (const Engine& engine : machine.engines) engine_ids_ = std::max<std::size_t>(engine_ids_, engine.id.value + 1);
   engines_.resize(engine_ids_ * program.ranks);
+  detours_.resize(program.ranks);
   add_memories();
 }
 
@@ -135,8 +136,8 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
   uses_.clear();
   uses_.add(engine(gpu, engine_id),
             is_local(gpu, copy) ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
-  add_path(from, gpu, 1);
-  add_path(gpu, to, 1);
+  add_engine_path(gpu, engine_id, from, gpu);
+  add_engine_path(gpu, engine_id, gpu, to);
   add_memory(copy.src, 1, 0);
   add_write(copy.dst, copy.op);
   uses_.touch(gpu, Place::engine, 1);
@@ -147,10 +148,10 @@ UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, c
   const RankId from = rank_of(broadcast.src);
   uses_.clear();
   uses_.add(engine(gpu, engine_id), 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
-  add_path(from, gpu, 1);  // read once for both
+  add_engine_path(gpu, engine_id, from, gpu);  // read once for both
   add_memory(broadcast.src, 1, 0);
   for (const Region* dst : {&broadcast.dst1, &broadcast.dst2}) {
-    add_path(gpu, rank_of(*dst), 1);
+    add_engine_path(gpu, engine_id, gpu, rank_of(*dst));
     add_memory(*dst, 0, 1);
   }
   uses_.touch(gpu, Place::engine, 2);
@@ -163,8 +164,8 @@ UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const 
   uses_.clear();
   uses_.add(engine(gpu, engine_id), 2);
   for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    add_path(from, gpu, 1);
-    add_path(gpu, to, 1);
+    add_engine_path(gpu, engine_id, from, gpu);
+    add_engine_path(gpu, engine_id, gpu, to);
   }
   add_memory(swap.a, 1, 1);
   add_memory(swap.b, 1, 1);
@@ -282,6 +283,18 @@ ResourceId MachineResources::engine(RankId gpu, EngineId id) {
   return *resource;
 }
 
+void MachineResources::add_engine_path(RankId gpu, EngineId id, RankId from, RankId to) {
+  if (from == to) return;
+  add_path(from, to, 1);
+  const double rate = timing_.engine.detour_rate.bytes_per_second();
+  if (rate == 0 || machine_.affinity.empty()) return;
+  const auto& best = machine_.affinity[gpu.value][(from == gpu ? to : from).value];
+  if (!best || *best == id) return;
+  auto& detour = detours_[gpu.value];
+  if (!detour) detour = fluid_.add_resource(rate * memories_[gpu.value].iod_clock);
+  uses_.add(*detour, 1);
+}
+
 void MachineResources::add_path(RankId from, RankId to, double factor) {
   if (from == to) return;
   for (const RankId end : {from, to}) {
@@ -347,6 +360,8 @@ void MachineResources::set_clocks(RankId gpu, double iod, double memory) {
     const auto& engine = engines_[gpu.value * engine_ids_ + i];
     if (engine) fluid_.set_capacity(*engine, timing_.engine.rate.bytes_per_second() * iod);
   }
+  const auto& detour = detours_[gpu.value];
+  if (detour) fluid_.set_capacity(*detour, timing_.engine.detour_rate.bytes_per_second() * iod);
 }
 
 double MachineResources::use_of(const std::optional<ResourceId>& resource) const {
@@ -356,7 +371,7 @@ double MachineResources::use_of(const std::optional<ResourceId>& resource) const
 
 double MachineResources::iod_use(RankId gpu) const {
   const MemoryOfRank& of = memories_[gpu.value];
-  double use = std::max(use_of(of.cache), use_of(of.fabric));
+  double use = std::max({use_of(of.cache), use_of(of.fabric), use_of(detours_[gpu.value])});
   for (std::size_t i = 0; i < engine_ids_; ++i) use = std::max(use, use_of(engines_[gpu.value * engine_ids_ + i]));
   return use;
 }

@@ -2,6 +2,8 @@
 //
 // Rates are bytes per second. What one byte per second of a transfer takes:
 //   engine   copy 1, swap 2 (both directions), broadcast 2 * rate / broadcast_rate, local copy rate / local_rate
+//   detour   1 for each link that an engine uses for which the affinity table names another one (detour_rate); all such
+//            bytes of a GPU share it
 //   link     1 in its direction; for compute units 1 / wire_efficiency. Bytes travel from the source to the GPU that
 //            executes the command and on to the destination, whichever of these steps leaves a GPU
 //   cache    1 for each read and write, if the machine has one
@@ -81,6 +83,7 @@ class MachineResources {
   UseList& broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
   UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
   ResourceId engine(RankId gpu, EngineId engine);
+  void add_engine_path(RankId gpu, EngineId engine, RankId from, RankId to);  ///< one of both ends is the GPU
   void add_memories();
   void add_fabric(RankId rank);
   std::vector<double> greatest_demands() const;                 ///< on the memory of each rank, bytes per second
@@ -119,8 +122,9 @@ class MachineResources {
   std::vector<std::optional<ResourceId>> links_;    // mesh: [from * ranks + to], made when first used
   std::vector<std::optional<ResourceId>> engines_;  // [rank * (greatest engine id + 1) + engine], made when first used
   std::size_t engine_ids_ = 0;
-  std::vector<bool> uncached_;   // by buffer
-  bool memory_updates_ = false;  // an addition is one write of update_cost
+  std::vector<std::optional<ResourceId>> detours_;  // by rank, made when first used
+  std::vector<bool> uncached_;                      // by buffer
+  bool memory_updates_ = false;                     // an addition is one write of update_cost
 };
 
 }  // namespace cortado::sim

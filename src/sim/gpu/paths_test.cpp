@@ -144,6 +144,21 @@ TEST(Paths, GoWhereNoDirectLinkIs) {
   EXPECT_NEAR(std::move(by_cores).times()[0], 5e6 / (2 * 36 * timing.cores.wire_efficiency), 1);
 }
 
+TEST(Paths, EnginesThatTheTableDoesNotNameShareADetour) {
+  PathsOn paths = mesh();
+  Machine& machine = paths.machine();
+  const EngineId first = machine.present_engines(EngineClass::peer).front();
+  machine.affinity.assign(machine.gpus, std::vector<std::optional<EngineId>>(machine.gpus, first));
+  machine.timing->engine.detour_rate = machine.timing->engine.rate;
+  paths.copy_by_engine(0, 0, 1);  // the engine of the table
+  paths.copy_by_engine(0, 0, 2);  // two others, which get as much together as the first has for itself
+  paths.copy_by_engine(0, 3, 0);
+  const std::vector<double> times = std::move(paths).times();
+  EXPECT_NEAR(times[0], kStart + kOnce, 1);
+  EXPECT_NEAR(times[1], kStart + 2 * kOnce, 0.05 * kOnce);  // the host starts one before the other
+  EXPECT_NEAR(times[2], kStart + 2 * kOnce, 0.05 * kOnce);
+}
+
 TEST(Paths, WhatOnlyOneGpuCanAddressComesBackOverItsLinks) {
   PathsOn paths = mesh();
   paths.machine().linked[1][0] = false;

@@ -28,6 +28,10 @@ Recorder::Recorder(const CheckedProgram& program, const SimulateOptions& options
     timeline_.where += fmt::format(", local sharing within {:g} %", 100 * options.sharing.tolerance);
   }
   if (!trace_) return;
+  std::size_t commands = 0;
+  for (const Queue& queue : program_.queues) commands += queue.commands.size();
+  timeline_.spans.reserve(commands);
+  timeline_.tracks.reserve(program_.queues.size());
   for (const Queue& queue : program_.queues) {
     timeline_.tracks.push_back({queue.name, queue.rank, queue.kind == QueueKind::host});
   }
