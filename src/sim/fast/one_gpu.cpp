@@ -10,7 +10,9 @@ OneGpu::OneGpu(const Program& program, RankId gpu, const Machine& machine, Shari
       gpu_(gpu),
       sharing_(sharing),
       resources_(machine, program, fluid_),
-      transfers_(events_, fluid_, nobody_) {}
+      transfers_(events_, fluid_, nobody_) {
+  resources_.ignore_detours();  // copies to this GPU stand for those of its peers, which have engines of their own
+}
 
 FlowId OneGpu::begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner) {
   if (sharing_ == Sharing::modelled) return transfers_.begin(work, uses, {}, speed, owner);

@@ -287,7 +287,7 @@ void MachineResources::add_engine_path(RankId gpu, EngineId id, RankId from, Ran
   if (from == to) return;
   add_path(from, to, 1);
   const double rate = timing_.engine.detour_rate.bytes_per_second();
-  if (rate == 0 || machine_.affinity.empty()) return;
+  if (rate == 0 || machine_.affinity.empty() || detours_.empty()) return;
   const auto& best = machine_.affinity[gpu.value][(from == gpu ? to : from).value];
   if (!best || *best == id) return;
   auto& detour = detours_[gpu.value];
@@ -360,7 +360,7 @@ void MachineResources::set_clocks(RankId gpu, double iod, double memory) {
     const auto& engine = engines_[gpu.value * engine_ids_ + i];
     if (engine) fluid_.set_capacity(*engine, timing_.engine.rate.bytes_per_second() * iod);
   }
-  const auto& detour = detours_[gpu.value];
+  const auto detour = detours_.empty() ? std::nullopt : detours_[gpu.value];
   if (detour) fluid_.set_capacity(*detour, timing_.engine.detour_rate.bytes_per_second() * iod);
 }
 

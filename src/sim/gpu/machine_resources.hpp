@@ -43,6 +43,9 @@ class MachineResources {
   /// change.
   MachineResources(const Machine& machine, const Program& program, FluidSystem& fluid, bool managed = false);
 
+  /// Every engine is as good as the one that the affinity table names.
+  void ignore_detours() { detours_.clear(); }
+
   // What these return is valid until the next call of one of them: transfers are many, and lists cost an allocation.
   // `gpu` executes the command.
   UseList& move_by_engine(RankId gpu, EngineId engine, const Command& command);  ///< Copy, Broadcast or Swap
