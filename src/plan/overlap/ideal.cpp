@@ -10,10 +10,11 @@ Status reduces(const OverlapProblem& problem, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_relation(problem, "ideal-rs+nmc", {Relation::collective_needs_gemm}));
   const Collective collective = problem.collective().collective;
   if (collective != "reduce-scatter" && collective != "all-reduce") {
-    return fail("overlap.collective", fmt::format("{} adds nothing up", collective), "it is for reduce-scatter and all-reduce");
+    return fail("overlap.collective", fmt::format("{} adds nothing up", collective),
+                "it is for reduce-scatter and all-reduce");
   }
   if (!machine.features.near_memory_compute) {
-    return fail("overlap.machine", machine.name + " has no near-memory compute", "what-if: add nmc");
+    return fail("overlap.machine", machine.name + " has no near-memory compute", "try it with --with nmc");
   }
   return {};
 }
