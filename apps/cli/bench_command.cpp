@@ -1,119 +1,200 @@
-// cortado bench: a sweep in the look of nccl-tests.
+// cortado bench: a sweep in the look of nccl-tests, or the phases of one copy.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
 #include "cortado/pipeline/bench.hpp"
+#include "cortado/pipeline/breakdown.hpp"
+#include "cortado/pipeline/explain.hpp"
+#include "cortado/target/target.hpp"
 
-#include "grid_options.hpp"
-#include "interrupt.hpp"
-#include "subcommand.hpp"
-#include "sweep_options.hpp"
-#include "table_options.hpp"
+#include "collective_request.hpp"
+#include "command.hpp"
+#include "study_progress.hpp"
+#include "table_output.hpp"
+#include "target_request.hpp"
 
 namespace cortado::cli {
 namespace {
 
-class BenchCommand : public Subcommand {
+constexpr Example kBenchExamples[] = {
+    {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, sizes doubling"},
+    {"cortado bench all-gather --on sim --machine mi300x-8 --sizes 1KiB:8KiB", "what 8 MI300X would do"},
+    {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch --json", "rows for a script"},
+    {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"},
+    {"cortado bench all-gather --on sim --sizes 1KiB:64MiB --html ag.html", "bandwidths as a picture as well"},
+    {"cortado bench all-gather --sizes 1KiB:1MiB --explain", "what auto takes at every size, and why"},
+    {"cortado bench copy --phases --on sim", "where the time of one copy between two GPUs goes, predicted"},
+    {"cortado bench copy --phases --sizes 4KiB:1MiB", "the same, measured on the embedded node"}};
+
+constexpr std::string_view kSizesOfSweep = "1KiB:1MiB";
+constexpr std::string_view kSizesOfCopy = "1KiB:64MiB";
+
+/// Of the phases of a measured copy; a trace keeps the last 16 iterations.
+constexpr std::uint32_t kTracedIterations = 16;
+constexpr std::uint32_t kTracedWarmup = 5;
+
+class Sweep {
  public:
-  std::string_view name() const override { return "bench"; }
-  std::string_view description() const override { return "Measure or predict variants and sizes of a collective"; }
-  std::vector<Example> examples() const override {
-    return {
-        {"cortado bench all-gather --on soft --variant all --sizes 1KiB:8KiB", "all variants, sizes doubling"},
-        {"cortado bench all-gather --on sim --machine mi300x-8 --sizes 1KiB:8KiB", "what 8 MI300X would do"},
-        {"cortado bench all-to-all --variant swap,b2b --sizes 64KiB,256KiB --prelaunch on --json", "rows for a script"},
-        {"cortado bench all-gather --sizes 1KiB:4KiB --iters 50 --csv ag.csv", "rows for a spreadsheet as well"},
-        {"cortado bench all-gather --on sim --sizes 1KiB:64MiB --html ag.html", "bandwidths as a picture as well"}};
-  }
+  Sweep(const Arguments& arguments, Console& console) : arguments_(arguments), console_(console), table_(arguments) {}
 
-  void add_options(CLI::App& app) override {
-    app.add_option("collective", collective_, "Which one (cortado list collectives)")->required()->type_name("");
-    app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    grid_.add_to(app);
-    sweep_.add_to(app);
-    table_.add_to(app, {.csv = true, .html = true});
-  }
-
-  Result<Exit> run(Console& console) override {
-    CORTADO_RETURN_IF_ERROR(grid_.fill(collective_, request_));
-    CORTADO_RETURN_IF_ERROR(sweep_.fill(request_));
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(machine_));
-    CORTADO_RETURN_IF_ERROR(table_.check({machine_}));
+  Result<Exit> run() {
+    const std::string collective = arguments_.text("what");
+    CORTADO_ASSIGN_OR_RETURN(request_, sweep_request(arguments_, collective, arguments_.text("--variant"),
+                                                     arguments_.find("--sizes").value_or(std::string(kSizesOfSweep))));
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments_.text("--machine")));
+    CORTADO_RETURN_IF_ERROR(table_.check({arguments_.text("--machine")}));
     watch_for_interrupt();
-    pipeline::Chooser chooser(machine, grid_.automatic().chooser_options());
-    const auto go_on = [&console](std::size_t done, std::size_t of) {
-      console.progress(fmt::format("planning {} of {}", done + 1, of));
+    pipeline::Chooser chooser(machine, chooser_options(arguments_));
+    if (arguments_.given("--explain")) return explain(machine, chooser);
+    const bool simulated = arguments_.text("--on") == kSimulator;
+    request_.iterations = arguments_.number("--iters").value_or(simulated ? 1 : request_.iterations);
+    request_.warmup = simulated ? 0 : *arguments_.number("--warmup");
+    const auto go_on = [this](std::size_t done, std::size_t of) {
+      console_.progress(fmt::format("planning {} of {}", done + 1, of));
       return !interrupted();
     };
     const auto plan = pipeline::plan_bench(request_, machine, go_on, &chooser);
-    console.clear_progress();
-    if (!plan && interrupted()) {
-      console.talk("interrupted while planning");
-      return Exit::interrupted;
-    }
-    if (!plan) return console.failure(plan.error());
-    keep_times(chooser, console);
-    CORTADO_ASSIGN_OR_RETURN(const auto target, sweep_.open(*plan, machine));
-    pipeline::PointRunner runner(*plan, request_, *target, sweep_.run_options(), sweep_.threads());
+    if (!plan) return study_failure(console_, plan.error());
+    console_.clear_progress();
+    keep_times(chooser, console_);
+    const std::uint32_t ranks = plan->points.front().program.program().ranks;
+    CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments_, arguments_.text("--on"), ranks, machine));
+    CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
+    pipeline::PointRunner runner(*plan, request_, *target, device_run_options(arguments_), threads_of(arguments_));
 
-    report_.header = {collective_,        machine.name,       plan->points.front().program.program().ranks,
-                      target->where(),    target->predicts(), request_.warmup,
-                      request_.iterations};
+    report_.header = {collective,      machine.name,       ranks, target->where(), target->predicts(),
+                      request_.warmup, request_.iterations};
     for (const pipeline::BenchPoint& point : plan->points) {
       report_.header.variant_width = std::max(report_.header.variant_width, point.label.size());
     }
     report_.skipped = plan->skipped;
-    const Exit exit = run_points(console, *plan, runner);
+    const Exit exit = run_points(*plan, runner);
     const report::Document document = report::bench_document(report_);
-    if (table_.json()) console.out(report::to_json(document));
+    if (table_.json()) console_.out(report::to_json(document));
     CORTADO_RETURN_IF_ERROR(table_.write_files(document));
     return exit;
   }
 
  private:
+  /// What auto takes at every size of the sweep.
+  Result<Exit> explain(const Machine& machine, pipeline::Chooser& chooser) {
+    std::ranges::sort(request_.sizes);
+    std::vector<pipeline::Explanation> by_size;
+    for (const Bytes size : request_.sizes) {
+      if (interrupted()) break;
+      console_.progress(fmt::format("{} of {}: {}", by_size.size() + 1, request_.sizes.size(), format_bytes(size)));
+      CollectiveRequest asked = request_.base;
+      asked.variant = kAutoVariant;
+      asked.bytes = size;
+      asked.prelaunch = request_.prelaunch.back();
+      CORTADO_ASSIGN_OR_RETURN(by_size.emplace_back(),
+                               pipeline::explain(choice_request(arguments_, asked), machine, chooser, request_.sizes));
+    }
+    console_.clear_progress();
+    keep_times(chooser, console_);
+    const std::string collective = arguments_.text("what");
+    CORTADO_RETURN_IF_ERROR(table_.show(console_, pipeline::explain_sizes_document(by_size, collective)));
+    return interrupted() ? Exit::interrupted : Exit::ok;
+  }
+
   /// Shows rows as they come and keeps them in report_.
-  Exit run_points(Console& console, const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
+  Exit run_points(const pipeline::BenchPlan& plan, pipeline::PointRunner& runner) {
     if (!table_.json()) {
-      console.out(report::bench_heading(report_.header, table_.text()));
-      for (const report::SkippedRow& row : plan.skipped) console.out(report::bench_line(row, table_.text()));
+      console_.out(report::bench_heading(report_.header, table_.text()));
+      for (const report::SkippedRow& row : plan.skipped) console_.out(report::bench_line(row, table_.text()));
     }
     Exit exit = Exit::ok;
-    for (std::size_t i = 0; i < plan.points.size() && !console.reader_gone(); ++i) {
+    for (std::size_t i = 0; i < plan.points.size() && !console_.reader_gone(); ++i) {
       if (interrupted()) break;
       const CollectiveRequest& point = plan.points[i].request;
-      console.progress(fmt::format("{} of {}: {} {}{}", i + 1, plan.points.size(), format_bytes(point.bytes),
-                                   plan.points[i].label, point.prelaunch ? " prelaunch" : ""));
+      console_.progress(fmt::format("{} of {}: {} {}{}", i + 1, plan.points.size(), format_bytes(point.bytes),
+                                    plan.points[i].label, point.prelaunch ? " prelaunch" : ""));
       const auto row = runner.run(i);
-      console.clear_progress();
+      console_.clear_progress();
       if (!row && row.error().errors.front().about == About::machine) {  // a device of engines only: go on with those
         report_.skipped.push_back({point.bytes, point.variant, point.prelaunch, row.error().errors.front()});
-        if (!table_.json()) console.out(report::bench_line(report_.skipped.back(), table_.text()));
+        if (!table_.json()) console_.out(report::bench_line(report_.skipped.back(), table_.text()));
         continue;
       }
-      if (!row) return console.failure(row.error());
-      if (!table_.json()) console.out(report::bench_line(report_.header, *row, table_.text()));
+      if (!row) return console_.failure(row.error());
+      if (!table_.json()) console_.out(report::bench_line(report_.header, *row, table_.text()));
       if (row->wrong.value_or(0) > 0) exit = Exit::failed;
       report_.rows.push_back(*row);
     }
     if (!interrupted()) return exit;
     report_.interrupted = true;
-    console.talk(fmt::format("interrupted: {} of {} rows are done", report_.rows.size(), plan.points.size()));
+    console_.talk(fmt::format("interrupted: {} of {} rows are done", report_.rows.size(), plan.points.size()));
     return Exit::interrupted;
   }
 
-  std::string collective_;
-  std::string machine_ = kDefaultMachine;
-  GridOptions grid_{"1KiB:1MiB"};
-  SweepOptions sweep_;
-  TableOptions table_;
+  const Arguments& arguments_;
+  Console& console_;
+  TableOutput table_;
   pipeline::BenchRequest request_;
   report::BenchReport report_;
 };
 
+/// Where the time of one copy goes, size by size.
+Result<Exit> run_phases(const Arguments& arguments, Console& console) {
+  const TableOutput table(arguments);
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
+                           parse_sizes(arguments.find("--sizes").value_or(std::string(kSizesOfCopy))));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
+  CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, arguments.text("--on"), 2, machine));
+  CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
+  RunOptions options{.device = device_run_options(arguments)};
+  if (!target->predicts()) {
+    options.iterations = kTracedIterations;
+    options.warmup = kTracedWarmup;
+  }
+  watch_for_interrupt();
+  pipeline::Breakdown breakdown{machine.name,
+                                target->predicts() ? machine.name : target->where(),
+                                target->predicts(),
+                                kTracedWarmup,
+                                kTracedIterations,
+                                false,
+                                {}};
+  for (const Bytes bytes : sizes) {
+    if (interrupted()) break;
+    console.progress(fmt::format("{} of {}: {}", breakdown.rows.size() + 1, sizes.size(), format_bytes(bytes)));
+    const auto phases = pipeline::copy_phases(bytes, machine, *target, options);
+    console.clear_progress();
+    if (!phases) return console.failure(phases.error());
+    breakdown.rows.push_back({bytes, *phases});
+  }
+  breakdown.interrupted = breakdown.rows.size() < sizes.size();
+  CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::breakdown_document(breakdown)));
+  if (!breakdown.interrupted) return Exit::ok;
+  console.talk(fmt::format("interrupted: {} of {} rows are done", breakdown.rows.size(), sizes.size()));
+  return Exit::interrupted;
+}
+
+Result<Exit> run_bench(const Arguments& arguments, Console& console) {
+  const bool copy = arguments.text("what") == "copy";
+  std::vector<std::string_view> modes{copy ? "phases" : "alone"};
+  if (arguments.given("--explain")) {
+    modes.insert(modes.end(), {"explain", "auto"});
+  } else {
+    modes.push_back(target_mode(arguments.text("--on")));
+    if (leaves_open(arguments.text("--variant"))) modes.push_back("auto");
+  }
+  CORTADO_RETURN_IF_ERROR(arguments.check(modes));
+  if (!copy) return Sweep(arguments, console).run();
+  if (!arguments.given("--phases")) {
+    return fail("usage.option", "a copy is only taken apart", "give --phases, or bench point-to-point");
+  }
+  return run_phases(arguments, console);
+}
+
 }  // namespace
 
-std::unique_ptr<Subcommand> make_bench() {
-  return std::make_unique<BenchCommand>();
+Subcommand bench_command() {
+  return {"bench", "Measure or predict variants and sizes of a collective, or the phases of a copy", kBenchExamples,
+          run_bench};
 }
 
 }  // namespace cortado::cli

@@ -1,4 +1,4 @@
-// Parses a command line, hands over to a subcommand, and maps every outcome to an exit code.
+// Parses a command line by the table of flags, hands over to a command, and maps every outcome to an exit code.
 #include "command_line.hpp"
 
 #include <algorithm>
@@ -10,133 +10,154 @@
 
 #include "cortado/base/text.hpp"
 
-#include "help_format.hpp"
-#include "subcommand.hpp"
+#include "command.hpp"
+#include "flags.hpp"
+#include "help.hpp"
+#include "moved.hpp"
 
 namespace cortado::cli {
 namespace {
 
-constexpr std::string_view kAbout =
-    "Plans, proves, runs and predicts programs that move data with GPU DMA engines.\n"
-    "Without a GPU they run on the embedded node, which executes the same packet bytes.";
+constexpr std::string_view kSeeHelp = "see cortado {} --help";
 
-constexpr std::string_view kExitCodes =
-    "Exit codes: 0 ok; 1 the checked thing failed (refused, wrong bytes, fault, time-out);\n"
-    "2 bad usage, bad input or environment; 130 interrupted.\n"
-    "Results go to standard output, everything else to standard error.";
+/// CLI11 cuts the words into flags, values and arguments; what they mean is in the table.
+struct Parser {
+  CLI::App app{"", "cortado"};
+  const Subcommand* command = nullptr;  ///< that the arguments name
+  CLI::App* sub = nullptr;
+  Arguments arguments{""};
+  Status status{};  ///< the first value that was not accepted
 
-std::string examples_text(const Subcommand& command) {
-  std::string text = "Examples:\n";
-  for (const Example& example : command.examples()) {
-    text += fmt::format("  {}\n      {}\n", example.command, example.meaning);
-  }
-  text.pop_back();
-  return text;
-}
-
-struct Parsed {
-  CLI::App app{std::string(kAbout), "cortado"};
-  std::vector<std::unique_ptr<Subcommand>> commands = make_subcommands();
-  std::vector<CLI::App*> apps;  // of the commands, in the same order
-
-  /// Options take most of the time to start: only subcommands that the arguments name have theirs.
-  explicit Parsed(const std::vector<std::string>& arguments) {
-    app.formatter(std::make_shared<HelpFormat>());
+  explicit Parser(const std::vector<std::string>& words) {
     app.require_subcommand(1);
-    app.set_version_flag("--version", "cortado " CORTADO_VERSION, "Show the version");
-    app.set_help_flag("-h,--help", "Show this help");
-    app.footer(std::string(kExitCodes));
-    for (const auto& command : commands) {
-      CLI::App* sub = app.add_subcommand(std::string(command->name()), std::string(command->description()));
-      if (std::ranges::find(arguments, command->name()) != arguments.end()) {
-        command->add_options(*sub);
-        sub->footer(examples_text(*command));
-      }
-      apps.push_back(sub);
+    app.set_version_flag("--version", "cortado " CORTADO_VERSION);
+    app.set_help_flag("-h,--help");
+    for (const Subcommand& one : commands()) {
+      CLI::App* const made = app.add_subcommand(std::string(one.name));
+      if (words.empty() || words.front() != one.name) continue;
+      command = &one;
+      sub = made;
+      arguments = Arguments(one.name);
+      for (const Flag* flag : flags_of(one.name)) add(*flag);
     }
   }
 
-  /// The subcommand on the command line, or nullptr.
-  const CLI::App* chosen() const {
-    const auto given = app.get_subcommands();
-    return given.empty() ? nullptr : given.front();
+  void add(const Flag& flag) {
+    if (flag.is_switch()) {
+      sub->add_flag_function(std::string(flag.name), [this, &flag](std::int64_t) { set(flag, {}); });
+      return;
+    }
+    const CLI::callback_t store = [this, &flag](const CLI::results_t& values) {
+      set(flag, values);
+      return true;
+    };
+    CLI::Option* const option = sub->add_option(std::string(flag.name), store);
+    option->type_name(std::string(flag.value));
+    if (flag.is_repeated()) option->expected(1)->take_all();
   }
 
-  std::vector<std::string> command_names() const {
-    std::vector<std::string> names;
-    for (const auto& command : commands) names.emplace_back(command->name());
-    return names;
+  void set(const Flag& flag, std::vector<std::string> values) {
+    const Status accepted = arguments.set(flag, std::move(values));
+    if (status) status = accepted;
   }
 };
 
-std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates) {
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const Subcommand& command : commands()) names.emplace_back(command.name);
+  return names;
+}
+
+std::string near(std::string_view wrong, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(wrong, candidates);
   return nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest);
 }
 
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+Diagnostic unknown_command(const std::string& first) {
+  if (const auto now = moved_command(first)) {
+    return {"usage.subcommand", fmt::format("there is no command {} any more", first), *now};
   }
-  return names;
+  const bool option = first.starts_with('-');
+  return {"usage.subcommand", fmt::format("'{}' is not {} of cortado", first, option ? "an option" : "a command"),
+          near(first, option ? std::vector<std::string>{"--version", "--help"} : command_names()) +
+              "cortado --help lists them"};
 }
 
-Diagnostic unknown_subcommand(const Parsed& parsed, const std::string& first) {
-  const bool option = first.starts_with('-');
-  return {
-      "usage.subcommand", fmt::format("'{}' is not {} of cortado", first, option ? "an option" : "a subcommand"),
-      did_you_mean(first, option ? option_names(parsed.app) : parsed.command_names()) + "cortado --help lists them"};
+/// "--on is a flag of run, bench, overlap; "; empty if no other command has it.
+std::string owners(const std::string& flag) {
+  std::vector<std::string> names;
+  for (const Subcommand& command : commands()) {
+    if (find_flag(command.name, flag) != nullptr) names.emplace_back(command.name);
+  }
+  return names.empty() ? "" : fmt::format("{} is a flag of {}; ", flag, join(names));
+}
+
+Diagnostic unknown_word(const Subcommand& command, const std::string& word) {
+  const std::string help = fmt::format(fmt::runtime(kSeeHelp), command.name);
+  const std::string flag = word.substr(0, word.find('='));
+  const bool is_flag = word.starts_with('-');
+  const std::string message = is_flag ? fmt::format("cortado {} has no option '{}'", command.name, word)
+                                      : fmt::format("cortado {} does not expect '{}'", command.name, word);
+  const char* const code = is_flag ? "usage.option" : "usage.argument";
+  if (const auto now = moved_word(command.name, flag)) return {code, message, *now};
+  if (!is_flag) return {code, message, help};
+  std::vector<std::string> known;
+  for (const Flag* one : flags_of(command.name)) {
+    if (!one->is_argument()) known.emplace_back(one->long_name());
+  }
+  const std::string elsewhere = owners(flag);
+  return {code, message, (elsewhere.empty() ? near(flag, known) : elsewhere) + help};
 }
 
 /// What CLI11 found wrong, as one Diagnostic.
-Diagnostic usage_error(const Parsed& parsed, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
-  const CLI::App* app = parsed.chosen();
-  if (app == nullptr) {
-    if (!arguments.empty()) return unknown_subcommand(parsed, arguments.front());
-    return {"usage.subcommand", "no subcommand given",
-            fmt::format("one of {}; cortado demo shows what cortado can do", join(parsed.command_names()))};
+Diagnostic usage_error(const Parser& parser, const CLI::ParseError& error, const std::vector<std::string>& words) {
+  if (parser.command == nullptr) {
+    if (!words.empty()) return unknown_command(words.front());
+    return {"usage.subcommand", "no command given",
+            fmt::format("one of {}; cortado demo shows what cortado can do", join(command_names()))};
   }
-  const std::string help = fmt::format("see cortado {} --help", app->get_name());
   // What is not known comes before what is missing: it may be the missing thing under another name.
-  if (const std::vector<std::string> extras = app->remaining(true); !extras.empty()) {
-    const std::string& extra = extras.front();
-    if (extra.starts_with('-')) {
-      return {"usage.option", fmt::format("cortado {} has no option '{}'", app->get_name(), extra),
-              did_you_mean(extra.substr(0, extra.find('=')), option_names(*app)) + help};
-    }
-    return {"usage.argument", fmt::format("cortado {} does not expect '{}'", app->get_name(), extra), help};
+  if (const auto extras = parser.sub->remaining(true); !extras.empty()) {
+    return unknown_word(*parser.command, extras.front());
   }
-  return {"usage.argument", error.what(), help};
+  return {"usage.argument", error.what(), fmt::format(fmt::runtime(kSeeHelp), parser.command->name)};
+}
+
+Result<Exit> run_parsed(const Parser& parser, Console& console) {
+  CORTADO_RETURN_IF_ERROR(parser.status);
+  for (const Flag* flag : flags_of(parser.command->name)) {
+    if (!flag->is_argument()) continue;
+    if (!flag->value.starts_with('[')) CORTADO_RETURN_IF_ERROR(parser.arguments.required(flag->name));
+    const std::string word = parser.arguments.or_empty(flag->name);
+    if (!word.empty() && moved_word(parser.command->name, word)) return fail(unknown_word(*parser.command, word));
+  }
+  return parser.command->run(parser.arguments, console);
 }
 
 }  // namespace
 
-Exit run_command_line(Console& console, const std::vector<std::string>& arguments) {
-  Parsed parsed(arguments);
+Exit run_command_line(Console& console, const std::vector<std::string>& words) {
+  Parser parser(words);
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    parsed.app.parse(reversed);
+    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    parser.app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    if (parsed.chosen() == nullptr && !arguments.front().starts_with('-')) {
-      console.error(unknown_subcommand(parsed, arguments.front()));
+    if (parser.command == nullptr && !words.front().starts_with('-')) {
+      console.error(unknown_command(words.front()));
       return Exit::usage;
     }
-    console.out(parsed.app.help());
+    console.out(parser.command == nullptr ? help_text() : help_text(*parser.command));
     return Exit::ok;
   } catch (const CLI::CallForVersion& version) {
     console.out(std::string(version.what()) + "\n");
     return Exit::ok;
   } catch (const CLI::ParseError& error) {
-    console.error(usage_error(parsed, error, arguments));
+    console.error(usage_error(parser, error, words));
     return Exit::usage;
   }
-  for (std::size_t i = 0; i < parsed.commands.size(); ++i) {
-    if (!parsed.apps[i]->parsed()) continue;
-    const auto outcome = parsed.commands[i]->run(console);
-    if (outcome) return *outcome;
-    console.error(outcome.error());
-  }
+  const auto outcome = run_parsed(parser, console);
+  if (outcome) return *outcome;
+  console.error(outcome.error());
   return Exit::usage;
 }
 

@@ -1,16 +1,22 @@
 // cortado demo: a tour for someone who sees it for the first time, as command lines that it prints and runs.
+#include <array>
+
 #include <fmt/format.h>
 
 #include "cortado/machine/machine.hpp"
 
+#include "command.hpp"
 #include "command_line.hpp"
+#include "flags.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
-#include "plan_options.hpp"
-#include "subcommand.hpp"
 
 namespace cortado::cli {
 namespace {
+
+constexpr Example kDemoExamples[] = {
+    {"cortado demo", "start here; takes a few seconds"},
+    {"cortado demo --machine h100-8 --trace big.json", "another machine, the trace where you want it"}};
 
 struct Step {
   std::string_view about;
@@ -28,80 +34,52 @@ constexpr std::array kSteps{
          "overlap reduce-scatter --gemm 8192x8192x3584 --machine {machine} --with tracker,nmc,mca --strategy "
          "ficco,t3-mca"},
     Step{"A collective alone: which variant is fast at which size?",
-         "bench all-gather --on sim --machine {machine} --sizes 4KiB,1MiB --variant pcpy,bcst,b2b --prelaunch on"},
+         "bench all-gather --on sim --machine {machine} --sizes 4KiB,1MiB --variant pcpy,bcst,b2b --prelaunch"},
     Step{"One of them planned, proved (no deadlock, no race, no wrong byte), turned into the packets of DMA engines, "
          "and run:",
          "run all-gather --variant b2b --prelaunch --bytes 1MiB --machine {machine} --on soft --iters 3 --trace "
          "{trace}"},
 };
 
-class DemoCommand : public Subcommand {
- public:
-  std::string_view name() const override { return "demo"; }
-  std::string_view description() const override { return "A tour: prints and runs the most useful command lines"; }
-  std::vector<Example> examples() const override {
-    return {{"cortado demo", "start here; takes a few seconds"},
-            {"cortado demo --machine h100-8 --trace big.json", "another machine, the trace where you want it"}};
-  }
-
-  void add_options(CLI::App& app) override {
-    app.add_option("--machine", machine_, "Machine by name or .toml file")->type_name("NAME")->capture_default_str();
-    app.add_option("--trace", trace_, "Where to write the trace")->type_name("FILE")->capture_default_str();
-  }
-
-  Result<Exit> run(Console& console) override {
-    CORTADO_RETURN_IF_ERROR(check_output_path(trace_, {machine_}));
-    CORTADO_RETURN_IF_ERROR(load_machine(machine_));
-    for (const Step& step : kSteps) {
-      if (interrupted()) return Exit::interrupted;
-      const std::string command =
-          fmt::format(fmt::runtime(step.command), fmt::arg("machine", machine_), fmt::arg("trace", trace_));
-      console.out(fmt::format("\n{}\n", step.about));
-      console.out(folded("$ cortado " + command));
-      const Exit exit = run_command_line(console, split_words(command));
-      if (exit != Exit::ok) return exit;
+/// Lines of at most 100 columns, continued as a shell takes them.
+std::string folded(const std::string& command) {
+  constexpr std::size_t kWidth = 98;
+  std::string text;
+  std::string line;
+  for (const std::string& word : split(command, ' ')) {
+    if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
+      text += line + " \\\n";
+      line = "    " + word;
+    } else {
+      line += (line.empty() ? "" : " ") + word;
     }
-    console.out(
-        fmt::format("\nOpen {} at https://ui.perfetto.dev. Next: cortado --help, cortado list strategies\n", trace_));
-    return Exit::ok;
   }
+  return text + line + "\n";
+}
 
- private:
-  /// Lines of at most 100 columns, continued as a shell takes them.
-  static std::string folded(const std::string& command) {
-    constexpr std::size_t kWidth = 98;
-    std::string text;
-    std::string line;
-    for (const std::string& word : split_words(command)) {
-      if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
-        text += line + " \\\n";
-        line = "    " + word;
-      } else {
-        line += (line.empty() ? "" : " ") + word;
-      }
-    }
-    return text + line + "\n";
+Result<Exit> run_demo(const Arguments& arguments, Console& console) {
+  const std::string machine = arguments.text("--machine");
+  const std::string trace = arguments.text("--trace");
+  CORTADO_RETURN_IF_ERROR(check_output_path(trace, {machine}));
+  CORTADO_RETURN_IF_ERROR(load_machine(machine));
+  for (const Step& step : kSteps) {
+    if (interrupted()) return Exit::interrupted;
+    const std::string command =
+        fmt::format(fmt::runtime(step.command), fmt::arg("machine", machine), fmt::arg("trace", trace));
+    console.out(fmt::format("\n{}\n", step.about));
+    console.out(folded("$ cortado " + command));
+    const Exit exit = run_command_line(console, split(command, ' '));
+    if (exit != Exit::ok) return exit;
   }
-
-  static std::vector<std::string> split_words(const std::string& text) {
-    std::vector<std::string> words;
-    std::size_t at = 0;
-    while (at < text.size()) {
-      const std::size_t end = std::min(text.find(' ', at), text.size());
-      if (end > at) words.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-    return words;
-  }
-
-  std::string machine_ = kDefaultMachine;
-  std::string trace_ = "cortado-trace.json";
-};
+  console.out(
+      fmt::format("\nOpen {} at https://ui.perfetto.dev. Next: cortado --help, cortado list strategies\n", trace));
+  return Exit::ok;
+}
 
 }  // namespace
 
-std::unique_ptr<Subcommand> make_demo() {
-  return std::make_unique<DemoCommand>();
+Subcommand demo_command() {
+  return {"demo", "A tour: prints and runs the most useful command lines", kDemoExamples, run_demo};
 }
 
 }  // namespace cortado::cli

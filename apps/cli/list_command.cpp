@@ -1,5 +1,6 @@
 // cortado list: what there is.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -18,18 +19,22 @@
 #include "cortado/plan/t3.hpp"
 #include "cortado/published/published.hpp"
 #include "cortado/report/bench_rows.hpp"
-#include "cortado/report/characterization.hpp"
 #include "cortado/report/power.hpp"
 #include "cortado/report/reproduction.hpp"
 #include "cortado/report/schedule_map.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
 
-#include "subcommand.hpp"
-#include "table_options.hpp"
+#include "command.hpp"
+#include "lists.hpp"
+#include "table_output.hpp"
 
 namespace cortado::cli {
 namespace {
+
+constexpr Example kListExamples[] = {{"cortado list", "the lists that there are"},
+                                     {"cortado list variants", "what --variant may be for each collective"},
+                                     {"cortado list machines --json", "the machines, for a script"}};
 
 using report::Table;
 
@@ -158,10 +163,9 @@ constexpr std::array kTopics{
     Topic{"machines", "modelled machines, for --machine", list_machines},
     Topic{"collectives", "what can be planned, with the variants of each", collectives},
     Topic{"variants", "ways to do each collective, for --variant", variants},
-    Topic{"strategies", "how to run a GEMM and a collective at the same time, for overlap --strategy",
-          overlap_strategies},
+    Topic{"strategies", "how to run a GEMM and a collective at the same time, for --strategy", overlap_strategies},
     Topic{"power-policies", "what power management may do, for power --policy", power_policies},
-    Topic{"maps", "where tracked stores of a product go, for plan t3", maps},
+    Topic{"maps", "where tracked stores of a GEMM go, for --strategy t3", maps},
     Topic{"features", "hardware that a machine may get, for overlap --with", features},
     Topic{"targets", "where programs run, for --on", targets},
     Topic{"publications", "published results, for reproduce", publications},
@@ -178,6 +182,23 @@ Result<Table> topics() {
   return summaries(kTopics);
 }
 
+/// What a flag adds to a document: facts and tables that are not in it yet.
+void add_part(const report::Document& with, const std::string& flag, report::Document& document) {
+  const auto known = [](const auto& all, const auto& one) {
+    return std::ranges::any_of(all, [&](const auto& other) { return other.key == one.key; });
+  };
+  for (const report::Fact& fact : with.facts) {
+    if (!known(document.facts, fact)) {
+      document.facts.push_back({fact.key, fact.value, fmt::format("{}: {}", flag, fact.meaning)});
+    }
+  }
+  for (report::Table table : with.tables) {
+    if (known(document.tables, table)) continue;
+    table.meaning = fmt::format("{}: {}", flag, table.meaning);
+    document.tables.push_back(std::move(table));
+  }
+}
+
 /// The part of docs/json.md on documents that are tables, which describe themselves.
 Result<std::string> json_reference() {
   report::ScheduleMap map;
@@ -186,16 +207,19 @@ Result<std::string> json_reference() {
   for (const Topic& topic : kTopics) {
     CORTADO_ASSIGN_OR_RETURN(lists.tables.emplace_back(), table_of(topic));
   }
+  report::Document overlap = pipeline::overlap_document({});
+  add_part(pipeline::explain_overlap_document({}, {}), "`--explain`", overlap);
+  add_part(pipeline::why_document({}, {}), "`--why`", overlap);
   const std::vector<std::pair<const char*, report::Document>> sections{
-      {"overlap --json`", pipeline::overlap_document({})},
+      {"overlap --json`", overlap},
       {"overlap --with --json`", pipeline::what_if_document({})},
       {"bench --json`", report::bench_document({})},
-      {"breakdown --json`", pipeline::breakdown_document({})},
-      {"compare --json`", pipeline::compare_document({})},
-      {"explain --json`", pipeline::explain_document({}, {})},
+      {"bench copy --phases --json`", pipeline::breakdown_document({})},
+      {"bench --explain --json`", pipeline::explain_sizes_document({}, {})},
+      {"plan --explain --json`", pipeline::explain_document({}, {})},
+      {"run --on soft,sim --json`", pipeline::compare_document({})},
       {"power --json`", report::power_document({})},
-      {"characterize --json`", report::characterization_document({})},
-      {"characterize --map --json`", report::schedule_map_document(map)},
+      {"overlap --map --json`", report::schedule_map_document(map)},
       {"reproduce --json`: a list `reproductions`", report::reproduction_document({})},
       {"list --json`: one of these lists", lists}};
   std::string text;
@@ -205,65 +229,41 @@ Result<std::string> json_reference() {
   return text;
 }
 
-class ListCommand : public Subcommand {
- public:
-  std::string_view name() const override { return "list"; }
-  std::string_view description() const override {
-    return "List machines, collectives, variants, strategies, power-policies, maps, features, targets, publications or "
-           "rules";
-  }
-  std::vector<Example> examples() const override {
-    return {{"cortado list", "the lists that there are"},
-            {"cortado list variants", "what --variant may be for each collective"},
-            {"cortado list machines --json", "the machines, for a script"}};
-  }
+Result<Exit> show_list(const Arguments& arguments, Console& console, const std::string& what, Result<Table> table) {
+  if (!table) return fail(table.error());
+  report::Document document{.schema = "cortado.list"};
+  table->key = what;
+  document.tables.push_back(*std::move(table));
+  CORTADO_RETURN_IF_ERROR(TableOutput(arguments).show(console, document));
+  return Exit::ok;
+}
 
-  void add_options(CLI::App& app) override {
-    app.add_option(
-           "what", topic_,
-           "machines, collectives, variants, strategies (overlap), power-policies (power), maps (plan t3), features "
-           "(overlap --with), targets (--on), publications or rules; json: fields of --json; without it these lists")
-        ->type_name("");
-    table_.add_to(app);
+Result<Exit> run_list(const Arguments& arguments, Console& console) {
+  const std::string wanted = arguments.text("what");
+  for (const Topic& topic : kTopics) {
+    if (topic.name == wanted) return show_list(arguments, console, wanted, table_of(topic));
   }
-
-  Result<Exit> run(Console& console) override {
-    std::vector<std::string> names;
-    for (const Topic& topic : kTopics) {
-      names.emplace_back(topic.name);
-      if (topic.name == topic_) return show(console, topic_, table_of(topic));
-    }
-    if (topic_.empty()) return show(console, "lists", topics());
-    if (topic_ == kJson) {
-      CORTADO_ASSIGN_OR_RETURN(const std::string reference, json_reference());
-      console.out(reference);
-      return Exit::ok;
-    }
-    const std::string nearest = nearest_name(topic_, names);
-    return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", topic_),
-                (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "lists are " + join(names));
-  }
-
- private:
-  static constexpr const char* kJson = "json";
-
-  Result<Exit> show(Console& console, const std::string& what, Result<Table> table) const {
-    if (!table) return fail(table.error());
-    report::Document document{.schema = "cortado.list"};
-    table->key = what;
-    document.tables.push_back(*std::move(table));
-    CORTADO_RETURN_IF_ERROR(table_.show(console, document));
+  if (wanted.empty()) return show_list(arguments, console, "lists", topics());
+  if (wanted == "json") {
+    CORTADO_ASSIGN_OR_RETURN(const std::string reference, json_reference());
+    console.out(reference);
     return Exit::ok;
   }
-
-  std::string topic_;
-  TableOptions table_;
-};
+  return fail("usage.topic", fmt::format("'{}' is nothing that can be listed", wanted),
+              suggestion(wanted, list_names(), "lists are "));
+}
 
 }  // namespace
 
-std::unique_ptr<Subcommand> make_list() {
-  return std::make_unique<ListCommand>();
+std::vector<std::string> list_names() {
+  std::vector<std::string> names;
+  for (const Topic& topic : kTopics) names.emplace_back(topic.name);
+  return names;
+}
+
+Subcommand list_command() {
+  return {"list", "List machines, collectives, variants, strategies, and what else flags take", kListExamples,
+          run_list};
 }
 
 }  // namespace cortado::cli

@@ -1,4 +1,4 @@
-// A program file with the machine it is for, as verify, run and encode take it.
+// A program file with the machine it is for, as verify, run and packets take it.
 #pragma once
 
 #include <optional>

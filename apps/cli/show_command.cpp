@@ -6,8 +6,8 @@
 #include "cortado/machine/machine.hpp"
 #include "cortado/target/target.hpp"
 
+#include "command.hpp"
 #include "json.hpp"
-#include "subcommand.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -95,48 +95,27 @@ Json machine_json(const Machine& machine) {
   return json;
 }
 
-class ShowCommand : public Subcommand {
- public:
-  std::string_view name() const override { return "show"; }
-  std::string_view description() const override { return "Show a machine with its sources, or a program as a listing"; }
-  std::vector<Example> examples() const override {
-    return {
-        {"cortado show machine mi300x-8", "every value with its source and how sure it is"},
-        {"cortado plan all-gather --bytes 1KiB --ranks 2 | cortado show program -", "a program, command by command"}};
-  }
+constexpr Example kShowExamples[] = {
+    {"cortado show machine mi300x-8", "every value with its source and how sure it is"},
+    {"cortado plan all-gather --bytes 1KiB --ranks 2 | cortado show program -", "a program, command by command"}};
 
-  void add_options(CLI::App& app) override {
-    app.add_option("what", what_, "machine or program")->required()->type_name("");
-    app.add_option("name", name_, "Name or file of a machine; file of a program, or - for standard input")
-        ->required()
-        ->type_name("");
-    app.add_flag("--json", json_, "JSON");
+Result<Exit> run_show(const Arguments& arguments, Console& console) {
+  const std::string name = arguments.text("name");
+  const bool json = arguments.given("--json");
+  if (arguments.text("what") == "machine") {
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
+    console.out(json ? to_text(machine_json(machine)) : machine_summary(machine));
+  } else {
+    CORTADO_ASSIGN_OR_RETURN(const Program program, load_program(name));
+    console.out(json ? to_json(program) : listing(program));
   }
-
-  Result<Exit> run(Console& console) override {
-    if (what_ == "machine") {
-      CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name_));
-      console.out(json_ ? to_text(machine_json(machine)) : machine_summary(machine));
-      return Exit::ok;
-    }
-    if (what_ == "program") {
-      CORTADO_ASSIGN_OR_RETURN(const Program program, load_program(name_));
-      console.out(json_ ? to_json(program) : listing(program));
-      return Exit::ok;
-    }
-    return fail("usage.topic", fmt::format("'{}' cannot be shown", what_), "show machine NAME or show program FILE");
-  }
-
- private:
-  std::string what_;
-  std::string name_;
-  bool json_ = false;
-};
+  return Exit::ok;
+}
 
 }  // namespace
 
-std::unique_ptr<Subcommand> make_show() {
-  return std::make_unique<ShowCommand>();
+Subcommand show_command() {
+  return {"show", "Show a machine with its sources, or a program as a listing", kShowExamples, run_show};
 }
 
 }  // namespace cortado::cli

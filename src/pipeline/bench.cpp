@@ -1,5 +1,7 @@
 #include "cortado/pipeline/bench.hpp"
 
+#include "cortado/plan/external.hpp"
+
 #include "pipeline/parallel.hpp"
 
 namespace cortado::pipeline {
@@ -49,6 +51,12 @@ Result<CollectiveRequest> settled(const CollectiveRequest& point, const BenchReq
   return row.best().request;
 }
 
+/// "bcst", "auto:bcst" where it was chosen, the file name of a planner.
+std::string label_of(const std::string& asked, const std::string& chosen) {
+  const std::string shown = is_external(chosen) ? chosen.substr(chosen.rfind('/') + 1) : chosen;
+  return asked == chosen ? shown : asked + ":" + shown;
+}
+
 }  // namespace
 
 Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on,
@@ -67,9 +75,7 @@ Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machin
     }
     auto verified = verify(*std::move(program), machine);
     if (!verified) return fail_at(Stage::verify, verified.error());
-    const bool open = chosen->variant != point.variant;
-    plan.points.push_back(
-        {open ? point.variant + ":" + chosen->variant : point.variant, *chosen, *std::move(verified)});
+    plan.points.push_back({label_of(point.variant, chosen->variant), *chosen, *std::move(verified)});
   }
   if (plan.points.empty()) {
     return fail_at(Stage::plan, plan.skipped.empty() ? Diagnostic{"bench.empty", "nothing to measure", "give --sizes"}

@@ -18,6 +18,7 @@ std::string power_title(const PowerReport& report) {
   if (!report.collective.empty()) {
     collective = fmt::format("{} {} of {}", report.collective, report.variant, format_bytes(report.bytes));
   }
+  if (!report.strategy.empty()) collective += fmt::format(", both by {}", report.strategy);
   const std::string between = report.gemm.empty() || collective.empty() ? "" : " and ";
   return fmt::format("power of {}{}{}, on {} rank{} of {}", report.gemm, between, collective, report.ranks,
                      report.ranks == 1 ? "" : "s", report.machine);
@@ -92,8 +93,7 @@ PowerFields power_fields() {
        changed(&PowerChange::time)},
       {{"energy_change_pct", "energy", "%", 1, "the same", View::narrow, Notation::with_sign},
        changed(&PowerChange::energy)},
-      {{"tflops", "TFLOP/s", "", 1, "of the product on one GPU, over `time_us`; null without a product"},
-       &PowerRow::tflops},
+      {{"tflops", "TFLOP/s", "", 1, "of the GEMM on one GPU, over `time_us`; null without a GEMM"}, &PowerRow::tflops},
       {{.key = "iterations", .meaning = "that were simulated", .view = View::data}, &PowerRow::iterations}};
   fields.insert(fields.end(), rest.begin(), rest.end());
   return fields;
@@ -156,10 +156,12 @@ Document power_document(const PowerReport& report) {
   document.about = {power_basis(report),
                     "time and energy (of all GPUs) of an iteration, watts of one GPU; % against policy none"};
   document.facts = {
-      {"gemm", report.gemm.empty() ? Cell() : Cell(report.gemm), "the product of one GPU; null if there is none"},
+      {"gemm", report.gemm.empty() ? Cell() : Cell(report.gemm), "what one GPU multiplies; null if there is none"},
       {"collective", collective ? Cell(report.collective) : Cell(), "which one; null if there is none"},
       {"bytes", collective ? Cell(report.bytes) : Cell(), "its whole buffer"},
       {"variant", collective ? Cell(report.variant) : Cell(), "how it is done"},
+      {"strategy", report.strategy.empty() ? Cell() : Cell(report.strategy),
+       "of both, with what was decided; null: launched at once"},
       {"ranks", report.ranks, "GPUs that take part"},
       {"machine", report.machine, "modelled machine"},
       {"where", report.where, "the simulated machine"},

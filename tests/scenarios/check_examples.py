@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs examples that the help of subcommands shows: check_examples.py CORTADO PART PARTS.
+"""Runs examples that the help of commands shows: check_examples.py CORTADO PART PARTS.
 
-The examples of all subcommands are dealt out in turn, so that PARTS calls run every one of them once. Before an example
+The examples of all commands are dealt out in turn, so that PARTS calls run every one of them once. Before an example
 come those that write the files it reads, whichever part they belong to.
 """
 
@@ -19,9 +19,9 @@ ELSEWHERE = {"cortado reproduce all --markdown accuracy.md"}
 
 
 def examples_of(output):
-    subcommands = re.findall(r"^  ([\w-]+) ", output("cortado --help").split("Subcommands:")[1], re.MULTILINE)
+    commands = output("cortado --help").split("Commands:\n")[1].split("\n\n")[0]
     examples = []
-    for name in subcommands:
+    for name in [*re.findall(r"^  ([\w-]+) ", commands, re.MULTILINE), "completion"]:
         text = output(f"cortado {name} --help").split("Examples:\n")[1]
         examples += re.findall(r"^  (\S.*)$", text, re.MULTILINE)
     assert ELSEWHERE <= set(examples), "an example that is said to run elsewhere is gone"

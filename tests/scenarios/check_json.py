@@ -18,16 +18,19 @@ COMMANDS = [
     "overlap all-gather --gemm 4096x512x512 --json",
     "overlap reduce-scatter --gemm 4096x512x512 --with tracker,nmc,mca --strategy serial,t3 --json",
     "plan all-gather --bytes 1KiB --variant bcst --prelaunch",
-    "plan t3 --gemm 1024x512x128 --machine t3-ring-8",
+    "plan overlap reduce-scatter --gemm 1024x512x128 --dtype f16 --machine t3-ring-8 --strategy t3",
     "verify ag.json --json",
     "bench all-gather --on sim --sizes 1KiB,1000 --json",
-    "breakdown copy --bytes 1KiB --json",
-    "explain all-to-all --bytes 64KiB --ranks 4 --out-of-place --sizes 64KiB --among pcpy,swap --json",
+    "bench copy --phases --on sim --sizes 1KiB --json",
+    "bench all-to-all --ranks 4 --sizes 64KiB --among pcpy,swap --explain --json",
+    "plan all-to-all --bytes 64KiB --ranks 4 --out-of-place --sizes 64KiB --among pcpy,swap --explain --json",
     "power --gemm 512x512x512 --ranks 2 --json --html page.html",
-    "characterize --gemm 4096x512x512 --json",
-    "characterize --map --n 512 --m 4096 --k 512 --json",
+    "power all-gather --gemm 512x512x512 --strategy serial-dma --policy none --json",
+    "overlap all-gather --gemm 4096x512x512 --why --json",
+    "overlap all-gather --gemm 4096x512x512 --strategy ficco --explain --json",
+    "overlap all-gather --map --n 512 --m 4096 --k 512 --json",
     "show machine mi300x-8 --json",
-    "decode packets.txt --json",
+    "packets --decode packets.txt --json",
     "reproduce dma-latte --json",
     "list machines --json",
     "list rules --json",
@@ -76,7 +79,7 @@ def main(arguments):
                                   stderr=subprocess.DEVNULL).stdout.decode()
 
         output_of("plan all-gather --bytes 1KiB -o ag.json")
-        pathlib.Path(folder, "packets.txt").write_text(output_of("encode ag.json --rank 0"))
+        pathlib.Path(folder, "packets.txt").write_text(output_of("packets ag.json --rank 0"))
         for command in COMMANDS:
             answer = json.loads(output_of(command))
             if not isinstance(answer.get("version"), int) or answer.get("schema") not in sections:

@@ -92,8 +92,8 @@ def progress_with_a_fraction():
 
 def products_in_software_are_announced():
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([CORTADO, "plan", "ficco", "--gemm", "1024x1024x1024", "--ranks", "2", "-o", "product.json"],
-                       cwd=folder, capture_output=True, check=True)
+        subprocess.run([CORTADO, "plan", "overlap", "all-gather", "--gemm", "1024x1024x1024", "--ranks", "2", "--strategy",
+                        "hetero-fused-1d", "-o", "product.json"], cwd=folder, capture_output=True, check=True)
         process = subprocess.Popen([CORTADO, "run", "product.json", "--iters", "100000"], cwd=folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = process.stderr.readline().decode()
@@ -126,7 +126,7 @@ def interrupted_in_a_pipe():
         machine = pathlib.Path(folder, "machine.toml")
         os.mkfifo(machine)
         collective = ["all-gather", "--bytes", "1KiB"]
-        for arguments in (["plan", *collective], ["explain", *collective], ["run", *collective],
+        for arguments in (["plan", *collective], ["plan", "--explain", *collective], ["run", *collective],
                           ["run", "--on", "sim", *collective], ["bench", "all-gather"], ["demo"]):
             process = subprocess.Popen([CORTADO, *arguments, "--machine", machine], cwd=folder, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE)

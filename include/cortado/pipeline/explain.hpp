@@ -1,4 +1,4 @@
-// Why a variant is chosen, in numbers and in three sentences.
+// Why a variant of a collective, or a strategy of an overlap, is chosen.
 #pragma once
 
 #include <array>
@@ -9,7 +9,10 @@
 
 #include "cortado/machine/machine.hpp"
 #include "cortado/pipeline/choose.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/phases.hpp"
+#include "cortado/plan/schedule_heuristic.hpp"
+#include "cortado/report/characterization.hpp"
 #include "cortado/report/table.hpp"
 
 namespace cortado::pipeline {
@@ -38,5 +41,24 @@ std::array<std::string, 3> sentences(const Explanation& explanation);
 
 /// "cortado.explain": the sentences, and all candidates.
 report::Document explain_document(const Explanation& explanation, const std::string& collective);
+
+/// "cortado.explain_sizes": one row for each, with its sentences in JSON.
+report::Document explain_sizes_document(const std::vector<Explanation>& by_size, const std::string& collective);
+
+/// How a FiCCO schedule is guessed from shapes, and found by search.
+struct ScheduleExplanation {
+  ScheduleGuess guess;
+  ScheduleChoice choice;
+};
+
+/// None where FiCCO does not apply.
+Result<std::optional<ScheduleExplanation>> explain_schedule(const OverlapProblem& problem, const Machine& machine);
+
+/// overlap_document with what every strategy decided, and the schedule explained.
+report::Document explain_overlap_document(const OverlapReport& report,
+                                          const std::optional<ScheduleExplanation>& schedule);
+
+/// overlap_document with what decomposition and contention cost.
+report::Document why_document(const OverlapReport& report, const report::Characterization& costs);
 
 }  // namespace cortado::pipeline

@@ -126,6 +126,15 @@ Outcome<OverlapReport> study_overlap(const OverlapProblem& problem, const Machin
 Outcome<OverlapReport> study_overlap(const OverlapProblem& problem, const Machine& machine,
                                      const OverlapOptions& options = {});
 
+/// One strategy, as find_strategy takes it, or kAutoStrategy: the program of the best that a search predicts. Nothing
+/// is proved. Refuses strategies that do not apply and those that are not one program (overlap.program).
+Outcome<PlannedOverlap> plan_strategy(const OverlapProblem& problem, const Machine& machine,
+                                      const std::string& strategy, const StrategyKnobs& knobs = {},
+                                      std::uint32_t threads = 1);
+
+/// Refuses the all-reduce of a GEMM, which is a program that overlaps and an all-gather behind it (overlap.program).
+Status check_one_program(const OverlapProblem& problem);
+
 /// Whether perfect overlap would gain anything worth a share: one percent.
 bool has_gain(Nanoseconds serial, Nanoseconds ideal);
 

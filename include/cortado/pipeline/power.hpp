@@ -1,4 +1,4 @@
-// Power of a product, of a collective and of both at once on a modelled machine, under policies of power management.
+// Power of a GEMM, of a collective and of both at once on a modelled machine, under policies of power management.
 //
 // Everything is repeated until the management has settled: for forty control intervals and twenty iterations or longer.
 // What is reported is the mean of the second half of the iterations.
@@ -12,7 +12,7 @@
 
 #include "cortado/gemm/gemm.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/plan/overlap.hpp"
 #include "cortado/report/power.hpp"
 #include "cortado/sim/power.hpp"
 #include "cortado/target/failure.hpp"
@@ -27,7 +27,14 @@ struct PowerRequest {
   std::optional<GemmShape> gemm{};  ///< the same on every rank
   /// Its variant kCoresVariants: as a GPU-core library does it. The host is per rank always.
   std::optional<CollectiveRequest> collective{};
-  std::uint32_t ranks = 0;  ///< of a product without a collective; 0 = all GPUs of the machine
+  std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
+  /// Of both: any of the list (plan/overlap.hpp), or kAutoStrategy. Empty: both are launched at once, the collective by
+  /// its variant; independent problems only.
+  std::string strategy{};
+  StrategyKnobs knobs{};  ///< of the strategy
+  /// How both depend on each other. The bytes of a collective that depends on the GEMM follow from it.
+  Relation relation = Relation::independent;
+  TokenTable tokens{};  ///< of a dependent all-to-all
 };
 
 struct PowerOptions {

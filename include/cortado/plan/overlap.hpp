@@ -47,7 +47,10 @@ struct StrategyKnobs {
   std::uint32_t chunks = 0;                 ///< of FiCCO's schedules; 0 = as many as ranks
   CollectiveMeans means = CollectiveMeans::dma;
   ExchangeVariant exchange = ExchangeVariant::automatic;
-  std::uint64_t pieces = 0;  ///< of a chunk of T3; 0 = automatic
+  std::uint64_t pieces = 0;       ///< of a chunk of T3; 0 = automatic
+  std::uint64_t split_k = 0;      ///< workgroups of T3 that share the k of a tile; 0 = that of the tiling
+  std::string algorithm{"auto"};  ///< of T3: ring, direct or auto
+  std::string axis{"auto"};       ///< along which T3 cuts the GEMM: rows, columns or auto
 };
 
 /// Predicted times by which strategies decide.

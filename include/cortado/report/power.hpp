@@ -1,4 +1,4 @@
-// Power of a product, of a collective and of both at once under policies of power management.
+// Power of a GEMM, of a collective and of both at once under policies of power management.
 #pragma once
 
 #include <array>
@@ -50,6 +50,7 @@ struct PowerReport {
   std::string collective;  ///< "all-gather"; empty: none
   Bytes bytes{};           ///< of its whole buffer
   std::string variant;     ///< of the collective
+  std::string strategy{};  ///< of both, with what was decided; empty: launched at once
   std::uint32_t ranks = 0;
   std::string machine;
   std::string where;                ///< "simulated mi300x-8"

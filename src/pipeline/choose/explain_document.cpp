@@ -125,4 +125,38 @@ report::Document explain_document(const Explanation& explanation, const std::str
   return document;
 }
 
+report::Document explain_sizes_document(const std::vector<Explanation>& by_size, const std::string& collective) {
+  report::Document document{.schema = "cortado.explain_sizes"};
+  const Explanation* first = by_size.empty() ? nullptr : &by_size.front();
+  document.facts = {{"collective", collective, "which one"},
+                    {"machine", first ? report::Cell(first->machine) : report::Cell(), "modelled machine"},
+                    {"ranks", first ? report::Cell(first->ranks) : report::Cell(), "GPUs that take part"}};
+  document.title = fmt::format("what auto takes for {} on {} ranks of {}, by simulation", collective,
+                               first ? first->ranks : 0, first ? first->machine : "");
+  Table table{.meaning = "one size",
+              .columns = {{.key = "bytes", .head = "size", .meaning = "whole buffer"},
+                          {.key = "chosen", .head = "auto takes", .meaning = "the fastest variant"},
+                          {"time_us", "time", "us", 2, "of it"},
+                          {.key = "longest_phase", .head = "mostly", .meaning = "where most of its time goes"},
+                          {"longest_phase_us", "of it", "us", 2, "time of that phase"},
+                          {.key = "runner_up", .head = "next", .meaning = "the second; null: only one fits"},
+                          {"of_best", "times as long", "", 2, "time of the second over that of the fastest"},
+                          {.key = "sentences", .meaning = "the same in words", .view = report::View::data}}};
+  for (const Explanation& one : by_size) {
+    const auto& fitting = one.row.fitting;
+    const std::size_t longest = longest_phase(one.phases);
+    const bool two = fitting.size() > 1;
+    report::Cell::List words;
+    for (const std::string& sentence : sentences(one)) words.emplace_back(sentence);
+    table.add({report::Cell(one.row.bytes).shown_as(format_bytes(one.row.bytes)), way_name(one.row.best().request),
+               microseconds(one.row.best().time), std::string(kPathPhaseWords[longest]),
+               microseconds(one.phases.in_order()[longest]),
+               two ? report::Cell(way_name(fitting[1].request)) : report::Cell(),
+               two ? report::Cell(microseconds(fitting[1].time) / microseconds(one.row.best().time)) : report::Cell(),
+               words});
+  }
+  document.tables = {std::move(table)};
+  return document;
+}
+
 }  // namespace cortado::pipeline

@@ -5,6 +5,7 @@
 
 #include "cortado/base/check.hpp"
 #include "cortado/pipeline/choose.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/plan/choose.hpp"
 #include "cortado/target/target.hpp"
@@ -27,6 +28,7 @@ struct Case {
   VerifiedProgram program;
   std::uint32_t iterations = 0;
   std::optional<Nanoseconds> sample{};  ///< of power over time; none: not asked for
+  std::optional<ArbitrationPolicy> arbitration{};
 };
 
 /// None: clocks are not managed.
@@ -40,7 +42,7 @@ class PowerStudy {
   Outcome<report::PowerReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
     auto programs = plan();
-    if (!programs) return fail_at(Stage::plan, programs.error());
+    if (!programs) return tl::unexpected(programs.error());
     total_ = programs->size() * (1 + policies_.size());
     if (const auto prepared = prepare(*std::move(programs)); !prepared) return tl::unexpected(prepared.error());
     if (const auto simulated = simulate_rows(); !simulated) return tl::unexpected(simulated.error());
@@ -108,18 +110,59 @@ class PowerStudy {
   struct Planned {
     std::string what;
     Program program;
+    std::optional<ArbitrationPolicy> arbitration{};
   };
 
-  Result<std::vector<Planned>> plan() {
+  Outcome<std::vector<Planned>> plan() {
+    std::optional<CollectiveRequest> collective;
+    auto programs = plan_alone(collective);
+    if (!programs) return fail_at(Stage::plan, programs.error());
+    if (!request_.gemm || !collective) return *std::move(programs);
+    if (request_.strategy.empty()) {
+      auto both = plan_overlap({.gemms = {*request_.gemm}, .collectives = {*collective}, .ranks = collective->ranks},
+                               way_at_once({*collective}), machine_);
+      if (!both) return fail_at(Stage::plan, both.error());
+      programs->push_back({"both", *std::move(both)});
+    } else {
+      auto both = plan_strategy(problem(), machine_, request_.strategy, request_.knobs, options_.threads);
+      if (!both) return tl::unexpected(both.error());
+      report_.strategy = both->name;
+      programs->push_back({"both", std::move(both->program), both->arbitration});
+    }
+    return *std::move(programs);
+  }
+
+  /// How the collective is done is the strategy's to decide.
+  OverlapProblem problem() const {
+    CollectiveRequest collective;
+    collective.collective = request_.collective->collective;
+    collective.bytes = request_.collective->bytes;
+    collective.own_block = request_.collective->own_block;
+    collective.in_place = default_in_place(collective.collective, collective.variant);
+    return {.relation = request_.relation,
+            .gemms = {*request_.gemm},
+            .collectives = {collective},
+            .ranks = request_.ranks,
+            .tokens = request_.tokens};
+  }
+
+  /// Each alone; sets the collective if there is one.
+  Result<std::vector<Planned>> plan_alone(std::optional<CollectiveRequest>& collective) {
     std::vector<Planned> programs;
     std::uint32_t ranks = request_.ranks == 0 ? machine_.gpus : request_.ranks;
     if (ranks > machine_.gpus) {
       return fail("plan.ranks", fmt::format("{} ranks on {}, which has {} GPUs", ranks, machine_.name, machine_.gpus),
                   fmt::format("give 1 to {} ranks", machine_.gpus));
     }
-    std::optional<CollectiveRequest> collective;
     if (request_.collective) {
-      CORTADO_ASSIGN_OR_RETURN(collective, settled(*request_.collective));
+      CollectiveRequest asked = *request_.collective;
+      if (request_.gemm && request_.relation != Relation::independent) {
+        CORTADO_ASSIGN_OR_RETURN(const OverlapProblem whole, check_problem(problem(), machine_));
+        asked = whole.collective();
+        asked.variant = request_.collective->variant;
+        asked.in_place = default_in_place(asked.collective, asked.variant);
+      }
+      CORTADO_ASSIGN_OR_RETURN(collective, settled(asked));
       ranks = collective->ranks;
     }
     if (request_.gemm) {
@@ -129,12 +172,6 @@ class PowerStudy {
     if (collective) {
       CORTADO_ASSIGN_OR_RETURN(Program alone, plan_collective(*collective, machine_));
       programs.push_back({"collective", std::move(alone)});
-    }
-    if (request_.gemm && collective) {
-      CORTADO_ASSIGN_OR_RETURN(Program both,
-                               plan_overlap({.gemms = {*request_.gemm}, .collectives = {*collective}, .ranks = ranks},
-                                            way_at_once({*collective}), machine_));
-      programs.push_back({"both", std::move(both)});
     }
     return programs;
   }
@@ -175,11 +212,12 @@ class PowerStudy {
   Outcome<Case> prepared_case(Planned planned, bool over_time) const {
     auto verified = prove(std::move(planned.program), machine_);
     if (!verified) return tl::unexpected(verified.error());
-    const auto once = target_->run(*verified, {});
+    const auto once = target_->run(*verified, {.sim = {.arbitration = planned.arbitration}});
     if (!once) return tl::unexpected(once.error());
     const double time = std::max(to_seconds(once->time), 1e-9);
     const double enough = std::ceil(kSettled * to_seconds(machine_.power->control_interval) / time);
     Case made{planned.what, *std::move(verified)};
+    made.arbitration = planned.arbitration;
     made.iterations = static_cast<std::uint32_t>(std::clamp<double>(enough, kLeastIterations, sim::kMaxIterations));
     if (over_time) made.sample = Nanoseconds{std::max(1LL, std::llround(1e9 * time * made.iterations / kSamples))};
     return made;
@@ -211,6 +249,7 @@ class PowerStudy {
     RunOptions options{.iterations = what.iterations};
     if (policy) options.sim.manage = management(policy);
     options.sim.power_samples = what.sample;
+    options.sim.arbitration = what.arbitration;
     const auto report = target_->run(what.program, options);
     if (!report) return tl::unexpected(report.error());
     const Timeline& timeline = report->timeline;

@@ -54,6 +54,25 @@ Diagnostic refusal(const PowerRequest& request, const PowerOptions& options, con
   return report ? Diagnostic{} : report.error().errors.front();
 }
 
+TEST(PowerStudy, AnyStrategyDoesBoth) {
+  PowerRequest request = both_on_two_ranks();
+  request.ranks = 2;
+  request.strategy = "conccl/b2b-prelaunch";
+  const PowerOptions unmanaged{.managed = false};
+  const report::PowerReport beside = study(request, unmanaged);
+  EXPECT_EQ(beside.strategy, "conccl/b2b-prelaunch");
+  EXPECT_EQ(beside.variant, "pcpy");  // of the collective alone
+  request.strategy = "hetero-fused-1d";
+  request.relation = Relation::gemm_needs_collective;
+  const report::PowerReport cut = study(request, unmanaged);
+  EXPECT_EQ(cut.strategy, "hetero-fused-1d/2");
+  EXPECT_EQ(cut.bytes, 8_MiB);  // A: 2048 x 2048 elements of two bytes
+  ASSERT_EQ(cut.rows.size(), 3U);
+  EXPECT_GT(cut.rows[2].use.seconds, cut.rows[0].use.seconds);  // both take longer than the GEMM alone
+  request.strategy = "serial";
+  EXPECT_EQ(refusal(request, unmanaged, machine_with_power()).code, "overlap.program");
+}
+
 TEST(PowerStudy, HasEachAloneAndBothUnderEveryPolicy) {
   const report::PowerReport report = study(both_on_two_ranks(), {.threads = 2});
   std::vector<std::string> names;

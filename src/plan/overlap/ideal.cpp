@@ -14,7 +14,7 @@ Status reduces(const OverlapProblem& problem, const Machine& machine) {
                 "it is for reduce-scatter and all-reduce");
   }
   if (!machine.features.near_memory_compute) {
-    return fail("overlap.machine", machine.name + " has no near-memory compute", "what-if: add nmc");
+    return fail("overlap.machine", machine.name + " has no near-memory compute", "try it with --with nmc");
   }
   return {};
 }

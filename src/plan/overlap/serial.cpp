@@ -22,7 +22,8 @@ Result<PlannedOverlap> plan_serial(const OverlapQuestion& question) {
 
 Result<PlannedOverlap> plan_serial_dma(const OverlapQuestion& question) {
   if (question.problem.relation != Relation::independent) {
-    FiccoSchedule whole{.grain = Grain::whole, .exchange = ExchangeVariant::pcpy};
+    FiccoSchedule whole{.grain = Grain::whole, .exchange = question.knobs.exchange};
+    if (whole.exchange == ExchangeVariant::automatic) whole.exchange = ExchangeVariant::pcpy;
     whole.means = question.knobs.means;
     CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_schedule(whole, question));
     planned.name = "serial-dma";

@@ -21,21 +21,27 @@ Result<PlannedOverlap> planned(const T3Plan& plan, std::string_view name, std::o
   return made;
 }
 
-/// Of the algorithms that the machine can do, along rows and along columns, the one that is predicted to be fastest;
-/// the planner's own choice where nothing can be predicted.
+/// Of the algorithms and axes that are left open and that the machine can do, what is predicted to be fastest; the
+/// planner's own choice where nothing can be predicted.
 Result<T3Plan> plan_fastest(const OverlapQuestion& question, std::optional<ArbitrationPolicy> arbitration) {
   T3Request asked;
   asked.gemm = question.problem.gemm();
   asked.collective = overlapping_part(question.problem).collective().collective;
   asked.ranks = question.problem.ranks;
   asked.pieces = question.knobs.pieces;
+  asked.split_k = question.knobs.split_k;
+  asked.algorithm = question.knobs.algorithm;
+  CORTADO_ASSIGN_OR_RETURN(asked.axis, find_t3_axis(question.knobs.axis));
+  const T3Axis given = asked.axis;
   CORTADO_ASSIGN_OR_RETURN(T3Plan chosen, plan_t3(asked, question.machine));
   if (!question.machine.timing) return chosen;
   std::optional<Nanoseconds> best;
   for (const T3Preset& preset : list_t3_presets()) {
     if (preset.collective != asked.collective) continue;
+    if (question.knobs.algorithm != "auto" && preset.algorithm != question.knobs.algorithm) continue;
     asked.algorithm = preset.algorithm;
     for (const T3Axis axis : {T3Axis::rows, T3Axis::columns}) {
+      if (given != T3Axis::automatic && axis != given) continue;
       asked.axis = axis;
       auto plan = plan_t3(asked, question.machine);
       if (!plan) continue;
@@ -58,7 +64,7 @@ Strategy t3_strategy(const std::string& name, ArbitrationPolicy arbitration, Str
     }
     if (name == "t3-mca" && (!machine.timing || !machine.timing->memory.arbitration)) {
       return fail("overlap.machine", fmt::format("{} has no memory_arbitration", machine.name),
-                  "give a machine with [arbitration]; what-if: add mca");
+                  "give a machine with [arbitration], or try it with --with mca");
     }
     return {};
   };

@@ -1,0 +1,151 @@
+// cortado completion: a script for bash or zsh, from the tables of commands and flags.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+#include "command.hpp"
+#include "flags.hpp"
+
+namespace cortado::cli {
+namespace {
+
+constexpr Example kCompletionExamples[] = {
+    {"cortado completion bash > cortado.bash", "then: . ./cortado.bash, for example in ~/.bashrc"},
+    {"cortado completion zsh > _cortado", "in a folder of $fpath"}};
+
+/// The words of a position: those after "@file" are paths.
+constexpr std::string_view kFiles = "@file";
+
+std::string words_of(const Flag& flag) {
+  if (flag.accepts == "file") return std::string(kFiles);
+  std::string words = join(known_values(flag), " ");
+  // Machines and what is run or shown may be files as well.
+  if (flag.accepts == "@machines" || (flag.commands == "run" && flag.is_argument()))
+    words += fmt::format(" {}", kFiles);
+  return words;
+}
+
+/// The lines of a case statement: "plan:--variant) words='...' ;;" for flags with values, "plan:0)" for arguments by
+/// position, "plan:-)" for all flags.
+std::string cases() {
+  std::string text;
+  for (const Subcommand& command : commands()) {
+    std::vector<std::string> names{"--help"};
+    std::size_t position = 0;
+    for (const Flag* flag : flags_of(command.name)) {
+      if (flag->is_argument()) {
+        text += fmt::format("    {}:{}) words='{}' ;;\n", command.name, position++, words_of(*flag));
+        continue;
+      }
+      for (const std::string& name : split(flag->name, ',')) {
+        names.push_back(name);
+        if (flag->is_switch()) continue;
+        text += fmt::format("    {}:{}) words='{}'; list={} ;;\n", command.name, name, words_of(*flag),
+                            flag->is_list() || flag->value == "TARGETS" ? 1 : 0);
+      }
+    }
+    text += fmt::format("    {}:-) words='{}' ;;\n", command.name, join(names, " "));
+  }
+  return text;
+}
+
+/// Both shells call it with the words before the cursor; it sets words and list.
+std::string lookup() {
+  std::vector<std::string> names{"--help", "--version"};
+  for (const Subcommand& command : commands()) names.emplace_back(command.name);
+  return fmt::format(
+      R"(# What may stand at this place: $1 is the command, $2 a flag that wants a value, the position of an argument, or - for
+# flags. Sets words, and list=1 where several may be separated by commas.
+_cortado_words() {{
+  words='' list=0
+  case "$1:$2" in
+    :*) words='{}' ;;
+{}  esac
+}}
+
+# Sets command and place by the words before the cursor.
+_cortado_place() {{
+  command=${{1-}} place=0
+  [ $# -gt 0 ] && shift
+  local word waiting=''
+  for word in "$@"; do
+    if [ -n "$waiting" ]; then
+      waiting=''
+      continue
+    fi
+    case $word in
+      -*=*) ;;
+      -*) case " $valued " in *" $word "*) waiting=$word ;; esac ;;
+      *) place=$((place + 1)) ;;
+    esac
+  done
+  [ -n "$waiting" ] && place=$waiting
+}}
+)",
+      join(names, " "), cases());
+}
+
+std::string valued_flags() {
+  std::vector<std::string> names;
+  for (const Flag& flag : all_flags()) {
+    if (flag.is_argument() || flag.is_switch()) continue;
+    for (std::string& name : split(flag.name, ',')) {
+      if (std::ranges::count(names, name) == 0) names.push_back(std::move(name));
+    }
+  }
+  return join(names, " ");
+}
+
+constexpr std::string_view kBash = R"(
+_cortado() {
+  local current=${COMP_WORDS[COMP_CWORD]} words list command place prefix=''
+  local valued='{}'
+  _cortado_place "${COMP_WORDS[@]:1:COMP_CWORD-1}"
+  case $current in -*) [ "$place" = "${place#-}" ] && [ -n "$command" ] && place=- ;; esac
+  _cortado_words "$command" "$place"
+  if [ "$list" = 1 ]; then
+    case $current in *,*) prefix=${current%,*},; current=${current##*,} ;; esac
+  fi
+  COMPREPLY=($(compgen -P "$prefix" -W "${words/@file/}" -- "$current"))
+  case $words in *@file*) COMPREPLY+=($(compgen -f -- "$current")) ;; esac
+}
+complete -o filenames -F _cortado cortado
+)";
+
+constexpr std::string_view kZsh = R"(
+_cortado() {
+  setopt local_options sh_word_split
+  local current=${words[CURRENT]} command place list
+  local valued='{}'
+  local -a before=("${(@)words[2,CURRENT-1]}")
+  local words
+  _cortado_place "${before[@]}"
+  case $current in -*) [ "$place" = "${place#-}" ] && [ -n "$command" ] && place=- ;; esac
+  _cortado_words "$command" "$place"
+  local -a choices=(${words/@file/})
+  if [ "$list" = 1 ]; then compset -P '*,'; fi
+  compadd -- $choices
+  case $words in *@file*) _files ;; esac
+}
+compdef _cortado cortado
+)";
+
+Result<Exit> run_completion(const Arguments& arguments, Console& console) {
+  const bool bash = arguments.text("shell") == "bash";
+  std::string script(bash ? kBash : kZsh);
+  script.replace(script.find("{}"), 2, valued_flags());
+  const std::string head = bash ? "# Completion of cortado for bash.\n" : "#compdef cortado\n";
+  console.out(head + lookup() + script);
+  return Exit::ok;
+}
+
+}  // namespace
+
+Subcommand completion_command() {
+  return {"completion", "Print a script that completes commands, flags and names in a shell", kCompletionExamples,
+          run_completion};
+}
+
+}  // namespace cortado::cli

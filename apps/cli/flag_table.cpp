@@ -1,0 +1,288 @@
+#include <algorithm>
+
+#include "cortado/base/check.hpp"
+
+#include "flags.hpp"
+
+namespace cortado::cli {
+namespace {
+
+constexpr Mode kModes[] = {
+    {"alone", "a collective alone", "name a collective"},
+    {"overlap", "a GEMM and a collective together", "ask for both, as in cortado plan overlap all-gather --gemm MxNxK"},
+    {"dependent", "a GEMM and a collective that depend on each other", "leave --independent out"},
+    {"independent", "--independent", "give --independent"},
+    {"ficco", "FiCCO schedules", "name one with --strategy, such as hetero-fused-1d"},
+    {"t3", "T3", "give --strategy t3"},
+    {"c3", "C3 and ConCCL", "give --strategy c3-rp or conccl"},
+    {"gemm", "one GEMM, not for --map", "leave --map out"},
+    {"now", "machines that exist, not for --with and --map", "leave --with and --map out"},
+    {"map", "--map", "give --map"},
+    {"with", "--with", "give --with"},
+    {"auto", "what auto chooses", "give --variant auto or --strategy auto"},
+    {"explain", "--explain", "give --explain"},
+    {"sim", "the simulator", "give --on sim"},
+    {"device", "devices", "give --on soft or --on kfd"},
+    {"both", "two targets", "give --on soft,sim"},
+    {"single", "one target", "name one target with --on"},
+    {"phases", "cortado bench copy", "bench copy"},
+    {"decode", "--decode", "give --decode"},
+    {"encode", "programs, not for --decode", "leave --decode out"},
+};
+
+constexpr Flag kFlags[] = {
+    // --- Arguments ---------------------------------------------------------------------------------------------------
+    {"list", "what", "[WHAT]", "@lists", "", "",
+     "machines, collectives, variants, strategies, power-policies, maps, features, targets, publications or rules; "
+     "json: fields of --json; without it these lists"},
+    {"show", "what", "WHAT", "machine|program", "", "", "machine or program"},
+    {"show", "name", "NAME", "@machines", "", "",
+     "Name or file of a machine; file of a program, or - for standard input"},
+    {"plan", "what", "WHAT", "@planned", "", "",
+     "A collective (cortado list collectives), or overlap: a GEMM and a collective together"},
+    {"run", "what", "WHAT", "@planned", "", "",
+     "Program file (- for standard input), a collective, or overlap: a GEMM and a collective together"},
+    {"plan run", "collective", "[COLLECTIVE]", "@collectives", "", "overlap", "The collective of overlap"},
+    {"bench", "what", "WHAT", "@swept", "", "", "A collective (cortado list collectives), or copy: see --phases"},
+    {"overlap", "collective", "COLLECTIVE", "@collectives", "", "",
+     "Which one (cortado list collectives); --independent: or several, separated by commas, one after another"},
+    {"power", "collective", "[COLLECTIVE]", "@collectives", "", "", "Which one (cortado list collectives), if any"},
+    {"verify", "file", "FILE", "file", "", "", "Program file, or - for standard input"},
+    {"packets", "file", "FILE", "file", "", "",
+     "Program file, or - for standard input. --decode: hexadecimal words separated by white space, # comments"},
+    {"reproduce", "publication", "PUBLICATION", "@publications", "", "",
+     "Which one (cortado list publications), or all"},
+    {"completion", "shell", "SHELL", "bash|zsh", "", "", "bash or zsh"},
+
+    // --- The machine -------------------------------------------------------------------------------------------------
+    {"demo plan bench overlap power", "--machine", "NAME", "@machines", kDefaultMachine, "",
+     "Machine by name or .toml file"},
+    {"run", "--machine", "NAME", "@machines", "", "",
+     "Machine by name or .toml file (default: the program's own, or mi300x-8; with two targets this computer, which is "
+     "calibrated first)"},
+    {"verify", "--machine", "NAME", "@machines", "", "", "Machine instead of the program's own"},
+    {"packets", "--machine", "NAME", "@machines", "", "encode", "Machine instead of the program's own"},
+    {"calibrate", "--machine", "NAME", "@machines", kDefaultMachine, "",
+     "Shape and limits of the node: a machine by name or .toml file"},
+    {"reproduce", "--machine", "NAME", "@machines", "", "",
+     "Machine by name or .toml file (default: the one it was measured on)"},
+    {"plan run bench", "--ranks", "N", "number 2", "", "alone|overlap",
+     "GPUs that take part (default: all of the machine)"},
+    {"overlap", "--ranks", "N", "number 2", "", "", "GPUs that take part (default: all of the machine)"},
+    {"power", "--ranks", "N", "number 1", "", "", "GPUs that take part (default: all of the machine)"},
+
+    // --- A GEMM and a collective -------------------------------------------------------------------------------------
+    {"plan run", "--gemm", "MxNxK", "", "", "overlap",
+     "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A"},
+    {"overlap", "--gemm", "MxNxK", "", "", "gemm",
+     "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A; --independent: or several, separated "
+     "by "
+     "commas, one after another"},
+    {"power", "--gemm", "MxNxK", "", "", "",
+     "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A"},
+    {"plan run bench", "--dtype", "TYPE", "@dtypes", "", "alone|overlap",
+     "Element type (default: bf16 of a GEMM and its collective, f32 of a collective alone)"},
+    {"overlap power", "--dtype", "TYPE", "@dtypes", "bf16", "", "Element type of the GEMM and its collective"},
+    {"plan run power", "--strategy", "NAME", "@strategies", "auto", "overlap",
+     "How (cortado list strategies): NAME, a FiCCO schedule with its number of chunks (hetero-fused-1d/8), a strategy "
+     "with a variant of the collective (conccl/bcst-prelaunch) or CUs for it (c3-sp/32); auto for the fastest by "
+     "search"},
+    {"overlap", "--strategy", "NAMES", "@strategies", "", "gemm",
+     "Strategies separated by commas (cortado list strategies): NAME, a FiCCO schedule with its number of chunks "
+     "(hetero-fused-1d/8), a strategy with a variant of the collective (conccl/bcst-prelaunch) or CUs for it "
+     "(c3-sp/32); auto for the fastest by search, all for every one (default: those that are usually compared)"},
+    {"plan run", "--planner", "FILE", "file", "", "alone|overlap",
+     "Executable that plans it: it reads a request and prints a program (docs/planners.md)"},
+    {"bench", "--planner", "FILE", "file", "", "alone",
+     "One variant more: an executable that reads a request and prints a program (docs/planners.md)"},
+    {"overlap", "--planner", "FILE", "file", "", "gemm",
+     "One strategy more: an executable that reads a request and prints a program (docs/planners.md)"},
+    {"plan run power", "--independent", "", "", "", "overlap",
+     "Neither needs the other (default: one needs the other's output)"},
+    {"overlap", "--independent", "", "", "", "gemm", "Neither needs the other (default: one needs the other's output)"},
+    {"overlap", "--gemm-first", "", "", "", "map|dependent",
+     "The collective consumes the GEMM's output, as reduce-scatter and all-reduce always do"},
+    {"plan run power", "--gemm-first", "", "", "", "overlap dependent",
+     "The collective consumes the GEMM's output, as reduce-scatter and all-reduce always do"},
+    {"plan run overlap power", "--tokens", "FILE|SHARES", "file", "", "overlap dependent",
+     "all-to-all: rows from rank to rank, as a CSV file with one line per sender and one number per receiver, or as "
+     "shares of the receivers, 3:1:1:1 (default: even)"},
+    {"plan run overlap power", "--chunks", "N", "number 1", "", "overlap dependent ficco",
+     "Steps of a schedule (default: as many as GPUs)"},
+    {"plan run overlap power", "--exchange", "NAME", "auto|pcpy|bcst|b2b", "auto", "overlap dependent ficco",
+     "How DMA engines carry a step: auto, pcpy, bcst or b2b"},
+    {"plan run overlap power", "--on-cores", "", "", "", "overlap dependent ficco",
+     "Compute units move the bytes, not DMA engines"},
+    {"plan run overlap power", "--pieces", "N", "number64 1", "", "overlap dependent t3",
+     "Pieces of a chunk, each of which travels when it is complete (default: a row of tiles each)"},
+    {"plan run overlap power", "--algorithm", "NAME", "@algorithms", "auto", "overlap dependent t3",
+     "How stores travel (cortado list maps), or auto: what is predicted to be fastest"},
+    {"plan run overlap power", "--axis", "AXIS", "auto|rows|columns", "auto", "overlap dependent t3",
+     "The GEMM is cut by rows or columns, or auto: what is predicted to be faster"},
+    {"plan run overlap power", "--split-k", "N", "number64 1", "", "overlap dependent t3",
+     "Workgroups that share the k of a tile (default: as libraries choose)"},
+    {"plan run overlap power", "--cus-gemm", "N", "number 1", "", "overlap independent c3",
+     "CUs of the GEMM in every strategy but serial"},
+    {"plan run overlap power", "--cus-comm", "N", "number 1", "", "overlap independent c3",
+     "CUs of a collective that runs on them, in every strategy but serial"},
+
+    // --- A collective ------------------------------------------------------------------------------------------------
+    {"plan", "--variant", "NAME", "@variants", "pcpy", "alone",
+     "How: pcpy, bcst, b2b, swap, ... (cortado list variants), or auto, which --explain implies"},
+    {"run", "--variant", "NAMES", "@variants", "", "alone",
+     "How: pcpy, bcst, b2b, swap, ... (cortado list variants), or auto (default: pcpy); with two targets several names "
+     "separated by commas, or all (default: all)"},
+    {"bench", "--variant", "NAMES", "@variants", "all", "alone", "Names separated by commas, auto, or all"},
+    {"power", "--variant", "NAME", "@variants", "cores", "alone|overlap",
+     "How: pcpy, bcst, cores-simple, ... (cortado list variants), or cores: on compute units as a library does it"},
+    {"plan power", "--bytes", "SIZE", "", "", "alone|independent",
+     "Size of the collective's whole buffer, as nccl-tests count it: 4096, 64KiB, 1MiB"},
+    {"run", "--bytes", "SIZE", "", "", "alone|independent",
+     "Size of the collective's whole buffer, as nccl-tests count it: 4096, 64KiB, 1MiB; with two targets FIRST:LAST "
+     "(doubling) or sizes separated by commas (default: 64KiB:1MiB)"},
+    {"overlap", "--bytes", "SIZE", "", "", "independent",
+     "Size of the collective's whole buffer, as nccl-tests count it: 64KiB, 896MiB; of several one for all or one "
+     "each"},
+    {"bench", "--sizes,--bytes", "SIZES", "", "", "",
+     "Whole buffer: FIRST:LAST (doubling), or sizes separated by commas (default: 1KiB:1MiB; copy: 1KiB:64MiB)"},
+    {"plan", "--sizes", "SIZES", "", "1KiB:1GiB", "alone explain",
+     "Where to look for changes of the choice: FIRST:LAST (doubling), or sizes"},
+    {"plan", "--prelaunch", "", "", "", "alone", "Queues are submitted first and start on a trigger"},
+    {"power", "--prelaunch", "", "", "", "alone|independent", "Queues are submitted first and start on a trigger"},
+    {"run", "--prelaunch", "", "", "", "alone",
+     "Queues are submitted first and start on a trigger (two targets: only so)"},
+    {"bench", "--prelaunch", "", "", "", "alone",
+     "Only queues that are submitted first and start on a trigger (default: both)"},
+    {"bench", "--no-prelaunch", "", "", "", "alone", "Only queues that are submitted when they start (default: both)"},
+    {"run", "--no-prelaunch", "", "", "", "alone both",
+     "Only queues that are submitted when they start (default: both)"},
+    {"plan run bench", "--trigger-words", "WORDS", "shared|per-queue", "shared", "alone",
+     "Words that start prelaunched queues: shared or per-queue"},
+    {"plan run bench", "--in-place", "", "", "", "alone",
+     "Output replaces the input (default: what suits the variant)"},
+    {"plan run bench", "--out-of-place", "", "", "", "alone", "Output in buffers of its own"},
+    {"plan run bench", "--root", "RANK", "number 0", "0", "alone",
+     "Root of broadcast, gather, scatter; source of point-to-point"},
+    {"plan run bench", "--peer", "RANK", "number 0", "1", "alone", "Destination of point-to-point"},
+    {"plan run bench", "--ways", "N", "number 0", "0", "alone",
+     "b2b: copies per engine at most; 0 = all on one engine"},
+    {"plan run bench", "--cus", "N", "number 1", "", "alone",
+     "cores-*: compute units of a GPU that the collective may use (default: all)"},
+    {"plan run bench overlap power", "--leave-own-block", "", "", "", "alone|independent",
+     "all-to-all: a rank's block for itself stays where it is"},
+    {"plan run bench", "--hosts", "HOSTS", "single|per-rank", "single", "alone",
+     "Who drives the engines: single (one thread) or per-rank"},
+    {"plan run bench", "--among", "NAMES", "@among", "", "alone auto",
+     "Choose among these, separated by commas: names, dma, cores (default: all)"},
+    {"plan run bench", "--no-cache", "", "", "", "alone auto", "Neither use nor keep simulated times on disk"},
+
+    // --- Questions ---------------------------------------------------------------------------------------------------
+    {"plan", "--explain", "", "", "", "",
+     "Say why: what auto takes and what it leaves, instead of writing the program to standard output"},
+    {"bench", "--explain", "", "", "", "alone", "Say what auto takes at every size, and why, instead of the sweep"},
+    {"overlap", "--explain", "", "", "", "now", "Say what every strategy decided, and how auto chooses"},
+    {"bench", "--phases", "", "", "", "phases", "Where the time of one copy from GPU 0 to GPU 1 goes"},
+    {"overlap", "--why", "", "", "", "now dependent sim",
+     "Say what decomposition (DIL) and contention (CIL) cost, by every FiCCO schedule, DMA engines against CUs"},
+    {"overlap", "--with", "NAMES", "@features", "", "gemm sim",
+     "The same table with hardware features that the machine lacks (cortado list features), separated by commas"},
+    {"overlap", "--as", "NAME", "@machines", "mi300x-8+t3", "with",
+     "Machine whose features they are: entries, costs, thresholds"},
+    {"overlap", "--map", "", "", "", "sim", "The fastest FiCCO schedule over rows and depth of a GEMM"},
+    {"overlap", "--n", "N", "number64 1", "", "map", "Columns that one GPU multiplies"},
+    {"overlap", "--m", "FROM:TO", "", "1024:1048576", "map",
+     "Rows that one GPU multiplies, doubled from one to the other, or a list"},
+    {"overlap", "--k", "FROM:TO", "", "512:131072", "map", "Depths, in the same way"},
+    {"overlap", "--objective", "NAME", "time|energy|edp", "time", "gemm",
+     "What the strategy to use is chosen by: time, energy, or edp (their product); what a strategy leaves open is "
+     "still "
+     "searched by time"},
+    {"power", "--policy", "NAMES", "@power-policies", "all", "",
+     "Power policies separated by commas (cortado list power-policies), or all; none comes first always: the others "
+     "are "
+     "compared with it"},
+    {"power", "--cap", "W", "", "", "",
+     "Watts that a board may draw (default: the machine's), or none: clocks are not managed"},
+    {"power", "--limit", "W", "", "", "", "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)"},
+    {"power", "--components", "NAMES", "@components", "", "",
+     "component-cap, component-shift: whose clocks may be moved, of xcd, iod and hbm, separated by commas (default: "
+     "xcd "
+     "for component-cap, as software can today; all for component-shift)"},
+    {"verify", "--skip-rule", "CODE...", "@rules", "", "", "Leave out a rule (cortado list rules); may be repeated"},
+    {"packets", "--decode", "", "", "", "", "The other way: from dwords to readable packets"},
+    {"packets", "--rank", "RANK", "number 0", "", "encode", "Only the queues of this rank"},
+    {"packets", "--queue", "NAME", "", "", "encode", "Only this queue, by name"},
+    {"packets", "--binary", "", "", "", "decode", "The file holds raw little-endian dwords"},
+
+    // --- Where and how often -----------------------------------------------------------------------------------------
+    {"run", "--on", "TARGETS", "@targets", "soft", "",
+     "Where: sim, soft or kfd (cortado list targets); a device and sim, separated by a comma: both, side by side"},
+    {"bench", "--on", "TARGET", "@targets", "soft", "", "Where: sim, soft or kfd (cortado list targets)"},
+    {"overlap", "--on", "TARGET", "@targets", "sim", "", "Where: sim, soft or kfd (cortado list targets)"},
+    {"run", "--iters", "N", "number 1", "", "",
+     "Iterations in a row, with no barrier between (default: 1; two targets: 20)"},
+    {"bench", "--iters", "N", "number 1", "", "alone sim|device", "Iterations of each point (default: 20; sim: 1)"},
+    {"overlap", "--iters", "N", "number 1", "10", "device", "Iterations of each program, in three rounds"},
+    {"run", "--warmup", "N", "number 0", "5", "both", "Iterations before those that count"},
+    {"bench", "--warmup", "N", "number 0", "5", "alone device", "Iterations before those that count"},
+    {"run bench overlap", "--seed", "N", "number64 0", "1", "device",
+     "Seed of the input bytes, and of the order with --adversarial"},
+    {"run bench overlap", "--adversarial", "", "", "", "device",
+     "soft: reorder and delay everything the semantics leaves open"},
+    {"run bench overlap", "--timeout", "MS", "number 1", "10000", "device", "Give up after so long without progress"},
+    {"run bench overlap", "--workers", "N", "number 0", "", "device",
+     "soft: threads beside the caller's (default: cores - 1)"},
+    {"calibrate", "--workers", "N", "number 0", "", "", "Threads beside the caller's (default: cores - 1)"},
+    {"run bench overlap", "--inject", "FAULT...", "", "", "device",
+     "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
+     "lose-signal:GPU.ENGINE[:NTH], "
+     "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
+    {"run", "--check", "WHEN", "every|last|none", "every", "device",
+     "Check outputs of every iteration, of the last, or of none"},
+    {"run", "--sharing", "MODE", "exact|local", "exact", "sim",
+     "How rates are shared: exact, or local (approximate, for large programs)"},
+    {"run", "--unproved", "", "", "", "sim", "Do not prove first that it ends, has no races and keeps its contract"},
+    {"plan run", "--threads", "N", "number 1", "", "auto", "Simulations at the same time (default: one a core)"},
+    {"bench", "--threads", "N", "number 1", "", "sim|explain", "Simulations at the same time (default: one a core)"},
+    {"overlap", "--threads", "N", "number 1", "", "sim", "Simulations at the same time (default: one a core)"},
+    {"power reproduce", "--threads", "N", "number 1", "", "", "Simulations at the same time (default: one a core)"},
+    {"calibrate", "--rounds", "N", "number 1", "5", "", "Times that everything is measured; medians count"},
+    {"calibrate", "--largest", "SIZE", "", "256MiB", "",
+     "Most bytes that one measurement touches, up to 4GiB; less is quicker"},
+
+    // --- Outputs -----------------------------------------------------------------------------------------------------
+    {"demo", "--trace", "FILE", "file", "cortado-trace.json", "", "Where to write the trace"},
+    {"run", "--trace", "FILE", "file", "", "",
+     "Write a Perfetto trace; on devices, timestamps around each command slow it down; with two targets both timelines "
+     "of the last row"},
+    {"overlap", "--trace", "FILE", "file", "", "now", "Write a Perfetto trace of the strategy to use"},
+    {"run", "--picture", "FILE", "file", "", "single", "Write a picture of all queues over time, as SVG"},
+    {"plan", "-o,--output", "FILE", "file", "-", "", "File to write the program to; - is standard output"},
+    {"overlap", "-o,--output", "FILE", "file", "", "now", "Write the program of the strategy to use"},
+    {"calibrate", "-o,--output", "FILE", "file", "", "", "Write the file here instead of to standard output"},
+    {"bench", "--csv", "FILE", "file", "", "", "Write the rows as CSV, too"},
+    {"overlap", "--csv", "FILE", "file", "", "gemm", "Write the rows as CSV, too"},
+    {"reproduce", "--markdown", "FILE", "file", "", "", "Write the tables as Markdown, too"},
+    {"bench overlap power reproduce", "--html", "FILE", "file", "", "", "Write a page with pictures, too"},
+    {"plan", "--html", "FILE", "file", "", "explain", "Write a page with pictures, too"},
+    {"list bench overlap power reproduce", "--wide", "", "", "", "", "All columns, however long the lines become"},
+    {"plan", "--wide", "", "", "", "explain", "All columns, however long the lines become"},
+    {"run", "--wide", "", "", "", "both", "All columns, however long the lines become"},
+    {"list show verify run bench overlap power reproduce", "--json", "", "", "", "", "JSON instead of text"},
+    {"plan", "--json", "", "", "", "explain", "JSON instead of text"},
+    {"packets", "--json", "", "", "", "decode", "JSON instead of text"},
+};
+
+}  // namespace
+
+std::span<const Flag> all_flags() {
+  return kFlags;
+}
+
+const Mode& mode_of(std::string_view name) {
+  const auto* found = std::ranges::find(kModes, name, &Mode::name);
+  CORTADO_CHECK(found != std::end(kModes), "the mode is in the table");
+  return *found;
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,153 @@
+#include "flags.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "cortado/base/check.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/machine/power.hpp"
+#include "cortado/pipeline/what_if.hpp"
+#include "cortado/plan/choose.hpp"
+#include "cortado/plan/overlap.hpp"
+#include "cortado/plan/t3.hpp"
+#include "cortado/published/published.hpp"
+#include "cortado/sim/power.hpp"
+#include "cortado/target/target.hpp"
+#include "cortado/verify/verify.hpp"
+
+#include "lists.hpp"
+
+namespace cortado::cli {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names with(Names names, std::initializer_list<const char*> others) {
+  names.insert(names.end(), others.begin(), others.end());
+  return names;
+}
+
+Names names_of(const auto& items) {
+  Names names;
+  for (const auto& item : items) names.emplace_back(item.name);
+  return names;
+}
+
+Names collective_names() {
+  return {Collective::kNames.begin(), Collective::kNames.end()};
+}
+
+Names variant_names() {
+  std::set<std::string> names;
+  for (const VariantInfo& info : list_variants()) names.insert(info.variant);
+  return {names.begin(), names.end()};
+}
+
+Names power_policy_names() {
+  Names names;
+  for (const sim::PowerPolicy* policy : sim::power_policies()) names.emplace_back(policy->name);
+  return names;
+}
+
+Names rule_names() {
+  Names names;
+  for (const RuleInfo& info : verify_rules()) names.emplace_back(info.code);
+  return names;
+}
+
+struct List {
+  std::string_view name;
+  Names (*make)();
+};
+
+Names algorithm_names() {
+  std::set<std::string> names{"auto"};
+  for (const T3Preset& preset : list_t3_presets()) names.insert(preset.algorithm);
+  return {names.begin(), names.end()};
+}
+
+constexpr List kLists[] = {
+    {"@algorithms", algorithm_names},
+    {"@among",
+     [] {
+       return with(variant_names(), {kDmaVariants, kCoresVariants});
+     }},
+    {"@collectives", collective_names},
+    {"@components", [] { return Names(kComponentNames.begin(), kComponentNames.end()); }},
+    {"@dtypes", [] { return Names{"u8", "i32", "f16", "bf16", "f32", "f8"}; }},
+    {"@features", [] { return names_of(pipeline::list_features()); }},
+    {"@lists", [] { return with(list_names(), {"json"}); }},
+    {"@machines", machine_names},
+    {"@planned", [] { return with(collective_names(), {"overlap"}); }},
+    {"@power-policies", [] { return with(power_policy_names(), {"all"}); }},
+    {"@publications", [] { return with(published::publication_names(), {"all"}); }},
+    {"@rules", rule_names},
+    {"@strategies",
+     [] {
+       return with(names_of(strategies()), {"auto", "all"});
+     }},
+    {"@swept", [] { return with(collective_names(), {"copy"}); }},
+    {"@targets", [] { return names_of(list_targets()); }},
+    {"@variants",
+     [] {
+       return with(variant_names(), {kAutoVariant, "all"});
+     }},
+};
+
+}  // namespace
+
+std::string_view Flag::long_name() const {
+  const std::size_t comma = name.find(',');
+  return name.starts_with("--") ? name.substr(0, comma) : name.substr(comma + 1);
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) break;
+    text.remove_prefix(at + 1);
+    if (text.empty()) parts.emplace_back();
+  }
+  return parts;
+}
+
+std::vector<const Flag*> flags_of(std::string_view command) {
+  std::vector<const Flag*> flags;
+  for (const Flag& flag : all_flags()) {
+    if (std::ranges::count(split(flag.commands, ' '), command) > 0) flags.push_back(&flag);
+  }
+  return flags;
+}
+
+const Flag* find_flag(std::string_view command, std::string_view name) {
+  for (const Flag* flag : flags_of(command)) {
+    if (std::ranges::count(split(flag->name, ','), name) > 0) return flag;
+  }
+  return nullptr;
+}
+
+std::optional<NumberRange> number_range(const Flag& flag) {
+  const std::vector<std::string> words = split(flag.accepts, ' ');
+  if (words.size() != 2 || !words[0].starts_with("number")) return {};
+  NumberRange range;
+  std::from_chars(words[1].data(), words[1].data() + words[1].size(), range.least);
+  if (words[0] == "number64") range.most = std::numeric_limits<std::uint64_t>::max();
+  return range;
+}
+
+bool is_closed(const Flag& flag) {
+  return flag.accepts.find('|') != std::string_view::npos;
+}
+
+std::vector<std::string> known_values(const Flag& flag) {
+  if (is_closed(flag)) return split(flag.accepts, '|');
+  const auto* list = std::ranges::find(kLists, flag.accepts, &List::name);
+  if (list != std::end(kLists)) return list->make();
+  CORTADO_CHECK(!flag.accepts.starts_with('@'), "the list exists");
+  return {};
+}
+
+}  // namespace cortado::cli

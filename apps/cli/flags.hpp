@@ -1,0 +1,66 @@
+// All arguments and flags of the command line, as data. Parsing, --help, completion and the refusal of flags that would
+// be ignored all read this table.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cortado::cli {
+
+inline constexpr std::string_view kDefaultMachine = "mi300x-8";
+
+struct Flag {
+  std::string_view commands;  ///< that have it, separated by spaces
+  std::string_view name;      ///< "--bytes", "-o,--output"; an argument has no dashes
+  /// What stands behind it in --help; empty: a switch. NAMES: names separated by commas. Ending in "...": may be
+  /// repeated. An argument in brackets may be left out.
+  std::string_view value;
+  /// Empty: any text. "a|b": one of these. "@machines": names of a list, for completion. "file": a path, for
+  /// completion. "number 1": a whole number from 1 on that fits 32 bits, "number64 1": 64 bits.
+  std::string_view accepts;
+  std::string_view initial;  ///< default; empty: none, or the meaning tells it
+  /// Of the command, in which it means something; empty: in all. "sim": in that mode. "alone|independent": in either.
+  /// "overlap dependent": where both hold.
+  std::string_view modes;
+  std::string_view meaning;
+
+  bool is_argument() const { return !name.starts_with('-'); }
+  bool is_switch() const { return value.empty(); }
+  bool is_list() const { return value == "NAMES"; }
+  bool is_repeated() const { return value.ends_with("..."); }
+  std::string_view long_name() const;  ///< "--output" of "-o,--output"
+};
+
+/// A way to use a command.
+struct Mode {
+  std::string_view name;
+  std::string_view what;  ///< "--seed is for devices"
+  std::string_view how;   ///< to get there: "give --on soft"
+};
+
+std::span<const Flag> all_flags();
+std::vector<const Flag*> flags_of(std::string_view command);  ///< in the order of --help
+/// By its name, long or short; nullptr if the command has none.
+const Flag* find_flag(std::string_view command, std::string_view name);
+const Mode& mode_of(std::string_view name);
+
+/// Parts of a text between separators; none of an empty text.
+std::vector<std::string> split(std::string_view text, char separator);
+
+/// The whole numbers that a flag takes; none if it takes other things.
+struct NumberRange {
+  std::uint64_t least = 0;
+  std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+};
+std::optional<NumberRange> number_range(const Flag& flag);
+
+/// All that a flag accepts, as far as it is known: choices, or the names of its list.
+std::vector<std::string> known_values(const Flag& flag);
+bool is_closed(const Flag& flag);  ///< nothing but the known values
+
+}  // namespace cortado::cli

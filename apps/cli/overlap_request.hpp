@@ -1,0 +1,32 @@
+// Flags that describe a GEMM and a collective together: the same in plan overlap, run overlap, overlap and power.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/plan/overlap.hpp"
+
+#include "arguments.hpp"
+
+namespace cortado::cli {
+
+/// "overlap", "independent" or "dependent", and the families of --strategy whose flags are not ignored.
+std::vector<std::string_view> overlap_modes(const Arguments& arguments);
+
+Relation relation_of(const Arguments& arguments, const std::string& collective);
+
+/// Of --gemm, which is required, and --dtype. Whether a machine can do it is not asked here.
+Result<GemmShape> gemm_of(const Arguments& arguments);
+
+/// --planner, or --strategy.
+std::string asked_strategy(const Arguments& arguments);
+
+/// Reads the file of --tokens.
+Result<OverlapProblem> overlap_problem(const Arguments& arguments, const std::string& collective,
+                                       const Machine& machine);
+
+Result<StrategyKnobs> strategy_knobs(const Arguments& arguments);
+
+}  // namespace cortado::cli

@@ -1,0 +1,146 @@
+#include "run_report.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/file.hpp"
+#include "cortado/base/text.hpp"
+#include "cortado/report/energy.hpp"
+#include "cortado/report/timeline_picture.hpp"
+#include "cortado/report/trace.hpp"
+#include "cortado/timeline/critical_path.hpp"
+
+#include "collective_request.hpp"
+
+namespace cortado::cli {
+namespace {
+
+/// Long runs are traced at their end only.
+std::uint32_t traced_iterations(const Timeline& timeline) {
+  if (timeline.spans.empty()) return 0;
+  const auto [first, last] =
+      std::minmax_element(timeline.spans.begin(), timeline.spans.end(),
+                          [](const Span& a, const Span& b) { return a.iteration < b.iteration; });
+  return last->iteration - first->iteration + 1;
+}
+
+/// ", algbw 72.16 GB/s, busbw 63.14 GB/s"; empty if there is no bandwidth to tell.
+std::string bandwidth_text(const Run& run) {
+  if (!run.bandwidths) return {};
+  return fmt::format(", algbw {:.2f} GB/s, busbw {:.2f} GB/s", run.bandwidths->algorithm, run.bandwidths->bus);
+}
+
+}  // namespace
+
+Status RunReport::write_pictures(const Run& run, const Program& program) const {
+  if (const auto trace = arguments_.find("--trace")) {
+    CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(run.timeline, program)));
+  }
+  const auto picture = arguments_.find("--picture");
+  if (!picture) return {};
+  const std::string heading = fmt::format("{}, {}", program.name, run.timeline.where);
+  return write_file(*picture, report::timeline_picture(run.timeline, {.title = heading}));
+}
+
+std::string RunReport::text(const CheckedProgram& verified, const Run& run) const {
+  const Program& program = verified.program();
+  std::string text = title_ + "\n";
+  text += run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
+                        : fmt::format("  measured on {}\n", run.timeline.where);
+  text += fmt::format("  {}\n", describe_counts(program));
+  const bool once = run_.iterations == 1 && run.predicted;
+  text += fmt::format("  time {:.2f} us{}{}\n", microseconds(run.time),
+                      once ? "" : fmt::format(" (median of {})", run_.iterations), bandwidth_text(run));
+  text += run.predicted ? predicted_text(run) : checked_text(run);
+  if (const auto trace = arguments_.find("--trace")) {
+    const std::uint32_t traced = traced_iterations(run.timeline);
+    const std::string part =
+        traced < run_.iterations ? fmt::format(" of the last {} of {} iterations", traced, run_.iterations) : "";
+    text += fmt::format("  trace{} in {}: open it at https://ui.perfetto.dev\n", part, *trace);
+  }
+  if (const auto picture = arguments_.find("--picture")) text += fmt::format("  picture in {}\n", *picture);
+  return text;
+}
+
+std::string RunReport::checked_text(const Run& run) const {
+  if (arguments_.text("--check") == "none") return "  bytes not checked (--check none)\n";
+  return fmt::format("  {} bytes checked, {} wrong\n", run.check->checked, run.check->wrong);
+}
+
+std::string RunReport::predicted_text(const Run& run) const {
+  std::string text =
+      fmt::format("  {} bytes moved, {} events\n", run.timeline.bytes_moved.value, run.predicted->events);
+  if (run.energy) {
+    text += fmt::format("  energy of all GPUs {} J, {} W per GPU on average\n    by component: {}\n",
+                        report::joules_text(run.energy), report::watts_text(run.energy),
+                        report::components_text(*run.energy));
+  }
+  return text + fmt::format("  critical path{}: {}\n", run_.iterations == 1 ? "" : " of the last iteration",
+                            path_text(run.timeline));
+}
+
+std::string RunReport::sharing_note() const {
+  if (run_.sim.sharing.mode == sim::SharingMode::exact) return {};
+  return fmt::format(", local sharing within {:g} %", 100 * run_.sim.sharing.tolerance);
+}
+
+std::string RunReport::path_text(const Timeline& timeline) const {
+  if (!run_.trace) return fmt::format("not kept beyond {} commands; --trace keeps it", kMaxCommandsInPath);
+  const auto parts = critical_path(timeline).in_order();
+  const double total = microseconds(timeline.iteration_times.back());
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].value == 0) continue;
+    texts.push_back(fmt::format("{} {:.2f} us ({:.1f} %)", kCriticalPathNames[i], microseconds(parts[i]),
+                                100 * microseconds(parts[i]) / total));
+  }
+  return join(texts);
+}
+
+Json RunReport::json(const CheckedProgram& verified, const Run& run) const {
+  const Program& program = verified.program();
+  std::vector<double> times;
+  for (const Nanoseconds time : run.timeline.iteration_times) times.push_back(microseconds(time));
+  const auto& bandwidths = run.bandwidths;
+  Json json{{"schema", "cortado.run"},
+            {"version", 2},
+            {"ok", !run.check || run.check->wrong == 0},
+            {"program", program.name},
+            {"machine", verified.machine().name},
+            {"ranks", program.ranks},
+            {"in_place", in_place_ ? Json(*in_place_) : Json()},
+            {"where", run.timeline.where},
+            {"simulated", run.predicted.has_value()},
+            {"bytes", run.bytes.value},
+            {"iterations", run_.iterations},
+            {"time_us", microseconds(run.time)},
+            {"times_us", std::move(times)},
+            {"algbw_GBps", bandwidths ? Json(bandwidths->algorithm) : Json()},
+            {"busbw_GBps", bandwidths ? Json(bandwidths->bus) : Json()},
+            {"bytes_moved", run.timeline.bytes_moved.value}};
+  json.update(to_json_value(run.counts));
+  if (run.predicted) add_predicted(run, json);
+  if (run.check) {
+    json["checked_bytes"] = run.check->checked;
+    json["wrong"] = run.check->wrong;
+    if (run.check->first_wrong) json["first_wrong"] = to_json_value(*run.check->first_wrong);
+  }
+  if (const auto trace = arguments_.find("--trace")) json["trace"] = *trace;
+  if (const auto picture = arguments_.find("--picture")) json["picture"] = *picture;
+  return json;
+}
+
+void RunReport::add_predicted(const Run& run, Json& json) const {
+  Json path;  // null if it was not kept
+  if (run_.trace) {
+    const auto parts = critical_path(run.timeline).in_order();
+    for (std::size_t i = 0; i < parts.size(); ++i) path[std::string(kCriticalPathNames[i])] = microseconds(parts[i]);
+  }
+  json["sharing"] = arguments_.text("--sharing");
+  json["events"] = run.predicted->events;
+  json["critical_path_us"] = std::move(path);
+  report::add_energy(run.energy, json);
+}
+
+}  // namespace cortado::cli

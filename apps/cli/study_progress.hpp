@@ -1,0 +1,31 @@
+// The line of progress of a study, which stops at an interrupt.
+#pragma once
+
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "cortado/target/failure.hpp"
+
+#include "console.hpp"
+#include "interrupt.hpp"
+
+namespace cortado::cli {
+
+/// For options whose `progress` returns false to stop.
+inline auto show_progress(Console& console, const char* unit = "") {
+  return [&console, unit](std::size_t done, std::size_t of) {
+    console.progress(fmt::format("{} of {}{}", done, of, unit));
+    return !interrupted();
+  };
+}
+
+/// The exit of a study that failed or was interrupted, of which there is then nothing to show.
+inline Exit study_failure(Console& console, const Failure& failure) {
+  console.clear_progress();
+  if (!interrupted()) return console.failure(failure);
+  console.talk("interrupted before all was done: there is nothing to show");
+  return Exit::interrupted;
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,102 @@
+#include "target_request.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cortado/base/cores.hpp"
+
+#include "flags.hpp"
+
+namespace cortado::cli {
+namespace {
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return {};
+  return value;
+}
+
+}  // namespace
+
+Status parse_injection(const std::string& text, std::uint32_t gpus, const Machine& machine,
+                       device::FaultInjection& faults) {
+  const auto bad = [&](std::string_view why) {
+    return fail("usage.inject", fmt::format("--inject {}: {}", text, why),
+                "write stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], lose-signal:GPU.ENGINE[:NTH] or "
+                "delay-signal:GPU.ENGINE:NTH:NANOSECONDS");
+  };
+  const std::vector<std::string> parts = split(text, ':');
+  if (parts.size() < 2) return bad("no engine named");
+  const std::vector<std::string> place = split(parts[1], '.');
+  const auto gpu = number(place[0]);
+  const auto engine = place.size() == 2 ? number(place[1]) : std::nullopt;
+  constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
+  if (!gpu || !engine || *gpu > kMaxId || *engine > kMaxId) return bad("the engine is not GPU.ENGINE, e.g. 0.14");
+  const RankId rank{static_cast<std::uint32_t>(*gpu)};
+  const EngineId id{static_cast<std::uint32_t>(*engine)};
+  if (*gpu >= gpus) return bad(fmt::format("there are GPUs 0 to {} only", gpus - 1));
+  if (machine.engine(id) == nullptr) return bad(fmt::format("{} has no engine {}", machine.name, *engine));
+
+  std::vector<std::uint64_t> counts;
+  for (std::size_t i = 2; i < parts.size(); ++i) {
+    const auto value = number(parts[i]);
+    if (!value) return bad(fmt::format("'{}' is not a number", parts[i]));
+    counts.push_back(*value);
+  }
+  const bool delay = parts[0] == "delay-signal";
+  if (delay ? counts.size() != 2 : counts.size() > 1) return bad("wrong number of parts");
+  const std::uint64_t nth = counts.empty() ? 0 : counts[0];
+  if (parts[0] == "stall") {
+    faults.stalled_engines.push_back({rank, id, nth});
+  } else if (parts[0] == "drop-doorbell") {
+    faults.dropped_doorbells.push_back({rank, id, nth});
+  } else if (parts[0] == "lose-signal") {
+    faults.lost_signals.push_back({rank, id, nth});
+  } else if (delay) {
+    faults.delayed_signals.push_back({rank, id, nth, counts[1]});
+  } else {
+    return bad("unknown kind of fault");
+  }
+  return {};
+}
+
+std::string_view target_mode(std::string_view target) {
+  return target == kSimulator ? "sim" : "device";
+}
+
+Result<TargetRequest> target_request(const Arguments& arguments, const std::string& name, std::uint32_t gpus,
+                                     const Machine& machine) {
+  TargetRequest request{name, gpus, {}};
+  request.soft.workers = arguments.number("--workers");
+  if (arguments.given("--adversarial")) request.soft.adversarial_seed = arguments.number<std::uint64_t>("--seed");
+  for (const std::string& text : arguments.all("--inject")) {
+    CORTADO_RETURN_IF_ERROR(parse_injection(text, gpus, machine, request.soft.faults));
+  }
+  return request;
+}
+
+device::RunOptions device_run_options(const Arguments& arguments) {
+  device::RunOptions options;
+  options.seed = *arguments.number<std::uint64_t>("--seed");
+  options.timeout = std::chrono::milliseconds(*arguments.number("--timeout"));
+  if (arguments.given("--adversarial")) options.adversarial_seed = options.seed;
+  return options;
+}
+
+device::CheckOutputs check_of(const Arguments& arguments) {
+  const std::string when = arguments.text("--check");
+  return when == "every"  ? device::CheckOutputs::every
+         : when == "last" ? device::CheckOutputs::last
+                          : device::CheckOutputs::none;
+}
+
+std::uint32_t threads_of(const Arguments& arguments) {
+  return arguments.number("--threads").value_or(available_cores());
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,39 @@
+// Flags that say where and how a program runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/base/result.hpp"
+#include "cortado/device/executor.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/target/target.hpp"
+
+#include "arguments.hpp"
+
+namespace cortado::cli {
+
+/// "sim" or "device", as the table of flags calls them.
+std::string_view target_mode(std::string_view target);
+
+/// The target named `name` with the flags of devices. Refuses what is wrong before any work: bad --inject, faults of
+/// engines that do not exist.
+Result<TargetRequest> target_request(const Arguments& arguments, const std::string& name, std::uint32_t gpus,
+                                     const Machine& machine);
+
+/// Seed, adversarial order and time-out.
+device::RunOptions device_run_options(const Arguments& arguments);
+
+device::CheckOutputs check_of(const Arguments& arguments);  ///< --check
+
+/// --threads, or as many as there are cores.
+std::uint32_t threads_of(const Arguments& arguments);
+
+/// "stall:GPU.ENGINE[:AFTER]", "drop-doorbell:GPU.ENGINE[:NTH]", "lose-signal:GPU.ENGINE[:NTH]" or
+/// "delay-signal:GPU.ENGINE:NTH:NANOSECONDS", added to `faults`. The engine must exist in a node of `gpus` such GPUs.
+Status parse_injection(const std::string& text, std::uint32_t gpus, const Machine& machine,
+                       device::FaultInjection& faults);
+
+}  // namespace cortado::cli

@@ -1,0 +1,65 @@
+// The program of one strategy.
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cortado/pipeline/choose.hpp"
+#include "cortado/pipeline/overlap.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+Outcome<PlannedOverlap> plan_best(const OverlapProblem& problem, const Machine& machine, const StrategyKnobs& knobs,
+                                  std::uint32_t threads) {
+  OverlapOptions options{.knobs = knobs, .threads = threads};
+  if (problem.relation == Relation::independent) {
+    options.strategies = {std::string(kAutoStrategy)};
+  } else {
+    options.strategies = {"ficco", "t3", "t3-mca"};
+  }
+  auto report = study_overlap(problem, machine, options);
+  if (!report) return tl::unexpected(report.error());
+  return *report->chosen;
+}
+
+Result<PlannedOverlap> plan_named(const OverlapProblem& asked, const Machine& machine, const std::string& strategy,
+                                  const StrategyKnobs& knobs) {
+  CORTADO_ASSIGN_OR_RETURN(const NamedStrategy named, find_strategy(strategy, knobs));
+  if (!named.strategy->plan) {
+    return fail("overlap.program", fmt::format("{} is a bound, not a program", strategy), "cortado list strategies");
+  }
+  // Whether it fits the memory depends on the strategy, whose planner refuses what does not.
+  Machine roomy = machine;
+  if (asked.relation != Relation::independent) {
+    roomy.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
+  }
+  CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, check_problem(asked, roomy));
+  CORTADO_RETURN_IF_ERROR(named.strategy->applies(problem, machine));
+  const auto model = simulated_cost(machine);
+  const StrategyCosts costs{
+      *model, [&machine](const Program& program, std::optional<ArbitrationPolicy> arbitration) -> Result<Nanoseconds> {
+        const auto run = predict(program, machine, {.sim = {.arbitration = arbitration, .energy = false}});
+        if (!run) return fail(run.error().errors.front());
+        return run->time;
+      }};
+  return named.strategy->plan({problem, machine, costs, named.knobs});
+}
+
+}  // namespace
+
+Status check_one_program(const OverlapProblem& problem) {
+  if (problem.relation == Relation::independent || problem.collective().collective != "all-reduce") return {};
+  return fail("overlap.program", "an all-reduce is a program that overlaps and an all-gather behind it",
+              "ask for reduce-scatter");
+}
+
+Outcome<PlannedOverlap> plan_strategy(const OverlapProblem& problem, const Machine& machine,
+                                      const std::string& strategy, const StrategyKnobs& knobs, std::uint32_t threads) {
+  if (const Status one = check_one_program(problem); !one) return fail_at(Stage::plan, one.error());
+  if (strategy == kAutoStrategy) return plan_best(problem, machine, knobs, threads);
+  auto planned = plan_named(problem, machine, strategy, knobs);
+  if (!planned) return fail_at(Stage::plan, planned.error());
+  return *std::move(planned);
+}
+
+}  // namespace cortado::pipeline

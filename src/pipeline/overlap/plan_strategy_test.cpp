@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/overlap.hpp"
+#include "cortado/target/target.hpp"
+
+namespace cortado::pipeline {
+namespace plan_strategy_test {
+
+OverlapProblem problem_of(Relation relation) {
+  OverlapProblem problem{.relation = relation,
+                         .gemms = {{.m = 512, .n = 512, .k = 512}},
+                         .collectives = {{.collective = "all-gather"}},
+                         .ranks = 4};
+  if (relation == Relation::collective_needs_gemm) problem.collectives.front().collective = "reduce-scatter";
+  if (relation == Relation::independent) {
+    problem.collectives.front().bytes = 1_MiB;
+    problem.collectives.front().in_place = true;
+  }
+  return problem;
+}
+
+std::string code_of(const OverlapProblem& problem, const std::string& strategy) {
+  const auto planned = plan_strategy(problem, load_machine("mi300x-8").value(), strategy);
+  return planned ? "" : planned.error().errors.front().code;
+}
+
+TEST(PlanStrategy, EveryStrategyThatAppliesIsAProgramThatCanBeProved) {
+  const Machine machine = load_machine("mi300x-8+t3").value();
+  std::size_t proved = 0;
+  for (const Relation relation :
+       {Relation::independent, Relation::gemm_needs_collective, Relation::collective_needs_gemm}) {
+    const OverlapProblem problem = problem_of(relation);
+    for (const Strategy& strategy : strategies()) {
+      const bool two_programs = strategy.name == "serial" && relation != Relation::independent;
+      if (!strategy.plan || two_programs || !strategy.applies(problem, machine)) continue;
+      const auto planned = plan_strategy(problem, machine, strategy.name);
+      ASSERT_TRUE(planned) << strategy.name << ": " << to_string(planned.error().errors.front());
+      EXPECT_TRUE(prove(planned->program, machine)) << strategy.name;
+      ++proved;
+    }
+  }
+  EXPECT_GE(proved, 30U);  // 8 beside an independent collective, 11 of FiCCO in each direction, 2 of T3
+}
+
+TEST(PlanStrategy, AutoIsNamedByWhatItIs) {
+  const auto planned = plan_strategy(problem_of(Relation::independent), load_machine("mi300x-8").value(), "auto");
+  ASSERT_TRUE(planned);
+  EXPECT_THAT(planned->name, testing::Not(testing::StartsWith("auto")));
+  EXPECT_FALSE(planned->program.queues.empty());
+}
+
+TEST(PlanStrategy, KnobsReachTheStrategy) {
+  const Machine machine = load_machine("mi300x-8+t3").value();
+  const OverlapProblem problem = problem_of(Relation::collective_needs_gemm);
+  const auto rows = plan_strategy(problem, machine, "t3", {.algorithm = "ring", .axis = "rows"});
+  const auto columns = plan_strategy(problem, machine, "t3", {.algorithm = "ring", .axis = "columns"});
+  ASSERT_TRUE(rows && columns);
+  EXPECT_THAT(rows->how, testing::AllOf(testing::HasSubstr("ring"), testing::HasSubstr("of rows")));
+  EXPECT_THAT(columns->how, testing::AllOf(testing::HasSubstr("ring"), testing::HasSubstr("of columns")));
+  const auto back_to_back = plan_strategy(problem_of(Relation::gemm_needs_collective), machine, "serial-dma",
+                                          {.exchange = ExchangeVariant::b2b});
+  const auto plain = plan_strategy(problem_of(Relation::gemm_needs_collective), machine, "serial-dma");
+  ASSERT_TRUE(back_to_back && plain);
+  EXPECT_LT(back_to_back->program.queues.size(), plain->program.queues.size());
+}
+
+TEST(PlanStrategy, RefusesWhatIsNotOneProgram) {
+  EXPECT_EQ(code_of(problem_of(Relation::gemm_needs_collective), "serial"), "overlap.program");
+  EXPECT_EQ(code_of(problem_of(Relation::gemm_needs_collective), "ideal"), "overlap.program");
+  OverlapProblem reduced = problem_of(Relation::collective_needs_gemm);
+  reduced.collectives.front().collective = "all-reduce";
+  EXPECT_EQ(code_of(reduced, "hetero-fused-1d"), "overlap.program");
+}
+
+TEST(PlanStrategy, RefusesStrategiesThatDoNotApply) {
+  EXPECT_EQ(code_of(problem_of(Relation::gemm_needs_collective), "conccl"), "overlap.relation");
+  EXPECT_EQ(code_of(problem_of(Relation::collective_needs_gemm), "t3"), "t3.feature");
+  EXPECT_EQ(code_of(problem_of(Relation::independent), "conkkl"), "overlap.strategy");
+}
+
+}  // namespace plan_strategy_test
+}  // namespace cortado::pipeline
