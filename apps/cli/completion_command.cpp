@@ -15,7 +15,7 @@ constexpr Example kCompletionExamples[] = {
     {"cortado completion bash > cortado.bash", "then: . ./cortado.bash, for example in ~/.bashrc"},
     {"cortado completion zsh > _cortado", "in a folder of $fpath"}};
 
-/// The words of a position: those after "@file" are paths.
+/// Stands for paths among the words of a place.
 constexpr std::string_view kFiles = "@file";
 
 std::string words_of(const Flag& flag) {
@@ -27,7 +27,7 @@ std::string words_of(const Flag& flag) {
   return words;
 }
 
-/// The lines of a case statement: "plan:--variant) words='...' ;;" for flags with values, "plan:0)" for arguments by
+/// The lines of a case statement: "plan:--variant) known='...' ;;" for flags with values, "plan:0)" for arguments by
 /// position, "plan:-)" for all flags.
 std::string cases() {
   std::string text;
@@ -36,38 +36,38 @@ std::string cases() {
     std::size_t position = 0;
     for (const Flag* flag : flags_of(command.name)) {
       if (flag->is_argument()) {
-        text += fmt::format("    {}:{}) words='{}' ;;\n", command.name, position++, words_of(*flag));
+        text += fmt::format("    {}:{}) known='{}' ;;\n", command.name, position++, words_of(*flag));
         continue;
       }
       for (const std::string& name : split(flag->name, ',')) {
         names.push_back(name);
         if (flag->is_switch()) continue;
-        text += fmt::format("    {}:{}) words='{}'; list={} ;;\n", command.name, name, words_of(*flag),
+        text += fmt::format("    {}:{}) known='{}'; list={} ;;\n", command.name, name, words_of(*flag),
                             flag->is_list() || flag->value == "TARGETS" ? 1 : 0);
       }
     }
-    text += fmt::format("    {}:-) words='{}' ;;\n", command.name, join(names, " "));
+    text += fmt::format("    {}:-) known='{}' ;;\n", command.name, join(names, " "));
   }
   return text;
 }
 
-/// Both shells call it with the words before the cursor; it sets words and list.
+/// Both shells call it with the words before the cursor; it sets known and list.
 std::string lookup() {
   std::vector<std::string> names{"--help", "--version"};
   for (const Subcommand& command : commands()) names.emplace_back(command.name);
   return fmt::format(
       R"(# What may stand at this place: $1 is the command, $2 a flag that wants a value, the position of an argument, or - for
-# flags. Sets words, and list=1 where several may be separated by commas.
+# flags. Sets known, and list=1 where several may be separated by commas.
 _cortado_words() {{
-  words='' list=0
+  known='' list=0
   case "$1:$2" in
-    :*) words='{}' ;;
+    :*) known='{}' ;;
 {}  esac
 }}
 
-# Sets command and place by the words before the cursor.
+# Sets verb and place by the words before the cursor.
 _cortado_place() {{
-  command=${{1-}} place=0
+  verb=${{1-}} place=0
   [ $# -gt 0 ] && shift
   local word waiting=''
   for word in "$@"; do
@@ -100,36 +100,33 @@ std::string valued_flags() {
 
 constexpr std::string_view kBash = R"(
 _cortado() {
-  local current=${COMP_WORDS[COMP_CWORD]} words list command place prefix=''
+  local current=${COMP_WORDS[COMP_CWORD]} known list verb place prefix=''
   local valued='{}'
   _cortado_place "${COMP_WORDS[@]:1:COMP_CWORD-1}"
-  case $current in -*) [ "$place" = "${place#-}" ] && [ -n "$command" ] && place=- ;; esac
-  _cortado_words "$command" "$place"
+  case $current in -*) [ "$place" = "${place#-}" ] && [ -n "$verb" ] && place=- ;; esac
+  _cortado_words "$verb" "$place"
   if [ "$list" = 1 ]; then
     case $current in *,*) prefix=${current%,*},; current=${current##*,} ;; esac
   fi
-  COMPREPLY=($(compgen -P "$prefix" -W "${words/@file/}" -- "$current"))
-  case $words in *@file*) COMPREPLY+=($(compgen -f -- "$current")) ;; esac
+  COMPREPLY=($(compgen -P "$prefix" -W "${known/@file/}" -- "$current"))
+  case $known in *@file*) COMPREPLY+=($(compgen -f -- "$current")) ;; esac
 }
 complete -o filenames -F _cortado cortado
 )";
 
 constexpr std::string_view kZsh = R"(
 _cortado() {
-  setopt local_options sh_word_split
-  local current=${words[CURRENT]} command place list
+  local current=${words[CURRENT]} known list verb place
   local valued='{}'
-  local -a before=("${(@)words[2,CURRENT-1]}")
-  local words
-  _cortado_place "${before[@]}"
-  case $current in -*) [ "$place" = "${place#-}" ] && [ -n "$command" ] && place=- ;; esac
-  _cortado_words "$command" "$place"
-  local -a choices=(${words/@file/})
-  if [ "$list" = 1 ]; then compset -P '*,'; fi
-  compadd -- $choices
-  case $words in *@file*) _files ;; esac
+  _cortado_place "${(@)words[2,CURRENT-1]}"
+  case $current in -*) [ "$place" = "${place#-}" ] && [ -n "$verb" ] && place=- ;; esac
+  _cortado_words "$verb" "$place"
+  [ "$list" = 1 ] && compset -P '*,'
+  local -a offered=(${=known/@file/})
+  compadd -- $offered
+  case $known in *@file*) _files ;; esac
 }
-compdef _cortado cortado
+if [ "$funcstack[1]" = _cortado ]; then _cortado "$@"; else compdef _cortado cortado; fi
 )";
 
 Result<Exit> run_completion(const Arguments& arguments, Console& console) {
