@@ -36,7 +36,7 @@ constexpr Example kPlanExamples[] = {
     {"cortado plan overlap all-to-all --gemm 1024x1024x2048 --tokens 3:1:1:1 --ranks 4 --strategy uniform-fused-1d -o "
      "moe.json",
      "tokens for experts, one of which is three times as popular as the others"},
-    {"cortado plan overlap reduce-scatter --gemm 1024x512x128 --machine t3-ring-8 --strategy t3 -o t3.json",
+    {"cortado plan overlap reduce-scatter --gemm 1024x512x128 --dtype f16 --machine t3-ring-8 --strategy t3 -o t3.json",
      "a GEMM whose tracked stores go round a ring and are added up in memory"},
     {"cortado plan overlap all-gather --gemm 4096x4096x4096 --bytes 64MiB --independent --strategy "
      "conccl/bcst-prelaunch -o conccl.json",
