@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "cortado/base/text.hpp"
 #include "cortado/pipeline/explain.hpp"
 #include "cortado/report/energy.hpp"
 #include "cortado/report/skipped.hpp"
