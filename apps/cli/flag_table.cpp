@@ -33,11 +33,12 @@ constexpr Mode kModes[] = {
 constexpr Flag kFlags[] = {
     // --- Arguments ---------------------------------------------------------------------------------------------------
     {"list", "what", "[WHAT]", "@lists", "", "",
-     "machines, collectives, variants, strategies, power-policies, maps, features, targets, publications or rules; "
+     "machines, models, collectives, variants, strategies, power-policies, maps, features, targets, publications or "
+     "rules; "
      "json: fields of --json; without it these lists"},
-    {"show", "what", "WHAT", "machine|program", "", "", "machine or program"},
+    {"show", "what", "WHAT", "machine|model|program", "", "", "machine, model or program"},
     {"show", "name", "NAME", "@machines", "", "",
-     "Name or file of a machine; file of a program, or - for standard input"},
+     "Name or file of a machine; name or config.json of a model; file of a program, or - for standard input"},
     {"plan", "what", "WHAT", "@planned", "", "",
      "A collective (cortado list collectives), or overlap: a GEMM and a collective together"},
     {"run", "what", "WHAT", "@planned", "", "",

@@ -1,6 +1,7 @@
 // cortado list: what there is.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,7 @@
 #include "cortado/report/schedule_map.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
+#include "cortado/workload/model.hpp"
 
 #include "command.hpp"
 #include "lists.hpp"
@@ -70,6 +72,25 @@ Result<Table> list_machines() {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
     const report::Cell cap = machine.power ? report::Cell(machine.power->cap_w) : report::Cell();
     table.add({machine.name, machine.gpus, machine.gpu, cap, machine.title});
+  }
+  return table;
+}
+
+Result<Table> list_models() {
+  Table table = listing({{"name", "as `cortado show model` takes it"},
+                         {"family", "model_type of its config.json"},
+                         {"layers", "how many"},
+                         {"parameters_B", "billions"},
+                         {"active_B", "billions that one token multiplies"},
+                         {"weights_GB", "as they are stored"},
+                         {"kv_bytes", "that a token leaves in the cache, in bf16"}});
+  const auto billions = [](double value) { return report::Cell(std::round(value * 1e-8) / 10); };
+  for (const std::string& name : model_names()) {
+    CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
+    const ParameterCounts counts = count_parameters(model);
+    table.add({name, model.family, model.layers.size(), billions(static_cast<double>(counts.total)),
+               billions(static_cast<double>(counts.active)), billions(static_cast<double>(weight_bytes(model).value)),
+               kv_bytes_per_token(model, Bytes{2})});
   }
   return table;
 }
@@ -161,6 +182,7 @@ struct Topic {
 
 constexpr std::array kTopics{
     Topic{"machines", "modelled machines, for --machine", list_machines},
+    Topic{"models", "transformer models, for show model", list_models},
     Topic{"collectives", "what can be planned, with the variants of each", collectives},
     Topic{"variants", "ways to do each collective, for --variant", variants},
     Topic{"strategies", "how to run a GEMM and a collective at the same time, for --strategy", overlap_strategies},

@@ -1,10 +1,13 @@
-// cortado show: one machine with the source of every number, or one program as a listing.
+// cortado show: one machine with the source of every number, one model, or one program as a listing.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/target/target.hpp"
+#include "cortado/workload/model.hpp"
 
 #include "command.hpp"
 #include "json.hpp"
@@ -95,8 +98,65 @@ Json machine_json(const Machine& machine) {
   return json;
 }
 
+/// Numbers of a model, in the order of the text.
+Json model_json(const Model& model) {
+  const ParameterCounts counts = count_parameters(model);
+  const Attention& attention = model.attention;
+  Json json = document("cortado.model");
+  json.update(
+      {{"name", model.name},
+       {"family", model.family},
+       {"file", model.file},
+       {"parameters", counts.total},
+       {"active_parameters", counts.active},
+       {"embedding_parameters", counts.embeddings},
+       {"weights", model.weights.name},
+       {"weight_bytes", weight_bytes(model).value},
+       {"kv_bytes_per_token", kv_bytes_per_token(model, Bytes{2}).value},
+       {"layers", model.layers.size()},
+       {"layers_with_experts", model.layers_with_experts()},
+       {"layers_with_window", std::ranges::count_if(model.layers, [](const Layer& l) { return l.window.has_value(); })},
+       {"hidden", model.hidden},
+       {"heads", attention.heads},
+       {"kv_heads", attention.latent ? Json() : Json(attention.kv_heads)},
+       {"head_dim", attention.head_dim},
+       {"intermediate", model.intermediate},
+       {"vocabulary", model.vocabulary},
+       {"context", model.context},
+       {"experts", model.experts ? model.experts->count : 0},
+       {"experts_per_token", model.experts ? model.experts->per_token : 0},
+       {"shared_experts", model.experts ? model.experts->shared : 0},
+       {"expert_intermediate", model.experts ? model.experts->intermediate : 0}});
+  return json;
+}
+
+std::string model_summary(const Model& model) {
+  const ParameterCounts counts = count_parameters(model);
+  const auto billions = [](std::uint64_t value) { return static_cast<double>(value) * 1e-9; };
+  const Attention& attention = model.attention;
+  std::string text = fmt::format("{}: {} model, from {}\n\n", model.name, model.family, model.file);
+  text += fmt::format("  {:.2f} billion parameters, {:.2f} billion active for a token; {:.1f} GB of weights in {}\n",
+                      billions(counts.total), billions(counts.active), billions(weight_bytes(model).value),
+                      model.weights.name);
+  text += fmt::format("  {} bytes of KV cache per token in bf16, all layers together\n",
+                      kv_bytes_per_token(model, Bytes{2}).value);
+  text += fmt::format("  {} layers of hidden size {}, vocabulary {}{}, context {}\n", model.layers.size(), model.hidden,
+                      model.vocabulary, model.tied ? " (embedding and last matrix are one)" : "", model.context);
+  text += attention.latent ? fmt::format("  latent attention: {} heads, ranks {} and {}\n", attention.heads,
+                                         attention.latent->query_rank, attention.latent->kv_rank)
+                           : fmt::format("  attention: {} heads of {}, {} of keys and values\n", attention.heads,
+                                         attention.head_dim, attention.kv_heads);
+  if (!model.experts) return text + fmt::format("  feed-forward: {}\n", model.intermediate);
+  const Experts& experts = *model.experts;
+  return text + fmt::format("  feed-forward: {} experts of {}, {} per token{}; {} dense layers of {}\n", experts.count,
+                            experts.intermediate, experts.per_token,
+                            experts.shared > 0 ? fmt::format(" and {} shared", experts.shared) : "",
+                            model.layers.size() - model.layers_with_experts(), model.intermediate);
+}
+
 constexpr Example kShowExamples[] = {
     {"cortado show machine mi300x-8", "every value with its source and how sure it is"},
+    {"cortado show model llama-3.1-70b", "parameters, weights and KV cache; or of a config.json of your own"},
     {"cortado plan all-gather --bytes 1KiB --ranks 2 | cortado show program -", "a program, command by command"}};
 
 Result<Exit> run_show(const Arguments& arguments, Console& console) {
@@ -105,6 +165,9 @@ Result<Exit> run_show(const Arguments& arguments, Console& console) {
   if (arguments.text("what") == "machine") {
     CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
     console.out(json ? to_text(machine_json(machine)) : machine_summary(machine));
+  } else if (arguments.text("what") == "model") {
+    CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
+    console.out(json ? to_text(model_json(model)) : model_summary(model));
   } else {
     CORTADO_ASSIGN_OR_RETURN(const Program program, load_program(name));
     console.out(json ? to_json(program) : listing(program));
@@ -115,7 +178,8 @@ Result<Exit> run_show(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand show_command() {
-  return {"show", "Show a machine with its sources, or a program as a listing", kShowExamples, run_show};
+  return {"show", "Show a machine with its sources, a model with its parameters, or a program as a listing",
+          kShowExamples, run_show};
 }
 
 }  // namespace cortado::cli

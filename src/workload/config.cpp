@@ -1,0 +1,106 @@
+#include "workload/config.hpp"
+
+#include <fmt/format.h>
+
+namespace cortado::workload {
+namespace {
+
+constexpr std::uint64_t kLargest = 1ULL << 40;  // of any field; products of three stay below 2^64 only by check
+
+}  // namespace
+
+Place place_of(std::string file, std::string_view key) {
+  Place place;
+  place.file = std::move(file);
+  place.key = key;
+  return place;
+}
+
+const nlohmann::json* Config::find(std::string_view key) const {
+  const auto found = json_.find(key);
+  return found == json_.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool Config::has(std::string_view key) const {
+  return find(key) != nullptr;
+}
+
+void Config::refuse(std::string_view key, const std::string& message) {
+  if (mistake_) return;
+  mistake_ = Diagnostic{"model.field", message, "it must be a config.json of Hugging Face, as it was published",
+                        place_of(file_, key)};
+}
+
+std::string Config::text(std::string_view key) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr || !value->is_string()) {
+    refuse(key, value == nullptr ? fmt::format("{} is missing", key) : fmt::format("{} is not a text", key));
+    return {};
+  }
+  return value->get<std::string>();
+}
+
+std::uint64_t Config::number(std::string_view key) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) {
+    refuse(key, fmt::format("{} is missing", key));
+    return 1;
+  }
+  if (!value->is_number_unsigned() || *value == 0 || *value > kLargest) {
+    refuse(key, fmt::format("{} is not a whole number from 1 to 2^40", key));
+    return 1;
+  }
+  return value->get<std::uint64_t>();
+}
+
+std::uint64_t Config::number_or(std::string_view key, std::uint64_t fallback) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return fallback;
+  if (value->is_number_unsigned() && *value == 0) return 0;
+  return number(key);
+}
+
+bool Config::flag_or(std::string_view key, bool fallback) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return fallback;
+  if (!value->is_boolean()) refuse(key, fmt::format("{} is neither true nor false", key));
+  return value->is_boolean() && value->get<bool>();
+}
+
+std::vector<std::string> Config::texts(std::string_view key) {
+  std::vector<std::string> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_array()) refuse(key, fmt::format("{} is not a list", key));
+  for (const nlohmann::json& item : *value) {
+    if (!item.is_string()) {
+      refuse(key, fmt::format("{} is not a list of texts", key));
+      return {};
+    }
+    all.push_back(item.get<std::string>());
+  }
+  return all;
+}
+
+std::vector<std::uint64_t> Config::numbers(std::string_view key) {
+  std::vector<std::uint64_t> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_array()) refuse(key, fmt::format("{} is not a list", key));
+  for (const nlohmann::json& item : *value) {
+    if (!item.is_number_unsigned()) {
+      refuse(key, fmt::format("{} is not a list of whole numbers", key));
+      return {};
+    }
+    all.push_back(item.get<std::uint64_t>());
+  }
+  return all;
+}
+
+std::optional<Config> Config::inner(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr || !value->is_object()) return std::nullopt;
+  return Config(*value, file_);
+}
+
+}  // namespace cortado::workload

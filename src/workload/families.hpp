@@ -1,0 +1,23 @@
+// What the families of models have in common and where they differ.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cortado/workload/model.hpp"
+
+#include "workload/config.hpp"
+
+namespace cortado::workload {
+
+/// A model_type of config.json.
+struct Family {
+  const char* name;
+  void (*read)(Config& config, Model& model);  ///< mistakes are kept in the config
+};
+
+/// nullptr if it is not known.
+const Family* find_family(const std::string& name);
+std::vector<std::string> family_names();
+
+}  // namespace cortado::workload
