@@ -132,12 +132,14 @@ Json model_json(const Model& model) {
 
 std::string model_summary(const Model& model) {
   const ParameterCounts counts = count_parameters(model);
-  const auto billions = [](std::uint64_t value) { return static_cast<double>(value) * 1e-9; };
+  const auto amount = [](std::uint64_t value) {
+    const auto number = static_cast<double>(value);
+    return number < 1e9 ? fmt::format("{:.2f} million", number * 1e-6) : fmt::format("{:.2f} billion", number * 1e-9);
+  };
   const Attention& attention = model.attention;
   std::string text = fmt::format("{}: {} model, from {}\n\n", model.name, model.family, model.file);
-  text += fmt::format("  {:.2f} billion parameters, {:.2f} billion active for a token; {:.1f} GB of weights in {}\n",
-                      billions(counts.total), billions(counts.active), billions(weight_bytes(model).value),
-                      model.weights.name);
+  text += fmt::format("  {} parameters, {} active for a token; {:.3g} GB of weights in {}\n", amount(counts.total),
+                      amount(counts.active), static_cast<double>(weight_bytes(model).value) * 1e-9, model.weights.name);
   text += fmt::format("  {} bytes of KV cache per token in bf16, all layers together\n",
                       kv_bytes_per_token(model, Bytes{2}).value);
   text += fmt::format("  {} layers of hidden size {}, vocabulary {}{}, context {}\n", model.layers.size(), model.hidden,
