@@ -81,12 +81,11 @@ std::vector<std::string_view> overlap_modes(const Arguments& arguments) {
   for (const std::string& name : arguments.names("--strategy")) {
     const std::string plain = name.substr(0, name.find('/'));
     const auto known = std::ranges::find(strategies(), plain, &Strategy::name);
-    if (plain == pipeline::kAutoStrategy) {
+    const bool found = known != strategies().end();
+    if (plain == pipeline::kAutoStrategy || (found && known->family == "T3")) {
       modes.push_back("t3");
-    } else if (known == strategies().end()) {  // all, the default, or a mistake that is told later
+    } else if (!found) {  // all, the default, or a mistake that is told later
       modes.insert(modes.end(), {"ficco", "t3", "c3"});
-    } else if (known->family == "T3") {
-      modes.push_back("t3");
     } else if (known->family == "C3" || known->family == "ConCCL") {
       modes.push_back("c3");
     } else if (known->name == "serial-dma" || (known->family == "FiCCO" && known->name != "ficco")) {

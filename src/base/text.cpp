@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -166,7 +167,7 @@ std::string nearest_name(std::string_view wrong, const std::vector<std::string>&
 
 std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates, std::string otherwise) {
   const std::string nearest = nearest_name(wrong, candidates);
-  return nearest.empty() ? otherwise : "did you mean " + nearest + "?";
+  return nearest.empty() ? std::move(otherwise) : "did you mean " + nearest + "?";
 }
 
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known, std::string_view heading) {

@@ -18,9 +18,9 @@ struct SkippedWay {
 /// Columns code, message and hint of what was left out.
 template <class Item>
 std::vector<Field<Item>> reason_fields(std::vector<Field<Item>> fields, Diagnostic Item::*reason) {
-  const auto add = [&](std::string key, std::string meaning, std::string Diagnostic::*part) {
-    fields.push_back({{.key = std::move(key), .meaning = std::move(meaning)},
-                      [reason, part](const Item& item) { return item.*reason.*part; }});
+  const auto add = [&](const char* key, const char* meaning, std::string Diagnostic::*part) {
+    fields.push_back(
+        {{.key = key, .meaning = meaning}, [reason, part](const Item& item) { return item.*reason.*part; }});
   };
   add("code", "of the reason ([errors.md](errors.md))", &Diagnostic::code);
   add("message", "the reason", &Diagnostic::message);

@@ -103,7 +103,7 @@ Json describe_request(const CollectiveRequest& request) {
           {"hosts", request.host == HostThreads::single ? "single" : "per-rank"}};
 }
 
-Result<Program> complete_program(const std::string& planner, Json asked, const Program& specification,
+Result<Program> complete_program(const std::string& planner, const Json& asked, const Program& specification,
                                  const Machine& machine) {
   Json request{{"schema", "cortado.plan-request"}, {"version", kRequestVersion}};
   request.update(asked);

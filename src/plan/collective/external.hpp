@@ -22,8 +22,8 @@ nlohmann::ordered_json describe_request(const CollectiveRequest& request);
 
 /// What the planner makes of the specification. `asked` has what the request says besides the machine and the program.
 /// Fails as run_process and parse_program do, and if the program is for something else (planner.program).
-Result<Program> complete_program(const std::string& planner, nlohmann::ordered_json asked, const Program& specification,
-                                 const Machine& machine);
+Result<Program> complete_program(const std::string& planner, const nlohmann::ordered_json& asked,
+                                 const Program& specification, const Machine& machine);
 
 /// Of a variant "planner:PATH".
 Result<Program> plan_externally(const CollectiveRequest& request, const Machine& machine);
