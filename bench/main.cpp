@@ -1,5 +1,5 @@
-// cortado_bench [submit|collective|plan|compare|overlap|schedules|t3 ...]: one table of what was measured beside what
-// is aimed at.
+// cortado_bench [submit|collective|plan|compare|model|overlap|schedules|t3 ...]: one table of what was measured beside
+// what is aimed at.
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -36,14 +36,14 @@ void print(const std::vector<Row>& rows) {
 int run(const std::vector<std::string>& wanted) {
   const std::vector<std::pair<std::string, std::function<std::vector<Row>()>>> groups{
       {"submit", submit_rows},   {"collective", collective_rows}, {"plan", plan_rows}, {"compare", compare_rows},
-      {"overlap", overlap_rows}, {"schedules", schedule_rows},    {"t3", t3_rows}};
+      {"overlap", overlap_rows}, {"schedules", schedule_rows},    {"t3", t3_rows},     {"model", model_rows}};
   for (const std::string& name : wanted) {
     const auto known = [&](const auto& group) { return group.first == name; };
     if (std::any_of(groups.begin(), groups.end(), known)) continue;
-    fmt::print(
-        stderr,
-        "cortado_bench: unknown group {}; there are submit, collective, plan, compare, overlap, schedules and t3\n",
-        name);
+    fmt::print(stderr,
+               "cortado_bench: unknown group {}; there are submit, collective, plan, compare, model, overlap, "
+               "schedules and t3\n",
+               name);
     return 2;
   }
   std::vector<Row> rows;

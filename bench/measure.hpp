@@ -47,6 +47,7 @@ std::vector<Row> submit_rows();
 std::vector<Row> collective_rows();
 std::vector<Row> plan_rows();
 std::vector<Row> compare_rows();
+std::vector<Row> model_rows();
 std::vector<Row> overlap_rows();
 std::vector<Row> schedule_rows();
 std::vector<Row> t3_rows();

@@ -1,9 +1,11 @@
 // Choosing the schedule of a product and the collective that it depends on, eight GPUs, one thread.
 #include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "cortado/pipeline/choose.hpp"
+#include "cortado/pipeline/overlap.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
 
 #include "measure.hpp"
@@ -47,6 +49,16 @@ std::vector<Row> schedule_rows() {
     const double search =
         median_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_cost(machine)).value(); });
     rows.push_back({"schedules, search: " + what, search / 1e6, "ms", 50, Better::lower});
+  }
+  for (const auto& [what, relation, collective] :
+       {std::tuple("all-gather -> 16384x3584x8192", Relation::gemm_needs_collective, Collective("all-gather")),
+        std::tuple("16384x8192x3584 -> reduce-scatter", Relation::collective_needs_gemm,
+                   Collective("reduce-scatter"))}) {
+    const bool first = relation == Relation::gemm_needs_collective;
+    const GemmShape gemm = first ? GemmShape{16384, 3584, 8192} : GemmShape{16384, 8192, 3584};
+    const OverlapProblem problem{.relation = relation, .gemms = {gemm}, .collectives = {{.collective = collective}}};
+    const double all = median_ns(5, [&] { pipeline::study_overlap(problem, machine, {}).value(); });
+    rows.push_back({fmt::format("strategies, all of {}", what), all / 1e6, "ms", 30, Better::lower});
   }
   const std::vector<Question> asked = questions();
   constexpr std::uint32_t kGuesses = 1000;  // of each; one alone is too short to be timed

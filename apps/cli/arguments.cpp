@@ -58,7 +58,7 @@ Status Arguments::set(const Flag& flag, std::vector<std::string> values) {
 }
 
 std::string Arguments::key(std::string_view flag) const {
-  const auto named = [&](const Flag& one) { return std::ranges::count(split(one.name, ','), flag) > 0; };
+  const auto named = [&](const Flag& one) { return has_part(one.name, ',', flag); };
   CORTADO_CHECK(std::ranges::any_of(all_flags(), named), "the flag is in the table");
   const Flag* found = find_flag(command_, flag);
   return std::string(found ? found->long_name() : flag);

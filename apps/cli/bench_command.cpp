@@ -1,4 +1,4 @@
-// cortado bench: a sweep in the look of nccl-tests, or the phases of one copy.
+// cortado bench: a sweep in the look of nccl-tests, the phases of one copy, or GEMMs alone.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,8 +9,10 @@
 #include "cortado/pipeline/explain.hpp"
 #include "cortado/target/target.hpp"
 
+#include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
+#include "gemm_bench.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -26,7 +28,9 @@ constexpr Example kBenchExamples[] = {
     {"cortado bench all-gather --on sim --sizes 1KiB:64MiB --html ag.html", "bandwidths as a picture as well"},
     {"cortado bench all-gather --sizes 1KiB:1MiB --explain", "what auto takes at every size, and why"},
     {"cortado bench copy --phases --on sim", "where the time of one copy between two GPUs goes, predicted"},
-    {"cortado bench copy --phases --sizes 4KiB:1MiB", "the same, measured on the embedded node"}};
+    {"cortado bench copy --phases --sizes 4KiB:1MiB", "the same, measured on the embedded node"},
+    {"cortado bench gemm --shapes 4096x4096x4096,16x7168x2048 --machine h100-8", "GEMMs alone, as a model predicts"},
+    {"cortado bench gemm --shapes 8192x8192x8192 --cus 128", "on some of the CUs"}};
 
 constexpr std::string_view kSizesOfSweep = "1KiB:1MiB";
 constexpr std::string_view kSizesOfCopy = "1KiB:64MiB";
@@ -49,6 +53,7 @@ class Sweep {
     pipeline::Chooser chooser(machine, chooser_options(arguments_));
     if (arguments_.given("--explain")) return explain(machine, chooser);
     const bool simulated = arguments_.text("--on") == kSimulator;
+    if (simulated) tell_what_is_borrowed(machine, console_);
     request_.iterations = arguments_.number("--iters").value_or(simulated ? 1 : request_.iterations);
     request_.warmup = simulated ? 0 : *arguments_.number("--warmup");
     const auto go_on = [this](std::size_t done, std::size_t of) {
@@ -173,16 +178,23 @@ Result<Exit> run_phases(const Arguments& arguments, Console& console) {
   return Exit::interrupted;
 }
 
+/// GEMMs are predicted unless somebody asks for a device.
+std::string_view place_of(const Arguments& arguments, bool gemms) {
+  return target_mode(gemms && !arguments.given("--on") ? std::string(kSimulator) : arguments.text("--on"));
+}
+
 Result<Exit> run_bench(const Arguments& arguments, Console& console) {
+  const bool gemms = arguments.text("what") == "gemm";
   const bool copy = arguments.text("what") == "copy";
-  std::vector<std::string_view> modes{copy ? "phases" : "alone"};
+  std::vector<std::string_view> modes{gemms ? "gemms" : copy ? "phases" : "alone"};
   if (arguments.given("--explain")) {
     modes.insert(modes.end(), {"explain", "auto"});
   } else {
-    modes.push_back(target_mode(arguments.text("--on")));
+    modes.push_back(place_of(arguments, gemms));
     if (leaves_open(arguments.text("--variant"))) modes.push_back("auto");
   }
   CORTADO_RETURN_IF_ERROR(arguments.check(modes));
+  if (gemms) return bench_gemm(arguments, console);
   if (!copy) return Sweep(arguments, console).run();
   if (!arguments.given("--phases")) {
     return fail("usage.option", "a copy is only taken apart", "give --phases, or bench point-to-point");
@@ -193,8 +205,8 @@ Result<Exit> run_bench(const Arguments& arguments, Console& console) {
 }  // namespace
 
 Subcommand bench_command() {
-  return {"bench", "Measure or predict variants and sizes of a collective, or the phases of a copy", kBenchExamples,
-          run_bench};
+  return {"bench", "Measure or predict variants and sizes of a collective, the phases of a copy, or GEMMs",
+          kBenchExamples, run_bench};
 }
 
 }  // namespace cortado::cli

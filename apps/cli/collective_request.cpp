@@ -36,6 +36,7 @@ Result<CollectiveRequest> base_request(const Arguments& arguments, const std::st
   request.ways = *arguments.number("--ways");
   request.compute_units = arguments.number("--cus").value_or(0);
   request.own_block = !arguments.given("--leave-own-block");
+  CORTADO_ASSIGN_OR_RETURN(request.runtime, parse_runtime_mode(arguments.text("--runtime")));
   request.host = arguments.text("--hosts") == "single" ? HostThreads::single : HostThreads::per_rank;
   request.trigger_words =
       arguments.text("--trigger-words") == "shared" ? TriggerWords::shared : TriggerWords::per_queue;
@@ -97,10 +98,11 @@ Result<pipeline::BenchRequest> sweep_request(const Arguments& arguments, const s
   request.among = among(arguments);
   const auto planner = arguments.command() == "bench" ? arguments.find("--planner") : std::nullopt;
   if (variants == "all" && !planner) return request;
-  std::vector<std::string> known{kAutoVariant};
-  for (const VariantInfo& info : list_variants(request.base.collective)) known.push_back(info.variant);
-  request.variants = variants == "all" ? std::vector(known.begin() + 1, known.end())
-                                       : split_names(variants);  // known begins with auto
+  std::vector<std::string> listed;
+  for (const VariantInfo& info : list_variants(request.base.collective)) listed.push_back(info.variant);
+  std::vector<std::string> known{kAutoVariant, "rccl", "nccl"};
+  known.insert(known.end(), listed.begin(), listed.end());
+  request.variants = variants == "all" ? std::move(listed) : split_names(variants);
   for (const std::string& variant : request.variants) {
     if (std::ranges::count(known, variant) > 0) continue;
     return fail("usage.variant", fmt::format("{} has no variant '{}'", collective, variant),

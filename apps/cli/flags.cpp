@@ -7,6 +7,7 @@
 #include "cortado/base/check.hpp"
 #include "cortado/machine/machine.hpp"
 #include "cortado/machine/power.hpp"
+#include "cortado/pipeline/model.hpp"
 #include "cortado/pipeline/what_if.hpp"
 #include "cortado/plan/choose.hpp"
 #include "cortado/plan/overlap.hpp"
@@ -15,6 +16,7 @@
 #include "cortado/sim/power.hpp"
 #include "cortado/target/target.hpp"
 #include "cortado/verify/verify.hpp"
+#include "cortado/workload/model.hpp"
 
 #include "lists.hpp"
 
@@ -79,6 +81,7 @@ constexpr List kLists[] = {
     {"@features", [] { return names_of(pipeline::list_features()); }},
     {"@lists", [] { return with(list_names(), {"json"}); }},
     {"@machines", machine_names},
+    {"@models", model_names},
     {"@planned", [] { return with(collective_names(), {"overlap"}); }},
     {"@power-policies", [] { return with(power_policy_names(), {"all"}); }},
     {"@publications", [] { return with(published::publication_names(), {"all"}); }},
@@ -87,7 +90,11 @@ constexpr List kLists[] = {
      [] {
        return with(names_of(strategies()), {"auto", "all"});
      }},
-    {"@swept", [] { return with(collective_names(), {"copy"}); }},
+    {"@swept",
+     [] {
+       return with(collective_names(), {"copy", "gemm"});
+     }},
+    {"@systems", [] { return with(pipeline::model_systems(), {"all"}); }},
     {"@targets", [] { return names_of(list_targets()); }},
     {"@variants",
      [] {
@@ -114,17 +121,28 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
+bool has_part(std::string_view text, char separator, std::string_view part) {
+  while (!text.empty()) {
+    const std::size_t at = text.find(separator);
+    if (text.substr(0, at) == part) return true;
+    if (at == std::string_view::npos) return false;
+    text.remove_prefix(at + 1);
+    if (text.empty()) return part.empty();
+  }
+  return false;
+}
+
 std::vector<const Flag*> flags_of(std::string_view command) {
   std::vector<const Flag*> flags;
   for (const Flag& flag : all_flags()) {
-    if (std::ranges::count(split(flag.commands, ' '), command) > 0) flags.push_back(&flag);
+    if (has_part(flag.commands, ' ', command)) flags.push_back(&flag);
   }
   return flags;
 }
 
 const Flag* find_flag(std::string_view command, std::string_view name) {
-  for (const Flag* flag : flags_of(command)) {
-    if (std::ranges::count(split(flag->name, ','), name) > 0) return flag;
+  for (const Flag& flag : all_flags()) {
+    if (has_part(flag.name, ',', name) && has_part(flag.commands, ' ', command)) return &flag;
   }
   return nullptr;
 }

@@ -10,6 +10,8 @@
 #include "cortado/pipeline/breakdown.hpp"
 #include "cortado/pipeline/compare.hpp"
 #include "cortado/pipeline/explain.hpp"
+#include "cortado/pipeline/gemm_bench.hpp"
+#include "cortado/pipeline/model.hpp"
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/pipeline/what_if.hpp"
@@ -236,11 +238,13 @@ Result<std::string> json_reference() {
       {"overlap --json`", overlap},
       {"overlap --with --json`", pipeline::what_if_document({})},
       {"bench --json`", report::bench_document({})},
+      {"bench gemm --json`", pipeline::gemm_bench_document({})},
       {"bench copy --phases --json`", pipeline::breakdown_document({})},
       {"bench --explain --json`", pipeline::explain_sizes_document({}, {})},
       {"plan --explain --json`", pipeline::explain_document({}, {})},
       {"run --on soft,sim --json`", pipeline::compare_document({})},
       {"power --json`", report::power_document({})},
+      {"model --json`", pipeline::model_document({}, true)},
       {"overlap --map --json`", report::schedule_map_document(map)},
       {"reproduce --json`: a list `reproductions`", report::reproduction_document({})},
       {"list --json`: one of these lists", lists}};

@@ -16,6 +16,7 @@
 #include "cortado/plan/external.hpp"
 #include "cortado/report/trace.hpp"
 
+#include "borrowed.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
 #include "overlap_request.hpp"
@@ -91,6 +92,7 @@ class Overlap {
     const std::string on = arguments_.command() == "overlap" ? arguments_.text("--on") : std::string(kSimulator);
     CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments_, on, problem.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
+    if (target->predicts()) tell_what_is_borrowed(machine, console_);
     watch_for_interrupt();
     if (arguments_.given("--with")) return run_what_if(problem, machine, options);
     const auto report = pipeline::study_overlap(problem, machine, *target, options);

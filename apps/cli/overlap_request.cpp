@@ -131,8 +131,13 @@ Result<OverlapProblem> overlap_problem(const Arguments& arguments, const std::st
   CORTADO_ASSIGN_OR_RETURN(problem.gemms, gemms_of(arguments));
   if (problem.relation == Relation::independent) {
     CORTADO_RETURN_IF_ERROR(set_sizes(arguments, problem.collectives));
-  } else if (const auto given = arguments.find("--tokens")) {
+    return problem;
+  }
+  if (const auto given = arguments.find("--tokens")) {
     CORTADO_ASSIGN_OR_RETURN(problem.tokens, tokens(*given, problem.gemm().m * ranks, ranks));
+  }
+  if (const auto mode = arguments.find("--runtime")) {
+    CORTADO_ASSIGN_OR_RETURN(problem.collectives.front().runtime, parse_runtime_mode(*mode));
   }
   return problem;
 }

@@ -9,6 +9,7 @@
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/power.hpp"
 
+#include "borrowed.hpp"
 #include "command.hpp"
 #include "overlap_request.hpp"
 #include "study_progress.hpp"
@@ -115,6 +116,7 @@ Result<Exit> run_power(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const pipeline::PowerRequest request, power_request(arguments, machine));
   CORTADO_ASSIGN_OR_RETURN(pipeline::PowerOptions options, power_options(arguments));
   options.progress = show_progress(console);
+  tell_what_is_borrowed(machine, console);
   watch_for_interrupt();
   const auto report = pipeline::study_power(request, machine, options);
   if (!report) return study_failure(console, report.error());

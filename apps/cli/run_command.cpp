@@ -9,6 +9,7 @@
 #include "cortado/plan/choose.hpp"
 #include "cortado/target/target.hpp"
 
+#include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
 #include "flags.hpp"
@@ -118,6 +119,7 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   CORTADO_RETURN_IF_ERROR(check_ranks(task->program, task->machine, what));
   CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, on, task->program.ranks, task->machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, task->machine));
+  if (target->predicts()) tell_what_is_borrowed(task->machine, console);
   const RunOptions options = run_options(arguments, *task, request, console);
   const RunReport report(arguments, options, task->title, task->in_place);
   const auto done =

@@ -29,6 +29,24 @@ double sustained_clock_ghz(DType dtype, const Machine& machine) {
   return matrix_timing(*machine.timing->compute, dtype).clock_ghz;
 }
 
+double reference_clock_ghz(DType dtype, const Machine& machine) {
+  if (machine.power && machine.power->xcd) return machine.power->xcd->nominal_ghz;
+  return sustained_clock_ghz(dtype, machine);
+}
+
+Nanoseconds gemm_start(const Machine& machine) {
+  const Nanoseconds own = machine.timing->compute->start;
+  return own.value > 0 ? own : machine.timing->cores.start;
+}
+
+Nanoseconds start_of(const Command& command, const Machine& machine) {
+  return std::holds_alternative<Gemm>(command) ? gemm_start(machine) : machine.timing->cores.start;
+}
+
+Nanoseconds first_start(const Queue& queue, const Machine& machine) {
+  return queue.commands.empty() ? machine.timing->cores.start : start_of(queue.commands.front(), machine);
+}
+
 double unit_flops(const ComputeTiming& compute, DType dtype) {
   const MatrixTiming matrix = matrix_timing(compute, dtype);
   return matrix.flops_per_clock * matrix.clock_ghz * 1e9 * matrix.efficiency;
@@ -82,6 +100,18 @@ bool is_memory_bound(const GemmShape& shape, const Machine& machine) {
   const double memory =
       static_cast<double>(operand_bytes(shape).value) / machine.timing->memory.rate.bytes_per_second();
   return memory > compute;
+}
+
+std::uint64_t rows_in_step(const Gemm& gemm) {
+  std::uint64_t groups = 0;
+  std::uint64_t last = 0;
+  for (const TileWait& wait : gemm.waits) {
+    if (groups == 0 || wait.tiles != last) ++groups;
+    last = wait.tiles;
+  }
+  if (groups == 0) return 0;
+  if (gemm.waits.front().tiles > 0) ++groups;
+  return std::max<std::uint64_t>(1, gemm.m / groups);
 }
 
 }  // namespace cortado

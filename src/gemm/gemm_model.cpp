@@ -1,17 +1,31 @@
-// What a workgroup takes. With e bytes an element, k' = k / split_k, w workgroups running on d dies, p = ceil(w / d):
+// What a product takes. T workgroups on u units are w = T / u waves; e bytes an element, k' = k / split_k, G = tiles of
+// C, f the clock over the one that rates and latencies are given for.
 //
-//   products   2 tile_m tile_n k' / (flops of a unit), and operand_cost multiply-adds for every row of A, column of B
-//              and step of k; the flops of a unit are those that it reaches with a tile of 256 x 256, cost included
-//   L2         (tile_m + tile_n) k' e come out of it, 1/p of its rate for each
-//   fabric     workgroups of a die stand in a compact block of tiles and read its rows of A and columns of B together:
-//              rows(p) k' e / p, where rows(t) is the least gm tile_m + gn tile_n with gm gn = t. Besides the tile of
-//              C: e an element (2 e if it accumulates); of a split product the partial sums in f32, once each way
-//   memory     all dies together read rows(w) k' e / w a workgroup, at least A and B once. Of what was read before, the
-//              last-level cache holds the share (its bytes - those held by others) / (bytes of A, B and C)
-//   refetched  each workgroup of the die, of whichever kernel, keeps a window of its stream in L2. If p windows do not
-//              fit, operands are lost before they were used: the share (p windows / L2 - 1) / thrash_ramp of them, at
-//              most all, is read once more, from the memory (the last-level cache is taken not to keep streams)
-//   time       the longest of products, L2 and fabric at the rate of a unit, plus the overhead of a tile
+//   waves      W(x) = max(1, x + wave_rounding (ceil(x) - x)): 1 rounds up to whole waves, 0 is a perfect stream-K
+//   products   W(w) 2 tile_m tile_n k' / (flops of a unit) (1 + operand_cost (1 / tile_m + 1 / tile_n))
+//   latency    W(w / residents) k' step_latency / f: a workgroup takes no step of k sooner. A unit holds
+//              residents = residency sqrt(128^2 / (tile_m tile_n)) workgroups, 1 to 4 (one if residency is 0)
+//   L2         T (min(tile_m, m) + min(tile_n, n)) k' e / (dies l2_rate f)
+//   memory     reads / min(memory rate, min(T, u) unit_rate) + C / write_rate, and first_bytes (1 - exp(-that /
+//              first_bytes)) until the first bytes are there
+//   reads      A and B once, less what is warm; and what waves read again, less what caches hold. A wave stands in a
+//              compact block of tiles and reads rows(t), the least gm tile_m + gn tile_n with gm gn = t. Where groups
+//              of tiles wait for bytes of their own, groups are not in step: a block lies within the rows of one group,
+//              so every group reads B for itself, but for what caches still hold of it behind a whole pass
+//   body       (products^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
+//              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
+//   time       body + tile_overhead (W(w / residents) - 1) + [split_k > 1] (split_time + 8 split_k m n / split_rate)
+//
+// Side by side with others the product holds its units for U and the memory for M seconds; alone it takes the longer of
+// them, the body. With V = (products^p + latency^p + L2^p)^(1/p), R the bytes of the memory at its full rate and
+// g = (R / body)^p the part that the memory has in the body:
+//
+//   U = V + (body - V) min(1, 2 (1 - g))        M = R + (body - R) min(1, 2 g)
+//
+// and what is beside the body counts in U, and in M as much as min(1, 2 g),
+// so what overlaps badly is waited for with the memory idle where units set the pace (g < 1/2), and with units idle
+// where the memory does. Of U a wave takes 1 / W(w), a last one behind others (W(w) - floor(w)) / W(w); of M its share
+// of the workgroups.
 #include <algorithm>
 #include <cmath>
 
@@ -24,83 +38,195 @@
 namespace cortado {
 namespace {
 
-constexpr double kReferenceSide = 256;  // of the tile for which machine files give the efficiency
+double seconds_of(Nanoseconds time) {
+  return static_cast<double>(time.value) * 1e-9;
+}
+
+/// Of caches that hold so much, what is still there of so many bytes: all of little, nothing of much.
+double warm(double bytes, double caches) {
+  constexpr double kFade = 0.35;  // of the caches, over which it goes from all to nothing
+  return caches > 0 ? std::clamp((1 - bytes / caches) / kFade, 0.0, 1.0) : 0;
+}
+
+/// x^p, for the sharpness of most machines without std::pow.
+double power_of(double x, double p) {
+  return p == 3.5 ? x * x * x * std::sqrt(x) : std::pow(x, p);
+}
 
 }  // namespace
 
 double tile_cost(const Tiling& tiling, double operand_cost) {
-  const double cost = 1 + operand_cost * (1 / real(tiling.tile_m) + 1 / real(tiling.tile_n));
-  return cost / (1 + operand_cost * 2 / kReferenceSide);
+  return 1 + operand_cost * (1 / real(tiling.tile_m) + 1 / real(tiling.tile_n));
+}
+
+double rounded_waves(double waves, double rounding) {
+  return std::max(1.0, waves + rounding * (std::ceil(waves) - waves));
 }
 
 GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine, L2Windows windows,
-                     ResultPath results)
+                     ResultPath results, std::uint64_t rows_together)
     : machine_(&machine),
       shape_(shape),
       tiling_(tiling),
       tiles_m_((shape.m + tiling.tile_m - 1) / tiling.tile_m),
       tiles_n_((shape.n + tiling.tile_n - 1) / tiling.tile_n),
       workgroups_(cortado::workgroups(shape, tiling)),
-      flops_per_second_(unit_flops(*machine.timing->compute, shape.dtype)),
       windows_(windows),
-      results_(results) {}
+      results_(results),
+      rows_together_(rows_together == 0 ? shape.m : std::min(rows_together, shape.m)) {}
 
 /// Rows of A and columns of B that a compact block of so many tiles needs.
 double GemmModel::operand_rows(double tiles) const {
   const double tile_m = real(tiling_.tile_m);
   const double tile_n = real(tiling_.tile_n);
-  const double most_m = real(tiles_m_);
+  const double most_m = real((rows_together_ + tiling_.tile_m - 1) / tiling_.tile_m);
   const double most_n = real(tiles_n_);
   tiles = std::min(tiles, most_m * most_n);
   double along_m = std::clamp(std::sqrt(tiles * tile_n / tile_m), std::min(1.0, most_m), most_m);
   const double along_n = std::clamp(tiles / along_m, 1.0, most_n);
   along_m = std::clamp(tiles / along_n, 1.0, most_m);
-  return std::min(along_m * tile_m, real(shape_.m)) + std::min(along_n * tile_n, real(shape_.n));
+  return std::min(along_m * tile_m, real(rows_together_)) + std::min(along_n * tile_n, real(shape_.n));
 }
 
 /// Share of the operands that L2 loses before their use.
 double GemmModel::refetched(double per_die) const {
-  if (windows_ == L2Windows::ample) return 0;
   const ComputeTiming& compute = *machine_->timing->compute;
+  if (windows_ == L2Windows::ample || compute.stream_window.value == 0) return 0;
   const double windows = per_die * real(compute.stream_window.value) / real(compute.l2_bytes.value);
   return std::clamp((windows - 1) / compute.thrash_ramp, 0.0, 1.0);
 }
 
-WorkgroupDemand GemmModel::demand(std::uint64_t running, const GemmSurroundings& beside) const {
-  CORTADO_CHECK(running > 0, "a workgroup runs");
+GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& beside) const {
   const ComputeTiming& compute = *machine_->timing->compute;
-  const MemoryTiming& memory = machine_->timing->memory;
   const double element = real(size_of(shape_.dtype).value);
   const double depth = real(shape_.k) / real(tiling_.split_k);
-  const double tile = real(tiling_.tile_m) * real(tiling_.tile_n);
-  const double per_die = std::ceil(real(running) / compute.dies);
-  const double all_per_die = std::ceil(real(running + beside.streams) / compute.dies);
+  const double all = real(workgroups_);
+  const double running = std::min(all, units);
+  const double per_die = std::ceil(running / compute.dies);
+  const double again = 1 + refetched(std::ceil((running + beside.streams) / compute.dies));
 
-  const double again = 1 + refetched(all_per_die);
-  const double of_die = operand_rows(per_die) * depth * element / per_die * again;
+  const double m = real(shape_.m);
+  const double n = real(shape_.n);
+  const double a = m * real(shape_.k) * element;
+  const double b = n * real(shape_.k) * element;
   const bool cached = results_ == ResultPath::cached;
-  const double sums = shape_.accumulate ? 2 * element : element;
-  const double result =
-      cached ? tile * (tiling_.split_k == 1 ? sums : 2 * sizeof(float) + sums / real(tiling_.split_k)) : 0;
-  const double written =
-      cached ? tile * (tiling_.split_k == 1 ? element : sizeof(float) + element / real(tiling_.split_k)) : 0;
+  const double c = cached ? m * n * element : 0;
+  const double l2 = compute.dies * real(compute.l2_bytes.value);
+  const double kept = compute.warm_share * l2;
+  const double cold = a * (1 - warm(a + b + c, kept)) + b * (1 - warm(a + c + kWeightsInTurn * b, kept));
+  const double tiles_together = real((rows_together_ + tiling_.tile_m - 1) / tiling_.tile_m * tiles_n_);
+  const double in_step = std::min(running, tiles_together * real(tiling_.split_k));
+  const double by_waves = operand_rows(in_step / real(tiling_.split_k)) * real(shape_.k) * element * all / in_step;
+  const double last_level = real(machine_->timing->memory.cache_bytes.value);
+  const double caches = last_level > 0 ? std::max(0.0, last_level - real(beside.cache_held.value)) : l2;
+  const double held = std::min(1.0, caches / (a + b + c));
+  // Groups that are not in step read B one after another, each with its rows of A and C beside it. What is left of B
+  // for the next one is taken as the mean of random replacement, caches / pass, and LRU, nothing of what does not fit.
+  const double groups = m / real(rows_together_);
+  const double again_by_groups = (groups - 1) * b;
+  const double again_by_waves = std::max(0.0, by_waves - a - b - again_by_groups);
+  const double pass = b + (a + c) / groups;
+  const double left = (std::min(1.0, caches / pass) + warm(pass, caches)) / 2;
+  const double read_again = again_by_waves * (1 - held) + again_by_groups * (1 - left);
 
-  const double once = (real(shape_.m) + real(shape_.n)) * real(shape_.k) * element / real(workgroups_);
-  const double of_wave = std::max(once, operand_rows(real(running)) * depth * element / real(running));
-  const double cache = std::max(0.0, real(memory.cache_bytes.value) - real(beside.cache_held.value));
-  const Bytes operands = cached ? operand_bytes(shape_) : read_bytes(shape_);
-  const double held = std::min(1.0, cache / real(operands.value));
+  Traffic traffic;
+  const bool splits = tiling_.split_k > 1;
+  traffic.sums = splits && cached ? 2 * sizeof(float) * real(tiling_.split_k) * m * n : 0;
+  traffic.reads = (cold + read_again) * again + (shape_.accumulate ? c : 0);
+  traffic.writes = c;
+  traffic.beyond_l2 =
+      operand_rows(per_die) * depth * element / per_die * again * all + c * (shape_.accumulate ? 2 : 1) + traffic.sums;
+  traffic.out_of_l2 = all * (std::min(real(tiling_.tile_m), m) + std::min(real(tiling_.tile_n), n)) * depth * element;
+  return traffic;
+}
+
+GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurroundings& beside) const {
+  const ComputeTiming& compute = *machine_->timing->compute;
+  const MemoryTiming& memory = machine_->timing->memory;
+  const MatrixTiming matrix = matrix_timing(compute, shape_.dtype);
+  const double tile = real(tiling_.tile_m) * real(tiling_.tile_n);
+  const double depth = real(shape_.k) / real(tiling_.split_k);
+  const double waves = real(workgroups_) / units;
+  const double speed = clock_ghz / reference_clock_ghz(shape_.dtype, *machine_);
+  const double residents = std::clamp(compute.residency * std::sqrt(128 * 128 / tile), 1.0, 4.0);
+
+  Terms terms;
+  terms.traffic = traffic(units, beside);
+  terms.waves = rounded_waves(waves, compute.wave_rounding);
+  terms.resident_waves = rounded_waves(waves / residents, compute.wave_rounding);
+  terms.products = terms.waves * 2 * tile * depth / (matrix.flops_per_clock * clock_ghz * 1e9 * matrix.efficiency) *
+                   tile_cost(tiling_, compute.operand_cost);
+  terms.latency = terms.resident_waves * depth * compute.step_latency_ns * 1e-9 / speed;
+  terms.l2 = terms.traffic.out_of_l2 / (compute.dies * compute.l2_rate.bytes_per_second() * speed);
+  const double by_units = std::min(real(workgroups_), units) * compute.unit_rate.bytes_per_second();
+  const double first = seconds_of(compute.first_bytes);
+  if (compute.overlap_sharpness > 0) {
+    terms.memory = terms.traffic.reads / std::min(memory.rate.bytes_per_second(), by_units);
+    if (compute.write_rate.value > 0) terms.memory += terms.traffic.writes / compute.write_rate.bytes_per_second();
+    if (first > 0) terms.memory += first * (1 - std::exp(-terms.memory / first));
+  } else {
+    terms.memory = terms.traffic.beyond_l2 / real(workgroups_) * terms.waves / compute.unit_rate.bytes_per_second();
+  }
+  // The overhead of the first wave is in the start of the kernel, where products have one of their own.
+  const double first_wave = compute.start.value > 0 ? 1 : 0;
+  terms.beside = seconds_of(compute.tile_overhead) * (terms.resident_waves - first_wave);
+  if (tiling_.split_k > 1) {
+    terms.beside += seconds_of(compute.split_time);
+    if (compute.split_rate.value > 0) terms.beside += terms.traffic.sums / compute.split_rate.bytes_per_second();
+  }
+  return terms;
+}
+
+GemmModel::Body GemmModel::body(const Terms& terms) const {
+  const double p = machine_->timing->compute->overlap_sharpness;
+  const double of_memory = memory_bytes(terms.traffic) / machine_->timing->memory.rate.bytes_per_second();
+  if (p == 0) {
+    const double units = std::max({terms.products, terms.latency, terms.l2, terms.memory});
+    return {std::max(units, of_memory), units + terms.beside, of_memory};
+  }
+  const double units_p = power_of(terms.products, p) + power_of(terms.latency, p) + power_of(terms.l2, p);
+  const double all_p = units_p + power_of(terms.memory, p);
+  const double all = std::max(std::pow(all_p, 1 / p), of_memory);
+  const double share = std::min(1.0, power_of(of_memory, p) / all_p);
+  const double units = std::pow(units_p, 1 / p);
+  const double waits = std::min(1.0, 2 * share);  // units do, for the memory
+  return {all, units + (all - units) * std::min(1.0, 2 * (1 - share)) + terms.beside,
+          of_memory + (all + terms.beside - of_memory) * waits};
+}
+
+double GemmModel::seconds(double units, double clock_ghz) const {
+  const Terms terms = this->terms(units, clock_ghz, {});
+  const MemoryTiming& memory = machine_->timing->memory;
+  double seconds = body(terms).seconds;
+  if (memory.cache_bytes.value > 0) {
+    seconds = std::max(seconds, terms.traffic.beyond_l2 / memory.cache_rate.bytes_per_second());
+  }
+  return seconds + terms.beside;
+}
+
+/// Of what is written, some stays in L2 until the kernel is over.
+double GemmModel::memory_bytes(const Traffic& traffic) const {
+  const GBps rate = machine_->timing->memory.rate;
+  const GBps write_rate = machine_->timing->compute->write_rate;
+  return traffic.reads + traffic.writes * (write_rate.value > 0 ? std::min(1.0, rate.value / write_rate.value) : 1);
+}
+
+WorkgroupDemand GemmModel::demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside) const {
+  CORTADO_CHECK(wave.running > 0 && wave.units > 0, "a workgroup runs");
+  const double units = wave.units;
+  const Terms terms = this->terms(units, clock_ghz, beside);
+  const Body body = this->body(terms);
+  const double all = real(workgroups_);
+  const double rounding = machine_->timing->compute->wave_rounding;
+  const double filled = std::min(1.0, real(wave.running) / units);
+  const double of_work = (wave.last ? filled + rounding * (1 - filled) : 1) / terms.waves;
 
   WorkgroupDemand demand;
-  demand.cache_bytes = of_die + result;
-  demand.memory_bytes = (once + (of_wave - once) * (1 - held)) * again + result;
-  demand.memory_writes = written;
-  const double products = 2 * tile * depth / flops_per_second_ * tile_cost(tiling_, compute.operand_cost);
-  const double out_of_l2 =
-      (real(tiling_.tile_m) + real(tiling_.tile_n)) * depth * element * per_die / compute.l2_rate.bytes_per_second();
-  const double from_beyond = demand.cache_bytes / compute.unit_rate.bytes_per_second();
-  demand.seconds =
-      std::max({products, out_of_l2, from_beyond}) + static_cast<double>(compute.tile_overhead.value) * 1e-9;
+  demand.cache_bytes = terms.traffic.beyond_l2 / all;
+  demand.memory_bytes = memory_bytes(terms.traffic) / all;
+  demand.memory_writes = demand.memory_bytes - terms.traffic.reads / all;
+  demand.memory_seconds = body.of_memory / all;
+  demand.seconds = body.of_units * of_work;
   return demand;
 }
 

@@ -1,139 +1,152 @@
-// What a workgroup takes, and a product of them. All on mi300x-8: 304 compute units on 8 dies; products of bf16 at
-// 2048 x 1.207 GHz x 0.942 a unit; 4 MiB of L2 a die, 256 MiB of last-level cache.
+// What products take. On mi300x-8 at fixed clocks (304 compute units on 8 dies, 4 MiB of L2 a die, 256 MiB of
+// last-level cache) unless a test says otherwise.
 #include <gtest/gtest.h>
 
 #include "cortado/gemm/gemm.hpp"
 
+#include "gemm/matrix_timing.hpp"
 #include "gemm/testing.hpp"
 
 namespace cortado {
 namespace gemm_model_test {
 
 constexpr double kKiB = 1024;
+constexpr double kClock = 1.207;
 
-GemmEstimate estimate(const GemmShape& shape, const Tiling& tiling, std::uint32_t units) {
-  return estimate_gemm(shape, tiling, mi300x(), units);
+GemmEstimate estimate(const GemmShape& shape, const Tiling& tiling, std::uint32_t units,
+                      const Machine& machine = mi300x()) {
+  return estimate_gemm(shape, tiling, machine, units);
+}
+
+GemmModel::Traffic traffic(const GemmShape& shape, const Tiling& tiling, double units,
+                           const GemmSurroundings& beside = {}, L2Windows windows = L2Windows::modelled) {
+  return GemmModel(shape, tiling, mi300x(), windows).terms(units, kClock, beside).traffic;
 }
 
 // --- Waves -----------------------------------------------------------------------------------------------------------
 
+TEST(GemmWaves, AreRoundedUpAsFarAsTheMachineSays) {
+  EXPECT_DOUBLE_EQ(rounded_waves(3.25, 1), 4);
+  EXPECT_DOUBLE_EQ(rounded_waves(3.25, 0), 3.25);
+  EXPECT_DOUBLE_EQ(rounded_waves(3.25, 0.2), 3.25 + 0.2 * 0.75);
+  EXPECT_DOUBLE_EQ(rounded_waves(0.1, 0), 1);  // one workgroup takes its time however many units are idle
+}
+
 // 32 x 112 tiles of 256 x 256 are 3584 workgroups: 11.8 times 304, 13.2 times 272, 14.9 times 240 units. Products set
-// the time of a tile, so that waves cost the same whether they are full or not: 14 / 12 and 15 / 12.
-TEST(GemmWaves, FewerUnitsCostWholeWaves) {
+// the time of a tile (bar latency, L2 and memory, which hide behind them nearly), and a last wave is rounded up by
+// half.
+TEST(GemmWaves, FewerUnitsCostWaves) {
   const GemmShape shape{.m = 8192, .n = 28672, .k = 8192, .dtype = DType::bf16};
   const Tiling tiling{256, 256, 1};
-  EXPECT_EQ(workgroups(shape, tiling), 3584U);
   const GemmEstimate all = estimate(shape, tiling, kUnits);
   const GemmEstimate less_32 = estimate(shape, tiling, kUnits - 32);
-  const GemmEstimate less_64 = estimate(shape, tiling, kUnits - 64);
   EXPECT_EQ(all.waves, 12U);
   EXPECT_EQ(less_32.waves, 14U);
-  EXPECT_EQ(less_64.waves, 15U);
-  EXPECT_NEAR(less_32.seconds / all.seconds, 14.0 / 12, 1e-9);
-  EXPECT_NEAR(less_64.seconds / all.seconds, 15.0 / 12, 1e-9);
-  // One wave: 2 x 256 x 256 x 8192 over 2048 x 1.207e9 x 0.942 a second, and 2 us beside.
-  EXPECT_NEAR(all.seconds, 12 * (2.0 * 256 * 256 * 8192 / (2048 * 1.207e9 * 0.942) + 2e-6), 1e-9);
+  EXPECT_NEAR(less_32.seconds / all.seconds, rounded_waves(3584.0 / 272, 0.5) / rounded_waves(3584.0 / 304, 0.5), 0.03);
+  // A wave: 2 x 256 x 256 x 8192 operations, 9 multiply-adds more for each of 512 rows and columns.
+  const double wave = 2.0 * 256 * 256 * 8192 / (2048 * kClock * 1e9) * (1 + 9.0 / 128);
+  EXPECT_NEAR(all.seconds / (11.9 * wave), 1, 0.05);
 }
 
-TEST(GemmWaves, OneWorkgroupMoreThanUnitsIsOneMoreWave) {
-  const Tiling tiling{256, 256, 1};
-  const GemmShape full{.m = 256, .n = 256 * 304, .k = 8192, .dtype = DType::bf16};
-  GemmShape one_more = full;
-  one_more.n += 1;
-  EXPECT_EQ(estimate(full, tiling, kUnits).waves, 1U);
-  EXPECT_EQ(estimate(one_more, tiling, kUnits).waves, 2U);
-  EXPECT_NEAR(estimate(one_more, tiling, kUnits).seconds / estimate(full, tiling, kUnits).seconds, 2, 1e-9);
+// What waves take one by one is what the whole takes, but where the memory alone sets the pace of some.
+TEST(GemmWaves, AddUpToTheWhole) {
+  for (const char* name : {"h100-8", "mi355x-8", "mi300x-8"}) {
+    const Machine machine = at_fixed_clocks(name);
+    const std::uint32_t units = machine.compute_units;
+    for (const std::uint64_t m : {1U, 100U, 1000U, 5000U}) {
+      for (const std::uint64_t n : {64U, 4096U, 30000U}) {
+        const GemmShape shape{.m = m, .n = n, .k = 4096, .dtype = DType::bf16};
+        const Tiling tiling = choose_tiling(shape, machine, units);
+        const double whole =
+            GemmModel(shape, tiling, machine).seconds(units, sustained_clock_ghz(DType::bf16, machine));
+        const double waves = estimate(shape, tiling, units, machine).seconds;
+        EXPECT_GE(waves, whole * (1 - 1e-9)) << name << " " << to_string(shape);
+        EXPECT_LE(waves, whole * 1.2) << name << " " << to_string(shape);
+      }
+    }
+  }
 }
 
-TEST(GemmWaves, TilesAtTheEdgeCostAsWholeOnes) {
+TEST(GemmWaves, ALastWaveIsShorterWhereTilesAreCutForAllUnits) {
+  Machine machine = at_fixed_clocks("h100-8");
+  const GemmShape shape{.m = 128 * 133, .n = 256, .k = 8192, .dtype = DType::bf16};  // one workgroup more than units
+  const Tiling tiling{128, 256, 1};
+  const auto seconds = [&](double rounding) {
+    machine.timing->compute->wave_rounding = rounding;
+    return estimate(shape, tiling, 132, machine).seconds;
+  };
+  EXPECT_LT(seconds(0.13), 1.3 * seconds(0));
+  EXPECT_GT(seconds(1), 1.7 * seconds(0));
+}
+
+TEST(GemmWaves, TilesAtTheEdgeMultiplyAsWholeOnes) {
   const Tiling tiling{256, 256, 1};
   const GemmShape whole{.m = 512, .n = 512, .k = 8192, .dtype = DType::bf16};
   const GemmShape edge{.m = 257, .n = 511, .k = 8192, .dtype = DType::bf16};
   EXPECT_EQ(workgroups(edge, tiling), 4U);
-  EXPECT_DOUBLE_EQ(estimate(edge, tiling, kUnits).seconds, estimate(whole, tiling, kUnits).seconds);
+  const auto products = [&](const GemmShape& shape) {
+    return GemmModel(shape, tiling, mi300x()).terms(kUnits, kClock).products;
+  };
+  EXPECT_DOUBLE_EQ(products(edge), products(whole));
 }
 
-// Four workgroups share the k of a tile: each has a quarter of the products. Sums in f32 go out and come back, and a
-// quarter of the result each: 65536 x (8 + 2 / 4) bytes.
-TEST(GemmWaves, SplitsAreWorkgroupsOfTheirOwn) {
-  const GemmShape shape{.m = 1024, .n = 1024, .k = 32768, .dtype = DType::bf16};
-  EXPECT_EQ(workgroups(shape, {256, 256, 4}), 64U);
-  const GemmModel whole(shape, {256, 256, 1}, mi300x());
-  const GemmModel split(shape, {256, 256, 4}, mi300x());
-  EXPECT_EQ(split.workgroups(), 64U);
-  constexpr double kOverhead = 2e-6;
-  EXPECT_NEAR((whole.demand(8).seconds - kOverhead) / (split.demand(8).seconds - kOverhead), 4, 1e-9);
-  // One workgroup a die reads 512 rows: of 8192 elements of k each.
-  EXPECT_DOUBLE_EQ(split.demand(8).cache_bytes, 512.0 * 8192 * 2 + 65536 * 8.5);
+// 65536 steps of k at 0.35 ns, at the nominal clock of 2.1 GHz.
+TEST(GemmWaves, StepsOfKTakeTheirTime) {
+  const GemmShape shape{.m = 16, .n = 16, .k = 65536, .dtype = DType::bf16};
+  const GemmModel model(shape, {16, 16, 1}, mi300x());
+  EXPECT_NEAR(model.terms(kUnits, 2.1).latency, 65536 * 0.35e-9, 1e-12);
+  EXPECT_NEAR(model.terms(kUnits, 1.05).latency, 2 * 65536 * 0.35e-9, 1e-12);
+  const GemmModel split(shape, {16, 16, 8}, mi300x());
+  EXPECT_NEAR(split.terms(kUnits, 2.1).latency, 65536 / 8 * 0.35e-9, 1e-12);
 }
 
-TEST(GemmWaves, SmallerTilesCostMoreForEachMultiplication) {
-  // 12 multiply-adds for a row or column: (1 + 24 / 128) against (1 + 24 / 256), for a quarter of the products.
-  const GemmShape shape{.m = 2048, .n = 2048, .k = 8192, .dtype = DType::bf16};
-  const double large = GemmModel(shape, {256, 256, 1}, mi300x()).demand(8).seconds - 2e-6;
-  const double small = GemmModel(shape, {128, 128, 1}, mi300x()).demand(8).seconds - 2e-6;
-  EXPECT_NEAR(small / large, (1 + 24.0 / 128) / (1 + 24.0 / 256) / 4, 1e-9);
+// Sums in f32, eight of them, out and in; and the pass that adds them.
+TEST(GemmWaves, SplitsCostSumsAndAPassMore) {
+  const GemmShape shape{.m = 512, .n = 512, .k = 65536, .dtype = DType::bf16};
+  const GemmModel::Terms terms = GemmModel(shape, {256, 256, 8}, mi300x()).terms(kUnits, kClock);
+  EXPECT_DOUBLE_EQ(terms.traffic.sums, 8.0 * 8 * 512 * 512);
+  EXPECT_NEAR(terms.beside, 1350e-9 + terms.traffic.sums / 2300e9, 1e-12);
 }
 
 // --- Operands --------------------------------------------------------------------------------------------------------
 
 // 4 x 8 tiles of 256 x 256, all at once: 4 on each of 8 dies, a block of 2 x 2 tiles that needs 512 rows of A and 512
-// columns of B of 2 KiB each: 2 MiB, 512 KiB a workgroup. With the tile of C, 128 KiB. The memory gives A and B once,
-// 6 MiB over 32 workgroups.
+// columns of B of 2 KiB each: 2 MiB, 512 KiB a workgroup. With the tile of C, 128 KiB. The memory gives A and B once.
 TEST(GemmOperands, ADieReadsABlockOfTilesOnce) {
   const GemmShape shape{.m = 1024, .n = 2048, .k = 1024, .dtype = DType::bf16};
-  const WorkgroupDemand demand = GemmModel(shape, {256, 256, 1}, mi300x()).demand(32);
-  EXPECT_DOUBLE_EQ(demand.cache_bytes, (512 + 128) * kKiB);
-  EXPECT_DOUBLE_EQ(demand.memory_bytes, (192 + 128) * kKiB);
-}
-
-// Tiles of 256 x 128, two a die: side by side along n they need 256 rows and 256 columns, along m 512 and 128.
-TEST(GemmOperands, BlocksAreAsSquareAsTilesAllow) {
-  const GemmShape shape{.m = 1024, .n = 1024, .k = 1024, .dtype = DType::bf16};
-  const WorkgroupDemand demand = GemmModel(shape, {256, 128, 1}, mi300x()).demand(16);
-  EXPECT_DOUBLE_EQ(demand.cache_bytes, 512 * 2 * kKiB / 2 + 256 * 128 * 2);
+  const GemmModel::Traffic found = traffic(shape, {256, 256, 1}, 32);
+  EXPECT_DOUBLE_EQ(found.beyond_l2, 32 * (512 + 128) * kKiB);
+  EXPECT_DOUBLE_EQ(found.reads, 6 * 1024 * kKiB);
+  EXPECT_DOUBLE_EQ(found.writes, 4 * 1024 * kKiB);
+  EXPECT_DOUBLE_EQ(found.out_of_l2, 32 * 512 * 2 * kKiB);
 }
 
 TEST(GemmOperands, AnAddedResultIsReadAsWell) {
   GemmShape shape{.m = 1024, .n = 2048, .k = 1024, .dtype = DType::bf16};
-  const double plain = GemmModel(shape, {256, 256, 1}, mi300x()).demand(32).memory_bytes;
+  const double plain = traffic(shape, {256, 256, 1}, 32).reads;
   shape.accumulate = true;
-  EXPECT_DOUBLE_EQ(GemmModel(shape, {256, 256, 1}, mi300x()).demand(32).memory_bytes, plain + 128 * kKiB);
+  EXPECT_DOUBLE_EQ(traffic(shape, {256, 256, 1}, 32).reads, plain + 4 * 1024 * kKiB);
 }
 
-// 16384^3: operands of 1.5 GiB, of which the cache holds a sixth. 256 of 4096 workgroups at once are 16 x 16 tiles,
-// 8192 rows of 32 KiB over 256: 1 MiB each, where A and B once are 256 KiB each. So 256 + 768 x 5/6 + 128 KiB.
-TEST(GemmOperands, TheLastLevelCacheHoldsItsShareOfWhatIsReadAgain) {
+// Of 16384^3 waves of 256 tiles read 8192 rows of 32 KiB: sixteen such waves 4 GiB where A and B once are 1 GiB. The
+// cache holds 256 MiB of the 1.5 GiB of A, B and C.
+TEST(GemmOperands, CachesHoldTheirShareOfWhatIsReadAgain) {
   const GemmShape shape{.m = 16384, .n = 16384, .k = 16384, .dtype = DType::bf16};
-  const GemmModel model(shape, {256, 256, 1}, mi300x());
-  EXPECT_NEAR(model.demand(256).memory_bytes, (256 + 768 * 5.0 / 6 + 128) * kKiB, 1e-6);
-  // Others hold half of it, or all.
-  EXPECT_NEAR(model.demand(256, {.cache_held = 128_MiB}).memory_bytes, (256 + 768 * 11.0 / 12 + 128) * kKiB, 1e-6);
-  EXPECT_NEAR(model.demand(256, {.cache_held = 256_MiB}).memory_bytes, (256 + 768 + 128) * kKiB, 1e-6);
-  EXPECT_NEAR(model.demand(256, {.cache_held = 999_MiB}).memory_bytes, (256 + 768 + 128) * kKiB, 1e-6);
-}
-
-TEST(GemmOperands, WhatFitsTheLastLevelCacheIsReadOnce) {
-  // 3 x 32 MiB; 256 workgroups fit the units at once, and on 37 units a wave needs operands that others had before.
-  const GemmShape shape{.m = 4096, .n = 4096, .k = 4096, .dtype = DType::bf16};
-  for (const std::uint32_t units : {256U, 100U, 37U, 1U}) {
-    EXPECT_NEAR(estimate(shape, {256, 256, 1}, units).memory_bytes, 96.0 * 1024 * kKiB, 1) << units;
-  }
+  constexpr double kMiB = 1024 * kKiB;
+  const auto reads = [&](Bytes held) { return traffic(shape, {256, 256, 1}, 256, {.cache_held = held}).reads; };
+  EXPECT_NEAR(reads({}) / kMiB, 1024 + 3072 * 5.0 / 6, 1e-6);
+  EXPECT_NEAR(reads(128_MiB) / kMiB, 1024 + 3072 * 11.0 / 12, 1e-6);
+  EXPECT_NEAR(reads(999_MiB) / kMiB, 1024 + 3072, 1e-6);
 }
 
 // Each window is 113,000 bytes of 4 MiB: 37 fit, 38 are 1.02377 of it, and at a quarter more everything is read twice.
 TEST(GemmOperands, OneWindowTooManyInL2IsReadAgain) {
   const GemmShape shape{.m = 16384, .n = 16384, .k = 16384, .dtype = DType::bf16};
-  const GemmModel model(shape, {256, 256, 1}, mi300x());
-  const GemmModel ample(shape, {256, 256, 1}, mi300x(), L2Windows::ample);
-  const double result = 128 * kKiB;
   const double again = 1 + (38 * 113000.0 / 4194304 - 1) / 0.25;
   EXPECT_NEAR(again, 1.0951, 1e-4);
-  const auto expect_again = [&](std::uint64_t running, const GemmSurroundings& beside, double times) {
-    const WorkgroupDemand found = model.demand(running, beside);
-    const WorkgroupDemand once = ample.demand(running, beside);
-    EXPECT_NEAR((found.memory_bytes - result) / (once.memory_bytes - result), times, 1e-9);
-    EXPECT_NEAR((found.cache_bytes - result) / (once.cache_bytes - result), times, 1e-9);
+  const auto expect_again = [&](double units, const GemmSurroundings& beside, double times) {
+    const double once = traffic(shape, {256, 256, 1}, units, beside, L2Windows::ample).reads;
+    EXPECT_NEAR(traffic(shape, {256, 256, 1}, units, beside).reads / once, times, 1e-9);
   };
   expect_again(38 * 8, {}, again);
   expect_again(37 * 8, {}, 1);
@@ -141,16 +154,17 @@ TEST(GemmOperands, OneWindowTooManyInL2IsReadAgain) {
   expect_again(8, {.streams = 8 * 99}, 2);
 }
 
-TEST(GemmOperands, MemoryTrafficIsNeverLessThanEveryOperandOnce) {
-  for (const std::uint64_t m : {1U, 100U, 1000U, 20000U}) {
-    for (const std::uint64_t k : {64U, 5000U, 16384U}) {
-      const GemmShape shape{.m = m, .n = 3000, .k = k, .dtype = DType::f16};
-      for (const std::uint32_t units : {1U, 30U, 304U}) {
-        EXPECT_GE(estimate(shape, {128, 64, 1}, units).memory_bytes * (1 + 1e-9),
-                  static_cast<double>(operand_bytes(shape).value));
-      }
-    }
-  }
+// On h100-8 operands of little are in L2 from the kernels before, weights only if six of them are.
+TEST(GemmOperands, OfAFewMegabytesSomeAreWarm) {
+  const Machine machine = at_fixed_clocks("h100-8");
+  const auto reads = [&](const GemmShape& shape) {
+    return GemmModel(shape, {128, 128, 1}, machine).terms(132, 1.98).traffic.reads;
+  };
+  EXPECT_EQ(reads({.m = 128, .n = 1024, .k = 1024, .dtype = DType::bf16}), 0);
+  const GemmShape weights{.m = 128, .n = 8192, .k = 1024, .dtype = DType::bf16};
+  EXPECT_DOUBLE_EQ(reads(weights), 8192.0 * 1024 * 2);  // 16 MiB, six times too much
+  const GemmShape large{.m = 16384, .n = 8192, .k = 8192, .dtype = DType::bf16};
+  EXPECT_GE(reads(large), static_cast<double>(read_bytes(large).value));
 }
 
 // --- Rates -----------------------------------------------------------------------------------------------------------
@@ -161,14 +175,11 @@ double achieved(DType dtype) {
   return flops(shape) / estimate(shape, choose_tiling(shape, mi300x(), kUnits), kUnits).seconds;
 }
 
-// Published max-achievable: 708, 654 and 1273 TFLOP/s. 4096 tiles of 256 x 256 leave 4 % of the 14th wave idle, and 2
-// us a tile go beside the products (0.2 % of bf16, 0.4 % of f8): a little below it is right.
+// Published max-achievable: 708, 654 and 1273 TFLOP/s. 4096 tiles of 256 x 256 leave 4 % of the 14th wave idle.
 TEST(GemmRates, LargeProductsReachNearlyWhatIsPublishedAsAchievable) {
-  EXPECT_GE(achieved(DType::bf16), 0.48 * 1307.4e12);
-  EXPECT_LE(achieved(DType::bf16), 0.54 * 1307.4e12);
   for (const auto& [dtype, published] :
        {std::pair(DType::bf16, 708e12), std::pair(DType::f16, 654e12), std::pair(DType::f8, 1273e12)}) {
-    EXPECT_GE(achieved(dtype), 0.94 * published);
+    EXPECT_GE(achieved(dtype), 0.88 * published);
     EXPECT_LE(achieved(dtype), published);
   }
 }
@@ -185,23 +196,18 @@ TEST(GemmRates, AFewRowsTakeTheTimeOfTheWeights) {
   const double bytes = static_cast<double>(operand_bytes(shape).value);
   const double seconds = estimate(shape, choose_tiling(shape, mi300x(), kUnits), kUnits).seconds;
   EXPECT_GE(seconds, bytes / 4.1e12);
-  EXPECT_LE(seconds, 1.2 * bytes / 4.1e12);
+  EXPECT_LE(seconds, 1.25 * bytes / 4.1e12);
   EXPECT_FALSE(is_memory_bound({.m = 8192, .n = 8192, .k = 8192, .dtype = DType::bf16}, mi300x()));
 }
 
 // --- Results past the caches -----------------------------------------------------------------------------------------
 
-// A tile of 256 x 256 bf16 is 128 KiB. What fits the last-level cache beside C fits it without C.
 TEST(GemmModelStreamed, LeavesTheTileOfCOut) {
   const GemmShape shape{.m = 8192, .n = 8192, .k = 1024, .dtype = DType::bf16};
-  const GemmModel cached(shape, {256, 256, 1}, mi300x());
   const GemmModel streamed(shape, {256, 256, 1}, mi300x(), L2Windows::modelled, ResultPath::streamed);
-  const WorkgroupDemand with = cached.demand(304);
-  const WorkgroupDemand without = streamed.demand(304);
-  EXPECT_DOUBLE_EQ(with.memory_writes, 128 * kKiB);
-  EXPECT_EQ(without.memory_writes, 0);
-  EXPECT_NEAR(with.cache_bytes - without.cache_bytes, 128 * kKiB, 1e-3);
-  EXPECT_NEAR(with.memory_bytes - without.memory_bytes, 128 * kKiB, 1e-3);
+  EXPECT_EQ(streamed.demand({.running = 304, .units = 304}, kClock).memory_writes, 0);
+  const GemmModel cached(shape, {256, 256, 1}, mi300x());
+  EXPECT_DOUBLE_EQ(cached.demand({.running = 304, .units = 304}, kClock).memory_writes, 128 * kKiB);
 }
 
 }  // namespace gemm_model_test

@@ -2,13 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "cortado/machine/machine.hpp"
 
 namespace cortado {
 
+/// With the clocks of its file, whatever they draw.
+inline Machine at_fixed_clocks(const std::string& name) {
+  Machine machine = load_machine(name).value();
+  machine.clock = ClockMode::fixed;
+  return machine;
+}
+
 inline const Machine& mi300x() {
-  static const Machine machine = load_machine("mi300x-8").value();
+  static const Machine machine = at_fixed_clocks("mi300x-8");
   return machine;
 }
 

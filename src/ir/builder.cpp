@@ -42,6 +42,11 @@ QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_
       Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}, std::move(kernel), calls});
 }
 
+void ProgramBuilder::protocol(QueueId queue, Protocol protocol, Bytes chunk) {
+  program_.queues.at(queue.value).protocol = protocol;
+  program_.queues.at(queue.value).chunk = chunk;
+}
+
 QueueId ProgramBuilder::host_queue(std::string name, std::optional<RankId> rank) {
   return append<QueueTag>(
       program_.queues,

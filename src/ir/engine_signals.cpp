@@ -23,8 +23,9 @@ std::vector<std::uint64_t> largest_values(const Program& program) {
   std::vector<std::uint64_t> largest = signal_advances(program);
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
-      const auto* wait = std::get_if<Wait>(&command);
-      if (wait != nullptr) largest[wait->signal.value] = std::max(largest[wait->signal.value], wait->value);
+      for_each_wait(command, [&](SignalId signal, std::uint64_t value) {
+        largest[signal.value] = std::max(largest[signal.value], value);
+      });
     }
   }
   return largest;

@@ -59,6 +59,13 @@ void describe(Archive& archive, T& raise) {
   archive.field("value", raise.value);
 }
 
+template <class Archive, Is<TileWait> T>
+void describe(Archive& archive, T& wait) {
+  archive.field("tiles", wait.tiles);
+  archive.field("signal", wait.signal);
+  archive.field("value", wait.value);
+}
+
 template <class Archive, Is<OutputBlock> T>
 void describe(Archive& archive, T& block) {
   archive.field("row", block.row);
@@ -84,6 +91,7 @@ void describe(Archive& archive, T& gemm) {
   archive.field("raises", gemm.raises, {});
   archive.field("split_k", gemm.split_k, Gemm{}.split_k);
   archive.field("outputs", gemm.outputs, {});
+  archive.field("waits", gemm.waits, {});
 }
 
 template <class Archive, Is<Kernel> T>
@@ -93,6 +101,7 @@ void describe(Archive& archive, T& kernel) {
   archive.field("dst", kernel.dst);
   archive.field("dtype", kernel.dtype, Kernel{}.dtype);
   archive.field("rows", kernel.rows, {});
+  archive.field("also", kernel.also, {});
 }
 
 template <class Archive, Is<Submit> T>
@@ -144,6 +153,8 @@ void describe(Archive& archive, T& queue) {
   archive.field("compute_units", queue.compute_units);
   archive.field("kernel", queue.kernel, {});
   archive.field("calls", queue.calls, 0U);
+  archive.field("protocol", queue.protocol, Queue{}.protocol);
+  archive.field("chunk", queue.chunk, Queue{}.chunk);
   archive.field("commands", queue.commands);
   archive.field("role", queue.role, usual_role(queue));
 }

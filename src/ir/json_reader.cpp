@@ -35,6 +35,8 @@ template <>
 inline constexpr QueueKind kLast<QueueKind> = QueueKind::host;
 template <>
 inline constexpr QueueRole kLast<QueueRole> = QueueRole::control;
+template <>
+inline constexpr Protocol kLast<Protocol> = Protocol::multicast;
 
 /// The command with the given number of the table, its fields at their defaults.
 Command make_command(std::size_t index) {

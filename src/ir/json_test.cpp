@@ -212,6 +212,8 @@ class RandomProgram {
       Queue queue{text(), pick<QueueKind>(3), maybe<RankId>(), maybe<EngineId>(), static_cast<std::int32_t>(id()), {},
                   {}};
       if (random_.chance(2)) queue.compute_units = id();
+      queue.protocol = pick<Protocol>(6);
+      queue.chunk = {number()};
       repeat([&] { queue.commands.push_back(command()); });
       program.queues.push_back(std::move(queue));
     });
@@ -284,6 +286,7 @@ class RandomProgram {
       case 6: {
         Kernel kernel{pick<KernelOp>(3), regions(), region(), dtype(), {}};
         repeat([&] { kernel.rows.push_back(number()); });
+        kernel.also = regions();
         return kernel;
       }
       case 7:

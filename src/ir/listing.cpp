@@ -28,6 +28,8 @@ std::string queue_title(const Queue& queue) {
   if (queue.compute_units) title += fmt::format(", at most {} compute units", *queue.compute_units);
   if (!queue.kernel.empty()) title += fmt::format(", part of kernel {}", queue.kernel);
   if (queue.calls > 0) title += fmt::format(", {} calls", queue.calls);
+  if (queue.protocol != Protocol::none) title += fmt::format(", protocol {}", to_string(queue.protocol));
+  if (queue.chunk.value > 0) title += fmt::format(" by {} bytes", queue.chunk.value);
   return title;
 }
 
@@ -70,6 +72,9 @@ std::string to_string(const Program& program, const Command& command) {
           text += fmt::format(", {}+{} x {}+{} {} {}", block.row, block.rows, block.column, block.columns,
                               block.op == CopyOp::store ? "->" : "+->", region(block.to));
         }
+        for (const TileWait& wait : g.waits) {
+          text += fmt::format(", from tile {} on {} >= {}", wait.tiles, signal(wait.signal), wait.value);
+        }
         for (const TileSignal& raise : g.raises) {
           text += fmt::format(", after {} tiles {} += {}", raise.tiles, signal(raise.signal), raise.value);
         }
@@ -78,8 +83,10 @@ std::string to_string(const Program& program, const Command& command) {
       [&](const Kernel& k) {
         std::vector<std::string> sources;
         for (const Region& source : k.sources) sources.push_back(region(source));
-        return fmt::format("{} {} {} -> {} ({})", name, to_string(k.op), fmt::join(sources, ", "), region(k.dst),
-                           to_string(k.dtype));
+        std::vector<std::string> destinations{region(k.dst)};
+        for (const Region& also : k.also) destinations.push_back(region(also));
+        return fmt::format("{} {} {} -> {} ({})", name, to_string(k.op), fmt::join(sources, ", "),
+                           fmt::join(destinations, ", "), to_string(k.dtype));
       },
       [&](const Submit& s) { return fmt::format("{} {}", name, queue_name(program, s.queue)); },
       [&](const Trigger& t) { return fmt::format("{} {} += {}", name, signal(t.signal), t.value); },

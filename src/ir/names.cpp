@@ -97,6 +97,24 @@ std::string_view to_string(KernelOp op) {
   return "?";
 }
 
+std::string_view to_string(Protocol protocol) {
+  switch (protocol) {
+    case Protocol::none:
+      return "none";
+    case Protocol::ll:
+      return "ll";
+    case Protocol::ll128:
+      return "ll128";
+    case Protocol::simple:
+      return "simple";
+    case Protocol::sends:
+      return "sends";
+    case Protocol::multicast:
+      return "multicast";
+  }
+  return "?";
+}
+
 Result<DType> parse_dtype(std::string_view name) {
   std::vector<std::string> known;
   for (const DType dtype : kDTypes) {

@@ -1,5 +1,8 @@
 #include "cortado/ir/tiles.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace cortado {
 namespace {
 
@@ -43,6 +46,13 @@ Gemm block_gemm(const Gemm& gemm, const OutputBlock& block) {
   part.tile_n = gemm.tile_n;
   part.split_k = gemm.split_k;
   return part;
+}
+
+std::span<const TileWait> waits_of_tile(const Gemm& gemm, std::uint64_t tile) {
+  const auto end = std::ranges::upper_bound(gemm.waits, tile, {}, &TileWait::tiles);
+  if (end == gemm.waits.begin()) return {};
+  const auto begin = std::ranges::lower_bound(gemm.waits, std::prev(end)->tiles, {}, &TileWait::tiles);
+  return {begin, end};
 }
 
 }  // namespace cortado

@@ -52,6 +52,7 @@ Accesses accesses(const Command& command) {
         Accesses all;
         for (const Region& source : k.sources) all.push_back({source, read});
         all.push_back({k.dst, write});
+        for (const Region& also : k.also) all.push_back({also, write});
         return all;
       },
       [](const auto&) -> Accesses { return {}; });

@@ -108,6 +108,7 @@ void describe(Archive& archive, T& engine) {
   archive.field("copies_in_flight", engine.copies_in_flight, 1, 1024);
   archive.field("sync_ns", engine.sync);
   archive.field("rate_GBps", engine.rate);
+  archive.field_or("uncached_rate_GBps", engine.uncached_rate, GBps{});
   archive.field_if(archive.machine().features.broadcast, "features.broadcast is false", "broadcast_rate_GBps",
                    engine.broadcast_rate);
   archive.field("local_rate_GBps", engine.local_rate);
@@ -173,6 +174,7 @@ void describe(Archive& archive, T& cores) {
   archive.field("wire_efficiency", cores.wire_efficiency, 0.001, 1);
   archive.field_or("sharpness", cores.sharpness, 0.0, 1, 100);
   archive.field_or("collective_units", cores.collective_units, 0U, 1U, archive.machine().compute_units);
+  archive.field_or("beside_products", cores.beside_products, 1.0, 0.001, 1.0);
 }
 
 template <class Archive, Is<StageTiming> T>
@@ -202,17 +204,101 @@ void describe(Archive& archive, T& compute) {
   archive.field("unit_rate_GBps", compute.unit_rate);
   archive.field("operand_cost", compute.operand_cost, 0, 1000);
   archive.field("tile_overhead_ns", compute.tile_overhead);
-  archive.field("stream_window_bytes", compute.stream_window, 1, compute.l2_bytes.value);
-  archive.field("thrash_ramp", compute.thrash_ramp, 0.001, 1000);
+  archive.field_or("start_ns", compute.start, Nanoseconds{});
+  archive.field_or("poll_ns", compute.poll, Nanoseconds{});
+  archive.field_or("wave_rounding", compute.wave_rounding, 1.0, 0, 1);
+  archive.field_or("step_latency_ns", compute.step_latency_ns, 0.0, 0, 1000);
+  archive.field_or("residency", compute.residency, 0.0, 0.1, 100);
+  archive.field_or("overlap_sharpness", compute.overlap_sharpness, 0.0, 1, 100);
+  archive.field_or("write_rate_GBps", compute.write_rate, GBps{});
+  archive.field_or("first_bytes_ns", compute.first_bytes, Nanoseconds{});
+  archive.field_or("split_ns", compute.split_time, Nanoseconds{});
+  archive.field_or("split_rate_GBps", compute.split_rate, GBps{});
+  archive.field_or("warm_share", compute.warm_share, 0.0, 0, 1);
+  const ComputeTiming usual;
+  archive.field_or("tile_sides", compute.tile_sides, usual.tile_sides, 8, 1024);
+  archive.field_or("anchor_sides", compute.anchor_sides, usual.anchor_sides, 8, 1024);
+  archive.field_or("most_tile", compute.most_tile, usual.most_tile, std::uint64_t{64}, std::uint64_t{1} << 20);
+  archive.field_or("splits", compute.splits, usual.splits, 1, 256);
+  archive.field_or("least_depth", compute.least_depth, usual.least_depth, std::uint64_t{1}, std::uint64_t{1} << 20);
+  if (archive.given(compute.stream_window.value > 0, {"stream_window_bytes", "thrash_ramp"})) {
+    archive.field("stream_window_bytes", compute.stream_window, 1, compute.l2_bytes.value);
+    archive.field("thrash_ramp", compute.thrash_ramp, 0.001, 1000);
+  }
   archive.field("fabric_products", compute.fabric_products, 0, 1);
   archive.field("fabric_links", compute.fabric_links, 0, 1);
   archive.field("fabric_cores", compute.fabric_cores, 1, 1000);
-  archive.field("copy_cost", compute.copy_cost, 1, 1000);
   archive.section("stages", compute.stages);
   describe_matrix(archive, "f32", compute.f32);
   describe_matrix(archive, "f16", compute.f16);
   describe_matrix(archive, "bf16", compute.bf16);
   describe_matrix(archive, "f8", compute.f8);
+}
+
+template <class Archive, Is<ProtocolTiming> T>
+void describe(Archive& archive, T& protocol) {
+  archive.field("start_ns", protocol.start);
+  archive.field("step_ns", protocol.step);
+  archive.field("unit_rate_GBps", protocol.unit_rate);
+  archive.field("local_rate_GBps", protocol.local_rate);
+  archive.field("wire_efficiency", protocol.wire_efficiency, 0.001, 1);
+  archive.field_or("unit_bytes", protocol.unit_bytes, Bytes{}, 1U, kMaxMemory);
+}
+
+template <class Archive, Is<RingProtocol> T>
+void describe(Archive& archive, T& protocol) {
+  describe(archive, protocol.timing);
+  archive.field("estimate_base_ns", protocol.estimate.base);
+  archive.field("estimate_hop_ns", protocol.estimate.hop);
+  archive.field("estimate_bus_GBps", protocol.estimate.bus);
+}
+
+template <class Archive, Is<MulticastTiming> T>
+void describe(Archive& archive, T& multicast) {
+  archive.field("start_ns", multicast.start);
+  archive.field("loop_ns", multicast.loop);
+  archive.field("fill_loops", multicast.fill, 0, 100);
+  archive.field("wire_efficiency", multicast.wire_efficiency, 0.001, 1);
+  archive.field("units", multicast.units, 1, archive.machine().compute_units);
+  archive.field("estimate_base_ns", multicast.estimate_base);
+  archive.field("estimate_efficiency", multicast.estimate_efficiency, 0.001, 1);
+  archive.field("estimate_rates_GBps", multicast.estimate_rates, kSlowest, kFastest);
+  archive.field("estimate_port_GBps", multicast.estimate_port);
+}
+
+template <class Archive, Is<LibraryTiming> T>
+void describe(Archive& archive, T& library) {
+  archive.field("name", library.name);
+  archive.field("staged", library.staged);
+  archive.field_or("direct_bytes", library.direct_bytes, Bytes{}, 1U, kMaxMemory);
+  archive.field_or("direct_ll_bytes", library.direct_ll_bytes, Bytes{}, 1U, kMaxMemory);
+  archive.field("send_units", library.send_units, 1, archive.machine().compute_units);
+  archive.field_or("send_ll_bytes", library.send_ll_bytes, Bytes{}, 1U, kMaxMemory);
+  archive.section("library.ll", library.ll);
+  archive.section("library.ll128", library.ll128);
+  archive.section("library.simple", library.simple);
+  archive.section("library.sends", library.sends);
+  archive.section("library.multicast", library.multicast);
+}
+
+template <class Archive, Is<KernelTiming> T>
+void describe(Archive& archive, T& kernels) {
+  archive.field("gap_ns", kernels.gap);
+  archive.field("softmax_per_clock", kernels.softmax_per_clock, 0.001, 1000);
+  archive.field("attention_backward", kernels.attention_backward, 0.01, 10);
+  archive.field("attention_read_share", kernels.attention_read_share, 0.01, 1);
+  archive.field("stream_share", kernels.stream_share, 0.01, 1);
+}
+
+template <class Archive, Is<ServingTiming> T>
+void describe(Archive& archive, T& serving) {
+  archive.field("all_reduce_bytes", serving.all_reduce_bytes, 1, kMaxMemory);
+}
+
+template <class Archive, Is<NetworkTiming> T>
+void describe(Archive& archive, T& network) {
+  archive.field("rate_GBps", network.rate);
+  archive.field("latency_ns", network.latency);
 }
 
 template <class Archive, Is<Timing> T>
@@ -223,6 +309,10 @@ void describe(Archive& archive, T& timing) {
   archive.section("memory", timing.memory);
   archive.section("cores", timing.cores);
   archive.section("compute", timing.compute);
+  archive.section("library", timing.library);
+  archive.section("kernels", timing.kernels);
+  archive.section("serving", timing.serving);
+  archive.section("network", timing.network);
 }
 
 template <class Archive, Is<ComponentPower> T>
@@ -271,6 +361,7 @@ void describe(Archive& archive, T& power) {
   archive.microseconds("control_interval_us", power.control_interval, 1, 1e6);
   archive.scaled(true, {}, "clock_step_MHz", power.clock_step_ghz, 1e3, 0.001, 1e4);
   archive.scaled(true, {}, "raise_MHz", power.raise_ghz, 1e3, power.clock_step_ghz * 1e3 * (1 - 1e-9), 1e6);
+  archive.field_or("burst_ms", power.burst_ms, 0.0, 0, 1e6);
   archive.field("leakage_exponent", power.leakage_exponent, 0, 10);
   archive.field("rest_idle_W", power.rest_idle_w, 0, kMostWatts);
   archive.field("loss", power.loss, 0, 1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "cortado/base/check.hpp"
 #include "cortado/base/small_vector.hpp"
 
@@ -44,6 +46,12 @@ std::vector<EngineId> Machine::present_engines(EngineClass kind) const {
   }
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+Result<ClockMode> parse_clock_mode(std::string_view name) {
+  if (name == "by-power") return ClockMode::by_power;
+  if (name == "fixed") return ClockMode::fixed;
+  return fail("machine.clock", fmt::format("there is no clock mode '{}'", name), "give by-power or fixed");
 }
 
 }  // namespace cortado

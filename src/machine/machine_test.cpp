@@ -220,5 +220,20 @@ TEST(MachineProvenance, ListsEveryValueWithSourceAndConfidence) {
   EXPECT_EQ(entry_of(loaded("mi250x-8"), "links.counts").confidence, "D");
 }
 
+TEST(Machines, TellWhatTheyBorrow) {
+  const BorrowedConstants own = borrowed_constants(load_machine("mi300x-8").value());
+  EXPECT_LT(own.number * 10, own.of);
+  const BorrowedConstants b200 = borrowed_constants(load_machine("b200-8").value());
+  EXPECT_GT(b200.number * 10, b200.of);
+  EXPECT_EQ(b200.from, (std::vector<std::string>{"h100-8", "mi300x-8"}));
+  Machine machine;
+  machine.provenance = {
+      {"a", "1", "as H100, its die", "assumption"}, {"b", "1", "as bf16", "assumption"}, {"c", "1", "measured", "A"}};
+  const BorrowedConstants borrowed = borrowed_constants(machine);
+  EXPECT_EQ(borrowed.number, 1U);
+  EXPECT_EQ(borrowed.of, 3U);
+  EXPECT_EQ(borrowed.from, std::vector<std::string>{"h100-8"});
+}
+
 }  // namespace machine_test
 }  // namespace cortado

@@ -69,7 +69,6 @@ TEST(ParseTiming, EveryKeyOfProductsHasItsField) {
       {"fabric_products = { value = 0", "fabric_products = { value = 0.7"},
       {"fabric_links = { value = 0", "fabric_links = { value = 0.6"},
       {"fabric_cores = { value = 1", "fabric_cores = { value = 1.5"},
-      {"copy_cost = { value = 1", "copy_cost = { value = 2.9"},
       {"bf16_clock_GHz = { value = 1", "bf16_clock_GHz = { value = 1.2"},
       {"bf16_efficiency = { value = 1", "bf16_efficiency = { value = 0.9"}};
   for (const auto& [from, to] : changes) text = replaced(text, from, to);
@@ -87,13 +86,28 @@ TEST(ParseTiming, EveryKeyOfProductsHasItsField) {
   EXPECT_EQ(compute.fabric_products, 0.7);
   EXPECT_EQ(compute.fabric_links, 0.6);
   EXPECT_EQ(compute.fabric_cores, 1.5);
-  EXPECT_EQ(compute.copy_cost, 2.9);
   EXPECT_EQ(compute.f32.flops_per_clock, 256U);
   EXPECT_EQ(compute.f16.flops_per_clock, 2048U);
   EXPECT_EQ(compute.bf16.flops_per_clock, 2048U);
   EXPECT_EQ(compute.bf16.clock_ghz, 1.2);
   EXPECT_EQ(compute.bf16.efficiency, 0.9);
   EXPECT_EQ(compute.f8.flops_per_clock, 4096U);
+}
+
+TEST(ParseTiming, KeysOfKernelsMayBeLeftOut) {
+  const ComputeTiming plain = parsed(text_of("virtual-64")).timing->compute.value();
+  EXPECT_EQ(plain.start.value, 0);
+  EXPECT_EQ(plain.wave_rounding, 1);
+  EXPECT_EQ(plain.overlap_sharpness, 0);
+  EXPECT_EQ(plain.tile_sides, (std::vector<std::uint32_t>{32, 64, 128, 256}));
+  const ComputeTiming fitted = parsed(text_of("h100-8")).timing->compute.value();
+  EXPECT_EQ(fitted.start.value, 2750);
+  EXPECT_EQ(fitted.step_latency_ns, 1.3);
+  EXPECT_EQ(fitted.stream_window.value, 0U);
+  EXPECT_EQ(fitted.anchor_sides, (std::vector<std::uint32_t>{64, 128, 256}));
+  EXPECT_EQ(fitted.most_tile, 32768U);
+  EXPECT_EQ(fitted.splits.back(), 32U);
+  EXPECT_EQ(parsed(text_of("h100-8")).power->burst_ms, 60);
 }
 
 /// virtual-64 as a node whose engines are software and whose GPUs share one memory.
@@ -291,7 +305,8 @@ TEST(ParseTimingRefusal, ValuesOfProducts) {
         "from 0 to 1"},
        {"fabric_cores = { value = 1", "fabric_cores = { value = 0.9", "machine.range", "compute.fabric_cores",
         "from 1 to"},
-       {"copy_cost = { value = 1", "copy_cost = { value = nan", "machine.range", "compute.copy_cost", "is nan"},
+       {"fabric_links = { value = 0", "fabric_links = { value = nan", "machine.range", "compute.fabric_links",
+        "is nan"},
        {"bf16_efficiency = { value = 1", "bf16_efficiency = { value = 1.1", "machine.range", "compute.bf16_efficiency",
         "from 0.001 to 1"},
        {"collective_units = { value = 64", "collective_units = { value = 257", "machine.range",

@@ -7,10 +7,14 @@
 namespace cortado::pipeline {
 namespace {
 
-std::vector<std::string> swept_variants(const BenchRequest& request) {
+/// What a library chooses from is swept only where it is named.
+std::vector<std::string> swept_variants(const BenchRequest& request, const Machine& machine) {
   if (!request.variants.empty()) return request.variants;
   std::vector<std::string> names;
-  for (const VariantInfo& info : list_variants(request.base.collective)) names.push_back(info.variant);
+  for (const VariantInfo& info : list_variants(request.base.collective)) {
+    const bool known = info.variant != kLibraryVariant || (machine.timing && machine.timing->library);
+    if (known && !info.of_library) names.push_back(info.variant);
+  }
   // An unknown collective has no variants; the planner says so.
   return names.empty() ? std::vector{request.base.variant} : names;
 }
@@ -25,10 +29,10 @@ bool can_prelaunch(Collective collective, const std::string& variant) {
 
 /// All points in the order of the table. A variant that cannot be prelaunched has one point instead of two where both
 /// are swept; if only prelaunch is asked for, the planner says why not.
-std::vector<CollectiveRequest> expand(const BenchRequest& request) {
+std::vector<CollectiveRequest> expand(const BenchRequest& request, const Machine& machine) {
   std::vector<CollectiveRequest> points;
   for (const Bytes size : request.sizes) {
-    for (const std::string& variant : swept_variants(request)) {
+    for (const std::string& variant : swept_variants(request, machine)) {
       const bool both = request.prelaunch.size() > 1;
       for (const bool prelaunch : request.prelaunch) {
         if (prelaunch && both && !can_prelaunch(request.base.collective, variant)) continue;
@@ -62,7 +66,7 @@ std::string label_of(const std::string& asked, const std::string& chosen) {
 Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machine, const GoOn& go_on,
                               Chooser* chooser) {
   BenchPlan plan;
-  const std::vector<CollectiveRequest> points = expand(request);
+  const std::vector<CollectiveRequest> points = expand(request, machine);
   for (const CollectiveRequest& point : points) {
     if (go_on && !go_on(plan.points.size() + plan.skipped.size(), points.size())) {
       return fail_at(Stage::plan, Diagnostic{"bench.interrupted", "stopped while planning", {}});

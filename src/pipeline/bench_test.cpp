@@ -20,9 +20,9 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
   request.iterations = 2;
   const auto plan = plan_bench(request, *machine);
   ASSERT_TRUE(plan) << to_string(plan.error().errors.front());
-  // pcpy, bcst, b2b, ring x 2 sizes x with and without prelaunch, and cores-ll, cores-simple, cores-ring x 2 sizes; all
-  // in place.
-  ASSERT_EQ(plan->points.size(), 4U * 2U * 2U + 3U * 2U);
+  // pcpy, bcst, b2b, ring x 2 sizes x with and without prelaunch, and cores-ll, cores-simple, cores-ring, library x 2
+  // sizes; all in place.
+  ASSERT_EQ(plan->points.size(), 4U * 2U * 2U + 4U * 2U);
   EXPECT_TRUE(plan->skipped.empty());
   const auto target = open_target({"soft", 8, {}}, *machine);
   ASSERT_TRUE(target);
@@ -33,8 +33,9 @@ TEST(Bench, SweepsVariantsSizesAndPrelaunch) {
     EXPECT_EQ(row->wrong, 0U);
     EXPECT_TRUE(row->in_place);
     const std::map<std::string, std::array<std::uint64_t, 3>> published{
-        {"pcpy", {56, 56, 56}},    {"bcst", {32, 32, 32}},       {"b2b", {56, 8, 8}},       {"ring", {56, 56, 8}},
-        {"cores-ll", {112, 0, 0}}, {"cores-simple", {56, 0, 0}}, {"cores-ring", {56, 0, 0}}};
+        {"pcpy", {56, 56, 56}},     {"bcst", {32, 32, 32}},    {"b2b", {56, 8, 8}},
+        {"ring", {56, 56, 8}},      {"cores-ll", {112, 0, 0}}, {"cores-simple", {56, 0, 0}},
+        {"cores-ring", {56, 0, 0}}, {"library", {784, 0, 0}}};  // 14 rings of 7 steps on each of 8 ranks
     EXPECT_EQ((std::array{row->counts.commands, row->counts.signals, row->counts.doorbells}),
               published.at(row->variant));
   }

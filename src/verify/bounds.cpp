@@ -191,6 +191,17 @@ void check_gemm(FitCheck& fit, const Gemm& gemm) {
     }
     last = raise.tiles;
   }
+  if (!gemm.waits.empty() && gemm.outputs.empty()) {
+    fit.error("tiles that wait, and no output map", "add a map: its blocks are the order of the tiles");
+  }
+  last = 0;
+  for (const TileWait& wait : gemm.waits) {
+    if (wait.tiles >= tiles || wait.tiles < last) {
+      fit.error(fmt::format("a wait from tile {} of {} on, behind one from {} on", wait.tiles, tiles, last),
+                "tile numbers ascend from 0 and stay below the number of tiles");
+    }
+    last = wait.tiles;
+  }
 }
 
 void check_trackers(const Program& program, Findings& findings) {
@@ -210,6 +221,20 @@ void check_trackers(const Program& program, Findings& findings) {
   }
 }
 
+/// Further destinations of a sum: as the first, and apart from it and from each other.
+void check_also(FitCheck& fit, const Kernel& kernel) {
+  for (std::size_t i = 0; i < kernel.also.size(); ++i) {
+    const Region& also = kernel.also[i];
+    fit.same_shape(also, kernel.dst);
+    fit.whole_elements(also, kernel.dtype);
+    fit.apart(also, kernel.dst);
+    for (std::size_t j = 0; j < i; ++j) fit.apart(also, kernel.also[j]);
+    for (const Region& term : kernel.sources) {
+      if (term != also) fit.apart(term, also);
+    }
+  }
+}
+
 void check_kernel(FitCheck& fit, const Kernel& kernel) {
   if (kernel.sources.empty() || (kernel.op != KernelOp::reduce && kernel.sources.size() != 1)) {
     fit.error(fmt::format("{} with {} sources", to_string(kernel.op), kernel.sources.size()),
@@ -224,8 +249,10 @@ void check_kernel(FitCheck& fit, const Kernel& kernel) {
       fit.whole_elements(term, kernel.dtype);
       if (term != kernel.dst) fit.apart(term, kernel.dst);
     }
+    check_also(fit, kernel);
     return;
   }
+  if (!kernel.also.empty()) fit.error("gathers or scatters rows to several destinations", "only sums have several");
   if (source.width != kernel.dst.width) fit.error("source and destination rows differ in width", "rows move whole");
   fit.apart(source, kernel.dst);
   if (kernel.op == KernelOp::gather_rows) {

@@ -248,6 +248,19 @@ TEST(VerifyBounds, ReduceMayWriteOneOfItsSourcesButNotHalfOfIt) {
                "overlap");
 }
 
+TEST(VerifyBounds, DestinationsOfASumAreOfOneShapeAndApart) {
+  const Region a = make_region({0}, {0}, {32});
+  const Region c = make_region({2}, {0}, {32});
+  const Region beside = make_region({2}, {32}, {32});
+  const auto sum = [&](std::vector<Region> also) {
+    return with_command(Kernel{KernelOp::reduce, {a}, c, DType::f32, {}, std::move(also)}, true);
+  };
+  for (const Diagnostic& error : errors_of(sum({beside}))) EXPECT_NE(error.code, "verify.bounds") << error.message;
+  expect_error(sum({make_region({2}, {16}, {32})}), "overlap");
+  expect_error(sum({beside, beside}), "overlap");
+  expect_error(sum({make_region({2}, {32}, {16})}), "different shapes");
+}
+
 TEST(VerifyBounds, ClausesFitTogether) {
   Program program = point_to_point();
   program.contract.clauses[0].terms[0].width = {32};

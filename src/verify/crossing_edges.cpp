@@ -54,7 +54,7 @@ class Derivation {
   void start(std::uint32_t signal) {
     const auto& all = raises_[signal];
     if (all.empty()) return;
-    const bool one_queue = step(all.front()).queue == step(all.back()).queue;  // steps stand queue by queue
+    const bool one_queue = step(all.front()).chain == step(all.back()).chain;  // steps stand chain by chain
     for (std::uint32_t t = unrolled_.first_threshold(signal); t < unrolled_.first_threshold(signal + 1); ++t) {
       if (one_queue) {
         add_edge(reaching(all, unrolled_.thresholds()[t].value), t, edges_);
@@ -84,7 +84,7 @@ class Derivation {
   void add_last_of_queues(const Candidate& candidate, std::vector<Edge>& edges) const {
     const auto& before = candidate.before;
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const bool last = i + 1 == before.size() || step(before[i]).queue != step(before[i + 1]).queue;
+      const bool last = i + 1 == before.size() || step(before[i]).chain != step(before[i + 1]).chain;
       if (last) add_edge(before[i], candidate.threshold, edges);
     }
   }

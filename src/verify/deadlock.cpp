@@ -22,7 +22,7 @@ class Reporter {
  public:
   Reporter(const Unrolled& unrolled, const Execution& execution)
       : unrolled_(unrolled), execution_(execution), program_(unrolled.program()) {
-    submitter_.assign(unrolled.queue_count(), kNoNode);
+    submitter_.assign(unrolled.chain_count(), kNoNode);
     raisers_.resize(program_.signals.size());
     for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
       const Step& step = unrolled.steps()[s];
@@ -51,7 +51,10 @@ class Reporter {
       hint = fmt::format("wait for at most {}", advance);
     } else {
       message += "; should have been raised by " + culprits(signal, iteration, true);
-      hint = "break the circle of waits, or let the signals come from queues that do not wait for this one";
+      hint = unrolled_.is_tiles(queue)
+                 ? "tiles start in the order of production, and one that waits holds its compute unit: put first what "
+                   "others wait for"
+                 : "break the circle of waits, or let the signals come from queues that do not wait for this one";
     }
     findings.add(Spot(program_, QueueId{step.queue}, step.command), std::move(message), std::move(hint));
   }
@@ -78,18 +81,18 @@ class Reporter {
   /// Why a node never ran: its queue stands at a wait, or was not submitted because a host queue stands at one; or it
   /// is a tracker that lacks an update for one of these reasons.
   std::string reason(Node node) const {
-    const std::uint32_t queue = unrolled_.step(node).queue;
-    if (unrolled_.is_tracker(queue)) return "lacks the update by " + missing_update(queue);
-    const Node at = execution_.stands_at[queue];
+    const std::uint32_t chain = unrolled_.step(node).chain;
+    if (unrolled_.is_tracker(chain)) return "lacks the update by " + missing_update(chain);
+    const Node at = execution_.stands_at[chain];
     const Step& blocked = unrolled_.step(at);
-    const bool host = unrolled_.is_kind(queue, QueueKind::host);
-    if (!host && execution_.submits[queue] <= unrolled_.iteration(at)) {
-      const Step& submit = unrolled_.steps()[submitter_[queue]];
+    const bool host = unrolled_.is_kind(chain, QueueKind::host);
+    if (!host && execution_.submits[chain] <= unrolled_.iteration(at)) {
+      const Step& submit = unrolled_.steps()[submitter_[chain]];
       return fmt::format("never ran because {} ({}) was not reached", unrolled_.who(submit),
                          to_string(program_, program_.queues[submit.queue].commands[submit.command]));
     }
     return fmt::format("never ran because its queue itself waits at command {} ({})", blocked.command,
-                       to_string(program_, program_.queues[queue].commands[blocked.command]));
+                       to_string(program_, program_.queues[blocked.queue].commands[blocked.command]));
   }
 
   /// The first update that the tracker has not got, and why.
@@ -116,9 +119,14 @@ void check_deadlock(Subject& subject, Findings& findings) {
   if (execution.complete()) return;
   const Unrolled& unrolled = subject.unrolled();
   const Reporter reporter(unrolled, execution);
-  for (std::uint32_t q = 0; q < unrolled.queue_count(); ++q) {
+  for (std::uint32_t q = 0; q < unrolled.chain_count(); ++q) {
     const Node at = execution.stands_at[q];
-    if (at == unrolled.end_node(q) || unrolled.is_tracker(q)) continue;
+    if (at == unrolled.end_node(q) || unrolled.step(at).kind != StepKind::wait) continue;  // trackers, joins
+    if (const auto before = unrolled.is_tiles(q) ? unrolled.tiles_before(q) : std::nullopt) {
+      // Tiles behind tiles that wait for ever are not what is wrong.
+      const Node earlier = execution.stands_at[*before];
+      if (earlier != unrolled.end_node(*before) && unrolled.iteration(earlier) <= unrolled.iteration(at)) continue;
+    }
     const bool started = unrolled.is_kind(q, QueueKind::host) || execution.submits[q] > unrolled.iteration(at);
     if (started) reporter.waiter(q, findings);
   }

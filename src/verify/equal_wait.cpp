@@ -13,7 +13,8 @@ namespace {
 
 bool is_equal_wait(const Program& program, const Step& step) {
   if (step.kind != StepKind::wait) return false;
-  return std::get<Wait>(program.queues[step.queue].commands[step.command]).compare == Compare::eq;
+  const auto* wait = std::get_if<Wait>(&program.queues[step.queue].commands[step.command]);
+  return wait != nullptr && wait->compare == Compare::eq;  // tiles wait for "at least"
 }
 
 }  // namespace

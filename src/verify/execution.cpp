@@ -10,7 +10,7 @@ namespace {
 class Runner {
  public:
   explicit Runner(const Unrolled& unrolled) : unrolled_(unrolled), program_(unrolled.program()) {
-    const std::uint32_t queues = unrolled.queue_count();
+    const std::uint32_t queues = unrolled.chain_count();
     result_.total_steps = unrolled.step_nodes();
     result_.position.assign(unrolled.node_count(), Execution::kNever);
     result_.order.reserve(unrolled.node_count());
@@ -28,7 +28,7 @@ class Runner {
   }
 
   Execution run() {
-    for (std::uint32_t q = 0; q < unrolled_.queue_count(); ++q) {
+    for (std::uint32_t q = 0; q < unrolled_.chain_count(); ++q) {
       if (unrolled_.is_kind(q, QueueKind::host)) ready_.push_back(q);
     }
     while (!ready_.empty()) {
@@ -44,12 +44,32 @@ class Runner {
     Node& at = result_.stands_at[queue];
     const Node end = unrolled_.end_node(queue);
     const bool submitted = !unrolled_.is_tracker(queue) && !unrolled_.is_kind(queue, QueueKind::host);
+    const bool tiles = unrolled_.is_tiles(queue);
     while (at < end) {
       const std::uint32_t iteration = unrolled_.iteration(at);
       if (submitted && result_.submits[queue] <= iteration) return;  // its Submit will make it ready
+      if (tiles && !earlier_tiles_done(queue, iteration)) return;    // their end will make it ready
       if (!run_step(at, iteration)) return;
       ++at;
+      if (tiles && (at == end || unrolled_.iteration(at) != iteration)) tiles_done(queue);
     }
+  }
+
+  bool earlier_tiles_done(std::uint32_t chain, std::uint32_t iteration) const {
+    const auto before = unrolled_.tiles_before(chain);
+    return !before || is_through(*before, iteration);
+  }
+
+  /// The chain has finished the iteration.
+  bool is_through(std::uint32_t chain, std::uint32_t iteration) const {
+    const Node at = result_.stands_at[chain];
+    return at == unrolled_.end_node(chain) || unrolled_.iteration(at) > iteration;
+  }
+
+  void tiles_done(std::uint32_t chain) {
+    ready_.push_back(unrolled_.step(unrolled_.first_node(chain)).queue);
+    const std::uint32_t next = chain + 1;
+    if (next < unrolled_.chain_count() && unrolled_.tiles_before(next)) ready_.push_back(next);
   }
 
   bool run_step(Node node, std::uint32_t iteration) {
@@ -57,10 +77,11 @@ class Runner {
     if (step.kind == StepKind::wait) {
       const Node crossing = unrolled_.crossing(step.target, iteration);
       if (!result_.happened(crossing)) {
-        waiting_[crossing - unrolled_.step_nodes()].push_back(step.queue);
+        waiting_[crossing - unrolled_.step_nodes()].push_back(step.chain);
         return false;
       }
     }
+    if (step.kind == StepKind::join && !is_through(step.target, iteration)) return false;
     if (unrolled_.is_tracker(step.queue) && missing_[unrolled_.tracker(step.queue)][iteration] > 0) return false;
     happen(node);
     ++result_.complete_steps;

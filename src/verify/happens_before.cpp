@@ -15,6 +15,10 @@ std::vector<Edge> plain_edges(const Unrolled& unrolled) {
       if (step.kind == StepKind::submit && unrolled.step_count(step.target) > 0) {
         edges.emplace_back(node, unrolled.node(unrolled.first_step(step.target), k));
       }
+      if (step.kind == StepKind::join) {
+        const std::uint32_t last = unrolled.first_step(step.target) + unrolled.step_count(step.target) - 1;
+        edges.emplace_back(unrolled.node(last, k), node);
+      }
       for (const std::uint32_t tracker : unrolled.updates(step).trackers) {
         edges.emplace_back(node, unrolled.fired(tracker, k));
       }

@@ -1,8 +1,9 @@
 // The order that a program guarantees: which step is finished before which other one starts, in every execution.
 //
-// Plain edges: the chain of a queue, a Submit to the first step of the submitted queue, an update to the raise of its
-// tracker, a crossing to its waits, and a crossing to the next higher one of the same signal. Edges from raises to
-// crossings are derived: see crossing_edges.hpp.
+// Plain edges: the chain of a queue or group of tiles, a Submit to the first step of what it submits, the last step of
+// a group of tiles to the step that joins it, an update to the raise of its tracker, a crossing to its waits, and a
+// crossing to the next higher one of the same signal. Edges from raises to crossings are derived: see
+// crossing_edges.hpp.
 #pragma once
 
 #include <memory>

@@ -38,13 +38,13 @@ class IdCheck {
     }
     for (const Access& access : accesses(command)) check_buffer(access.region.buffer, place);
     match(
-        command, [&](const Wait& wait) { check_signal(wait.signal, place); },
-        [&](const Signal& signal) { check_signal(signal.signal, place); },
+        command, [&](const Signal& signal) { check_signal(signal.signal, place); },
         [&](const Trigger& trigger) { check_signal(trigger.signal, place); },
         [&](const Gemm& gemm) {
           for (const TileSignal& raise : gemm.raises) check_signal(raise.signal, place);
         },
         [&](const Submit& submit) { check_queue(submit.queue, place); }, [](const auto&) {});
+    for_each_wait(command, [&](SignalId signal, std::uint64_t) { check_signal(signal, place); });
   }
 
   void trackers() {

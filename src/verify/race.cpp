@@ -33,10 +33,10 @@
 namespace cortado::verifier {
 namespace {
 
-/// A step that has read some bytes, with its queue at hand: most readers are compared by queue only.
+/// A step that has read some bytes, with its chain at hand: most readers are compared by chain only.
 struct Reader {
   Node node = kNoNode;
-  std::uint32_t queue = 0;
+  std::uint32_t chain = 0;
   friend bool operator==(const Reader&, const Reader&) = default;
 };
 
@@ -123,14 +123,14 @@ class ConflictFinder {
   void read(Node node, const Region& region, bool adds) {
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
       if (adds && tracker != kNoOwner) return;
-      const std::uint32_t queue = unrolled_.step(node).queue;
+      const std::uint32_t chain = unrolled_.step(node).chain;
       auto& map = touched_[region.buffer.value][cell.strip];
       map.update(cell.begin, cell.end, [&](std::uint64_t begin, std::uint64_t end, Touched& touched) {
         compare(touched.writes, {node, tracker, true, false}, region.buffer, {cell.strip, begin, end});
         erase_if(touched.reads, [&](const Reader& other) {
-          return other.queue == queue && (other.node == node || known_before(other.node, node));
+          return other.chain == chain && (other.node == node || known_before(other.node, node));
         });
-        touched.reads.push_back({node, queue});
+        touched.reads.push_back({node, chain});
       });
     });
   }
@@ -227,7 +227,7 @@ class ConflictFinder {
     conflicts_.push_back({first, node, buffer, run.first, run.second, tracker, written, overwritten});
   }
 
-  /// Order within one queue, which needs no search.
+  /// Order within one chain, which needs no search.
   bool known_before(Node first, Node second) const {
     const Node done = unrolled_.completion(first);
     return done != kNoNode && done <= second;

@@ -116,7 +116,7 @@ class ReachCheck {
       touch(program_.signals[id.value].home, program_.signals[id.value].name);
     };
     for_each_raise(command, [&](SignalId id, std::uint64_t, SignalOp) { touch_signal(id); });
-    if (const auto* wait = std::get_if<Wait>(&command)) touch_signal(wait->signal);
+    for_each_wait(command, [&](SignalId id, std::uint64_t) { touch_signal(id); });
   }
 
   const Program& program_;

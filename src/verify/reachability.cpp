@@ -25,7 +25,7 @@ Reachability::Reachability(const Unrolled& unrolled, const Execution& execution,
   std::vector<Edge> placed;  // between positions
   placed.reserve(edges.size() + unrolled.step_nodes());
   for (const auto& [from, to] : edges) placed.emplace_back(execution.position[from], execution.position[to]);
-  for (std::uint32_t q = 0; q < unrolled.queue_count(); ++q) {
+  for (std::uint32_t q = 0; q < unrolled.chain_count(); ++q) {
     for (Node n = unrolled.first_node(q); n + 1 < unrolled.end_node(q); ++n) {
       placed.emplace_back(execution.position[n], execution.position[n + 1]);
     }
@@ -47,13 +47,13 @@ Reachability::Lists Reachability::make_lists(std::uint32_t nodes, std::span<cons
 }
 
 void Reachability::choose_hubs(std::span<const Edge> edges) {
-  std::vector<std::uint32_t> degree(unrolled_.queue_count(), 0);
+  std::vector<std::uint32_t> degree(unrolled_.chain_count(), 0);
   for (const auto& [from, to] : edges) {
-    if (unrolled_.is_step(from)) ++degree[unrolled_.step(from).queue];
-    if (unrolled_.is_step(to)) ++degree[unrolled_.step(to).queue];
+    if (unrolled_.is_step(from)) ++degree[unrolled_.step(from).chain];
+    if (unrolled_.is_step(to)) ++degree[unrolled_.step(to).chain];
   }
   in_hub_.assign(unrolled_.node_count(), false);
-  for (std::uint32_t q = 0; q < unrolled_.queue_count(); ++q) {
+  for (std::uint32_t q = 0; q < unrolled_.chain_count(); ++q) {
     if (degree[q] < kHubEdges) continue;
     // Host queues first: most paths to the next iteration go through them.
     hubs_.insert(unrolled_.is_kind(q, QueueKind::host) ? hubs_.begin() : hubs_.end(), q);
@@ -67,7 +67,7 @@ void Reachability::answer(std::span<Query> queries) const {
     query.holds = false;
     if (query.from == kNoNode || query.to == kNoNode) continue;
     const bool one_chain = unrolled_.is_step(query.from) && unrolled_.is_step(query.to) &&
-                           unrolled_.step(query.from).queue == unrolled_.step(query.to).queue;
+                           unrolled_.step(query.from).chain == unrolled_.step(query.to).chain;
     if (query.from == query.to || one_chain) {
       query.holds = query.from <= query.to;
     } else if (execution_.position[query.from] < execution_.position[query.to]) {

@@ -12,6 +12,7 @@ void check_bounds(Subject& subject, Findings& findings);
 void check_tracker(Subject& subject, Findings& findings);
 void check_machine(Subject& subject, Findings& findings);
 void check_deadlock(Subject& subject, Findings& findings);
+void check_units(Subject& subject, Findings& findings);
 void check_equal_wait(Subject& subject, Findings& findings);
 void check_race(Subject& subject, Findings& findings);
 void check_contract(Subject& subject, Findings& findings);
@@ -40,6 +41,10 @@ std::span<const Rule> rules() {
            "two consecutive iterations run to their end",
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker"},
            check_deadlock},
+      Rule{"verify.units",
+           "tiles that wait cannot hold all compute units that what they wait for needs",
+           {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.deadlock"},
+           check_units},
       Rule{"verify.equal_wait",
            "no counter can pass the value that a wait for equality needs",
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.deadlock"},

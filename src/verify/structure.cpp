@@ -49,6 +49,16 @@ void check_queues(const Program& program, Findings& findings) {
       findings.add(place, fmt::format("{} library calls behind one queue", queue.calls),
                    fmt::format("at most {} are believable", kMostCalls));
     }
+    if (queue.kind != QueueKind::compute && queue.protocol != Protocol::none) {
+      findings.add(place,
+                   fmt::format("a {} queue with the protocol {}", to_string(queue.kind), to_string(queue.protocol)),
+                   "only compute queues have protocols");
+    }
+    if ((queue.chunk.value > 0) != (queue.protocol == Protocol::multicast)) {
+      findings.add(
+          place, fmt::format("a chunk of {} bytes with the protocol {}", queue.chunk.value, to_string(queue.protocol)),
+          "queues that multicast, and only they, have a chunk");
+    }
     if (queue.kind != QueueKind::compute && queue.calls > 0) {
       findings.add(place, fmt::format("a {} queue with library calls", to_string(queue.kind)),
                    "only compute queues have calls");
@@ -134,11 +144,12 @@ class SignalCheck {
     for_each_raise(command, [&](SignalId signal, std::uint64_t value, SignalOp op) {
       raise({queue, index}, signal, value, op);
     });
-    if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && wait->value == 0) {
+    for_each_wait(command, [&](SignalId signal, std::uint64_t value) {
+      if (value > 0) return;
       findings_.add(Spot(program_, QueueId{queue}, index),
-                    fmt::format("waits for {} to reach 0, which it always has", name(wait->signal)),
+                    fmt::format("waits for {} to reach 0, which it always has", name(signal)),
                     "values are relative to the iteration and start at 1");
-    }
+    });
   }
 
   void tracker(std::size_t index) {

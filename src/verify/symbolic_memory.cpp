@@ -155,7 +155,11 @@ void SymbolicMemory::execute(const Command& command, bool update) {
         }
       },
       [&](const Kernel& k) {
-        if (k.op == KernelOp::reduce) return reduce(k.sources, k.dst, k.dtype);
+        if (k.op == KernelOp::reduce) {
+          reduce(k.sources, k.dst, k.dtype);
+          for (const Region& also : k.also) copy(k.dst, also);
+          return;
+        }
         const Region& source = k.sources.front();
         for (std::uint64_t i = 0; i < k.rows.size(); ++i) {
           const bool gather = k.op == KernelOp::gather_rows;

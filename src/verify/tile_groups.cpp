@@ -59,7 +59,20 @@ void add_rows(const Region& region, const std::vector<std::uint64_t>& rows, Acce
 
 }  // namespace
 
+std::vector<TileRange> tile_groups(const Gemm& gemm) {
+  std::vector<std::uint64_t> cuts{0, tile_count(gemm)};
+  for (const TileSignal& raise : gemm.raises) cuts.push_back(raise.tiles);
+  for (const TileWait& wait : gemm.waits) cuts.push_back(wait.tiles);
+  std::ranges::sort(cuts);
+  const auto doubles = std::ranges::unique(cuts);
+  cuts.erase(doubles.begin(), doubles.end());
+  std::vector<TileRange> groups;
+  for (std::size_t i = 1; i < cuts.size(); ++i) groups.push_back({cuts[i - 1], cuts[i]});
+  return groups;
+}
+
 TileRange tile_group(const Gemm& gemm, std::size_t part) {
+  if (!gemm.waits.empty()) return tile_groups(gemm)[part];
   return {part == 0 ? 0 : gemm.raises[part - 1].tiles,
           part < gemm.raises.size() ? gemm.raises[part].tiles : tile_count(gemm)};
 }

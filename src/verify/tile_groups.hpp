@@ -15,8 +15,12 @@ struct TileRange {
   std::uint64_t end = 0;
 };
 
-/// Tiles that are written behind raise part-1 and before raise `part`; the last part has what is left.
+/// Tiles that are written behind raise part-1 and before raise `part`; the last part has what is left. Of a Gemm whose
+/// tiles wait: group `part` of tile_groups.
 TileRange tile_group(const Gemm& gemm, std::size_t part);
+
+/// Of a Gemm whose tiles wait: all tiles, cut where waits begin and where signals are raised.
+std::vector<TileRange> tile_groups(const Gemm& gemm);
 
 /// The Gemms, each of a rectangle of tiles, that make these tiles. They raise nothing; those of a Gemm with an output
 /// map have one of one block.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cortado/ir/tiles.hpp"
+
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
 #include "verify/tile_groups.hpp"
@@ -18,9 +20,10 @@ Unrolled::Unrolled(const Program& program)
   steps_.reserve(commands + std::size_t{2} * program.ranks);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) add_queue(q);
   add_trackers();
+  add_tile_chains();
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
   step_of_.resize(step_nodes());
-  for (std::uint32_t q = 0; q < queue_count(); ++q) {
+  for (std::uint32_t q = 0; q < chain_count(); ++q) {
     const std::uint32_t count = step_count(q);
     for (std::uint32_t i = 0; i < kIterations * count; ++i) step_of_[first_node(q) + i] = first_step_[q] + i % count;
   }
@@ -31,7 +34,7 @@ Unrolled::Unrolled(const Program& program)
 void Unrolled::find_thresholds() {
   for (const Queue& queue : program_.queues) {
     for (const Command& command : queue.commands) {
-      if (const auto* wait = std::get_if<Wait>(&command)) thresholds_.push_back({wait->signal, wait->value});
+      for_each_wait(command, [&](SignalId signal, std::uint64_t value) { thresholds_.push_back({signal, value}); });
     }
   }
   const auto key = [](const Threshold& t) { return std::tuple(t.signal, t.value); };
@@ -43,28 +46,32 @@ void Unrolled::find_thresholds() {
   for (std::size_t s = 0; s < program_.signals.size(); ++s) first_threshold_[s + 1] += first_threshold_[s];
 }
 
+std::uint32_t Unrolled::threshold_of(SignalId signal, std::uint64_t value) const {
+  const auto begin = thresholds_.begin() + first_threshold_[signal.value];
+  const auto end = thresholds_.begin() + first_threshold_[signal.value + 1];
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(begin, end, value, {}, &Threshold::value) -
+                                    thresholds_.begin());
+}
+
 void Unrolled::add_queue(std::uint32_t queue) {
   first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
   const auto caller_step = [&](StepKind kind) {
     Step step;
     step.kind = kind;
-    step.queue = queue;
+    step.queue = step.chain = queue;
     steps_.push_back(step);
   };
   if (!callers_[queue].inputs.empty()) caller_step(StepKind::caller_fill);
   const auto& commands = program_.queues[queue].commands;
   for (std::uint32_t c = 0; c < commands.size(); ++c) {
     Step step;
-    step.queue = queue;
+    step.queue = step.chain = queue;
     step.command = c;
     match(
         commands[c],
         [&](const Wait& wait) {
           step.kind = StepKind::wait;
-          const auto begin = thresholds_.begin() + first_threshold_[wait.signal.value];
-          const auto end = thresholds_.begin() + first_threshold_[wait.signal.value + 1];
-          const auto found = std::ranges::lower_bound(begin, end, wait.value, {}, &Threshold::value);
-          step.target = static_cast<std::uint32_t>(found - thresholds_.begin());
+          step.target = threshold_of(wait.signal, wait.value);
         },
         [&](const Signal& signal) {
           step.kind = StepKind::raise;
@@ -95,6 +102,7 @@ void Unrolled::add_queue(std::uint32_t queue) {
 /// trackers tell more than raises do: a group may be finished while an earlier one is not, so that no group may stand
 /// behind the raise of another.
 void Unrolled::add_gemm(Step step, const Gemm& gemm) {
+  if (!gemm.waits.empty()) return add_waiting_gemm(step, gemm);
   std::vector<Step> raises;
   for (step.part = 0; step.part <= gemm.raises.size(); ++step.part) {
     const TileRange tiles = tile_group(gemm, step.part);
@@ -109,11 +117,53 @@ void Unrolled::add_gemm(Step step, const Gemm& gemm) {
   steps_.insert(steps_.end(), raises.begin(), raises.end());
 }
 
+void Unrolled::add_waiting_gemm(Step step, const Gemm& gemm) {
+  const std::vector<TileRange> groups = tile_groups(gemm);
+  const std::uint32_t first = chain_count();
+  for (step.part = 0; step.part < groups.size(); ++step.part) {
+    Step work = step;
+    work.chain = chain_count();
+    tile_chains_.push_back(work);
+    Step submit = step;
+    submit.kind = StepKind::submit;
+    submit.target = work.chain;
+    steps_.push_back(submit);
+  }
+  auto raise = gemm.raises.begin();
+  for (step.part = 0; step.part < groups.size(); ++step.part) {
+    Step join = step;
+    join.kind = StepKind::join;
+    join.target = first + step.part;
+    steps_.push_back(join);
+    for (; raise != gemm.raises.end() && raise->tiles <= groups[step.part].end; ++raise) {
+      Step raised = step;
+      raised.kind = StepKind::raise;
+      raised.target = raise->signal.value;
+      raised.amount = raise->value;
+      steps_.push_back(raised);
+    }
+  }
+}
+
+void Unrolled::add_tile_chains() {
+  for (const Step& work : tile_chains_) {
+    first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
+    const Gemm& gemm = std::get<Gemm>(program_.queues[work.queue].commands[work.command]);
+    for (const TileWait& wait : waits_of_tile(gemm, tile_group(gemm, work.part).begin)) {
+      Step held = work;
+      held.kind = StepKind::wait;
+      held.target = threshold_of(wait.signal, wait.value);
+      steps_.push_back(held);
+    }
+    steps_.push_back(work);
+  }
+}
+
 void Unrolled::add_trackers() {
   for (const Tracker& tracker : program_.trackers) {
     Step step;
     step.kind = StepKind::raise;
-    step.queue = static_cast<std::uint32_t>(first_step_.size());
+    step.queue = step.chain = static_cast<std::uint32_t>(first_step_.size());
     step.target = tracker.signal.value;
     step.amount = tracker.value;
     first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
@@ -168,7 +218,7 @@ void Unrolled::find_updates() {
 
 void Unrolled::find_completions() {
   completion_.resize(step_nodes());
-  for (std::uint32_t q = 0; q < queue_count(); ++q) {
+  for (std::uint32_t q = 0; q < chain_count(); ++q) {
     const bool dma = is_kind(q, QueueKind::dma);
     Node barrier = kNoNode;  // of copies
     Node behind = kNoNode;   // what stands behind the command
@@ -178,7 +228,7 @@ void Unrolled::find_completions() {
       if (last) behind = n + 1;
       if (s.kind == StepKind::raise || s.kind == StepKind::stamp) barrier = n;
       completion_[n] = dma && s.kind == StepKind::work ? barrier : n;
-      if (dma || !is_update(s)) continue;
+      if (dma || is_tiles(q) || !is_update(s)) continue;
       const auto& raises = std::get<Gemm>(program_.queues[q].commands[s.command]).raises;
       if (s.part < raises.size()) {
         completion_[n] = behind - static_cast<Node>(raises.size()) + s.part;

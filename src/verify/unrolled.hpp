@@ -3,8 +3,11 @@
 // A step is a command, or a part of one: a Gemm that raises signals becomes a sequence of tile groups with a raise
 // behind each. The caller (rule 4 of ir/program.hpp) is a step before the first and one behind the last command of its
 // host queue. A tracker (rule 7) is a queue of its own, behind those of the program, with one step: its raise, which
-// comes when all its updates are in. Two iterations are enough: whatever orders a step before one of the next iteration
-// orders it before the same step of all later ones, because a queue starts its commands in order.
+// comes when all its updates are in. Tiles that wait start in any order that their waits allow, so each group of tiles
+// of such a Gemm is a chain of its own, behind those of the trackers: the waits of the group and its work. The queue of
+// the Gemm submits all of them, joins them in the order of production, and raises tile signals in between. Two
+// iterations are enough: whatever orders a step before one of the next iteration orders it before the same step of all
+// later ones, because a queue starts its commands in order.
 //
 // Nodes are numbers:
 //   - 0 .. 2S-1 the steps, queue by queue; within a queue iteration 0, then iteration 1, each in order (the "chain");
@@ -14,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,15 +34,25 @@ using Node = std::uint32_t;
 inline constexpr Node kNoNode = ~0U;
 inline constexpr std::uint32_t kIterations = 2;
 
-enum class StepKind : std::uint8_t { work, wait, raise, submit, stamp, caller_fill, caller_read };
+enum class StepKind : std::uint8_t {
+  work,
+  wait,
+  raise,
+  submit,
+  join,  ///< a group of tiles is finished
+  stamp,
+  caller_fill,
+  caller_read
+};
 
 struct Step {
   StepKind kind = StepKind::work;
   SignalOp op = SignalOp::add;  ///< of a raise
   std::uint32_t queue = 0;      ///< from the number of queues on: a tracker
+  std::uint32_t chain = 0;      ///< the queue, or the chain of a group of tiles
   std::uint32_t command = 0;    ///< index in the queue; meaningless for the caller's and the trackers' steps
   std::uint32_t part = 0;       ///< of a Gemm: which tile group
-  std::uint32_t target = 0;     ///< wait: threshold; raise: signal; submit: queue
+  std::uint32_t target = 0;     ///< wait: threshold; raise: signal; submit, join: chain
   std::uint64_t amount = 0;     ///< raise: what it adds or sets
 };
 
@@ -54,15 +68,21 @@ class Unrolled {
 
   const Program& program() const { return program_; }
 
-  // Steps of one iteration, queue by queue.
+  // Steps of one iteration, chain by chain.
   const std::vector<Step>& steps() const { return steps_; }
-  std::uint32_t first_step(std::uint32_t queue) const { return first_step_[queue]; }
-  std::uint32_t step_count(std::uint32_t queue) const { return first_step_[queue + 1] - first_step_[queue]; }
-  /// With the trackers.
-  std::uint32_t queue_count() const { return tracker_queue(static_cast<std::uint32_t>(program_.trackers.size())); }
-  bool is_tracker(std::uint32_t queue) const { return queue >= program_.queues.size(); }
-  bool is_kind(std::uint32_t queue, QueueKind kind) const {
-    return !is_tracker(queue) && program_.queues[queue].kind == kind;
+  std::uint32_t first_step(std::uint32_t chain) const { return first_step_[chain]; }
+  std::uint32_t step_count(std::uint32_t chain) const { return first_step_[chain + 1] - first_step_[chain]; }
+  /// Queues, trackers and groups of tiles.
+  std::uint32_t chain_count() const { return first_tile_chain() + static_cast<std::uint32_t>(tile_chains_.size()); }
+  bool is_tracker(std::uint32_t chain) const { return chain >= program_.queues.size() && !is_tiles(chain); }
+  bool is_tiles(std::uint32_t chain) const { return chain >= first_tile_chain(); }
+  bool is_kind(std::uint32_t chain, QueueKind kind) const {
+    return chain < program_.queues.size() && program_.queues[chain].kind == kind;
+  }
+  /// The group of tiles before this one in the order of production of the same Gemm.
+  std::optional<std::uint32_t> tiles_before(std::uint32_t chain) const {
+    if (tile_chains_[chain - first_tile_chain()].part == 0) return std::nullopt;
+    return chain - 1;
   }
 
   // Nodes of steps.
@@ -71,15 +91,15 @@ class Unrolled {
     return step_nodes() + kIterations * static_cast<std::uint32_t>(thresholds_.size());
   }
   Node node(std::uint32_t step, std::uint32_t iteration) const {
-    const std::uint32_t queue = steps_[step].queue;
-    return first_node(queue) + iteration * step_count(queue) + (step - first_step_[queue]);
+    const std::uint32_t chain = steps_[step].chain;
+    return first_node(chain) + iteration * step_count(chain) + (step - first_step_[chain]);
   }
-  Node first_node(std::uint32_t queue) const { return kIterations * first_step_[queue]; }
-  Node end_node(std::uint32_t queue) const { return kIterations * first_step_[queue + 1]; }
+  Node first_node(std::uint32_t chain) const { return kIterations * first_step_[chain]; }
+  Node end_node(std::uint32_t chain) const { return kIterations * first_step_[chain + 1]; }
   const Step& step(Node node) const { return steps_[step_of_[node]]; }
   std::uint32_t iteration(Node node) const {
-    const std::uint32_t queue = step(node).queue;
-    return node - first_node(queue) >= step_count(queue) ? 1 : 0;
+    const std::uint32_t chain = step(node).chain;
+    return node - first_node(chain) >= step_count(chain) ? 1 : 0;
   }
   bool is_step(Node node) const { return node < step_nodes(); }
 
@@ -131,7 +151,13 @@ class Unrolled {
   void find_thresholds();
   void add_queue(std::uint32_t queue);
   void add_gemm(Step step, const Gemm& gemm);
+  void add_waiting_gemm(Step step, const Gemm& gemm);
   void add_trackers();
+  void add_tile_chains();
+  std::uint32_t threshold_of(SignalId signal, std::uint64_t value) const;
+  std::uint32_t first_tile_chain() const {
+    return static_cast<std::uint32_t>(program_.queues.size() + program_.trackers.size());
+  }
   void find_updates();
   void find_completions();
 
@@ -141,7 +167,8 @@ class Unrolled {
   std::vector<Threshold> thresholds_;           // by signal, then value
   std::vector<std::uint32_t> first_threshold_;  // of a signal; one more than signals
   std::vector<Step> steps_;
-  std::vector<std::uint32_t> first_step_;  // of a queue; one more than queues
+  std::vector<Step> tile_chains_;          // the work of each
+  std::vector<std::uint32_t> first_step_;  // of a chain; one more than chains
   std::vector<std::uint32_t> step_of_;     // of a node
   std::vector<Node> completion_;
   std::vector<Updates> updates_;                      // of a step; without trackers one for all

@@ -32,8 +32,9 @@ TEST(Verify, RulesStandInTheOrderTheyRun) {
     codes.push_back(rule.code);
     EXPECT_FALSE(rule.summary.empty());
   }
-  EXPECT_THAT(codes, ElementsAre("verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.machine",
-                                 "verify.deadlock", "verify.equal_wait", "verify.race", "verify.contract"));
+  EXPECT_THAT(codes,
+              ElementsAre("verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.machine",
+                          "verify.deadlock", "verify.units", "verify.equal_wait", "verify.race", "verify.contract"));
 }
 
 TEST(Verify, SkippedRulesStayWrittenOnTheProgram) {

@@ -23,7 +23,7 @@ void check_products(const cortado::Machine& machine) {
   if (!machine.timing || !machine.timing->compute) return;
   const ComputeTiming& compute = *machine.timing->compute;
   CORTADO_CHECK(compute.dies >= 1 && compute.dies <= machine.compute_units, "a die has a compute unit");
-  CORTADO_CHECK(compute.stream_window.value >= 1 && compute.stream_window <= compute.l2_bytes, "a window fits L2");
+  CORTADO_CHECK(compute.stream_window <= compute.l2_bytes, "a window fits L2");
   for (const MatrixTiming& matrix : {compute.f32, compute.f16, compute.bf16, compute.f8}) {
     const bool none = matrix.flops_per_clock == 0 && matrix.clock_ghz == 0 && matrix.efficiency == 0;
     const bool all = matrix.flops_per_clock > 0 && matrix.clock_ghz > 0 && matrix.efficiency > 0;

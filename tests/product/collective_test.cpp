@@ -19,9 +19,15 @@ std::string expected_refusal(const CollectiveRequest& request, const VariantInfo
   return {};
 }
 
-/// MI300X with its affinity table as far as it goes, the virtual machines beyond.
+bool is_of_library(const VariantInfo& variant) {
+  return variant.of_library || variant.variant == kLibraryVariant;
+}
+
+/// Machines that know their library for what it runs; MI300X with its affinity table as far as it goes, the virtual
+/// machines beyond.
 const Machine& machine_for(const VariantInfo& variant, std::uint32_t ranks) {
   if (variant.variant.starts_with("add")) return machine("virtual-64-nmc");
+  if (is_of_library(variant)) return machine(ranks <= 8 ? "h100-8" : "gb200-nvl72");
   return machine(ranks <= 8 ? "mi300x-8" : "virtual-64");
 }
 
@@ -146,6 +152,7 @@ TEST(Collective, OnAMachineOfSmallPacketsAndFewEngines) {
   const std::uint32_t ranks = 7;  // six peers on two engines of two queues each
   std::vector<Node> nodes = nodes_for(tight, ranks);
   for (const VariantInfo& variant : list_variants()) {
+    if (is_of_library(variant)) continue;  // the machine knows none
     for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
       check({.collective = variant.collective,
              .variant = variant.variant,
@@ -184,7 +191,7 @@ TEST(Collective, AroundARing) {
   const Machine& on = machine("t3-ring-8");
   std::vector<Node> nodes = nodes_for(on, ranks);
   for (const VariantInfo& variant : list_variants()) {
-    if (!variant.variant.ends_with("ring")) continue;
+    if (!variant.variant.ends_with("ring") || is_of_library(variant)) continue;
     for (const std::uint64_t bytes : {6ul, 5000ul, 8192ul}) {  // fewer elements than ranks, uneven, even
       for (const bool in_place : {false, true}) {
         check({.collective = variant.collective,

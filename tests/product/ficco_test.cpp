@@ -14,20 +14,27 @@
 namespace cortado::product {
 namespace ficco_test {
 
-constexpr std::array<std::pair<CollectiveMeans, ExchangeVariant>, 4> kMeans{{
+constexpr std::array<std::pair<CollectiveMeans, ExchangeVariant>, 5> kMeans{{
     {CollectiveMeans::dma, ExchangeVariant::pcpy},
     {CollectiveMeans::dma, ExchangeVariant::bcst},
     {CollectiveMeans::dma, ExchangeVariant::b2b},
     {CollectiveMeans::cores, ExchangeVariant::automatic},
+    {CollectiveMeans::stores, ExchangeVariant::pcpy},
 }};
 
 class FiccoProduct : public testing::TestWithParam<std::uint32_t> {
  protected:
   void check(const DependentRequest& request, std::uint32_t chunks) {
-    for (const FiccoScheduleInfo& info : list_schedules()) {
+    const bool product_first = request.dependence == Dependence::product_first;
+    std::vector<FiccoScheduleInfo> schedules = list_schedules();
+    for (const FiccoScheduleInfo& info : list_tile_schedules()) {
+      if (product_first || info.schedule.grain != Grain::waves) schedules.push_back(info);
+    }
+    for (const FiccoScheduleInfo& info : schedules) {
       FiccoSchedule schedule = info.schedule;
       schedule.chunks = chunks;
       for (const auto& [means, exchange] : kMeans) {
+        if (means == CollectiveMeans::stores && !(product_first && has_tiles(schedule.grain))) continue;
         SCOPED_TRACE(fmt::format("{} {}, {} chunks, {} {}", request.collective, to_string(request.gemm), chunks,
                                  info.name, name_of(exchange)));
         schedule.means = means;

@@ -339,7 +339,8 @@ class MutationProduct : public testing::TestWithParam<VariantInfo> {};
 TEST_P(MutationProduct, IsRefusedOrHarmless) {
   const VariantInfo& variant = GetParam();
   const std::uint32_t ranks = 3;
-  const Machine& on = machine("virtual-64-nmc");
+  const bool library = variant.of_library || variant.variant == kLibraryVariant;
+  const Machine& on = machine(library ? "h100-8" : "virtual-64-nmc");
   std::vector<Node> nodes;
   for (const std::uint64_t seed : {1ul, 2ul, 3ul}) nodes.emplace_back(on, ranks, seed);
   for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
@@ -394,8 +395,9 @@ TEST(Mutation, OfT3IsRefusedOrHarmless) {
 
 // What must never pass, whatever the variant: each of these breaks every program in which it is possible.
 TEST(Mutation, LostCopiesWaitsAndSignalsAreRefused) {
-  const Machine& on = machine("virtual-64-nmc");
   for (const VariantInfo& variant : list_variants()) {
+    const bool library = variant.of_library || variant.variant == kLibraryVariant;
+    const Machine& on = machine(library ? "h100-8" : "virtual-64-nmc");
     const CollectiveRequest request{.collective = variant.collective,
                                     .variant = variant.variant,
                                     .bytes = Bytes{64 * 4},

@@ -29,6 +29,7 @@ COMMANDS = [
     "overlap all-gather --gemm 4096x512x512 --why --json",
     "overlap all-gather --gemm 4096x512x512 --strategy ficco --explain --json",
     "overlap all-gather --map --n 512 --m 4096 --k 512 --json",
+    "model llama-3.1-8b --phase prefill --tp 2 --tokens 64 --system auto,ideal --json",
     "show machine mi300x-8 --json",
     "packets --decode packets.txt --json",
     "reproduce dma-latte --json",

@@ -43,10 +43,18 @@ struct KernelLaunchOp {
   Span2D dst;
   DType dtype = DType::u8;
   std::vector<std::uint64_t> rows;
+  std::vector<Span2D> also{};  ///< further destinations of a sum
 };
 
 /// After `tiles` output tiles, in the order of production (ir/tiles.hpp), the word is raised.
 struct TileRaise {
+  std::uint64_t tiles = 0;
+  std::uint64_t* word = nullptr;
+  std::uint64_t value = 1;
+};
+
+/// Tiles from number `tiles` on, up to the next entry with a higher number, start when the word is at least `value`.
+struct TileHold {
   std::uint64_t tiles = 0;
   std::uint64_t* word = nullptr;
   std::uint64_t value = 1;
@@ -76,6 +84,7 @@ struct GemmLaunchOp {
   std::vector<TileRaise> raises;
   std::uint64_t split_k = 1;          ///< of a product with outputs: updates of every byte of them
   std::vector<OutputSpan> outputs{};  ///< the output map; empty: all of C to `c`
+  std::vector<TileHold> holds{};      ///< ascending in `tiles`; of a product with outputs only
 };
 
 /// Stores the device clock; `slot` is 8-byte aligned.

@@ -1,15 +1,15 @@
 // Where the time of a product alone goes, by the model of gemm.hpp: what cutting a product changes, told apart.
 //
-//   products   all compute units multiply at the rate that they reach in a long tile of 256 x 256: operations only, the
-//              same for a product and for its pieces together
-//   tiles      smaller tiles that need more operands a multiplication, and the padding of tiles at the edges
-//   operands   memory and caches do not bring as fast as the units multiply
+//   products   all compute units multiply at the rate that they reach in an endless tile: operations only, the same for
+//              a product and for its pieces together
+//   tiles      tiles that need operands for every multiplication, and the padding of tiles at the edges
+//   operands   latency, memory and caches do not bring as fast as the units multiply
 //   results    what a product adds to is read as well; no more than that makes it slower
-//   starts     of tiles: first loads, stores of the result
+//   starts     of waves behind the first: first loads, stores of the result; the sums of a split product
 //   idle       units without a workgroup in a wave that is filled in part
 //
-// Each is what the time would be shorter without it, taken away in the order from below: idle first, then starts. So a
-// cause that hides behind a greater one counts nothing. Their sum is the estimate of estimate_gemm.
+// Causes that hide behind greater ones count nothing. All is at the clock that the machine file gives
+// for the element type, and so is their sum, the estimate of estimate_gemm.
 #pragma once
 
 #include "cortado/gemm/gemm.hpp"

@@ -18,6 +18,8 @@ class ProgramBuilder {
   QueueId compute_queue(std::string name, RankId rank, std::int32_t priority = 0,
                         std::optional<std::uint32_t> compute_units = {}, std::string kernel = {},
                         std::uint32_t calls = 0);
+  /// Of a compute queue.
+  void protocol(QueueId queue, Protocol protocol, Bytes chunk = {});
   QueueId host_queue(std::string name, std::optional<RankId> rank = {});
 
   void tracker(Tracker tracker) { program_.trackers.push_back(std::move(tracker)); }

@@ -49,6 +49,12 @@
 //    another, in an order that nobody knows); any other access does, and updates of the next iteration come after the
 //    tracker has started over. A byte is added to by all its updates or stored by its only one; nothing else writes it.
 //    A tracker tells nothing of other bytes: the tiles of a Gemm may be finished in any order.
+//
+// 8. Compute units. Copies, Kernels and the tiles of Gemms run on the compute units of their GPU, of which a queue may
+//    limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait): nothing
+//    takes the unit away. The tiles of a Gemm get units in the order of production, so a tile that waits may keep later
+//    tiles from starting, never earlier ones. Units are given to the highest priority first, among equals to what was
+//    launched first. Whatever else the program says of order is unchanged by it.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 
@@ -177,6 +183,17 @@ struct TileSignal {
   friend bool operator==(const TileSignal&, const TileSignal&) = default;
 };
 
+/// The tiles of a Gemm from number `tiles` on (counted from 0 in the order of production), up to the next entry with a
+/// higher number, start only when the signal is at least `value` (relative to the iteration, rule 3). Entries with the
+/// same number count together. A group of tiles waits for its own entries only; which order tiles start in, and what a
+/// tile that waits holds, says rule 8.
+struct TileWait {
+  std::uint64_t tiles = 0;
+  SignalId signal;
+  std::uint64_t value = 1;
+  friend bool operator==(const TileWait&, const TileWait&) = default;
+};
+
 /// A block of a Gemm's output and where its stores go: to the memory of its own GPU or straight to that of another.
 struct OutputBlock {
   std::uint64_t row = 0;     ///< first row of C
@@ -191,7 +208,8 @@ struct OutputBlock {
 /// C = A·B or C += A·B, row-major: A is m x k, B is k x n, C is m x n elements; each region has one row per matrix row.
 /// With an output map, C has no region of its own: its blocks, which have every element of C exactly once, go where the
 /// map says, and `accumulate` is false. Tiles are produced block by block in the order of the map, in row-major order
-/// within a block; a tile never spans two blocks (tiles.hpp). Without a map C is the one block.
+/// within a block; a tile never spans two blocks (tiles.hpp). Without a map C is the one block. A Gemm whose tiles wait
+/// has a map: the order of its tiles is part of the program.
 struct Gemm {
   Region a;
   Region b;
@@ -207,6 +225,7 @@ struct Gemm {
   std::uint64_t split_k = 1;           ///< workgroups that share the k of one tile; how it is done, not what, but for
                                        ///< trackers: each of them updates an output block once
   std::vector<OutputBlock> outputs{};  ///< the output map; empty: all of C to region c
+  std::vector<TileWait> waits{};       ///< ascending in `tiles`
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
@@ -223,6 +242,7 @@ struct Kernel {
   Region dst;
   DType dtype = DType::u8;
   std::vector<std::uint64_t> rows{};  ///< row numbers of gather and scatter
+  std::vector<Region> also{};         ///< reduce: gets the same sum as dst; may be one of the sources, too
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
@@ -292,6 +312,17 @@ enum class QueueRole {
   control,  ///< launches and waits
 };
 
+/// How a kernel of a collective library hands bytes from GPU to GPU. It decides what a copy, a sum and a signal of the
+/// queue cost (Timing::library of the machine) and means nothing else.
+enum class Protocol {
+  none,
+  ll,        ///< a flag in every 8 bytes: half the wire, no handshake
+  ll128,     ///< a flag in every 128 bytes
+  simple,    ///< plain data, and a counter that tells of it
+  sends,     ///< as simple, in kernels made of sends and receives
+  multicast  ///< the switch adds what it reads from all GPUs and writes to all of them: reductions only
+};
+
 struct Queue {
   std::string name;
   QueueKind kind = QueueKind::dma;
@@ -304,6 +335,8 @@ struct Queue {
   std::uint32_t calls = 0;  ///< compute: library calls of the host behind it that a launch does not cover (a send, a
                             ///< receive); they cost the host time and mean nothing else
   QueueRole role = QueueRole::collective;
+  Protocol protocol = Protocol::none;  ///< compute
+  Bytes chunk{};                       ///< multicast: what a compute unit takes at a time, of a GPU's part of the sum
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 

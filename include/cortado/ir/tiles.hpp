@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "cortado/ir/program.hpp"
@@ -19,5 +20,8 @@ std::uint64_t tile_count(const Gemm& gemm);
 /// The product that makes one block, alone: rows of A, columns of B, and `to` as its c. It raises nothing; `accumulate`
 /// is that of the whole Gemm, whatever the op of the block.
 Gemm block_gemm(const Gemm& gemm, const OutputBlock& block);
+
+/// The waits that hold a tile back.
+std::span<const TileWait> waits_of_tile(const Gemm& gemm, std::uint64_t tile);
 
 }  // namespace cortado

@@ -36,6 +36,18 @@ void for_each_raise(const Command& command, Visitor&& visit) {
       [](const auto&) {});
 }
 
+/// Calls visit(SignalId, value) for every counter value that the command waits for: the one place that knows which
+/// commands wait.
+template <class Visitor>
+void for_each_wait(const Command& command, Visitor&& visit) {
+  match(
+      command, [&](const Wait& wait) { visit(wait.signal, wait.value); },
+      [&](const Gemm& gemm) {
+        for (const TileWait& wait : gemm.waits) visit(wait.signal, wait.value);
+      },
+      [](const auto&) {});
+}
+
 /// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
 /// products. The same region may come often.
 template <class Visitor>

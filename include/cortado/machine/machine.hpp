@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,6 +79,12 @@ struct Features {
   std::optional<TrackerLimits> tracker{};  ///< none: programs with trackers are refused
 };
 
+/// The clock of compute units that multiply.
+enum class ClockMode {
+  by_power,  ///< the highest at which the board keeps to its cap
+  fixed,     ///< the one that the machine file gives for the element type
+};
+
 struct Machine {
   std::string name;
   std::string title;  ///< one line for lists
@@ -100,6 +107,7 @@ struct Machine {
   std::vector<std::vector<std::uint32_t>> link_counts;
   std::optional<Timing> timing;  ///< none: programs can be planned, proved and run for the machine, not simulated
   std::optional<Power> power{};  ///< of each GPU; none: simulations say nothing of energy
+  ClockMode clock = ClockMode::by_power;  ///< of times; no part of the file. Machines without power have fixed clocks
   std::vector<Provenance> provenance;
 
   const Engine* engine(EngineId id) const;  ///< nullptr if the machine has no such engine
@@ -115,11 +123,23 @@ struct Machine {
   std::vector<EngineId> present_engines(EngineClass kind) const;
 };
 
+/// "by-power" or "fixed" (machine.clock).
+Result<ClockMode> parse_clock_mode(std::string_view name);
+
 /// Names of the machines that come with Cortado, sorted.
 std::vector<std::string> machine_names();
 
 /// A built-in machine by name, or a file by path (anything with a '/' or ending in .toml).
 Result<Machine> load_machine(const std::string& name_or_path);
+
+/// Constants that a machine file takes over from other machines: those whose source begins with "as h100-8" or "as
+/// H100".
+struct BorrowedConstants {
+  std::size_t number = 0;
+  std::size_t of = 0;               ///< all constants of the file
+  std::vector<std::string> from{};  ///< names of machines, sorted
+};
+BorrowedConstants borrowed_constants(const Machine& machine);
 
 /// A machine from the text of a file; messages name the line and the key.
 Result<Machine> parse_machine(const std::string& text, const std::string& file);

@@ -55,6 +55,7 @@ struct Power {
   Nanoseconds control_interval;  ///< between two decisions of the power management
   double clock_step_ghz = 0;     ///< clocks are whole multiples of it
   double raise_ghz = 0;  ///< that the clock of the compute dies goes up in an interval, at most; down it goes at once
+  double burst_ms = 0;   ///< of load that may draw more than the cap before clocks come down
   double leakage_exponent = 0;  ///< leakage grows with this power of the voltage
   double rest_idle_w = 0;
   double loss = 0;  ///< of voltage regulators, as a share of what the other components draw; counts as rest

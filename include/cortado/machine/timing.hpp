@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct EngineTiming {
   std::uint32_t copies_in_flight = 1;  ///< of one queue, that move bytes at the same time
   Nanoseconds sync;                    ///< last byte landed to the signal visible to its waiters
   GBps rate;            ///< bytes written per second by copies and swaps (both directions of a swap together)
+  GBps uncached_rate;   ///< the same of bytes that the last-level cache does not hold; 0 = no slower
   GBps broadcast_rate;  ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
   GBps local_rate;      ///< bytes per second of a copy within one GPU
   /// Of all engines of a GPU together: bytes per second over links for which the affinity table names another engine
@@ -113,13 +115,71 @@ struct CoreTiming {
   /// That a collective library occupies where nobody says how many, twice as many for sends and receives; 0 = all of
   /// the GPU.
   std::uint32_t collective_units = 0;
+  /// Share of copy_rate that is left while products run on the same GPU: stores wait longer behind their traffic.
+  double beside_products = 1;
+};
+
+/// One way in which kernels of a collective library hand bytes from GPU to GPU (Protocol of ir/program.hpp).
+struct ProtocolTiming {
+  Nanoseconds start;           ///< launch to the first byte
+  Nanoseconds step;            ///< last byte stored to the next GPU going on: fence or flag, poll, barrier of the block
+  GBps unit_rate;              ///< bytes per second that one compute unit hands on
+  GBps local_rate;             ///< bytes per second that one compute unit unpacks or adds up within its GPU
+  double wire_efficiency = 1;  ///< of the link rate, that payload reaches
+  Bytes unit_bytes;            ///< of a block: one compute unit more for each so many bytes; 0 = always all
+};
+
+/// What the library itself believes of a protocol on rings: base + hops x hop + bytes / (bus x ranks / hops). It
+/// chooses by that, whatever the truth.
+struct ProtocolEstimate {
+  Nanoseconds base;
+  Nanoseconds hop;
+  GBps bus;
+};
+
+struct RingProtocol {
+  ProtocolTiming timing;
+  ProtocolEstimate estimate;
+};
+
+/// Reductions in the switch (NVLS): a GPU's part of the sum goes in loops of `units` x chunk bytes.
+struct MulticastTiming {
+  Nanoseconds start;           ///< launch to the first loop
+  Nanoseconds loop;            ///< of every loop, beside its bytes
+  double fill = 0;             ///< loops until the first one is through
+  double wire_efficiency = 1;  ///< of the port rate
+  std::uint32_t units = 0;     ///< compute units that work
+  // What the library believes: base + bytes / (efficiency x ranks x rate), with the highest of the rates that `ranks`
+  // channels together do not take more of than the port has.
+  Nanoseconds estimate_base;
+  double estimate_efficiency = 0;
+  std::vector<double> estimate_rates;  ///< GB/s of a channel, descending
+  GBps estimate_port;
+};
+
+/// The collective library of a machine, NCCL or RCCL: what it runs and what that costs. Sources and fits:
+/// docs/models.md.
+struct LibraryTiming {
+  std::string name;
+  /// Where the last block of a gathering ring goes: through staging memory, and is unpacked when nothing else is left
+  /// to do (true), or unpacked beside other channels that keep the links busy (false).
+  bool staged = false;
+  Bytes direct_bytes;        ///< up to this size by direct kernels (cores-ll, cores-simple); 0 = never
+  Bytes direct_ll_bytes;     ///< of these, up to this size by cores-ll
+  std::uint32_t send_units;  ///< compute units of sends and receives, of all peers together
+  Bytes send_ll_bytes;       ///< sends to one peer up to this size by the protocol ll
+  RingProtocol ll;
+  std::optional<RingProtocol> ll128{};
+  RingProtocol simple;
+  ProtocolTiming sends;
+  std::optional<MulticastTiming> multicast{};
 };
 
 /// Matrix products of one element type on one compute unit.
 struct MatrixTiming {
   std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such products
   double clock_ghz = 0;               ///< sustained under such load
-  double efficiency = 0;              ///< of the pipes at that clock, within a long tile of 256 x 256
+  double efficiency = 0;              ///< of the pipes at that clock, within an endless tile
 };
 
 /// Products in stages: all workgroups that run together read, then multiply, then store.
@@ -134,22 +194,59 @@ struct StageTiming {
 struct ComputeTiming {
   std::uint32_t dies = 1;     ///< with an L2 each; workgroups go to them in turn
   Bytes l2_bytes;             ///< of one die
-  GBps l2_rate;               ///< of one die
+  GBps l2_rate;               ///< of one die, operands that its units take in; multicast counts for each unit
   GBps unit_rate;             ///< bytes per second that one compute unit can take in from beyond its L2
   double operand_cost = 0;    ///< of bringing a row of A or a column of B to the pipes, in multiply-adds with it
-  Nanoseconds tile_overhead;  ///< of a workgroup, beside its products: start, first loads, stores of the result
-  Bytes stream_window;        ///< of L2, that a workgroup's stream of operands needs to be read only once
-  double thrash_ramp = 0;     ///< excess over L2, as a share of it, at which everything is read twice
+  Nanoseconds tile_overhead;  ///< of a wave, beside its products: first loads, stores of the result
+  Nanoseconds start{};  ///< of a product in a stream, from the kernel before it; 0 = as cores.start, and every wave
+                        ///< has tile_overhead, where it is the later ones only else
+  Nanoseconds poll{};   ///< of a tile that waits: to read its flag past the caches, once it is there
+  double wave_rounding = 1;      ///< 1: a last wave takes as long as a full one; 0: its work is cut for all units
+  double step_latency_ns = 0;    ///< that a workgroup takes at least for a step of k
+  double residency = 0;          ///< workgroups of 128 x 128 that a unit holds at a time; 0 = one of any size
+  double overlap_sharpness = 0;  ///< p of (a^p + b^p)^(1/p) for things that go on at the same time; 0 = the longest
+  GBps write_rate{};             ///< stores of C; 0 = they count as memory traffic only
+  Nanoseconds first_bytes{};     ///< until the memory streams at its full rate
+  Nanoseconds split_time{};      ///< of the pass that adds the sums of a split product
+  GBps split_rate{};             ///< of these sums, in f32, out and in
+  double warm_share = 0;         ///< of L2, that still holds operands of the kernels before
+  /// Sides of tiles that kernels exist for; one side is of anchor_sides, and a tile has most_tile elements at most.
+  std::vector<std::uint32_t> tile_sides{32, 64, 128, 256};
+  std::vector<std::uint32_t> anchor_sides{32, 64, 128, 256};
+  std::uint64_t most_tile = 65536;
+  std::vector<std::uint32_t> splits{1, 2, 4, 8, 16};  ///< workgroups that share the k of a tile
+  std::uint64_t least_depth = 2048;                   ///< of k, that is worth a workgroup of its own
+  Bytes stream_window{};   ///< of L2, that a workgroup's stream of operands needs to be read only once; 0 = ample
+  double thrash_ramp = 0;  ///< excess over L2, as a share of it, at which everything is read twice
   /// What products and links contend for besides caches and memory, as shares of the GPU's fabric.
   double fabric_products = 0;           ///< products on all compute units at full speed
   double fabric_links = 0;              ///< all links at full rate in both directions, driven by engines
   double fabric_cores = 1;              ///< a byte that compute units send over a link against one that an engine sends
-  double copy_cost = 1;                 ///< of the memory's time, for a byte copied among the operands of products
   std::optional<StageTiming> stages{};  ///< none: reads and stores spread over the life of a workgroup
   MatrixTiming f32;
   MatrixTiming f16;
   MatrixTiming bf16;
   MatrixTiming f8;
+};
+
+/// Kernels that are neither products nor copies: attention, norms, activations. docs/models.md has the equations.
+struct KernelTiming {
+  Nanoseconds gap{};                ///< between two kernels of a framework's stream, beside what the second one takes
+  double softmax_per_clock = 0;     ///< scores that one compute unit turns into weights, in a clock
+  double attention_backward = 1;    ///< rate of attention's backward pass against its forward pass
+  double attention_read_share = 1;  ///< of memory.rate, at which attention reads the cached keys and values
+  double stream_share = 1;          ///< of memory.rate, that kernels reach which read and write once
+};
+
+/// All-reduce kernels of serving engines, which are direct: what they do instead of the library's up to a size.
+struct ServingTiming {
+  Bytes all_reduce_bytes{};
+};
+
+/// Between nodes. All GPUs of a node have a port each.
+struct NetworkTiming {
+  GBps rate;            ///< of a port, one direction, as collectives reach it
+  Nanoseconds latency;  ///< of a step from node to node
 };
 
 struct Timing {
@@ -159,6 +256,10 @@ struct Timing {
   MemoryTiming memory;
   CoreTiming cores;
   std::optional<ComputeTiming> compute{};  ///< none: no products can be simulated
+  std::optional<LibraryTiming> library{};  ///< none: no collective library is known
+  std::optional<KernelTiming> kernels{};   ///< none: no whole models
+  std::optional<ServingTiming> serving{};  ///< none: serving engines use the library
+  std::optional<NetworkTiming> network{};  ///< none: one node only
 };
 
 }  // namespace cortado

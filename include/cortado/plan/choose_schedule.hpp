@@ -25,10 +25,20 @@
 
 namespace cortado {
 
+/// Of which a search chooses.
+enum class ScheduleFamily {
+  ficco,  ///< serial, shard-p2p and the schedules of FiCCO
+  all,    ///< and tiles
+};
+
 /// serial first, shard-p2p, then all schedules of list_schedules() with every number of chunks that is searched: a
-/// quarter, half, once, twice and four times the ranks, at least two. All move bytes with DMA engines. Whether they can
-/// be planned is not known yet.
-std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine);
+/// quarter, half, once, twice and four times the ranks, at least two; then tiles and, behind a product, waves with
+/// tile_chunks. All move bytes with DMA engines. Whether they can be planned is not known yet.
+std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine,
+                                               ScheduleFamily family = ScheduleFamily::all);
+
+/// Numbers of chunks of tiles, or of waves, that are searched.
+std::vector<std::uint32_t> tile_chunks(Grain grain, const DependentRequest& request, const Machine& machine);
 
 /// What a search trusts likely times to: at most this share of them,
 inline constexpr double kSearchMargin = 0.05;
@@ -78,15 +88,17 @@ struct ScheduleChoice {
 };
 
 /// Refuses what no candidate can do, with the reason of serial.
-Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine, const CostModel& cost);
+Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine, const CostModel& cost,
+                                        ScheduleFamily family = ScheduleFamily::all);
 
 /// A guess of serial (schedule_heuristic.hpp) whose rough time is so many times below that of all others is the fastest
 /// of all candidates: searches confirmed all of them in the training set. Guesses of schedules that cut are never that
 /// sure, as they leave the number of chunks open, nor those of serial where nothing else can be cut into as many chunks
 /// as there are ranks.
-inline constexpr double kSureMargin = 3;
+inline constexpr double kSureMargin = 2;
 
 /// What callers ask for that leave the schedule open: the guess from shapes where it is sure, else by search.
-Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost);
+Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost,
+                                     ScheduleFamily family = ScheduleFamily::all);
 
 }  // namespace cortado

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cortado/base/result.hpp"
+#include "cortado/ir/collective_name.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective_name.hpp"
 
 namespace cortado {
 
@@ -25,6 +25,14 @@ enum class HostThreads {
 enum class TriggerWords {
   shared,     ///< one word for all queues of a host thread: one write starts them all
   per_queue,  ///< a word of its own for every queue, written one after another, as the DMA-Latte measurements did
+};
+
+/// What stands between the caller and the DMA engines.
+enum class RuntimeMode {
+  raw,      ///< nothing: the caller writes packets and rings doorbells itself, as the DMA-Latte tool does
+  runtime,  ///< a GPU runtime: all copies of a GPU wait at a gate, a coordinator opens it and joins them
+  library,  ///< a library's collective on copy engines: a barrier of all GPUs before the copies and one behind
+  device,   ///< a kernel that writes packets and rings doorbells, with the barriers of a library
 };
 
 struct CollectiveRequest {
@@ -43,9 +51,15 @@ struct CollectiveRequest {
   RankId root{};             ///< broadcast, gather, scatter, point-to-point (source)
   RankId peer{1};            ///< point-to-point (destination)
   std::uint32_t ways = 0;    ///< b2b: copies per engine at most; 0 = all on one engine
-  std::uint32_t compute_units = 0;         ///< cores-*: that a rank gives to the collective; 0 = all of the machine's
+  /// On compute units: that a rank gives to the collective; 0 = as many as the machine's library takes
+  /// (cores.collective_units, twice as many for sends and receives), all where the machine does not say.
+  std::uint32_t compute_units = 0;
+  RuntimeMode runtime = RuntimeMode::raw;  ///< of DMA engines; all others have one host thread a rank
   HostThreads host = HostThreads::single;  ///< cores-* always have per_rank, as such libraries run
 };
+
+/// The variant that a collective library (RCCL, NCCL) would choose; "rccl" and "nccl" are the same.
+inline constexpr std::string_view kLibraryVariant = "library";
 
 struct VariantInfo {
   Collective collective;
@@ -59,10 +73,16 @@ struct VariantInfo {
   /// On compute units: sends and receives have workgroups of their own, so that it needs twice the units of a
   /// collective that only sends.
   bool both_directions = false;
+  /// One of those that a library chooses from (kLibraryVariant).
+  bool of_library = false;
 };
 
 std::vector<VariantInfo> list_variants();  ///< of all collectives
 std::vector<VariantInfo> list_variants(Collective collective);
+
+/// The variant that stands behind kLibraryVariant for this collective, size and number of ranks. Fails with
+/// plan.library if the machine does not say what its library does.
+Result<std::string> library_variant(const CollectiveRequest& request, const Machine& machine);
 
 /// Where nobody said: all-gather works in place, as its published counts do (56/56/56, 32/32/32, 56/8/8 on 8 GPUs), and
 /// everything else out of place; a variant that can do only the other does the other.
@@ -70,6 +90,9 @@ bool default_in_place(Collective collective, const std::string& variant);
 
 /// The program, or why it cannot be: unknown names (with the nearest known one), sizes or alignments that the variant
 /// cannot do on this machine (with the nearest sizes that it can), missing hardware features, too many ranks.
+/// "raw", "runtime", "library" or "device"; refused with usage.runtime.
+Result<RuntimeMode> parse_runtime_mode(std::string_view name);
+
 Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine);
 
 }  // namespace cortado

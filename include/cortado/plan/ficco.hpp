@@ -12,6 +12,10 @@
 //             scatters if they do not stand together in C; else (unfused) every piece lands where it stands in A and is
 //             a product of its own
 //
+// Tiles (Grain::tiles, Grain::waves) cut finer still and leave the product whole: one kernel whose tiles wait for the
+// pieces that they multiply, or release pieces as they are written. Whether another system calls it fused, tile-centric
+// or persistent, it is this: Flux, Triton-distributed and TileLink, kraken, FlashOverlap (waves).
+//
 // Engines put every piece right at its place in the staging of its step; what a rank has itself is copied there by a
 // kernel. There are two stagings, used in turn: the engines hold step t back until the products of step t-2 have been
 // made.
@@ -24,9 +28,10 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/collective_name.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective_name.hpp"
+#include "cortado/plan/collective.hpp"
 #include "cortado/plan/tokens.hpp"
 
 namespace cortado {
@@ -58,6 +63,7 @@ struct DependentRequest {
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   /// all-to-all: rows [from][to], m in all. Empty: m divided as evenly as can be, first among senders, then receivers.
   TokenTable tokens{};
+  RuntimeMode runtime = RuntimeMode::raw;  ///< of DMA engines
 };
 
 enum class CommShape {
@@ -67,8 +73,9 @@ enum class CommShape {
 
 /// Who moves the bytes.
 enum class CollectiveMeans {
-  dma,    ///< engines
-  cores,  ///< a kernel on as many compute units as libraries take (cores.collective_units of the machine)
+  dma,     ///< engines
+  cores,   ///< a kernel on as many compute units as libraries take (cores.collective_units of the machine)
+  stores,  ///< tiles, product first: the product stores straight into the memory of the peer
 };
 
 /// How far the work is cut.
@@ -76,7 +83,14 @@ enum class Grain {
   whole,   ///< serial: the collective, then one product
   shards,  ///< shard-p2p: step t brings the whole shard of the peer t ranks away; the own one is multiplied first
   chunks,  ///< FiCCO
+  tiles,   ///< one product; tiles wait for chunks of every shard, or release them
+  waves,   ///< one product, which comes first; it releases what some whole waves of tiles have written
 };
+
+/// The product is one kernel.
+constexpr bool has_tiles(Grain grain) {
+  return grain == Grain::tiles || grain == Grain::waves;
+}
 
 /// How engines carry the pieces of a step: variants of the collective planner. Swap is none of them: it exchanges two
 /// places, and here pieces go to places of their own while the sender keeps its rows.
@@ -92,9 +106,10 @@ struct FiccoSchedule {
   CommShape shape = CommShape::rows_1d;  ///< this and the next three: of chunks only
   bool uniform = false;
   bool fused = true;
-  std::uint32_t chunks = 0;  ///< steps; 0 = as many as ranks
+  std::uint32_t chunks = 0;  ///< steps; 0 = as many as ranks. Of tiles: of a shard. Of waves: in all
   CollectiveMeans means = CollectiveMeans::dma;
   ExchangeVariant exchange = ExchangeVariant::automatic;  ///< of engines; to one peer a step (shards) all are the same
+  std::uint32_t units = 0;  ///< means cores, tiles: compute units that copy; 0 = cores.collective_units
   friend bool operator==(const FiccoSchedule&, const FiccoSchedule&) = default;
 };
 
@@ -113,6 +128,9 @@ struct FiccoScheduleInfo {
 
 /// serial, shard-p2p, and the eight of FiCCO, published ones first.
 std::vector<FiccoScheduleInfo> list_schedules();
+
+/// Those of tiles: one for both directions, and waves.
+std::vector<FiccoScheduleInfo> list_tile_schedules();
 
 /// The bound of perfect overlap, max(collective, product): a name in tables, not a schedule.
 inline constexpr const char* kIdealSchedule = "ideal";

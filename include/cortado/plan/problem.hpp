@@ -40,7 +40,8 @@ std::string_view name_of(Relation relation);  ///< "independent", "gemm-needs-co
 struct OverlapProblem {
   Relation relation = Relation::independent;
   std::vector<GemmShape> gemms{};  ///< what ONE GPU multiplies, one after another
-  /// Independent: collective, bytes, place and own_block. Dependent: only the collective, the rest follows.
+  /// Independent: collective, bytes, place and own_block. Dependent: only the collective and the runtime, the rest
+  /// follows.
   std::vector<CollectiveRequest> collectives{};
   std::uint32_t ranks = 0;  ///< 0 = all GPUs of the machine
   /// all-to-all of a dependent problem: rows [from][to], of which a GPU multiplies m on average, rounded up; empty: as

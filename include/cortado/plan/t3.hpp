@@ -38,9 +38,9 @@
 
 #include "cortado/base/result.hpp"
 #include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/collective_name.hpp"
 #include "cortado/ir/program.hpp"
 #include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective_name.hpp"
 
 namespace cortado {
 

@@ -38,6 +38,7 @@ class Resolver {
                         gemm.tile_n,
                         {}};
     for (const TileSignal& raise : gemm.raises) launch.raises.push_back({raise.tiles, word(raise.signal), raise.value});
+    for (const TileWait& wait : gemm.waits) launch.holds.push_back({wait.tiles, word(wait.signal), wait.value});
     launch.split_k = gemm.split_k;
     for (const OutputBlock& block : gemm.outputs) {
       launch.outputs.push_back({block.row, block.column, block.rows, block.columns, span(block.to), block.op});
@@ -47,6 +48,7 @@ class Resolver {
   ComputeOp operator()(const Kernel& kernel) const {
     KernelLaunchOp launch{kernel.op, {}, span(kernel.dst), kernel.dtype, kernel.rows};
     for (const Region& source : kernel.sources) launch.sources.push_back(span(source));
+    for (const Region& also : kernel.also) launch.also.push_back(span(also));
     return launch;
   }
   template <class Other>
@@ -75,6 +77,10 @@ ComputeStream::ComputeStream(const Program& program, QueueId id, const AddressMa
       values_.push_back({operations_.size(), wait->value, advances[wait->signal.value]});
     } else if (const auto* signal = std::get_if<Signal>(&command); signal != nullptr && signal->op == SignalOp::set) {
       values_.push_back({operations_.size(), signal->value, advances[signal->signal.value]});
+    } else if (const auto* gemm = std::get_if<Gemm>(&command)) {
+      for (std::size_t i = 0; i < gemm->waits.size(); ++i) {
+        values_.push_back({operations_.size(), gemm->waits[i].value, advances[gemm->waits[i].signal.value], i});
+      }
     }
     operations_.push_back(std::visit(resolve, command));
   }
@@ -92,6 +98,8 @@ void ComputeStream::submit(std::uint64_t iteration, std::uint64_t slot_offset) {
     ComputeOp& operation = operations_[place.operation];
     if (auto* wait = std::get_if<WaitOp>(&operation)) {
       wait->value = value;
+    } else if (auto* gemm = std::get_if<GemmLaunchOp>(&operation)) {
+      gemm->holds[place.hold].value = value;
     } else {
       std::get<SignalWriteOp>(operation).value = value;
     }

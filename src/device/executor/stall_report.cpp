@@ -161,6 +161,18 @@ class Report {
                       wait->compare == Compare::ge ? ">=" : "==", wait->value + iteration * preparation_.advances[s],
                       read_word(preparation_.words[s]), raisers(preparation_, wait->signal));
     }
+    if (const auto* gemm = std::get_if<Gemm>(&command)) {
+      for (const TileWait& wait : gemm->waits) {
+        const std::uint32_t s = wait.signal.value;
+        const std::uint64_t needed = wait.value + iteration * preparation_.advances[s];
+        const std::uint64_t value = read_word(preparation_.words[s]);
+        if (value >= needed) continue;
+        stuck.waits = true;
+        stuck.text += fmt::format(" needs {} >= {} from tile {} on, is {}, {}", program_.signals[s].name, needed,
+                                  wait.tiles, value, raisers(preparation_, wait.signal));
+        break;
+      }
+    }
     return stuck;
   }
 

@@ -134,6 +134,8 @@ class Collector {
         },
         [&](const Gemm& g) {
           for (const TileSignal& tile : g.raises) raises_[tile.signal.value].push_back({end, span, tile.value, false});
+          for (const TileWait& tile : g.waits)
+            awaits_[tile.signal.value].push_back({span, base(tile.signal) + tile.value});
         },
         [&](const Wait& w) {
           awaits_[w.signal.value].push_back({span, base(w.signal) + w.value});

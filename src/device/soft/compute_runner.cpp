@@ -137,7 +137,16 @@ ComputeRunner::Outcome ComputeRunner::run(const CopyKernelOp& op, Quota quota) {
 }
 
 ComputeRunner::Outcome ComputeRunner::run(const KernelLaunchOp& op, Quota quota) {
-  return op.op == KernelOp::reduce ? sum(op.dtype, op.dst, op.sources, quota) : move_rows(op, quota);
+  if (op.op != KernelOp::reduce) return move_rows(op, quota);
+  for (const Span2D& also : op.also) {
+    if (auto fault = check_sum(op.dtype, also, op.sources)) return stop(std::move(*fault));
+  }
+  const std::uint64_t first = progress_;
+  const Outcome outcome = sum(op.dtype, op.dst, op.sources, quota);
+  if (outcome != Outcome::done && outcome != Outcome::more) return outcome;
+  const std::array sources{op.dst};
+  for (const Span2D& also : op.also) sum_spans(DType::u8, also, sources, first, progress_ - first);
+  return outcome;
 }
 
 ComputeRunner::Outcome ComputeRunner::sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources,
@@ -207,9 +216,10 @@ ComputeRunner::Outcome ComputeRunner::run_mapped(const GemmLaunchOp& op, Quota q
   auto fault =
       quota.random != nullptr ? mapped_->run_random(*quota.random, trackers_) : mapped_->run(quota.flops, trackers_);
   if (fault) return stop(std::move(*fault));
-  progress_ = mapped_->stores();
+  const bool waits = mapped_->stores() == std::exchange(progress_, mapped_->stores());
   raise_tiles(op, mapped_->tiles_done());
-  return mapped_->finished() ? Outcome::done : Outcome::more;
+  if (mapped_->finished()) return Outcome::done;
+  return waits ? Outcome::hold : Outcome::more;
 }
 
 void ComputeRunner::raise_tiles(const GemmLaunchOp& op, std::uint64_t tiles) {
@@ -271,6 +281,10 @@ std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
   for (const TileRaise& raise : op.raises) {
     if (auto fault = check_word(raise.word)) return fault;
   }
+  for (const TileHold& hold : op.holds) {
+    if (auto fault = check_word(hold.word)) return fault;
+  }
+  if (!op.holds.empty() && op.outputs.empty()) return wrong_shape("tiles wait in products with an output map only");
   if (auto fault = check_span(op.a, "matrix A")) return fault;
   if (auto fault = check_span(op.b, "matrix B")) return fault;
   return op.outputs.empty() ? check_destination(op.c, "matrix C") : check_outputs(op);

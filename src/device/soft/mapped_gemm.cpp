@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "device/soft/cpu_kernels.hpp"
+#include "device/soft/memory_word.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -35,9 +37,19 @@ void MappedGemm::start_tile() {
   ++block_;
 }
 
+bool MappedGemm::released(std::uint64_t number) const {
+  const auto behind = std::ranges::upper_bound(op_->holds, number, {}, &TileHold::tiles);
+  for (auto hold = behind; hold != op_->holds.begin() && std::prev(hold)->tiles == std::prev(behind)->tiles;) {
+    --hold;
+    if (load_word(address_of(hold->word)) < hold->value) return false;
+  }
+  return true;
+}
+
 std::optional<PacketFault> MappedGemm::run(std::uint64_t flops, TrackerUnit& trackers) {
   for (std::uint64_t done = 0; done < flops && !finished();) {
     if (under_way_.empty()) start_tile();
+    if (!released(under_way_.front().number)) return std::nullopt;
     const Tile& tile = under_way_.front().tile;
     done += 2 * tile.rows * tile.columns * (op_->k / op_->split_k + 1);
     if (auto fault = store_next(0, trackers)) return fault;
@@ -63,7 +75,9 @@ std::optional<PacketFault> MappedGemm::run_random(Random& random, TrackerUnit& t
     shuffle(under_way_.back(), random);
   }
   for (std::uint64_t left = 1 + random.below(kRowsAtATime); left > 0 && !under_way_.empty(); --left) {
-    if (auto fault = store_next(random.below(under_way_.size()), trackers)) return fault;
+    const std::size_t which = random.below(under_way_.size());
+    if (!released(under_way_[which].number)) continue;
+    if (auto fault = store_next(which, trackers)) return fault;
   }
   return std::nullopt;
 }

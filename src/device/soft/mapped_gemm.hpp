@@ -6,6 +6,9 @@
 //
 // run() stores tile by tile in the order of production. run_random() has several tiles under way and stores rows of
 // their partial products in any order that the meaning of the product allows.
+//
+// A tile that has to wait (TileHold) is under way from its turn on, as one that holds a compute unit; it is made when
+// its words are there. run() has one tile under way, so that it waits as well.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +29,9 @@ class MappedGemm {
   /// `op` has outputs, none of them empty, and a split_k of at least one, was checked, and outlives this.
   explicit MappedGemm(const GemmLaunchOp& op) : op_(&op) {}
 
-  /// About so many operations of work, at least one partial product of a tile.
+  /// About so many operations of work, at least one partial product of a tile unless that has to wait.
   std::optional<PacketFault> run(std::uint64_t flops, TrackerUnit& trackers);
-  /// A few rows.
+  /// A few rows, of tiles that need not wait.
   std::optional<PacketFault> run_random(Random& random, TrackerUnit& trackers);
 
   /// Tiles before the first, in the order of production, that is not all stored.
@@ -58,6 +61,7 @@ class MappedGemm {
   };
 
   void start_tile();
+  bool released(std::uint64_t number) const;
   static void shuffle(TileStores& tile, Random& random);
   std::optional<PacketFault> store_next(std::size_t which, TrackerUnit& trackers);
   std::optional<PacketFault> store(const Tile& tile, const Store& rows, TrackerUnit& trackers);

@@ -16,7 +16,7 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr const char* kSchema = "cortado.times";
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 /// FNV-1a
 std::string hash_of(std::string_view text) {
@@ -32,19 +32,21 @@ std::string content_key(Machine machine) {
 }
 
 nlohmann::json to_json(const sim::CollectiveProfile& profile) {
-  return {profile.time.value, profile.bytes_out, profile.bytes_in, profile.footprint, profile.peers};
+  return {profile.time.value, profile.bytes_out, profile.bytes_in,
+          profile.footprint,  profile.peers,     static_cast<unsigned>(profile.protocol)};
 }
 
 std::optional<sim::CollectiveProfile> parse_profile(const nlohmann::json& row) {
-  if (!row.is_array() || row.size() != 5 || !row[0].is_number_integer() || !row[4].is_number_unsigned()) return {};
+  if (!row.is_array() || row.size() != 6 || !row[0].is_number_integer() || !row[4].is_number_unsigned() ||
+      !row[5].is_number_unsigned() || row[5].get<std::uint64_t>() > static_cast<unsigned>(Protocol::multicast)) {
+    return {};
+  }
   for (const auto& value : row) {
     if (!value.is_number() || value.get<double>() < 0) return {};
   }
-  return sim::CollectiveProfile{{row[0].get<std::int64_t>()},
-                                row[1].get<double>(),
-                                row[2].get<double>(),
-                                row[3].get<double>(),
-                                row[4].get<std::uint32_t>()};
+  return sim::CollectiveProfile{{row[0].get<std::int64_t>()}, row[1].get<double>(),
+                                row[2].get<double>(),         row[3].get<double>(),
+                                row[4].get<std::uint32_t>(),  static_cast<Protocol>(row[5].get<unsigned>())};
 }
 
 }  // namespace
@@ -118,20 +120,21 @@ Status CostCache::save() {
 
 std::string request_key(const CollectiveRequest& request, std::uint32_t gpus) {
   const auto& [collective, variant, bytes, ranks, prelaunch, trigger_words, in_place, own_block, dtype, root, peer,
-               ways, compute_units, host] = request;
-  return fmt::format("{} {} {} B, {} ranks{}{}{}{}, {}, root {}, peer {}, ways {}, cus {}{}", collective, variant,
-                     bytes.value, ranks == 0 ? gpus : ranks, prelaunch ? ", prelaunch" : "",
+               ways, compute_units, runtime, host] = request;
+  return fmt::format("{} {} {} B, {} ranks{}{}{}{}, {}, root {}, peer {}, ways {}, cus {}, mode {}{}", collective,
+                     variant, bytes.value, ranks == 0 ? gpus : ranks, prelaunch ? ", prelaunch" : "",
                      prelaunch && trigger_words == TriggerWords::per_queue ? ", words per queue" : "",
                      in_place ? ", in place" : "", own_block ? "" : ", own block left", to_string(dtype), root.value,
-                     peer.value, ways, compute_units, host == HostThreads::per_rank ? ", hosts per rank" : "");
+                     peer.value, ways, compute_units, static_cast<int>(runtime),
+                     host == HostThreads::per_rank ? ", hosts per rank" : "");
 }
 
 std::string request_key(const DependentRequest& request, std::uint32_t gpus) {
-  const auto& [gemm, collective, dependence, ranks, tokens] = request;
+  const auto& [gemm, collective, dependence, ranks, tokens, runtime] = request;
   const auto& [m, n, k, dtype, accumulate] = gemm;
-  return fmt::format("{}x{}x{} {}{}, {}{}, {} ranks {}", m, n, k, to_string(dtype), accumulate ? " added" : "",
+  return fmt::format("{}x{}x{} {}{}, {}{}, {} ranks {}, mode {}", m, n, k, to_string(dtype), accumulate ? " added" : "",
                      collective, dependence == Dependence::product_first ? " after" : "", ranks == 0 ? gpus : ranks,
-                     fmt::join(tokens, ";"));
+                     fmt::join(tokens, ";"), static_cast<int>(runtime));
 }
 
 }  // namespace cortado::pipeline

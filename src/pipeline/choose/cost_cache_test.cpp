@@ -13,7 +13,7 @@ namespace cortado::pipeline {
 namespace cost_cache_test {
 
 const CollectiveRequest kRequest{.collective = "all-gather", .variant = "bcst", .bytes = 1_KiB};
-const sim::CollectiveProfile kProfile{{1234}, 7, 8, 9.5, 3};
+const sim::CollectiveProfile kProfile{{1234}, 7, 8, 9.5, 3, Protocol::ll};
 
 TEST(CostCache, KeepsTimesByRequest) {
   const TemporaryFolder folder;

@@ -13,8 +13,7 @@ Result<Nanoseconds> SimulatedCost::gemm(const GemmShape& shape, std::uint32_t un
   // Libraries see no masks: they choose their kernel for the whole GPU.
   const Tiling tiling = choose_tiling(shape, machine_, machine_.compute_units);
   const GemmEstimate alone = estimate_gemm(shape, tiling, machine_, units);
-  const CoreTiming& cores = machine_.timing->cores;
-  return cores.launch + cores.start + Nanoseconds{std::llround(alone.seconds * 1e9)};
+  return machine_.timing->cores.launch + gemm_start(machine_) + Nanoseconds{std::llround(alone.seconds * 1e9)};
 }
 
 Result<Nanoseconds> SimulatedCost::collective(const CollectiveRequest& request) const {

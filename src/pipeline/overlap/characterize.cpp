@@ -118,7 +118,7 @@ class Characterizer {
     row.time_us = job.pieces.time.sum() * 1e6;
     row.dil = job.pieces.time.sum() / whole_.time.sum();
     row.causes = causes_of(job.pieces.time, whole_.time);
-    const double start = static_cast<double>(machine_.timing->cores.start.value) * 1e-9;
+    const double start = static_cast<double>(gemm_start(machine_).value) * 1e-9;
     row.kernel_starts = static_cast<double>(job.pieces.count - whole_.count) * start / whole_.time.sum();
     report_.decomposition.push_back(std::move(row));
   }

@@ -39,7 +39,8 @@ TEST(Characterize, PiecesAloneAgainstTheWhole) {
   const Machine machine = mi300x();
   const auto alone = [&](std::uint64_t m, std::uint64_t k, bool accumulate = false) {
     const GemmShape shape{m, 512, k, DType::bf16, accumulate};
-    return estimate_gemm(shape, choose_tiling(shape, machine, 304), machine, 304).seconds;
+    const double clock = sustained_clock_ghz(shape.dtype, machine);
+    return estimate_gemm(shape, choose_tiling(shape, machine, 304), machine, 304, clock).seconds;
   };
   const auto report = characterized(kRequest, machine);
   EXPECT_EQ(report.decomposition.size(), 4 * 6U);
@@ -56,8 +57,8 @@ TEST(Characterize, PiecesAloneAgainstTheWhole) {
   }
   EXPECT_EQ(row(report, "hetero-unfused-1d", 8).pieces, 57U);  // its own rows, and seven a step
   EXPECT_EQ(row(report, "hetero-unfused-1d", 8).largest, "512x512x2048");
-  // 56 kernels more than one, each of which takes 3 us to start.
-  EXPECT_NEAR(row(report, "hetero-unfused-1d", 8).kernel_starts, 56 * 3e-6 / whole, 1e-9);
+  // 56 kernels more than one, each of which takes 2.8 us to start.
+  EXPECT_NEAR(row(report, "hetero-unfused-1d", 8).kernel_starts, 56 * 2.8e-6 / whole, 1e-9);
 }
 
 TEST(Characterize, CausesAddUpToTheLoss) {
@@ -137,15 +138,32 @@ TEST(Characterize, NothingDependsOnTheNumberOfThreads) {
   EXPECT_EQ(maps[0], maps[1]);
 }
 
-TEST(ScheduleMap, EveryPublishedScheduleWinsSomewhere) {
-  const auto map = map_schedules({.n = 2048, .m = {2048, 4096, 16384, 524288}, .k = {2048, 16384, 131072}}, mi300x());
-  ASSERT_TRUE(map) << to_string(map.error().errors.front());
-  EXPECT_THAT(map->schedules, ElementsAre("serial-dma", "shard-p2p", "uniform-fused-1d", "hetero-fused-1d",
-                                          "hetero-unfused-1d", "uniform-fused-2d"));
-  EXPECT_EQ(map->letters, "SPUHNC");
-  EXPECT_GT(map->won(0), 0U);
-  EXPECT_EQ(map->won(1), 0U);  // one link at a time
-  for (std::size_t i = 2; i < map->schedules.size(); ++i) EXPECT_GT(map->won(i), 0U) << map->schedules[i];
+// Tiles and C3 may win over all of them, or be a little better where one of them is near.
+TEST(ScheduleMap, EveryPublishedScheduleIsAmongTheBestOfThemSomewhere) {
+  constexpr std::size_t kOfFicco = 6;
+  std::vector<std::size_t> near(kOfFicco, 0);
+  for (const std::uint64_t n : {1024U, 3584U, 6656U}) {
+    const auto map = map_schedules({.n = n, .m = {2048, 16384, 262144}, .k = {2048, 8192, 16384, 262144}}, mi300x());
+    ASSERT_TRUE(map) << to_string(map.error().errors.front());
+    ASSERT_GE(map->schedules.size(), kOfFicco);
+    EXPECT_THAT(std::vector<std::string>(map->schedules.begin(), map->schedules.begin() + kOfFicco),
+                ElementsAre("serial-dma", "shard-p2p", "uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d",
+                            "uniform-fused-2d"));
+    EXPECT_THAT(map->letters, testing::StartsWith("SPUHNC"));
+    for (const report::MapCell& cell : map->cells) {
+      std::optional<Nanoseconds> best;
+      for (std::size_t i = 0; i < kOfFicco; ++i) {
+        if (cell.times[i] && (!best || *cell.times[i] < *best)) best = cell.times[i];
+      }
+      for (std::size_t i = 0; i < kOfFicco; ++i) {
+        if (cell.times[i] && static_cast<double>(cell.times[i]->value) <= 1.01 * static_cast<double>(best->value)) {
+          ++near[i];
+        }
+      }
+    }
+  }
+  EXPECT_EQ(near[1], 0U);  // one link at a time
+  for (const std::size_t i : {0U, 2U, 3U, 4U, 5U}) EXPECT_GT(near[i], 0U) << i;
 }
 
 TEST(ScheduleMap, TimesAreThoseOfDependentOverlap) {
@@ -155,7 +173,9 @@ TEST(ScheduleMap, TimesAreThoseOfDependentOverlap) {
   const auto dependent = compared(machine);
   ASSERT_TRUE(dependent) << to_string(dependent.error().errors.front());
   for (std::size_t i = 0; i < map->schedules.size(); ++i) {
-    EXPECT_EQ(map->cells[0].times[i], dependent->row(map->schedules[i])->time) << map->schedules[i];
+    const OverlapRow* row = dependent->row(map->schedules[i]);
+    if (row == nullptr) continue;  // tiles have a number of groups in the map
+    EXPECT_EQ(map->cells[0].times[i], row->time) << map->schedules[i];
   }
 }
 

@@ -17,7 +17,7 @@ std::string guess_text(const ScheduleGuess& guess) {
 
 /// What the search takes, and how it came to it.
 std::string choice_text(const ScheduleChoice& choice) {
-  std::string text = fmt::format("ficco: {}, by {}, {:.1f} us predicted", full_name(choice.schedule),
+  std::string text = fmt::format("auto: {}, by {}, {:.1f} us predicted", full_name(choice.schedule),
                                  cortado::name_of(choice.by), microseconds(choice.time));
   if (choice.by == ChosenBy::heuristic) return text + "; everything else is several times as slow by rough times";
   const SearchWork& work = choice.work;
@@ -41,7 +41,7 @@ void add_schedule(const std::optional<ScheduleExplanation>& schedule, Document& 
   fact(
       "mean_loss", [](const S& s) { return s.guess.mean_loss; }, "over these shapes; 0.01 = 1 % slower");
   fact(
-      "found", [](const S& s) { return full_name(s.choice.schedule); }, "FiCCO schedule that the search takes");
+      "found", [](const S& s) { return full_name(s.choice.schedule); }, "schedule that the search takes");
   fact(
       "by", [](const S& s) { return std::string(cortado::name_of(s.choice.by)); }, "heuristic or search");
   fact(

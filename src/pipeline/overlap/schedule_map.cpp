@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "cortado/ir/text.hpp"
+#include "cortado/plan/choose_schedule.hpp"
 #include "cortado/sim/simulate.hpp"
 
 #include "pipeline/overlap/characterize_parts.hpp"
@@ -9,7 +10,31 @@
 namespace cortado::pipeline {
 namespace {
 
+/// C3 of a dependent problem: two halves, the collective on compute units.
+constexpr FiccoSchedule kTwoHalves{
+    .grain = Grain::chunks, .uniform = true, .fused = true, .chunks = 2, .means = CollectiveMeans::cores};
+
+std::vector<FiccoSchedule> mapped_schedules(const MapRequest& request, const Machine& machine) {
+  std::vector<FiccoSchedule> schedules = usual_schedules();
+  const DependentRequest any{.collective = request.collective, .dependence = request.dependence};
+  for (const FiccoScheduleInfo& info : list_tile_schedules()) {
+    for (const std::uint32_t chunks : tile_chunks(info.schedule.grain, any, machine)) {
+      schedules.push_back(info.schedule);
+      schedules.back().chunks = chunks;
+    }
+  }
+  if (machine.timing && machine.timing->cores.collective_units > 0) schedules.push_back(kTwoHalves);
+  return schedules;
+}
+
+std::string map_name(const FiccoSchedule& schedule) {
+  if (schedule == kTwoHalves) return "c3";
+  return has_tiles(schedule.grain) ? full_name(schedule) : name_of(schedule);
+}
+
 char letter_of(const FiccoSchedule& schedule) {
+  if (schedule == kTwoHalves) return '3';
+  if (has_tiles(schedule.grain)) return schedule.grain == Grain::waves ? 'W' : 'T';
   if (schedule.grain != Grain::chunks) return schedule.grain == Grain::whole ? 'S' : 'P';
   if (schedule.shape == CommShape::panels_2d) return 'C';  // columns
   if (schedule.uniform) return 'U';
@@ -27,7 +52,7 @@ report::ScheduleMap empty_map(const MapRequest& request, const std::vector<Ficco
   map.ranks = request.ranks == 0 ? machine.gpus : request.ranks;
   map.machine = machine.name;
   for (const FiccoSchedule& schedule : schedules) {
-    map.schedules.push_back(name_of(schedule));
+    map.schedules.push_back(map_name(schedule));
     map.letters += letter_of(schedule);
   }
   map.m = request.m;
@@ -71,7 +96,7 @@ Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, c
 Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Machine& machine,
                                            const CharacterizeOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
-  const std::vector<FiccoSchedule> schedules = usual_schedules();
+  const std::vector<FiccoSchedule> schedules = mapped_schedules(request, machine);
   report::ScheduleMap map = empty_map(request, schedules, machine);
   if (const Status shapes = check_shapes(map, request, machine); !shapes) return fail_at(Stage::plan, shapes.error());
   std::vector<std::optional<Failure>> failures(map.cells.size());

@@ -184,7 +184,9 @@ class OverlapStudy {
       if (independent()) {
         asked_.push_back({name});
       } else {
-        for (const char* best : {"ficco", "t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
+        // The search is over the schedules of FiCCO and tiles.
+        if (find_strategy("ficco")->strategy->applies(problem(), machine_)) asked_.push_back({name});
+        for (const char* best : {"t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
       }
     }
     if (asked_.empty()) return fail(report_.skipped.front().reason);
@@ -213,7 +215,8 @@ class OverlapStudy {
 
   Status add_dependent_basis() {
     CORTADO_RETURN_IF_ERROR(check_memory(3 * operand_bytes(problem().gemm())));
-    const OverlapProblem part = overlapping_part(problem());
+    OverlapProblem part = overlapping_part(problem());
+    part.collectives.front().runtime = RuntimeMode::raw;  // libraries run on compute units
     auto gemm = plan_gemms({largest_gemm()}, {}, problem().ranks, roomy_);
     if (!gemm) return tl::unexpected(gemm.error());
     gemm_seconds_ = seconds_of_gemms(*gemm, machine_);
@@ -229,7 +232,7 @@ class OverlapStudy {
       jobs_.push_back([this] { return timed(serial_->program, {}); });
     }
     if (part.collective().collective != problem().collective().collective) {
-      CollectiveRequest gather = problem().collective();
+      CollectiveRequest gather = part.collective();
       gather.collective = "all-gather";
       CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(gather));
       behind_job_ = jobs_.size();

@@ -185,10 +185,6 @@ class PowerStudy {
       const auto cost = simulated_cost(machine_);
       CORTADO_ASSIGN_OR_RETURN(collective, library_collective(collective, machine_, *cost));
     }
-    // A kernel that is named runs on as many units as the library's: units that are held draw power.
-    if (collective.compute_units == 0 && collective.variant.starts_with("cores-") && machine_.timing) {
-      collective.compute_units = machine_.timing->cores.collective_units;
-    }
     report_.collective = collective.collective.name();
     report_.bytes = collective.bytes;
     report_.variant = way_name(collective);

@@ -14,10 +14,11 @@ struct Reproducer {
   Outcome<report::Reproduction> (*reproduce)(const published::Publication&, const Machine&, const ReproduceOptions&);
 };
 
-constexpr std::array kReproducers{
-    Reproducer{"comppow", reproduce_comppow},         Reproducer{"conccl", reproduce_conccl},
-    Reproducer{"dma-latte", reproduce_dma_latte},     Reproducer{"ficco", reproduce_ficco},
-    Reproducer{"rccl-mi300x", reproduce_rccl_mi300x}, Reproducer{"t3", reproduce_t3}};
+constexpr std::array kReproducers{Reproducer{"comppow", reproduce_comppow},     Reproducer{"conccl", reproduce_conccl},
+                                  Reproducer{"dma-latte", reproduce_dma_latte}, Reproducer{"ficco", reproduce_ficco},
+                                  Reproducer{"gemm", reproduce_gemm},           Reproducer{"kraken", reproduce_kraken},
+                                  Reproducer{"models", reproduce_models},       Reproducer{"nccl", reproduce_nccl},
+                                  Reproducer{"rccl", reproduce_rccl},           Reproducer{"t3", reproduce_t3}};
 
 }  // namespace
 

@@ -21,8 +21,16 @@ Outcome<report::Reproduction> reproduce_dma_latte(const published::Publication& 
                                                   const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_ficco(const published::Publication& publication, const Machine& machine,
                                               const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_rccl_mi300x(const published::Publication& publication, const Machine& machine,
-                                                    const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_gemm(const published::Publication& publication, const Machine& machine,
+                                             const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_kraken(const published::Publication& publication, const Machine& machine,
+                                               const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_models(const published::Publication& publication, const Machine& machine,
+                                               const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_nccl(const published::Publication& publication, const Machine& machine,
+                                             const ReproduceOptions& options);
+Outcome<report::Reproduction> reproduce_rccl(const published::Publication& publication, const Machine& machine,
+                                             const ReproduceOptions& options);
 Outcome<report::Reproduction> reproduce_t3(const published::Publication& publication, const Machine& machine,
                                            const ReproduceOptions& options);
 

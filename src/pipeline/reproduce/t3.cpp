@@ -18,6 +18,7 @@
 
 #include "pipeline/parallel.hpp"
 #include "pipeline/reproduce/reproducer.hpp"
+#include "pipeline/reproduce/t3_end_to_end.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -52,7 +53,7 @@ class T3 {
     if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
     report::Reproduction ours =
         with_figures(publication_, machine_, [this](const std::string& name) { return figure_value(name); });
-    ours.own = {sublayers()};
+    ours.own = {sublayers(), end_to_end()};
     return ours;
   }
 
@@ -151,6 +152,48 @@ class T3 {
     return most;
   }
 
+  /// The layers of a group: of every model and tp one, whose sub-layers stand behind one another.
+  std::vector<T3Layer> layers(std::string_view group) const {
+    std::vector<T3Layer> all;
+    for (std::size_t i = 0; i < sublayers_.size(); ++i) {
+      if (sublayers_[i].group != group) continue;
+      const T3Case& one = cases_[case_of_[i]];
+      if (sublayers_[i].name == "OP") all.push_back({.op = &one.report, .machine = one.machine});
+      if (sublayers_[i].name == "FC-2") all.back().fc2 = &one.report;
+      if (sublayers_[i].name == "FC-1") all.back().fc1 = &one.report;
+      if (sublayers_[i].name == "IP") all.back().ip = &one.report;
+    }
+    return all;
+  }
+
+  double whole_geomean(std::string_view group, std::string_view way, bool training, bool fused = false) const {
+    double logs = 0;
+    const std::vector<T3Layer> all = layers(group);
+    for (const T3Layer& layer : all) logs += std::log(t3_end_to_end(layer, way, training, fused));
+    return percent(std::exp(logs / static_cast<double>(all.size())));
+  }
+
+  double whole_greatest(std::string_view group, std::string_view way, bool training) const {
+    double most = 0;
+    for (const T3Layer& layer : layers(group)) most = std::max(most, t3_end_to_end(layer, way, training, false));
+    return percent(most);
+  }
+
+  report::Table end_to_end() const {
+    report::Table table = report::own_table(
+        "end to end",
+        "Whole layers, gain in %, geometric means: with the attention of the paper's implementation and with fused "
+        "attention",
+        {{"models"}, {"way"}, {"training", 1}, {"prompt", 1}, {"training, fused", 1}, {"prompt, fused", 1}});
+    for (const std::string_view group : {kT3Small, kT3Large}) {
+      for (const char* way : {"t3", "t3-mca"}) {
+        table.add({group, way, whole_geomean(group, way, true), whole_geomean(group, way, false),
+                   whole_geomean(group, way, true, true), whole_geomean(group, way, false, true)});
+      }
+    }
+    return table;
+  }
+
   static const OverlapRow& row(const T3Case& one, std::string_view way) {
     const OverlapRow* found = one.report.row(way);
     CORTADO_CHECK(found != nullptr, "every way was simulated");
@@ -194,6 +237,14 @@ class T3 {
         {"movement geomean", [&] { return percent(geomean(kT3Small, movement)); }},
         {"movement greatest",
          [&] { return percent(1 / greatest(kT3Small, [](const T3Case& one) { return 1 / movement(one); })); }},
+        {"t3 training", [&] { return whole_geomean(kT3Small, "t3", true); }},
+        {"t3 prompt", [&] { return whole_geomean(kT3Small, "t3", false); }},
+        {"t3-mca training", [&] { return whole_geomean(kT3Small, "t3-mca", true); }},
+        {"t3-mca prompt", [&] { return whole_geomean(kT3Small, "t3-mca", false); }},
+        {"t3-mca training greatest", [&] { return whole_greatest(kT3Small, "t3-mca", true); }},
+        {"t3-mca prompt greatest", [&] { return whole_greatest(kT3Small, "t3-mca", false); }},
+        {"t3-mca large training greatest", [&] { return whole_greatest(kT3Large, "t3-mca", true); }},
+        {"t3-mca large prompt greatest", [&] { return whole_greatest(kT3Large, "t3-mca", false); }},
         {"product reads", [&] { return geomean(kT3Small, reads); }},
         {"reduce-scatter reads tp 8", [&] { return geomean(kT3Small, scatter, 8); }},
         {"reduce-scatter reads tp 16", [&] { return geomean(kT3Small, scatter, 16); }},

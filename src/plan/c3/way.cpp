@@ -49,16 +49,19 @@ OverlapWay way_at_once(std::vector<CollectiveRequest> collectives) {
 namespace plan {
 namespace {
 
+Diagnostic no_variant_on_cores(const CollectiveRequest& request) {
+  return {.code = "c3.variant",
+          .message = fmt::format("{} has no variant on compute units", request.collective),
+          .hint = "use conccl, conccl-rp or auto",
+          .about = About::strategy};
+}
+
 Result<TimedCollectives> fastest_of(const CollectiveRequest& collective, const Question& question,
                                     std::uint32_t units) {
   ChoiceRequest choice{.base = collective, .in_place = collective.in_place, .among = {kCoresVariants}};
   choice.base.compute_units = units;
   const auto candidates = list_candidates(choice);
-  if (!candidates) {
-    return fail(About::strategy, "c3.variant",
-                fmt::format("{} has no variant on compute units", choice.base.collective),
-                "use conccl, conccl-rp or auto");
-  }
+  if (!candidates) return fail(no_variant_on_cores(collective));
   std::vector<Result<Nanoseconds>> times;
   for (const CollectiveRequest& candidate : *candidates) {
     const Status plannable = check_plannable(candidate, question.machine);
@@ -66,6 +69,22 @@ Result<TimedCollectives> fastest_of(const CollectiveRequest& collective, const Q
   }
   CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, rank_candidates(*candidates, times));
   return TimedCollectives{{row.best().request}, row.best().time};
+}
+
+/// What RCCL or NCCL would choose; where nothing is known of the library, the faster of the direct kernels.
+Result<TimedCollectives> by_library(CollectiveRequest request, const Question& question) {
+  if (question.machine.timing && question.machine.timing->library) {
+    request.variant = kLibraryVariant;
+    const auto variant = find_variant(request);
+    if (!variant) return fail(no_variant_on_cores(request));
+    CORTADO_ASSIGN_OR_RETURN(request, check_request(request, **variant, question.machine));
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, question.cost.collective(request));
+    return TimedCollectives{{std::move(request)}, time};
+  }
+  std::uint32_t units = question.machine.timing->cores.collective_units;
+  const std::vector<VariantInfo> variants = list_variants(request.collective);
+  if (std::ranges::any_of(variants, &VariantInfo::both_directions)) units *= 2;
+  return fastest_of(request, question, std::min(units, question.units()));
 }
 
 }  // namespace
@@ -89,11 +108,7 @@ Result<TimedCollectives> fastest_on_cores(const Question& question, std::uint32_
 Result<TimedCollectives> library_collectives(const Question& question) {
   TimedCollectives all;
   for (const CollectiveRequest& collective : question.problem.collectives) {
-    std::uint32_t units = question.machine.timing->cores.collective_units;
-    const std::vector<VariantInfo> variants = list_variants(collective.collective);
-    if (std::ranges::any_of(variants, &VariantInfo::both_directions)) units *= 2;
-    CORTADO_ASSIGN_OR_RETURN(const TimedCollectives one,
-                             fastest_of(collective, question, std::min(units, question.units())));
+    CORTADO_ASSIGN_OR_RETURN(const TimedCollectives one, by_library(collective, question));
     all.requests.push_back(one.requests.front());
     all.time = all.time + one.time;
   }

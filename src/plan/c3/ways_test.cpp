@@ -21,6 +21,7 @@ class Ways : public testing::Test {
   Ways() {
     machine_ = machine_for_test("mi300x-8");  // 304 compute units on 8 dies
     machine_.timing->cores.collective_units = 64;
+    machine_.timing->library.reset();  // direct kernels stand for the library
     cost_.gemm_times = {{304, 98}, {296, 100}, {288, 101}, {272, 105}, {240, 117}, {176, 150}};
     cost_.collective_times = {{"cores-ll 8", 900},      {"cores-simple 8", 400},  {"cores-ll 16", 500},
                               {"cores-simple 16", 200}, {"cores-ll 32", 104},     {"cores-simple 32", 110},
@@ -49,6 +50,15 @@ TEST_F(Ways, LibrariesDecideWithoutAGemm) {
   const auto none = library_collective(overlap_for_test("gather").collective(), machine_, cost_);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, "c3.variant");
+}
+
+TEST_F(Ways, TheLibraryOfTheMachineIsTakenByItsName) {
+  const Machine machine = machine_for_test("mi300x-8");
+  cost_.collective_times = {{"library 56", 150}};
+  const auto library = library_collective(overlap_for_test().collective(), machine, cost_);
+  ASSERT_TRUE(library) << to_string(library.error());
+  EXPECT_EQ(library->variant, kLibraryVariant);
+  EXPECT_EQ(library->compute_units, 56U);
 }
 
 TEST_F(Ways, AtOnceIsAsC3OnUnitsAndAsConcclOnEngines) {

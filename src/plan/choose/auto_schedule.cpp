@@ -5,7 +5,8 @@
 
 namespace cortado {
 
-Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost) {
+Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost,
+                                     ScheduleFamily family) {
   const auto guess = guess_schedule(request, machine);
   if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin && std::isfinite(guess->margin)) {
     // It may still not fit the memory.
@@ -13,7 +14,7 @@ Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Mach
       return ScheduleChoice{.schedule = guess->schedule, .by = ChosenBy::heuristic, .time = *time};
     }
   }
-  return search_schedules(request, machine, cost);
+  return search_schedules(request, machine, cost, family);
 }
 
 std::string_view name_of(ChosenBy by) {

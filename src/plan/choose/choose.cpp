@@ -13,15 +13,21 @@
 namespace cortado {
 namespace {
 
+/// That the machine knows no library says nothing of the other variants.
+bool lacks_library(const RefusedCandidate& candidate) {
+  return candidate.reason.code == "plan.library";
+}
+
 Diagnostic nothing_fits(const std::vector<RefusedCandidate>& refused) {
-  const Diagnostic& first = refused.front().reason;
+  const auto other = std::ranges::find_if_not(refused, lacks_library);
+  const Diagnostic& first = (other != refused.end() ? *other : refused.front()).reason;
   std::vector<std::string> reasons;
   for (const RefusedCandidate& candidate : refused) {
     const std::string reason = fmt::format("{}: {}", candidate.request.variant, candidate.reason.message);
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
   }
   const bool one_reason = std::all_of(refused.begin(), refused.end(), [&](const RefusedCandidate& candidate) {
-    return candidate.reason.message == first.message;
+    return candidate.reason.message == first.message || lacks_library(candidate);
   });
   if (one_reason) return first;
   return {"plan.auto",
@@ -29,10 +35,12 @@ Diagnostic nothing_fits(const std::vector<RefusedCandidate>& refused) {
           first.hint};
 }
 
+/// What a library chooses from stands for itself only where it is named: the library's own choice stands for it.
 bool is_among(const VariantInfo& info, const std::vector<std::string>& names) {
-  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-           return name == info.variant || name == (info.on_cores ? kCoresVariants : kDmaVariants);
-         });
+  if (names.empty()) return !info.of_library;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return name == info.variant || (!info.of_library && name == (info.on_cores ? kCoresVariants : kDmaVariants));
+  });
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ double hoped_time(const Candidate& candidate) {
 
 class Search {
  public:
-  Search(const DependentRequest& request, const Machine& machine, const CostModel& cost)
+  Search(const DependentRequest& request, const Machine& machine, const CostModel& cost, ScheduleFamily family)
       : request_(request), cost_(cost), ranks_(request.ranks == 0 ? machine.gpus : request.ranks) {
-    for (const FiccoSchedule& schedule : schedule_candidates(request, machine)) {
+    for (const FiccoSchedule& schedule : schedule_candidates(request, machine, family)) {
       left_.push_back({left_.size(), schedule});
     }
     choice_.work.candidates = left_.size();
@@ -123,6 +123,7 @@ class Search {
 
   std::uint32_t steps_of(const FiccoSchedule& schedule) const {
     if (schedule.grain == Grain::chunks) return schedule.fused ? schedule.chunks : 2 * schedule.chunks;
+    if (has_tiles(schedule.grain)) return std::max(1U, schedule.chunks);
     return schedule.grain == Grain::shards ? ranks_ - 1 : 1;
   }
 
@@ -141,7 +142,15 @@ class Search {
 
 }  // namespace
 
-std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine) {
+std::vector<std::uint32_t> tile_chunks(Grain grain, const DependentRequest& request, const Machine& machine) {
+  if (grain == Grain::tiles) return {1, 2, 4};
+  if (request.dependence == Dependence::collective_first) return {};
+  const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
+  return {ranks / 2, ranks, 2 * ranks};
+}
+
+std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine,
+                                               ScheduleFamily family) {
   const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
   std::vector<std::uint32_t> counts;
   for (const std::uint32_t chunks : {ranks / 4, ranks / 2, ranks, 2 * ranks, 4 * ranks}) {
@@ -159,6 +168,13 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
       candidates.back().chunks = chunks;
     }
   }
+  if (family == ScheduleFamily::ficco) return candidates;
+  for (const FiccoScheduleInfo& info : list_tile_schedules()) {
+    for (const std::uint32_t chunks : tile_chunks(info.schedule.grain, request, machine)) {
+      candidates.push_back(info.schedule);
+      candidates.back().chunks = chunks;
+    }
+  }
   return candidates;
 }
 
@@ -167,9 +183,9 @@ std::optional<double> ScheduleChoice::margin() const {
   return real(runner_up->time) / real(time) - 1;
 }
 
-Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine,
-                                        const CostModel& cost) {
-  return Search(request, machine, cost).run();
+Result<ScheduleChoice> search_schedules(const DependentRequest& request, const Machine& machine, const CostModel& cost,
+                                        ScheduleFamily family) {
+  return Search(request, machine, cost, family).run();
 }
 
 }  // namespace cortado

@@ -68,7 +68,12 @@ std::vector<std::uint32_t> chunk_counts(std::uint32_t ranks) {
 // serial, shard-p2p and eight schedules with 2, 4, 8, 16 and 32 chunks
 TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   const auto candidates = schedule_candidates(request(), machine());
-  EXPECT_EQ(candidates.size(), 2U + 8 * 5);
+  EXPECT_EQ(candidates.size(), 2U + 8 * 5 + 3);
+  EXPECT_EQ(schedule_candidates(request(), machine(), ScheduleFamily::ficco).size(), 2U + 8 * 5);
+  EXPECT_EQ(full_name(candidates.back()), "tiles/4");
+  DependentRequest behind = request();
+  behind.dependence = Dependence::product_first;
+  EXPECT_EQ(schedule_candidates(behind, machine()).size(), 2U + 8 * 5 + 3 + 3);
   EXPECT_EQ(name_of(candidates[0]), "serial-dma");
   EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
   for (const FiccoSchedule& candidate : candidates) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
@@ -116,11 +121,11 @@ TEST(SearchSchedules, SimulatesOnlyWhatCanStillWin) {
   EXPECT_EQ(cost.simulated,
             (std::map<std::string, int>{{"hetero-fused-1d 2", 1}, {"hetero-fused-1d 4", 1}, {"hetero-fused-2d 4", 1}}));
   EXPECT_EQ(key_of(choice->schedule), "hetero-fused-1d 4");
-  EXPECT_EQ(choice->work.candidates, 42U);
+  EXPECT_EQ(choice->work.candidates, 45U);
   EXPECT_EQ(choice->work.estimated, 6U);
   EXPECT_EQ(choice->work.simulated, 3U);
   EXPECT_EQ(choice->work.pruned, 2U);
-  EXPECT_EQ(choice->refused.size(), 35U);
+  EXPECT_EQ(choice->refused.size(), 38U);
 }
 
 // 32 + 32 + 8 are 72 steps. 4 of an unfused schedule count as 8, which makes 80; 2 more are too many.

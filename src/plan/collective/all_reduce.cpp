@@ -18,6 +18,17 @@ AllReduce::AllReduce(Schedule& schedule)
   }
 }
 
+Gathering AllReduce::gathering() const {
+  Gathering gathering{reduction_.sums, {}};
+  for (const RankId rank : schedule_.ranks()) {
+    auto& places = gathering.places.emplace_back();
+    for (const RankId owner : schedule_.ranks()) {
+      places.push_back(sum(rank, owner, {}, reduction_.blocks.size(owner.value)));
+    }
+  }
+  return gathering;
+}
+
 Result<Program> AllReduce::finish() {
   return schedule_.finish(all_reduce_contract(reduction_.inputs, outputs_, schedule_.request().dtype));
 }

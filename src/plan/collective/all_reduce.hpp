@@ -6,6 +6,7 @@
 #pragma once
 
 #include "plan/collective/reduction.hpp"
+#include "plan/collective/ring.hpp"
 
 namespace cortado::plan {
 
@@ -19,6 +20,9 @@ class AllReduce {
   Region sum(RankId rank, RankId owner, Bytes offset, Bytes bytes) const {
     return slice(outputs_[rank.value], reduction_.blocks.offset(owner.value) + offset, bytes);
   }
+
+  /// The sums and where every rank gets them.
+  Gathering gathering() const;
 
   Result<Program> finish();
 

@@ -3,22 +3,6 @@
 #include "plan/collective/ring.hpp"
 
 namespace cortado::plan {
-namespace {
-
-Gathering gathering_of(const AllReduce& all, const Schedule& schedule) {
-  Gathering gathering;
-  gathering.own = all.reduction().sums;
-  for (const RankId rank : schedule.ranks()) {
-    auto& places = gathering.places.emplace_back();
-    for (const RankId owner : schedule.ranks()) {
-      places.push_back(all.sum(rank, owner, {}, all.reduction().blocks.size(owner.value)));
-    }
-  }
-  return gathering;
-}
-
-}  // namespace
-
 Variant all_reduce_cores_ring() {
   return {.info = {.collective = "all-reduce",
                    .variant = "cores-ring",
@@ -30,8 +14,8 @@ Variant all_reduce_cores_ring() {
               [](Schedule& schedule) {
                 AllReduce all(schedule);
                 Ring ring = Ring::on_cores(schedule);
-                ring.reduce_by_kernel(all.reduction());
-                ring.gather(gathering_of(all, schedule));
+                ring.reduce_by_kernel(terms_of(all.reduction()));
+                ring.gather(all.gathering());
                 return all.finish();
               },
           .reduces = true,
@@ -48,8 +32,8 @@ Variant all_reduce_add_ring() {
               [](Schedule& schedule) {
                 AllReduce all(schedule);
                 Ring ring = Ring::on_engines(schedule);
-                ring.reduce_by_adding(all.reduction());
-                ring.gather(gathering_of(all, schedule));
+                ring.reduce_by_adding(terms_of(all.reduction()));
+                ring.gather(all.gathering());
                 return all.finish();
               },
           .feature = &Features::near_memory_compute,

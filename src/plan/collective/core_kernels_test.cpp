@@ -110,9 +110,9 @@ TEST(CoreKernels, ComputeUnitsAreSplitAmongTheParts) {
     return of_parts;
   };
   using testing::ElementsAre;
-  // 304 = 3 * 44 + 4 * 43; out of place, the own block has a part as well: 304 = 8 * 38.
-  EXPECT_THAT(units(on_cores("all-gather", "cores-simple", true), 0), ElementsAre(43, 43, 43, 43, 44, 44, 44));
-  EXPECT_THAT(units(on_cores("all-gather", "cores-simple"), 0), testing::Each(38u));
+  // Those of the library, 56 = 7 * 8; out of place, the own block has a part as well: 56 = 8 * 7.
+  EXPECT_THAT(units(on_cores("all-gather", "cores-simple", true), 0), testing::Each(8u));
+  EXPECT_THAT(units(on_cores("all-gather", "cores-simple"), 0), testing::Each(7u));
   EXPECT_THAT(units(on_cores("all-gather", "cores-ll"), 32), testing::Each(4u));
   // Sends and receives have half of a peer's units each, 14 * 2 + 4, or 7 * (3 + 2) + 5; with one unit they share it.
   EXPECT_THAT(units(on_cores("all-to-all", "cores-ll"), 32), ElementsAre(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 4));

@@ -65,7 +65,9 @@ HostPlace add_host_queue(ProgramBuilder& builder, const HostFrame& frame, std::o
   for (const HostWait& wait : frame.waits) {
     if (!rank || wait.rank == *rank) builder.add(host, Wait{wait.signal, wait.value});
   }
-  for (const DrivenQueue& queue : mine) builder.add(host, Wait{queue.done});
+  for (const DrivenQueue& queue : mine) {
+    if (queue.done) builder.add(host, Wait{*queue.done});
+  }
   if (barriers && barriers->exit != nullptr) barriers->exit->add_to(host, barriers->participant);
   builder.add(host, Timestamp{"end"});
   return place;

@@ -23,11 +23,11 @@
 
 namespace cortado::plan {
 
-/// A queue that a host drives, and the signal that says it is done.
+/// A queue that a host drives, and the signal that says it is done (none: another one speaks for it).
 struct DrivenQueue {
   QueueId queue;
   RankId rank;
-  SignalId done;
+  std::optional<SignalId> done;
   bool ahead = false;  ///< submitted first, before the barrier "enter"
 };
 

@@ -1,5 +1,7 @@
 #include "plan/collective/host.hpp"
 
+#include "cortado/verify/verify.hpp"
+
 #include "plan/collective/testing.hpp"
 
 namespace cortado::plan {
@@ -111,9 +113,32 @@ TEST(Host, SubmitsQueuesRankByRank) {
   }
 }
 
+/// Behind a runtime every queue of an engine first waits at the gate of its GPU, and the host waits for one signal a
+/// GPU.
+TEST(Host, RuntimesHoldTheEnginesAtAGate) {
+  const Machine machine = machine_for_test("mi300x-8");
+  for (const RuntimeMode mode : {RuntimeMode::runtime, RuntimeMode::library, RuntimeMode::device}) {
+    for (const char* variant : {"pcpy", "b2b"}) {
+      const Program program = plan_for_test(
+          {.collective = "all-gather", .variant = variant, .bytes = 64_KiB, .in_place = true, .runtime = mode},
+          machine);
+      EXPECT_TRUE(verify(program, machine)) << variant;
+      for (const Queue& queue : program.queues) {
+        if (queue.kind != QueueKind::dma || queue.name.starts_with("coordinator")) continue;
+        EXPECT_TRUE(std::holds_alternative<Wait>(queue.commands.front())) << queue.name;
+      }
+    }
+  }
+  EXPECT_EQ(
+      refusal({.collective = "all-gather", .bytes = 1_KiB, .prelaunch = true, .runtime = RuntimeMode::runtime}, machine)
+          .code,
+      "plan.runtime");
+}
+
 TEST(Host, EverySignalHasOneWriter) {
   for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
     for (const VariantInfo& variant : list_variants()) {
+      const bool library = variant.of_library || variant.variant == kLibraryVariant;
       const Program program = plan_for_test({.collective = variant.collective,
                                              .variant = variant.variant,
                                              .bytes = 64_KiB,
@@ -121,7 +146,7 @@ TEST(Host, EverySignalHasOneWriter) {
                                              .prelaunch = !variant.on_cores,
                                              .in_place = variant.in_place,
                                              .host = host},
-                                            machine_for_test("virtual-64-nmc"));
+                                            machine_for_test(library ? "h100-8" : "virtual-64-nmc"));
       for (const std::uint64_t advance : signal_advances(program)) EXPECT_EQ(advance, 1u);
     }
   }

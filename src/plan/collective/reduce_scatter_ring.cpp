@@ -14,7 +14,7 @@ Variant reduce_scatter_cores_ring() {
           .plan =
               [](Schedule& schedule) {
                 ReduceScatter scatter(schedule);
-                Ring::on_cores(schedule).reduce_by_kernel(scatter.reduction());
+                Ring::on_cores(schedule).reduce_by_kernel(terms_of(scatter.reduction()));
                 return scatter.finish();
               },
           .reduces = true,
@@ -30,7 +30,7 @@ Variant reduce_scatter_add_ring() {
           .plan =
               [](Schedule& schedule) {
                 ReduceScatter scatter(schedule);
-                Ring::on_engines(schedule).reduce_by_adding(scatter.reduction());
+                Ring::on_engines(schedule).reduce_by_adding(terms_of(scatter.reduction()));
                 return scatter.finish();
               },
           .feature = &Features::near_memory_compute,

@@ -1,5 +1,6 @@
 // The one list of collective variants.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -49,9 +50,16 @@ Variant scatter_pcpy();
 
 namespace {
 
+/// Those of the library behind the others of each collective.
+std::vector<Variant> with_library(std::vector<Variant> list) {
+  std::ranges::move(library_variants(), std::back_inserter(list));
+  std::ranges::stable_sort(list, {}, [](const Variant& variant) { return variant.info.collective; });
+  return list;
+}
+
 /// In the order of `cortado list variants`: the plain form of a collective first.
 const std::vector<Variant>& variants() {
-  static const std::vector<Variant> list{
+  static const std::vector<Variant> list = with_library({
       all_gather_pcpy(),
       all_gather_bcst(),
       all_gather_b2b(),
@@ -83,15 +91,17 @@ const std::vector<Variant>& variants() {
       scatter_pcpy(),
       scatter_b2b(),
       point_to_point_pcpy(),
-  };
+  });
   return list;
 }
 
 }  // namespace
 
 Result<const Variant*> find_variant(const CollectiveRequest& request) {
+  const bool alias = request.variant == "rccl" || request.variant == "nccl";
+  const std::string_view name = alias ? kLibraryVariant : std::string_view(request.variant);
   for (const Variant& variant : variants()) {
-    if (variant.info.collective == request.collective && variant.info.variant == request.variant) return &variant;
+    if (variant.info.collective == request.collective && variant.info.variant == name) return &variant;
   }
   std::vector<std::string> known;
   for (const VariantInfo& info : list_variants(request.collective)) known.push_back(info.variant);
@@ -104,17 +114,20 @@ Result<OpenProgram> plan_open(const CollectiveRequest& request, const Machine& m
   CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, check_request(request, *variant, machine));
   Schedule schedule(std::move(checked), machine);
+  schedule.go_through_others();
   CORTADO_ASSIGN_OR_RETURN(Program program, variant->plan(schedule));
   return OpenProgram{std::move(program), schedule.hosts()};
 }
 
 }  // namespace plan
 
-Result<Collective> find_collective(std::string_view name) {
-  const auto* found = std::ranges::find(kCollectives, name, &Collective::name);
-  if (found != kCollectives.end()) return *found;
-  return fail("plan.unknown_collective", fmt::format("unknown collective '{}'", name),
-              suggestion(name, {Collective::kNames.begin(), Collective::kNames.end()}));
+Result<RuntimeMode> parse_runtime_mode(std::string_view name) {
+  using enum RuntimeMode;
+  for (const auto& [known, mode] :
+       {std::pair("raw", raw), {"runtime", runtime}, {"library", library}, {"device", device}}) {
+    if (name == known) return mode;
+  }
+  return fail("usage.runtime", fmt::format("--runtime {} is not known", name), "give raw, runtime, library or device");
 }
 
 std::vector<VariantInfo> list_variants() {

@@ -5,6 +5,7 @@
 #include "cortado/base/text.hpp"
 #include "cortado/ir/text.hpp"
 
+#include "plan/collective/ring.hpp"
 #include "plan/collective/variant.hpp"
 
 namespace cortado::plan {
@@ -99,16 +100,11 @@ Status check_feature(const CollectiveRequest& request, const Variant& variant, c
 }
 
 Status check_ring(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
-  if (!variant.ring) return {};
-  for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
-    const std::uint32_t next = (rank + 1) % request.ranks;
-    if (machine.linked[rank][next]) continue;
-    return fail(About::machine, "plan.link",
-                fmt::format("{} {} goes around a ring of {} GPUs, but GPU {} of {} has no link to GPU {}",
-                            request.collective, request.variant, request.ranks, rank, machine.name, next),
-                "every GPU needs a link to the next one and the last to the first: on a ring take all its GPUs");
-  }
-  return {};
+  if (!variant.ring || !ring_order(request.ranks, machine).empty()) return {};
+  return fail(About::machine, "plan.link",
+              fmt::format("{} {} goes around a ring, but the links of the first {} GPUs of {} close none",
+                          request.collective, request.variant, request.ranks, machine.name),
+              "every GPU needs a link to the next one and the last to the first: on a ring take all its GPUs");
 }
 
 Status check_size(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
@@ -160,7 +156,7 @@ Status check_cores(const CollectiveRequest& request, const Variant& variant, con
                             request.collective, request.variant),
                 "plan it without prelaunch");
   }
-  const std::uint32_t parts = variant.ring ? 1 : request.ranks;
+  const std::uint32_t parts = variant.ring || variant.library ? 1 : request.ranks;
   if (units == 0 || (units >= parts && units <= machine.compute_units)) return {};
   return fail(About::strategy, "plan.compute_units",
               fmt::format("{} compute units for a kernel of {} part{} on GPUs that have {}", units, parts,
@@ -168,6 +164,43 @@ Status check_cores(const CollectiveRequest& request, const Variant& variant, con
               parts > machine.compute_units
                   ? "leave them out: every part then gets one"
                   : fmt::format("give {} to {}, or leave them out", parts, machine.compute_units));
+}
+
+Status check_library(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
+  if (!variant.library) return {};
+  CORTADO_RETURN_IF_ERROR(library_variant(request, machine));
+  const LibraryTiming& library = *machine.timing->library;
+  const bool missing = (*variant.library == Protocol::ll128 && !library.ll128) ||
+                       (*variant.library == Protocol::multicast && !library.multicast);
+  if (!missing) return {};
+  return fail(About::machine, "plan.feature",
+              fmt::format("{} {} needs {}, which {} on machine {} does not have", request.collective, request.variant,
+                          *variant.library == Protocol::ll128 ? "the protocol LL128" : "a switch that adds (NVLS)",
+                          library.name, machine.name),
+              "use variant library");
+}
+
+/// On compute units, where the caller leaves open on how many.
+std::uint32_t units_of_library(const Variant& variant, const Machine& machine) {
+  if (!machine.timing) return 0;
+  if (variant.library) {
+    const bool sends = *variant.library == Protocol::sends;
+    return sends ? machine.timing->library->send_units : machine.timing->cores.collective_units;
+  }
+  return std::min(machine.compute_units,
+                  machine.timing->cores.collective_units * (variant.info.both_directions ? 2 : 1));
+}
+
+Status check_runtime(const CollectiveRequest& request, const Variant& variant) {
+  if (request.runtime == RuntimeMode::raw) return {};
+  const char* other = variant.info.on_cores ? "moves data with compute units"
+                      : request.prelaunch   ? "is prelaunched"
+                                            : nullptr;
+  if (other == nullptr) return {};
+  return fail(
+      About::strategy, "plan.runtime",
+      fmt::format("{} {} {}: no runtime stands between it and the engines", request.collective, request.variant, other),
+      "plan it raw, or another variant without prelaunch");
 }
 
 Status check_ways(const CollectiveRequest& request, const Variant& variant) {
@@ -195,8 +228,12 @@ Result<CollectiveRequest> check_request(const CollectiveRequest& request, const 
   CORTADO_RETURN_IF_ERROR(check_own_block(checked));
   CORTADO_RETURN_IF_ERROR(check_triggers(checked));
   CORTADO_RETURN_IF_ERROR(check_cores(checked, variant, machine));
+  CORTADO_RETURN_IF_ERROR(check_library(checked, variant, machine));
+  CORTADO_RETURN_IF_ERROR(check_runtime(checked, variant));
+  if (checked.runtime != RuntimeMode::raw) checked.host = HostThreads::per_rank;
   if (variant.info.on_cores) {
     checked.host = HostThreads::per_rank;
+    if (checked.compute_units == 0) checked.compute_units = units_of_library(variant, machine);
   } else {
     CORTADO_RETURN_IF_ERROR(check_machine(machine));
   }

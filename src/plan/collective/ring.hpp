@@ -1,15 +1,16 @@
-// Collectives around a ring: in every step each rank sends one block to its neighbour, next(r) = r + 1 modulo N.
+// Collectives around a ring: in every step each rank sends one block to its neighbour, the next one in the ring.
 //
-// A reduction has N-1 steps. In step s rank r sends block r - s, so that block c starts at rank c + 1, takes up the
-// block of every rank that it comes to, and ends at its owner c. On compute units what comes in waits in staging
-// memory; a kernel reads it and the own block and writes the sum straight into the staging memory of the neighbour, or,
-// at the owner, to where the sum belongs. With memory that adds the sums grow in the buffers themselves: each copy adds
-// to the block of the neighbour.
+// A reduction has N-1 steps. In step s the rank at place p sends the block of the rank s places before it, so that the
+// block of c starts at the rank behind c, takes up the block of every rank that it comes to, and ends at its owner c.
+// On compute units what comes in waits in staging memory; a kernel reads it and the own block and writes the sum
+// straight into the staging memory of the neighbour, or, at the owner, to where the sum belongs. With memory that adds
+// the sums grow in the buffers themselves: each copy adds to the block of the neighbour.
 //
 // A gathering has N-1 steps as well: first the own block, then what came in in the step before.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "plan/collective/reduction.hpp"
@@ -22,6 +23,20 @@ struct Gathering {
   std::vector<std::vector<Region>> places;  ///< [rank][owner]; the place of the own block may be the block itself
 };
 
+/// What is added up: the blocks that every rank has for every owner, and where the owners get their sums.
+struct Terms {
+  std::vector<std::vector<Region>> blocks;  ///< [rank][owner]
+  std::vector<Region> sums;                 ///< by owner
+
+  Bytes size(RankId owner) const { return sums[owner.value].bytes(); }
+  const Region& block(RankId rank, RankId owner) const { return blocks[rank.value][owner.value]; }
+};
+Terms terms_of(const Reduction& reduction);
+
+/// The first `ranks` GPUs in an order in which each has a link to the next and the last to the first: their own order
+/// if it is one. Empty: there is none.
+std::vector<RankId> ring_order(std::uint32_t ranks, const Machine& machine);
+
 class Ring {
  public:
   /// One kernel a rank, of one part.
@@ -29,22 +44,52 @@ class Ring {
   /// One queue a rank, on the engine towards its neighbour.
   static Ring on_engines(Schedule& schedule);
 
+  /// A ring of a library, which may have several: a part of the kernel of every rank.
+  struct Channel {
+    std::vector<RankId> order;  ///< the ring
+    std::string name;           ///< of the part and of its staging memory
+    std::uint32_t units = 1;
+    Protocol protocol = Protocol::simple;
+    bool staged = false;  ///< the last block goes through staging memory
+  };
+  static Ring of_library(Schedule& schedule, const Channel& channel);
+
   /// On compute units.
-  void reduce_by_kernel(const Reduction& reduction);
+  void reduce_by_kernel(const Terms& terms);
+
+  /// On compute units: a reduction and a gathering of the sums. What the owner adds up goes to its neighbour at once.
+  void all_reduce_by_kernel(const Terms& terms, const Gathering& sums);
 
   /// On engines. Sums grow in the inputs, so the sum of a rank is its block of its input; its other blocks are used up.
-  void reduce_by_adding(const Reduction& reduction);
+  void reduce_by_adding(const Terms& terms);
 
   /// The own place is not written. On compute units each rank ends when it has all blocks; on engines when it has sent
   /// all, and the hosts wait for each other.
-  void gather(const Gathering& gathering);
+  void gather(const Gathering& gathering) { gather_from(1, gathering); }
 
  private:
-  Ring(Schedule& schedule, std::vector<Lane> lanes, bool on_cores);
+  struct Traits {
+    bool on_cores = false;
+    bool staged = false;
+    std::string name{};
+  };
+  Ring(Schedule& schedule, std::vector<RankId> order, std::vector<Lane> lanes, Traits traits);
 
-  RankId next(RankId rank) const { return {(rank.value + 1) % count_}; }
+  RankId next(RankId rank) const { return order_[(place_[rank.value] + 1) % count_]; }
   /// The rank `back` places before this one.
-  RankId before(RankId rank, std::uint32_t back) const { return {(rank.value + count_ - back % count_) % count_}; }
+  RankId before(RankId rank, std::uint32_t back) const {
+    return order_[(place_[rank.value] + count_ - back % count_) % count_];
+  }
+
+  /// Where every rank keeps what comes in: [rank][owner].
+  std::vector<std::vector<Region>> stage(const Terms& terms);
+  /// All steps but the last, at the owner.
+  void pass_sums(const Terms& terms, const std::vector<std::vector<Region>>& staged);
+  void gather_from(std::uint32_t first_step, const Gathering& gathering);
+  /// Where the block of the owner goes at the neighbour of the rank.
+  Region target(RankId rank, RankId owner, const Gathering& gathering);
+  /// Every rank waits for its last block, and unpacks it if it was staged.
+  void finish_gathering(const Gathering& gathering);
 
   /// The rank's block of the owner is on its way to the neighbour, as the last thing in the lane of the rank.
   void hand_on(RankId rank, RankId owner);
@@ -53,9 +98,12 @@ class Ring {
 
   Schedule& schedule_;
   std::uint32_t count_;
-  std::vector<Lane> lanes_;  // by rank
-  bool on_cores_;
+  std::vector<RankId> order_;
+  std::vector<std::uint32_t> place_;  // by rank
+  std::vector<Lane> lanes_;           // by rank
+  Traits traits_;
   std::vector<std::vector<std::optional<SignalId>>> arrivals_;  // [rank][owner], of blocks that nobody waited for yet
+  std::vector<std::optional<Region>> last_;                     // by rank: staging memory of its last block
 };
 
 }  // namespace cortado::plan

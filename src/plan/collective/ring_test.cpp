@@ -160,11 +160,44 @@ TEST(Ring, AMachineWithoutARingAmongTheRanksIsRefused) {
   for (const char* variant : {"cores-ring", "add-ring"}) {
     const Diagnostic refused = refusal(around("reduce-scatter", variant, 8), machine);
     EXPECT_EQ(refused.code, "plan.link");
-    EXPECT_THAT(refused.message, testing::HasSubstr("GPU 7 of t3-ring-16 has no link to GPU 0"));
+    EXPECT_THAT(refused.message, testing::HasSubstr("the first 8 GPUs of t3-ring-16 close none"));
     EXPECT_FALSE(refused.hint.empty());
   }
   plan_for_test(around("reduce-scatter", "add-ring", 16), machine);
   plan_for_test(around("reduce-scatter", "add-ring", 2), machine);  // two neighbours are a ring
+}
+
+// GPUs 0 and 3 of MI250X have no link; their order 0, 1, 2 is no ring either.
+TEST(Ring, FindsARingInAPartialMesh) {
+  const Machine machine = machine_for_test("mi250x-8");
+  const std::vector<RankId> order = ring_order(8, machine);
+  ASSERT_EQ(order.size(), 8U);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    EXPECT_TRUE(machine.linked[order[i].value][order[(i + 1) % order.size()].value]) << i;
+  }
+  for (const Collective collective :
+       {Collective("all-gather"), Collective("reduce-scatter"), Collective("all-reduce")}) {
+    plan_for_test(around(collective, "cores-ring", 8), machine);
+  }
+  EXPECT_TRUE(ring_order(3, machine).empty());
+}
+
+// Who has no link to a peer has the copy made by a GPU that has links to both.
+TEST(PartialMesh, CopiesGoThroughAThirdGpu) {
+  const Machine machine = machine_for_test("mi250x-8");
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
+    const Program program =
+        plan_for_test({.collective = collective, .variant = "pcpy", .bytes = 1_MiB, .ranks = 8}, machine);
+    std::size_t through = 0;
+    for (const Queue& queue : program.queues) {
+      for (const Command& command : queue.commands) {
+        const auto* copy = std::get_if<Copy>(&command);
+        if (copy == nullptr) continue;
+        through += program.buffer(copy->src.buffer).rank != *queue.rank ? 1U : 0U;
+      }
+    }
+    EXPECT_EQ(through, 8U * 7 - 8 * 3) << collective.name();  // three links a GPU
+  }
 }
 
 TEST(Ring, AddingNeedsMemoryThatAddsAndGrowsInPlace) {

@@ -19,6 +19,11 @@ constexpr EngineId kBackToBackEngine{8};
 // The kernel of a rank that kernel_part adds to.
 constexpr const char* kKernel = "cores";
 
+// From here on a copy within a GPU does not ride on a queue towards a peer: ROCr leaves copies of 1 MiB and more to a
+// way of their own, too.
+constexpr Bytes kLeastOfItsOwn = 1_MiB;
+constexpr double kKeepsUp = 0.8;
+
 /// Calls body(offset, bytes) for the pieces of a move of `total` bytes. Pieces are multiples of `granule` except the
 /// last.
 template <class Body>
@@ -105,8 +110,8 @@ void Lane::swap(const Region& a, const Region& b) {
   });
 }
 
-void Lane::reduce(std::vector<Region> sources, const Region& dst, DType dtype) {
-  kernel({KernelOp::reduce, std::move(sources), dst, dtype, {}});
+void Lane::reduce(std::vector<Region> sources, const Region& dst, DType dtype, std::vector<Region> also) {
+  kernel({KernelOp::reduce, std::move(sources), dst, dtype, {}, std::move(also)});
 }
 
 void Lane::multiply(Gemm gemm) {
@@ -181,7 +186,24 @@ EngineId Schedule::engine_towards(RankId rank, RankId peer) {
 }
 
 Lane Schedule::lane_towards(RankId rank, RankId peer) {
-  return lane(rank, engine_towards(rank, peer));
+  const RankId by = mover_towards(rank, peer);
+  return lane(by, engine_towards(by, peer));
+}
+
+/// The rank itself, or, where it has no link to the peer, the GPU that both have one to and that moves the least for
+/// others so far.
+RankId Schedule::mover_towards(RankId rank, RankId peer) {
+  if (!through_others_ || machine_->linked[rank.value][peer.value]) return rank;
+  moves_for_others_.resize(request_.ranks);
+  std::optional<RankId> best;
+  for (const RankId by : ranks()) {
+    const std::vector<bool>& reached = machine_->linked[by.value];
+    if (!reached[rank.value] || !reached[peer.value]) continue;
+    if (!best || moves_for_others_[by.value] < moves_for_others_[best->value]) best = by;
+  }
+  if (!best) return rank;
+  ++moves_for_others_[best->value];
+  return *best;
 }
 
 Lane Schedule::compute_lane(RankId rank) {
@@ -191,6 +213,12 @@ Lane Schedule::compute_lane(RankId rank) {
 
 Lane Schedule::kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units, std::uint32_t calls) {
   lanes_.push_back({rank, {}, {}, std::string(part), compute_units, calls});
+  return {*this, lanes_.size() - 1};
+}
+
+Lane Schedule::library_part(RankId rank, std::string_view part, std::uint32_t compute_units, Protocol protocol,
+                            std::uint32_t calls, Bytes chunk) {
+  lanes_.push_back({rank, {}, {}, std::string(part), compute_units, calls, protocol, chunk});
   return {*this, lanes_.size() - 1};
 }
 
@@ -216,13 +244,27 @@ std::vector<Lane> Schedule::back_to_back_lanes(RankId rank, const std::vector<Ra
 }
 
 void Schedule::copy_locally(RankId rank, const Region& src, const Region& dst) {
-  if (const auto ridden = local_lane_.find(rank); ridden != local_lane_.end()) {
+  const auto ridden = local_lane_.find(rank);
+  const bool on_cores = ridden != local_lane_.end() && !lanes_[ridden->second].engine;
+  if (on_cores || (ridden != local_lane_.end() && src.bytes() < kLeastOfItsOwn)) {
     Lane(*this, ridden->second).copy(src, dst);
+    return;
+  }
+  if (ridden != local_lane_.end() && !engines_keep_up()) {
+    compute_lane(rank).copy(src, dst);
     return;
   }
   std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
   if (engines.empty()) engines = machine_->present_engines(EngineClass::peer);
   lane(rank, engines.front()).copy(src, dst);
+}
+
+/// Whether an engine copies a block within its GPU in little more time than a block takes to the peers.
+bool Schedule::engines_keep_up() const {
+  if (!machine_->timing) return true;
+  const Timing& timing = *machine_->timing;
+  const std::uint32_t sharing = timing.link.shape == LinkShape::switched ? request_.ranks - 1 : 1;
+  return timing.engine.local_rate.value >= kKeepsUp * timing.link.rate.value / sharing;
 }
 
 Result<Program> Schedule::finish(Contract contract) {
@@ -236,6 +278,8 @@ Result<Program> Schedule::finish(Contract contract) {
                             request_.prelaunch || (engines_ahead_ && on_engine)});
   }
   if (error_) return fail(*std::move(error_));
+  if (!gates_.empty()) frame.queues = coordinate(frame.queues);
+  frame.exit_barrier = exit_barrier_;
   for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
   std::sort(frame.participants.begin(), frame.participants.end());
   frame.participants.erase(std::unique(frame.participants.begin(), frame.participants.end()), frame.participants.end());
@@ -277,6 +321,7 @@ Schedule::QueueState& Schedule::open(LaneState& lane) {
         part ? fmt::format("{}{}.{}", kKernel, lane.rank.value, lane.part) : fmt::format("compute{}", lane.rank.value);
     const QueueId id = builder_.compute_queue(std::move(name), lane.rank, 0, lane.compute_units,
                                               part ? kKernel : std::string(), lane.calls);
+    builder_.protocol(id, lane.protocol, lane.chunk);
     queues_.push_back({id, lane.rank});
     lane.queue = queues_.size() - 1;
   }
@@ -298,6 +343,7 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
   queues_.push_back({builder_.dma_queue(std::move(name), rank, engine), rank});
   use.queues.push_back(queues_.size() - 1);
   if (request_.prelaunch) push(queues_.back(), Wait{trigger(queues_.back())});
+  if (request_.runtime != RuntimeMode::raw) push(queues_.back(), Wait{gate(rank)});
   return use.queues.back();
 }
 
@@ -334,7 +380,7 @@ void Schedule::check_links(RankId rank, const Command& command) {
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
     refuse("plan.link",
            fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
-           "collectives go directly between GPUs: every pair needs a link");
+           "take variant pcpy or swap, which go through a third GPU, a ring, or fewer ranks");
   }
 }
 

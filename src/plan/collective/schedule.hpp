@@ -39,9 +39,10 @@ class Lane {
   void add(const Region& src, const Region& dst, DType dtype);  ///< dst += src
   void broadcast(const Region& src, const Region& dst1, const Region& dst2);
   void swap(const Region& a, const Region& b);
-  void reduce(std::vector<Region> sources, const Region& dst, DType dtype);  ///< compute lanes only
-  void multiply(Gemm gemm);                                                  ///< compute lanes only
-  void kernel(Kernel kernel);                                                ///< compute lanes only
+  /// Compute lanes only; `also` gets the same sum.
+  void reduce(std::vector<Region> sources, const Region& dst, DType dtype, std::vector<Region> also = {});
+  void multiply(Gemm gemm);    ///< compute lanes only
+  void kernel(Kernel kernel);  ///< compute lanes only
   void wait(SignalId signal);
 
   /// A signal for everything the lane did so far, in the memory of the rank `home` (none: of the host).
@@ -73,12 +74,20 @@ class Schedule {
   Region buffer(std::string_view kind, RankId rank, Bytes size, BufferRole role);
 
   Lane lane(RankId rank, EngineId engine);
-  Lane lane_towards(RankId rank, RankId peer);  ///< on the engine that the machine prefers for this peer
+  /// On the engine that the machine prefers for this peer.
+  Lane lane_towards(RankId rank, RankId peer);
+  /// From now on lane_towards gives peers without a link a lane of a GPU that has links to both: it reads from the one
+  /// and writes to the other. The rank ends only when all others have.
+  void go_through_others() { through_others_ = true; }
   Lane compute_lane(RankId rank);
 
   /// A part, with compute units of its own, of the one kernel "cores" that the rank launches.
   /// `calls`: of the library, beyond the launch (program.hpp, Queue).
   Lane kernel_part(RankId rank, std::string_view part, std::uint32_t compute_units, std::uint32_t calls = 0);
+  /// The same, of a kernel of the collective library.
+  Lane library_part(RankId rank, std::string_view part, std::uint32_t compute_units, Protocol protocol,
+                    std::uint32_t calls = 0, Bytes chunk = {});
+  const Machine& machine() const { return *machine_; }
   /// The engine of the machine's affinity table. Without one, the peers of a rank get its engines in turn, in the order
   /// in which they are asked for: ranks that do the same use their engines in the same way.
   EngineId engine_towards(RankId rank, RankId peer);
@@ -89,9 +98,10 @@ class Schedule {
   /// several lanes stand on the engines preferred for their first peers.
   std::vector<Lane> back_to_back_lanes(RankId rank, const std::vector<RankId>& peers);
 
-  /// Copies within the GPU of the rank. Rides on the lane set for it or else on the first queue that the rank has, so
-  /// that it costs no doorbell and no signal; a rank without any gets one on its first engine for host traffic, which
-  /// reaches its own memory as well.
+  /// Copies within the GPU of the rank. Rides on the lane set for it or else, below 1 MiB, on the first queue that the
+  /// rank has, so that it costs no doorbell and no signal. Larger copies, and those of a rank without any queue, get a
+  /// queue on the first engine for host traffic, which reaches the GPU's own memory as well; or a kernel where the
+  /// engine would take much longer than the copies to the peers.
   void copy_locally(RankId rank, const Region& src, const Region& dst);
   void set_local_lane(RankId rank, const Lane& lane) { local_lane_[rank] = lane.index_; }
 
@@ -117,6 +127,7 @@ class Schedule {
   const std::vector<HostPlace>& hosts() const { return hosts_; }  ///< once it is finished
 
  private:
+  RankId mover_towards(RankId rank, RankId peer);
   friend class Lane;
   struct LaneState {
     RankId rank;
@@ -125,6 +136,8 @@ class Schedule {
     std::string part{};                  // of a kernel; empty: a stream
     std::optional<std::uint32_t> compute_units{};
     std::uint32_t calls = 0;
+    Protocol protocol = Protocol::none;
+    Bytes chunk{};
   };
   struct QueueState {
     QueueId id;
@@ -145,8 +158,13 @@ class Schedule {
   void push(QueueState& queue, Command command);
   SignalId raise(QueueState& queue, std::optional<RankId> home = {});
   SignalId trigger(const QueueState& queue);
+  SignalId gate(RankId rank);  ///< that the dma queues of a rank wait for behind a runtime
+  std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues);
+  DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends);
+  std::vector<DrivenQueue> add_barriers(const std::vector<std::vector<SignalId>>& ends);
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);
+  bool engines_keep_up() const;
   void check_memory();
   std::vector<std::uint64_t> memory_by_rank() const;
 
@@ -158,6 +176,8 @@ class Schedule {
     std::size_t given = 0;
   };
   std::vector<EnginesOfRank> dealt_;  // by rank
+  bool through_others_ = false;
+  std::vector<std::uint32_t> moves_for_others_{};  // by rank: lanes between GPUs without a link
   ProgramBuilder builder_;
   std::vector<LaneState> lanes_;
   std::vector<QueueState> queues_;
@@ -169,6 +189,7 @@ class Schedule {
   std::optional<RankId> only_;  // that stands for all
   std::vector<HostWait> waits_;
   std::vector<HostTrigger> triggers_;
+  std::map<RankId, SignalId> gates_;
   std::vector<HostPlace> hosts_;
   std::optional<Diagnostic> error_;
 };

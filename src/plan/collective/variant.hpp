@@ -1,6 +1,9 @@
 // What the registry knows of a variant: its names, what it needs and takes, and the function that plans it.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "cortado/plan/collective.hpp"
 
 #include "plan/collective/schedule.hpp"
@@ -15,8 +18,13 @@ struct Variant {
   bool paired = false;                ///< looks at CollectiveRequest::peer
   bool takes_ways = false;            ///< looks at CollectiveRequest::ways
   bool reduces = false;               ///< works on elements of CollectiveRequest::dtype, not on bytes
-  bool ring = false;                  ///< goes from rank r to rank r + 1 modulo N only; on compute units in one part
+  /// Made of kernels of the machine's library, with this protocol (none: whichever the library chooses).
+  std::optional<Protocol> library{};
+  bool ring = false;  ///< goes from rank r to rank r + 1 modulo N only; on compute units in one part
 };
+
+/// What NCCL and RCCL run, and what they choose from it.
+std::vector<Variant> library_variants();
 
 /// The variant that the request names, or the nearest names there are.
 Result<const Variant*> find_variant(const CollectiveRequest& request);

@@ -18,6 +18,7 @@ Bench::Bench(const DependentRequest& request, const FiccoSchedule& way, const Ma
       schedule_({.collective = request.collective,
                  .variant = name_of(way),
                  .ranks = request.ranks,
+                 .runtime = only ? RuntimeMode::raw : request.runtime,
                  .host = HostThreads::per_rank},
                 machine),
       memory_(request.ranks),
@@ -66,9 +67,18 @@ void Bench::multiply(std::uint32_t rank, const Region& a, const Region& b, const
   kernels_[rank].multiply(gemm_command(shape, tiling(shape), a, b, c));
 }
 
+Gemm Bench::ordered_gemm(const Region& a, const Region& b, std::vector<OutputBlock> blocks) {
+  const GemmShape shape{a.rows, b.width.value / bytes(1).value, b.rows, request_.gemm.dtype};
+  const std::uint64_t least = std::ranges::min(blocks, {}, &OutputBlock::rows).rows;
+  const ProductCut cut{.row_parts = (shape.m + least - 1) / least, .whole_tiles = true};
+  Gemm gemm = gemm_command(shape, choose_tiling(shape, machine_, machine_.compute_units, cut), a, b, {});
+  gemm.outputs = std::move(blocks);
+  return gemm;
+}
+
 double Bench::time_of(const GemmShape& shape) {
   const GemmEstimate alone = estimate_gemm(shape, tiling(shape), machine_, machine_.compute_units);
-  return static_cast<double>(machine_.timing->cores.start.value) + alone.seconds * 1e9;
+  return static_cast<double>(gemm_start(machine_).value) + alone.seconds * 1e9;
 }
 
 const Tiling& Bench::tiling(const GemmShape& shape) {

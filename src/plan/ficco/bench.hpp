@@ -63,6 +63,10 @@ class Bench {
   /// A product on the kernels of a rank; its shape is that of the regions.
   void multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output = Output::written);
 
+  /// One kernel of all rows of A, whose tiles go in the order of these blocks.
+  Gemm ordered_gemm(const Region& a, const Region& b, std::vector<OutputBlock> blocks);
+  void multiply(std::uint32_t rank, Gemm gemm) { kernels_[rank].multiply(std::move(gemm)); }
+
   /// Of a product that `multiply` would make, alone on the GPU; in ns, with the start of its kernel.
   double time_of(const GemmShape& shape);
 

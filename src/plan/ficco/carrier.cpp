@@ -19,15 +19,22 @@ Carrier::Carrier(std::vector<ExchangeVariant> variants, const FiccoSchedule& way
 
 void Carrier::open_all(ExchangeVariant variant, std::vector<std::vector<Batch>>& senders) {
   for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
-    senders.push_back(way_.grain == Grain::shards ? one_at_a_time(from) : open(variant, from));
+    senders.push_back(takes_turns() ? one_at_a_time(from) : open(variant, from));
   }
 }
 
 void Carrier::open_for_all(std::uint32_t only, std::vector<std::vector<Batch>>& senders) {
   senders.resize(bench_.ranks());
-  senders[only] = way_.grain == Grain::shards ? one_at_a_time(only) : open(ExchangeVariant::pcpy, only);
+  senders[only] = takes_turns() ? one_at_a_time(only) : open(ExchangeVariant::pcpy, only);
   const std::vector<std::uint32_t> others = bench_.senders();
   for (std::size_t i = 0; i < others.size(); ++i) senders[others[i]] = {{senders[only][i].lane, {RankId{only}}}};
+}
+
+/// Behind a switch copies to all peers at a time would share the port of a GPU: what tiles wait for would come last,
+/// all of it together.
+bool Carrier::takes_turns() const {
+  const bool switched = machine_.timing && machine_.timing->link.shape == LinkShape::switched;
+  return way_.grain == Grain::shards || (has_tiles(way_.grain) && switched);
 }
 
 bool Carrier::broadcasts_to(const Region& first, const Region& second) const {
@@ -62,7 +69,9 @@ std::vector<Batch> Carrier::one_at_a_time(std::uint32_t from) {
 
 Lane Carrier::lane_towards(std::uint32_t from, RankId to) {
   if (way_.means == CollectiveMeans::dma) return bench_.schedule().lane_towards(RankId{from}, to);
-  const std::uint32_t units = machine_.timing->cores.collective_units / (bench_.ranks() - 1);
+  const std::uint32_t all = way_.units > 0 ? way_.units : machine_.timing->cores.collective_units;
+  const bool alone = has_tiles(way_.grain) && takes_turns();
+  const std::uint32_t units = alone ? all : all / (bench_.ranks() - 1);
   return bench_.schedule().kernel_part(RankId{from}, fmt::format("to{}", to.value), std::max(1U, units));
 }
 

@@ -35,6 +35,7 @@ class Carrier {
   void open_all(ExchangeVariant variant, std::vector<std::vector<Batch>>& senders);
   void open_for_all(std::uint32_t only, std::vector<std::vector<Batch>>& senders);
   std::vector<Batch> open(ExchangeVariant variant, std::uint32_t from);
+  bool takes_turns() const;
   std::vector<Batch> one_at_a_time(std::uint32_t from);
   Lane lane_towards(std::uint32_t from, RankId to);
 

@@ -18,6 +18,7 @@
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
+#include "plan/ficco/contracts.hpp"
 #include "plan/ficco/exchange_choice.hpp"
 #include "plan/ficco/row_blocks.hpp"
 #include "plan/ficco/steps.hpp"
@@ -29,7 +30,8 @@ class CollectiveFirst {
  public:
   CollectiveFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
                   std::optional<std::uint32_t> only)
-      : bench_(request, way, machine, only),
+      : request_(request),
+        bench_(request, way, machine, only),
         exchange_(request),
         steps_(exchange_, request.gemm.k, bench_.bytes(1), way),
         staged_(is_staged(way)),
@@ -51,7 +53,7 @@ class CollectiveFirst {
 
   Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
     return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
-                         bench_.only() ? Contract{} : contract(collective), steps_.count());
+                         bench_.only() ? Contract{} : contract(), steps_.count());
   }
 
  private:
@@ -202,21 +204,13 @@ class CollectiveFirst {
     }
   }
 
-  Contract contract(Collective collective) const {
-    Contract contract{fmt::format("{} -> product", collective), {}};
-    for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
-      const std::uint64_t rows = exchange_.rows_for(to);
-      if (rows == 0) continue;
-      Product product{{}, ranks_[to].b.rows({0, bench_.gemm().k})};
-      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
-        const Span& given = exchange_.given(from, to);
-        if (!given.empty()) product.a.push_back(ranks_[from].input.rows(given));
-      }
-      contract.products.push_back({ranks_[to].c.rows({0, rows}), {std::move(product)}, bench_.gemm().dtype});
-    }
-    return contract;
+  Contract contract() const {
+    return collective_first_contract(request_, exchange_, [&](std::uint32_t rank) {
+      return RankMatrices{ranks_[rank].input, ranks_[rank].b, ranks_[rank].c};
+    });
   }
 
+  const DependentRequest& request_;
   Bench bench_;
   const Exchange exchange_;
   const Steps steps_;

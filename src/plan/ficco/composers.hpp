@@ -12,6 +12,12 @@ Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const F
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
                                      const Machine& machine, std::optional<std::uint32_t> only);
 
+/// Of Grain::tiles and Grain::waves (src/plan/tiles).
+Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
+                                                 const Machine& machine, std::optional<std::uint32_t> only);
+Result<FiccoPlan> plan_product_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
+                                              const Machine& machine, std::optional<std::uint32_t> only);
+
 /// Whether the pieces of a step stand one below another in memory of their own.
 constexpr bool is_staged(const FiccoSchedule& schedule) {
   return schedule.grain == Grain::shards || (schedule.grain == Grain::chunks && schedule.fused);

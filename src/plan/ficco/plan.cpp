@@ -9,7 +9,9 @@ namespace {
 Result<FiccoPlan> compose(const CheckedDependence& checked, const Machine& machine,
                           std::optional<std::uint32_t> only = {}) {
   const bool product_first = checked.request.dependence == Dependence::product_first;
-  const auto& plan = product_first ? plan_product_first : plan_collective_first;
+  const bool tiles = has_tiles(checked.schedule.grain);
+  const auto& plan = product_first ? (tiles ? plan_product_first_by_tiles : plan_product_first)
+                                   : (tiles ? plan_collective_first_by_tiles : plan_collective_first);
   return plan(checked.request, checked.schedule, machine, only);
 }
 
@@ -55,6 +57,7 @@ Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& reques
                                                   const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(plan::CheckedDependence checked, plan::check_dependent(request, schedule, machine));
   checked.schedule.means = CollectiveMeans::dma;
+  checked.schedule.units = 0;
   checked.schedule.exchange = ExchangeVariant::pcpy;
   const plan::Exchange exchange(checked.request);
   const bool alike = plan::are_alike(exchange);

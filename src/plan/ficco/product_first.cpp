@@ -21,6 +21,7 @@
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
+#include "plan/ficco/contracts.hpp"
 #include "plan/ficco/exchange_choice.hpp"
 #include "plan/ficco/row_blocks.hpp"
 #include "plan/ficco/steps.hpp"
@@ -32,7 +33,8 @@ class ProductFirst {
  public:
   ProductFirst(const DependentRequest& request, const FiccoSchedule& way, const Machine& machine,
                std::optional<std::uint32_t> only)
-      : bench_(request, way, machine, only),
+      : request_(request),
+        bench_(request, way, machine, only),
         exchange_(request),
         steps_(exchange_, request.gemm.n, bench_.bytes(1), way),
         panels_(has_panels(way)),
@@ -56,7 +58,7 @@ class ProductFirst {
 
   Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
     return bench_.finish(fmt::format("{} -> {}, {}", to_string(bench_.gemm()), collective, schedule),
-                         bench_.only() ? Contract{} : contract(collective), steps_.count());
+                         bench_.only() ? Contract{} : contract(), steps_.count());
   }
 
  private:
@@ -277,28 +279,13 @@ class ProductFirst {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(step, to);
   }
 
-  Contract contract(Collective collective) const {
-    Contract contract{fmt::format("product -> {}", collective), {}};
-    const auto product = [&](std::uint32_t from, std::uint32_t to) {
-      return Product{{ranks_[from].a.rows(exchange_.given(from, to))}, ranks_[from].b.rows({0, bench_.gemm().k})};
-    };
-    for (std::uint32_t to = 0; to < bench_.ranks(); ++to) {
-      std::vector<Product> sum;
-      for (std::uint32_t from = 0; from < bench_.ranks(); ++from) {
-        if (exchange_.given(from, to).empty()) continue;
-        sum.push_back(product(from, to));
-        if (exchange_.reduces()) continue;
-        contract.products.push_back(
-            {ranks_[to].c.rows(exchange_.placed(from, to)), std::move(sum), bench_.gemm().dtype});
-        sum.clear();
-      }
-      if (sum.empty()) continue;
-      contract.products.push_back(
-          {ranks_[to].c.rows({0, exchange_.rows_for(to)}), std::move(sum), bench_.gemm().dtype});
-    }
-    return contract;
+  Contract contract() const {
+    return product_first_contract(request_, exchange_, [&](std::uint32_t rank) {
+      return RankMatrices{ranks_[rank].a, ranks_[rank].b, ranks_[rank].c};
+    });
   }
 
+  const DependentRequest& request_;
   Bench bench_;
   const Exchange exchange_;
   const Steps steps_;

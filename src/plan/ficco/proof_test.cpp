@@ -25,8 +25,22 @@ Bytes most_memory(const Program& program) {
   return *std::max_element(memory.begin(), memory.end());
 }
 
+/// Those of FiCCO, and of tiles what the direction has.
+std::vector<FiccoScheduleInfo> schedules_for(const DependentRequest& request) {
+  std::vector<FiccoScheduleInfo> all = list_schedules();
+  for (const FiccoScheduleInfo& info : list_tile_schedules()) {
+    const bool product_first = request.dependence == Dependence::product_first;
+    if (info.schedule.grain == Grain::waves && !product_first) continue;
+    all.push_back(info);
+    if (!product_first) continue;
+    all.push_back(info);
+    all.back().schedule.means = CollectiveMeans::stores;
+  }
+  return all;
+}
+
 void prove(const DependentRequest& request, std::uint32_t chunks, const Machine& machine) {
-  for (const FiccoScheduleInfo& info : list_schedules()) {
+  for (const FiccoScheduleInfo& info : schedules_for(request)) {
     for (FiccoSchedule& schedule : means_for_test(request, info.schedule, machine)) {
       schedule.chunks = chunks;
       SCOPED_TRACE(fmt::format("{} {} {} ranks {} chunks {} {}", request.collective, to_string(request.gemm),

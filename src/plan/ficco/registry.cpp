@@ -30,7 +30,7 @@ Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunk
     return fail("ficco.schedule", fmt::format("'{}' is no number of chunks", chunks),
                 "give 1 or more behind the name: hetero-fused-1d/16");
   }
-  if (schedule.grain != Grain::chunks) {
+  if (schedule.grain == Grain::whole || schedule.grain == Grain::shards) {
     return fail("ficco.schedule", fmt::format("{} is not cut into chunks", name_of(schedule)),
                 fmt::format("leave /{} out", chunks));
   }
@@ -45,6 +45,10 @@ std::string name_of(const FiccoSchedule& schedule) {
       return "serial-dma";
     case Grain::shards:
       return "shard-p2p";
+    case Grain::tiles:
+      return "tiles";
+    case Grain::waves:
+      return "waves";
     case Grain::chunks:
       break;
   }
@@ -54,7 +58,7 @@ std::string name_of(const FiccoSchedule& schedule) {
 
 std::string full_name(const FiccoSchedule& schedule) {
   const std::string name = name_of(schedule);
-  return schedule.grain == Grain::chunks ? fmt::format("{}/{}", name, schedule.chunks) : name;
+  return schedule.chunks > 0 ? fmt::format("{}/{}", name, schedule.chunks) : name;
 }
 
 std::vector<FiccoScheduleInfo> list_schedules() {
@@ -74,15 +78,22 @@ std::vector<FiccoScheduleInfo> list_schedules() {
   };
 }
 
+std::vector<FiccoScheduleInfo> list_tile_schedules() {
+  return {info({.grain = Grain::tiles}, "one product, whose tiles wait for chunks or release them"),
+          info({.grain = Grain::waves}, "one product, which releases what some waves of its tiles have written")};
+}
+
 Result<FiccoSchedule> find_schedule(std::string_view name) {
   if (const std::size_t slash = name.find('/'); slash != std::string_view::npos) {
     CORTADO_ASSIGN_OR_RETURN(const FiccoSchedule schedule, find_schedule(name.substr(0, slash)));
     return with_chunks(schedule, name.substr(slash + 1));
   }
   std::vector<std::string> known;
-  for (const FiccoScheduleInfo& one : list_schedules()) {
-    if (one.name == name) return one.schedule;
-    known.push_back(one.name);
+  for (const auto& list : {list_schedules(), list_tile_schedules()}) {
+    for (const FiccoScheduleInfo& one : list) {
+      if (one.name == name) return one.schedule;
+      known.push_back(one.name);
+    }
   }
   if (name == kIdealSchedule) {
     return fail("ficco.schedule", "ideal is the bound of perfect overlap: no program reaches it",

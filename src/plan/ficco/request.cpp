@@ -45,7 +45,7 @@ Status check_tokens(const DependentRequest& request) {
 
 /// That there is something to cut so often, in the matrix that travels.
 Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
-  if (schedule.grain != Grain::chunks) return {};
+  if (schedule.grain == Grain::whole || schedule.grain == Grain::shards || schedule.grain == Grain::waves) return {};
   if (schedule.shape == CommShape::rows_1d) {
     const Exchange exchange(request);
     std::uint64_t most = 0;
@@ -97,6 +97,24 @@ Status check_exchange(const DependentRequest& request, const FiccoSchedule& sche
               "take b2b, pcpy or auto");
 }
 
+Status check_tiles(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
+  const bool product_first = request.dependence == Dependence::product_first;
+  if (schedule.grain == Grain::waves && !product_first) {
+    return fail(About::strategy, "ficco.schedule",
+                "waves release what a product writes; here the collective comes first", "take tiles");
+  }
+  if (schedule.means == CollectiveMeans::stores && !(has_tiles(schedule.grain) && product_first)) {
+    return fail(About::strategy, "ficco.schedule", "stores to peers are for tiles of a product that comes first",
+                "let engines or compute units copy");
+  }
+  if (schedule.units >= machine.compute_units) {
+    return fail(About::strategy, "ficco.schedule",
+                fmt::format("{} compute units that copy, of {}", schedule.units, machine.compute_units),
+                "leave some for the product");
+  }
+  return {};
+}
+
 /// The collectives that the product may depend on, or that may depend on it.
 std::vector<Collective> collectives(Dependence dependence) {
   if (dependence == Dependence::product_first) return {"reduce-scatter", "all-to-all"};
@@ -115,7 +133,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
                                           const Machine& machine) {
   CheckedDependence checked{request, schedule};
   if (request.ranks == 0) checked.request.ranks = machine.gpus;
-  if (schedule.chunks == 0) checked.schedule.chunks = checked.request.ranks;
+  if (schedule.chunks == 0) checked.schedule.chunks = schedule.grain == Grain::tiles ? 1 : checked.request.ranks;
   if (const auto known = collectives(request.dependence);
       std::find(known.begin(), known.end(), request.collective) == known.end()) {
     const bool product_first = request.dependence == Dependence::product_first;
@@ -144,6 +162,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
   CORTADO_RETURN_IF_ERROR(check_tokens(checked.request));
   CORTADO_RETURN_IF_ERROR(check_chunks(checked.request, checked.schedule, machine));
   CORTADO_RETURN_IF_ERROR(check_exchange(checked.request, checked.schedule, machine));
+  CORTADO_RETURN_IF_ERROR(check_tiles(checked.request, checked.schedule, machine));
   return checked;
 }
 

@@ -13,6 +13,8 @@ std::uint32_t count_of(const FiccoSchedule& schedule, std::uint32_t ranks) {
     case Grain::shards:
       return ranks - 1;
     case Grain::chunks:
+    case Grain::tiles:
+    case Grain::waves:
       break;
   }
   return schedule.chunks;
@@ -39,7 +41,7 @@ Piece Steps::piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) con
   if (schedule_.grain == Grain::shards && (from + step + 1) % exchange_.ranks() != to) {
     piece.given.count = piece.placed.count = 0;
   }
-  if (schedule_.grain != Grain::chunks) return piece;
+  if (schedule_.grain == Grain::whole || schedule_.grain == Grain::shards) return piece;
   if (schedule_.shape == CommShape::panels_2d) {
     piece.columns = part_of(piece.columns, count_, step, unit_);
   } else {

@@ -2,8 +2,9 @@
 //
 // For M rows of a rank, N ranks and as many steps, e bytes an element; w = k where the collective comes first, else n:
 //
-//   product      waves * (the longer of 2 tile_m tile_n k / flops and the result's way out of a unit, + overhead of a
-//                tile), the least over some tiles and splits of k; not below A, B and C through the memory; + start
+//   product      as gemm/gemm_model.cpp, at the sustained clock, A and B read once, the least over some tiles and
+//   splits
+//                of k; + start
 //   collective   M w e / N over a link (behind a switch N - 1 times that), + what a copy takes however small
 //   serial       collective + product, + sums (reduce-scatter)
 //   schedules    the later of both:
@@ -16,9 +17,9 @@
 //                products_lose = (1 - L) / (r L), links_lose = (1 - r L) / L. Where r L > 1 copies keep their speed:
 //                products_lose = (fabric_products + fabric_links - 1) / fabric_products. Pieces that leave one by one
 //                (unfused, the product first) keep one link busy at a time: 1 / (N - 1) of both
-//   copying      of b elements: 2 b e at the rate of the memory, times copy_cost unless the last-level cache holds all
+//   copying      of b elements: 2 b e at the rate of the memory, but for what the last-level cache holds
 #include <algorithm>
-#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "gemm/matrix_timing.hpp"
@@ -38,9 +39,35 @@ double seconds(Nanoseconds time) {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Kernels that a product is thought to have, sides powers of two. Fewer than libraries have: this must be quick.
-constexpr std::array kTiles{Tiling{256, 256}, Tiling{256, 128}, Tiling{128, 256}, Tiling{128, 128}, Tiling{64, 256},
-                            Tiling{256, 64},  Tiling{64, 128},  Tiling{128, 64},  Tiling{64, 64}};
+/// Kernels that a product is thought to have: pairs of these sides, none more than four times the other. Fewer than
+/// libraries have: this must be quick.
+constexpr std::array<std::uint64_t, 9> kSides{256, 224, 192, 160, 128, 112, 96, 64, 32};
+constexpr bool is_kernel(std::uint64_t m, std::uint64_t n) {
+  constexpr std::uint64_t kMostAspect = 4;
+  return m <= kMostAspect * n && n <= kMostAspect * m;
+}
+
+constexpr auto kTiles = [] {
+  constexpr auto count = [] {
+    std::size_t pairs = 0;
+    for (const std::uint64_t m : kSides) {
+      for (const std::uint64_t n : kSides) pairs += is_kernel(m, n) ? 1U : 0U;
+    }
+    return pairs;
+  };
+  std::array<Tiling, count()> tiles{};
+  std::size_t next = 0;
+  for (const std::uint64_t m : kSides) {
+    for (const std::uint64_t n : kSides) {
+      if (is_kernel(m, n)) tiles[next++] = Tiling{m, n};
+    }
+  }
+  return tiles;
+}();
+
+/// Of a product's k: what is worth a workgroup of its own, and how many of them at most share a tile.
+constexpr std::uint64_t kLeastDepth = 256;
+constexpr std::uint64_t kMostSplits = 16;
 
 /// Times of the five, in seconds.
 struct RoughTimes {
@@ -54,10 +81,10 @@ struct RoughTimes {
 class RuleOfThumb {
   /// What a tile takes.
   struct Kind {
-    std::uint32_t log2_m = 0;  // of its sides
-    std::uint32_t log2_n = 0;
+    std::uint64_t side_m = 0;
+    std::uint64_t side_n = 0;
     double seconds_per_k = 0;  // to multiply, for one column of A
-    double seconds_out = 0;    // of the result, for one byte an element
+    double residents = 1;      // workgroups that a unit holds
   };
 
  public:
@@ -72,9 +99,18 @@ class RuleOfThumb {
         flops_(unit_flops(compute_, shape.dtype)),
         element_(real(size_of(shape.dtype).value)),
         start_(seconds(timing_.cores.start)),
+        product_start_(seconds(gemm_start(machine))),
         sums_(request.collective == "reduce-scatter"),
-        overhead_(seconds(compute_.tile_overhead)) {
+        overhead_(seconds(compute_.tile_overhead)),
+        split_(seconds(compute_.split_time)) {
     for (std::size_t i = 0; i < kTiles.size(); ++i) kinds_[i] = kind(kTiles[i]);
+    const double speed = sustained_clock_ghz(shape.dtype, machine) / reference_clock_ghz(shape.dtype, machine);
+    step_ = compute_.step_latency_ns * 1e-9 / speed;
+    per_fed_ = 1 / (compute_.dies * compute_.l2_rate.bytes_per_second() * speed);
+    per_unit_ = 1.0 / machine.compute_units;
+    per_read_ = 1 / timing_.memory.rate.bytes_per_second();
+    per_written_ = compute_.write_rate.value > 0 ? 1 / compute_.write_rate.bytes_per_second() : per_read_;
+    per_sum_ = compute_.split_rate.value > 0 ? 1 / compute_.split_rate.bytes_per_second() : 0;
     const double bytes =
         element_ * (real(shape.m) * real(shape.k) + real(shape.n) * real(shape.k) + real(shape.m) * real(shape.n));
     missed_ = std::max(0.0, 1 - real(timing_.memory.cache_bytes.value) / bytes);
@@ -120,10 +156,8 @@ class RuleOfThumb {
  private:
   Kind kind(const Tiling& tile) const {
     const double elements = real(tile.tile_m * tile.tile_n);
-    return {static_cast<std::uint32_t>(std::countr_zero(tile.tile_m)),
-            static_cast<std::uint32_t>(std::countr_zero(tile.tile_n)),
-            2 * elements / flops_ * tile_cost(tile, compute_.operand_cost),
-            elements / compute_.unit_rate.bytes_per_second()};
+    return {tile.tile_m, tile.tile_n, 2 * elements / flops_ * tile_cost(tile, compute_.operand_cost),
+            std::clamp(compute_.residency * std::sqrt(128 * 128 / elements), 1.0, 4.0)};
   }
 
   std::uint64_t travelling() const { return request_.dependence == Dependence::product_first ? shape_.n : shape_.k; }
@@ -165,7 +199,7 @@ class RuleOfThumb {
   /// A kernel that copies so many elements.
   double copying(double elements) const {
     const double bytes = 2 * elements * element_;
-    double time = bytes * missed_ * compute_.copy_cost / timing_.memory.rate.bytes_per_second();
+    double time = bytes * missed_ / timing_.memory.rate.bytes_per_second();
     if (timing_.memory.cache_rate.value > 0)
       time = std::max(time, bytes / timing_.memory.cache_rate.bytes_per_second());
     return time + start_;
@@ -175,33 +209,33 @@ class RuleOfThumb {
     m = std::max<std::uint64_t>(m, 1);
     n = std::max<std::uint64_t>(n, 1);
     k = std::max<std::uint64_t>(k, 1);
-    const std::uint64_t units = machine_.compute_units;
-    const double depth = real(k);
-    const double sums = accumulate ? 2 * element_ : element_;
-    const auto tiles_of = [](std::uint64_t extent, std::uint32_t log2) { return ((extent - 1) >> log2) + 1; };
+    const double operands = element_ * real(k) * (real(m) + real(n));
+    const double results = element_ * real(m) * real(n);
+    const double memory = (operands + (accumulate ? results : 0)) * per_read_ + results * per_written_;
+    const auto tiles_of = [](std::uint64_t extent, std::uint64_t side) { return (extent - 1) / side + 1; };
     double least = kNever;
     for (const Kind& kind : kinds_) {
-      const std::uint64_t tiles = tiles_of(m, kind.log2_m) * tiles_of(n, kind.log2_n);
-      const double multiplied = depth * kind.seconds_per_k;
-      const std::uint64_t most = tiles < units ? std::min(kMostSplits, k / kLeastDepth) : 1;
-      std::uint64_t split = 1;
-      double share = 1;  // of k
-      do {
-        const double waves = real(quotient(tiles * split + units - 1, units));
-        const double result = split == 1 ? sums : 2 * sizeof(float) + sums * share;
-        least = std::min(least, waves * (std::max(multiplied * share, result * kind.seconds_out) + overhead_));
-        split *= 2;
-        share /= 2;
-      } while (split <= most);
+      const std::uint64_t tiles = tiles_of(m, kind.side_m) * tiles_of(n, kind.side_n);
+      const std::uint64_t most = tiles < machine_.compute_units ? std::min(kMostSplits, k / kLeastDepth) : 1;
+      const double sides = real(std::min(m, kind.side_m)) + real(std::min(n, kind.side_n));
+      for (std::uint64_t split = 1; split <= std::max<std::uint64_t>(most, 1); split *= 2) {
+        const double depth = real(k) / real(split);
+        const double waves = real(tiles * split) * per_unit_;
+        const double turns = rounded_waves(waves / kind.residents, compute_.wave_rounding);
+        const double multiply = rounded_waves(waves, compute_.wave_rounding) * depth * kind.seconds_per_k;
+        const double latency = turns * depth * step_;
+        const double feed = real(tiles * split) * sides * depth * element_ * per_fed_;
+        const double sums = split == 1 ? 0 : split_ + 8 * real(split) * real(m) * real(n) * per_sum_;
+        least = std::min(least, together(multiply, latency, feed, memory) + overhead_ * (turns - 1) + sums);
+      }
     }
-    const double bytes = element_ * depth * (real(m) + real(n)) + sums * real(m) * real(n);
-    return std::max(least, bytes / timing_.memory.rate.bytes_per_second()) + start_;
+    return least + product_start_;
   }
 
-  /// Short divisions are several times as fast.
-  static std::uint64_t quotient(std::uint64_t over, std::uint64_t under) {
-    const bool is_short = over <= std::numeric_limits<std::uint32_t>::max();
-    return is_short ? static_cast<std::uint32_t>(over) / static_cast<std::uint32_t>(under) : over / under;
+  /// As gemm_model.cpp has it, with p = 4 for everybody: that needs no logarithms.
+  static double together(double a, double b, double c, double d) {
+    const auto fourth = [](double x) { return x * x * x * x; };
+    return std::sqrt(std::sqrt(fourth(a) + fourth(b) + fourth(c) + fourth(d)));
   }
 
   /// Both are late for what they lose to each other: products while links are busy, links while units multiply. Kernels
@@ -222,8 +256,16 @@ class RuleOfThumb {
   const double flops_;  // of a compute unit
   const double element_;
   const double start_;
+  const double product_start_;
   const bool sums_;
   const double overhead_;
+  const double split_;      // time that a split costs
+  double step_ = 0;         // of k, for one workgroup
+  double per_fed_ = 0;      // seconds of a byte out of L2
+  double per_unit_ = 0;     // 1 / compute units
+  double per_read_ = 0;     // seconds of a byte of the memory
+  double per_written_ = 0;  // the same of one that is written
+  double per_sum_ = 0;      // the same of a partial sum
   std::array<Kind, kTiles.size()> kinds_{};
   double missed_ = 0;  // share of what is copied that the last-level cache does not hold
   double collective_ = 0;

@@ -98,7 +98,7 @@ TEST(GuessSchedule, ClearCases) {
   const Machine on = machine();
   EXPECT_EQ(guess(request({63, 4097, 8191}), on), "serial-dma");
   EXPECT_EQ(guess(request({2048, 1024, 1024}), on), "serial-dma");
-  EXPECT_EQ(guess(request({49152, 1920, 5120}), on), "uniform-fused-2d");
+  EXPECT_EQ(guess(request({2560, 2176, 29120}), on), "uniform-fused-2d");
   EXPECT_EQ(guess(request({1048576, 7168, 4096}), on), "hetero-unfused-1d");
 }
 

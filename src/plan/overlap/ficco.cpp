@@ -26,12 +26,14 @@ constexpr Texts kTexts[] = {
     {"hetero-unfused-2d", "rarely", "its pieces are small and read C again"},
 };
 
-Status dependent(const OverlapProblem& problem, const Machine& machine, std::string_view name) {
+}  // namespace
+
+Status can_exchange_pieces(const OverlapProblem& problem, const Machine& machine, std::string_view name) {
   CORTADO_RETURN_IF_ERROR(
       check_relation(problem, name, {Relation::gemm_needs_collective, Relation::collective_needs_gemm}));
   const Collective collective = problem.collective().collective;
   if (problem.relation == Relation::collective_needs_gemm && collective == "all-gather") {
-    return fail("overlap.collective", "FiCCO does not gather the results of GEMMs",
+    return fail("overlap.collective", fmt::format("{} does not gather the results of GEMMs", name),
                 "it is for reduce-scatter, all-reduce and all-to-all behind a GEMM");
   }
   const std::uint32_t ranks = problem.ranks == 0 ? machine.gpus : std::min(problem.ranks, machine.gpus);
@@ -39,11 +41,13 @@ Status dependent(const OverlapProblem& problem, const Machine& machine, std::str
     for (std::uint32_t to = 0; to < ranks; ++to) {
       if (from == to || machine.linked[from][to]) continue;
       return fail("overlap.machine", fmt::format("GPUs {} and {} of {} are not linked", from, to, machine.name),
-                  "FiCCO exchanges pieces between all ranks at once");
+                  "pieces are exchanged between all ranks at once");
     }
   }
   return {};
 }
+
+namespace {
 
 Strategy schedule_strategy(const FiccoScheduleInfo& info) {
   Strategy made{.name = info.name, .family = "FiCCO", .summary = info.summary};
@@ -54,7 +58,7 @@ Strategy schedule_strategy(const FiccoScheduleInfo& info) {
   }
   made.by_default = info.published || info.schedule.grain == Grain::shards;
   made.applies = [name = info.name](const OverlapProblem& problem, const Machine& machine) {
-    return dependent(problem, machine, name);
+    return can_exchange_pieces(problem, machine, name);
   };
   made.plan = [info](const OverlapQuestion& question) {
     FiccoSchedule schedule = info.schedule;
@@ -68,7 +72,8 @@ Strategy schedule_strategy(const FiccoScheduleInfo& info) {
 
 Result<PlannedOverlap> plan_by_search(const OverlapQuestion& question) {
   CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
-                           auto_schedule(dependent_request(question.problem), question.machine, question.costs.model));
+                           auto_schedule(dependent_request(question.problem), question.machine, question.costs.model,
+                                         ScheduleFamily::ficco));
   CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan_schedule(choice.schedule, question));
   planned.how += choice.by == ChosenBy::search ? "; found by search" : "; by the heuristic";
   return planned;
@@ -81,12 +86,18 @@ Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const Overla
   const bool on_cores = schedule.means == CollectiveMeans::cores;
   PlannedOverlap planned;
   planned.program = std::move(plan.program);
-  const std::string name = schedule.grain == Grain::whole ? "serial-dma" : cortado::name_of(schedule);
+  const std::string name =
+      has_tiles(schedule.grain) ? name_of_tiles(schedule, question.problem) : cortado::name_of(schedule);
   planned.name = schedule.grain == Grain::chunks ? fmt::format("{}/{}", name, plan.steps) : name;
-  planned.how = fmt::format("{} step{}, {}", plan.steps, plan.steps == 1 ? "" : "s",
-                            on_cores ? "CUs move the bytes" : "DMA engines move the bytes");
+  const char* const moves = on_cores                                    ? "CUs move the bytes"
+                            : schedule.means == CollectiveMeans::stores ? "the GEMM stores to peers"
+                                                                        : "DMA engines move the bytes";
+  const std::string_view steps = has_tiles(schedule.grain) ? "group" : "step";
+  planned.how = fmt::format("{} {}{}, {}", plan.steps, steps, plan.steps == 1 ? "" : "s", moves);
   planned.gemm_cus = question.machine.compute_units;
-  if (on_cores && question.machine.timing) planned.comm_cus = question.machine.timing->cores.collective_units;
+  if (on_cores && question.machine.timing) {
+    planned.comm_cus = schedule.units > 0 ? schedule.units : question.machine.timing->cores.collective_units;
+  }
   planned.steps = plan.steps;
   planned.footprint = plan.footprint;
   planned.staging = plan.staging;
@@ -94,14 +105,15 @@ Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const Overla
 }
 
 std::vector<Strategy> ficco_strategies() {
-  std::vector<Strategy> all{{.name = "ficco",
-                             .family = "FiCCO",
-                             .summary = "the FiCCO schedule and number of chunks that a search predicts to be fastest",
-                             .wins = "large GEMMs that depend on large collectives",
-                             .loses = "small ones: pieces of a GEMM are less efficient than the whole",
-                             .applies = [](const OverlapProblem& problem,
-                                           const Machine& machine) { return dependent(problem, machine, "ficco"); },
-                             .plan = plan_by_search}};
+  std::vector<Strategy> all{
+      {.name = "ficco",
+       .family = "FiCCO",
+       .summary = "the FiCCO schedule and number of chunks that a search predicts to be fastest",
+       .wins = "large GEMMs that depend on large collectives",
+       .loses = "small ones: pieces of a GEMM are less efficient than the whole",
+       .applies = [](const OverlapProblem& problem,
+                     const Machine& machine) { return can_exchange_pieces(problem, machine, "ficco"); },
+       .plan = plan_by_search}};
   for (const FiccoScheduleInfo& info : list_schedules()) {
     if (info.schedule.grain != Grain::whole) all.push_back(schedule_strategy(info));
   }

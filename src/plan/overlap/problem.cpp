@@ -118,6 +118,7 @@ DependentRequest dependent_request(const OverlapProblem& problem) {
       problem.relation == Relation::gemm_needs_collective ? Dependence::collective_first : Dependence::product_first;
   request.ranks = problem.ranks;
   request.tokens = problem.tokens;
+  request.runtime = problem.collective().runtime;
   if (!problem.tokens.empty()) {  // FiCCO counts the rows of all ranks
     request.gemm.m = rows_of(problem.tokens);
   } else if (request.collective == "all-to-all") {

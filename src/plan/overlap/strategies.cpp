@@ -15,16 +15,35 @@ namespace {
 constexpr std::string_view kPrelaunchSuffix = "-prelaunch";
 
 bool is_cut(const Strategy& strategy) {
-  return strategy.family == "FiCCO" && strategy.name != "shard-p2p" && strategy.name != "ficco";
+  return strategy.family == "tiles" ||
+         (strategy.family == "FiCCO" && strategy.name != "shard-p2p" && strategy.name != "ficco");
 }
 
 tl::unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_view knob) {
   return fail("overlap.strategy", fmt::format("{} cannot be asked for with '/{}'", strategy.name, knob),
-              "a number of chunks follows a FiCCO schedule (hetero-fused-1d/8), a number of CUs c3-sp and c3-sp-rp "
+              "a number of chunks follows a FiCCO schedule or tiles (hetero-fused-1d/8, tiles-rs/2, tiles-rs/2-stores, "
+              "tiles-ag/2-cores), a number of CUs c3-sp and c3-sp-rp "
               "(c3-sp/32), a variant of the collective c3* and conccl* (conccl/bcst-prelaunch)");
 }
 
+/// Takes "-cores" or "-stores" off the end, or the word alone.
+void take_means(std::string_view& text, StrategyKnobs& knobs) {
+  constexpr std::pair<std::string_view, CollectiveMeans> kMeans[] = {{"cores", CollectiveMeans::cores},
+                                                                     {"stores", CollectiveMeans::stores}};
+  for (const auto& [name, means] : kMeans) {
+    if (!text.ends_with(name)) continue;
+    text.remove_suffix(name.size());
+    if (text.ends_with('-')) text.remove_suffix(1);
+    knobs.means = means;
+    return;
+  }
+}
+
 Result<StrategyKnobs> with_knob(StrategyKnobs knobs, const Strategy& strategy, std::string_view text) {
+  if (strategy.family == "tiles") {
+    take_means(text, knobs);
+    if (text.empty()) return knobs;
+  }
   std::uint32_t number = 0;
   const char* const end = text.data() + text.size();
   const auto [read_to, error] = std::from_chars(text.data(), end, number);
@@ -52,8 +71,8 @@ Result<StrategyKnobs> with_knob(StrategyKnobs knobs, const Strategy& strategy, s
 const std::vector<Strategy>& strategies() {
   static const std::vector<Strategy> list = [] {
     std::vector<Strategy> all;
-    for (auto* family : {plan::serial_strategies, plan::c3_strategies, plan::ficco_strategies, plan::t3_strategies,
-                         plan::ideal_strategies}) {
+    for (auto* family : {plan::serial_strategies, plan::c3_strategies, plan::ficco_strategies, plan::tiles_strategies,
+                         plan::t3_strategies, plan::ideal_strategies}) {
       for (Strategy& strategy : family()) all.push_back(std::move(strategy));
     }
     return all;
@@ -80,8 +99,11 @@ Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& 
 
 Result<PlannedOverlap> plan_searched(const OverlapQuestion& question) {
   if (question.problem.relation != Relation::independent) {
-    CORTADO_ASSIGN_OR_RETURN(const NamedStrategy ficco, find_strategy("ficco"));
-    return ficco.strategy->plan(question);
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, auto_schedule(dependent_request(question.problem),
+                                                                        question.machine, question.costs.model));
+    CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan::plan_schedule(choice.schedule, question));
+    planned.how += choice.by == ChosenBy::search ? "; found by search" : "; by the heuristic";
+    return planned;
   }
   CORTADO_ASSIGN_OR_RETURN(const OverlapWay way,
                            choose_way("auto", question.problem, question.machine, question.costs.model));

@@ -16,6 +16,10 @@ Result<PlannedOverlap> plan_way(const OverlapWay& way, const OverlapQuestion& qu
 /// "serial", "conccl/bcst-prelaunch", "c3-sp/32": the strategy that a way is an instance of.
 std::string name_of_way(const OverlapWay& way, const Machine& machine);
 
+/// A GEMM and a collective that depend on each other, as FiCCO and tiles have them, and all ranks linked.
+Status can_exchange_pieces(const OverlapProblem& problem, const Machine& machine, std::string_view strategy);
+/// "tiles-ag/4", "tiles-rs/2-stores", "waves/8": the strategy that a schedule of tiles is an instance of.
+std::string name_of_tiles(const FiccoSchedule& schedule, const OverlapProblem& problem);
 /// The program of a schedule, named after it.
 Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const OverlapQuestion& question);
 
@@ -23,6 +27,7 @@ Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const Overla
 std::vector<Strategy> serial_strategies();
 std::vector<Strategy> c3_strategies();
 std::vector<Strategy> ficco_strategies();
+std::vector<Strategy> tiles_strategies();
 std::vector<Strategy> t3_strategies();
 std::vector<Strategy> ideal_strategies();
 

@@ -21,7 +21,9 @@ CollectiveProfile profile_of(const Program& program, Nanoseconds time) {
     in[to] += static_cast<double>(src.bytes().value);
     peers[from].insert(to);
   };
+  CollectiveProfile profile{.time = time};
   for (const Queue& queue : program.queues) {
+    if (queue.protocol != Protocol::none) profile.protocol = queue.protocol;
     for (const Command& command : queue.commands) {
       match(
           command, [&](const Copy& c) { move(c.src, c.dst); },
@@ -36,7 +38,6 @@ CollectiveProfile profile_of(const Program& program, Nanoseconds time) {
           [](const auto&) {});
     }
   }
-  CollectiveProfile profile{.time = time};
   std::vector<double> footprint(program.ranks, 0);
   for (const Buffer& buffer : program.buffers) {
     footprint[buffer.rank.value] += static_cast<double>(buffer.size.value);

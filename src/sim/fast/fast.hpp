@@ -12,7 +12,8 @@
 //                     the average as much of links and memory
 //
 // Simplified against the simulator: copies of one queue that follow each other without a signal between them are one
-// flow; waves of workgroups begin together; packets are not issued one by one.
+// flow; waves of workgroups begin together, but for products whose tiles wait or release; packets are not issued one by
+// one.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +37,11 @@ Nanoseconds time_of_rank(const Program& program, bool closed, const Machine& mac
 /// A collective alone, as the busiest GPU sees it.
 struct CollectiveProfile {
   Nanoseconds time{};
-  double bytes_out = 0;     ///< over its links
-  double bytes_in = 0;      ///< over its links
-  double footprint = 0;     ///< bytes of its buffers
-  std::uint32_t peers = 0;  ///< GPUs that it sends to
+  double bytes_out = 0;                ///< over its links
+  double bytes_in = 0;                 ///< over its links
+  double footprint = 0;                ///< bytes of its buffers
+  std::uint32_t peers = 0;             ///< GPUs that it sends to
+  Protocol protocol = Protocol::none;  ///< of its kernels
   friend bool operator==(const CollectiveProfile&, const CollectiveProfile&) = default;
 };
 

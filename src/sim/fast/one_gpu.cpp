@@ -29,9 +29,11 @@ std::uint32_t OneGpu::end(const Event& event) {
 UseList& OneGpu::uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups) {
   const auto count = static_cast<double>(workgroups);
   const double work = demand.seconds * kWorkPerSecond;
-  const double fabric = timing_.compute->fabric_products * count / machine_.compute_units;
-  return resources_.product_by_cores(gpu_, count * demand.cache_bytes / work, count * demand.memory_bytes / work, 0,
-                                     fabric / kWorkPerSecond);
+  const double load = count * demand.memory_seconds * timing_.memory.rate.bytes_per_second() / work;
+  const double units = count / machine_.compute_units / kWorkPerSecond;
+  return resources_.product_by_cores(gpu_, {.cache_bytes = count * demand.cache_bytes / work,
+                                            .memory_load = load,
+                                            .fabric_share = resources_.fabric_of_products(units, load)});
 }
 
 Transfers::Speed OneGpu::speed_of_workgroups() const {
@@ -42,7 +44,8 @@ std::vector<ResourceUse> OneGpu::uses_of(const Queue& queue, const Copy& copy) {
   const auto view = resources_.move_by_engine(gpu_, *queue.engine, copy).view();
   std::vector<ResourceUse> uses(view.begin(), view.end());
   // What products take, too, is at the ends of the link: fabric, cache and memory.
-  const auto at_ends = resources_.product_by_cores(gpu_, 1, 1, 0, 1).view();
+  const auto at_ends =
+      resources_.product_by_cores(gpu_, {.cache_bytes = 1, .memory_load = 1, .fabric_share = 1}).view();
   for (ResourceUse& use : uses) {
     if (std::ranges::find(at_ends, use.resource, &ResourceUse::resource) != at_ends.end()) use.factor *= 2;
   }

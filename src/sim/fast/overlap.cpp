@@ -4,6 +4,7 @@
 #include "cortado/base/check.hpp"
 
 #include "sim/fast/one_gpu.hpp"
+#include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {
 namespace {
@@ -47,6 +48,7 @@ class OverlapRun : OneGpu {
     FlowId flow{};
     std::uint32_t count = 0;
     double seconds = 0;  // of each at full speed, as priced last
+    bool last = false;   // behind others, with nothing left to start
   };
 
   bool on_units() const { return overlap_.collective_units > 0; }
@@ -58,7 +60,7 @@ class OverlapRun : OneGpu {
     const double link = timing_.link.rate.bytes_per_second();
     const std::uint32_t peers = std::max(1U, collective_.peers);
     const double links = 2 * link * (timing_.link.shape == LinkShape::switched ? 1 : peers);
-    const double wire = on_units() ? timing_.cores.wire_efficiency : 1;
+    const double wire = on_units() ? wire_efficiency(collective_.protocol, timing_) : 1;
     const double out = collective_.bytes_out;
     const double crossing = out * (on_units() ? timing_.compute->fabric_cores : 1) + collective_.bytes_in;
     const double bytes = out + collective_.bytes_in;
@@ -66,19 +68,20 @@ class OverlapRun : OneGpu {
     const double footprint = collective_.footprint + static_cast<double>(operand_bytes(overlap_.gemm).value);
     const double missed = 1 - std::min(1.0, cached / footprint);
     work_ = time * kWorkPerSecond;
-    const auto uses =
-        resources_.product_by_cores(gpu_, bytes / work_, timing_.compute->copy_cost * missed * bytes / work_, 0,
-                                    timing_.compute->fabric_links * crossing / wire / links / work_);
+    const auto uses = resources_.product_by_cores(
+        gpu_, {.cache_bytes = bytes / work_,
+               .memory_load = missed * bytes / work_,
+               .fabric_share = timing_.compute->fabric_links * crossing / wire / links / work_});
     uses_.assign(uses.view().begin(), uses.view().end());
     if (out > 0) slack_ = std::max(1.0, timing_.engine.rate.bytes_per_second() * time * peers / out);
   }
 
-  /// The host launches both. The time of the collective alone has its own launch in it; on units, none are needed
-  /// before the first instruction.
+  /// The host launches both. The time of the collective alone has its own launch in it; on units, none are
+  /// needed before the first instruction.
   void launch() {
     const SimTime launched = to_sim_time(timing_.cores.launch);
-    const SimTime runs = launched + to_sim_time(timing_.cores.start);
-    SimTime gemm = runs;
+    const SimTime runs = launched + to_sim_time(start_of(collective_.protocol, timing_));
+    SimTime gemm = launched + to_sim_time(gemm_start(machine_));
     SimTime collective = overlap_.collective_first ? SimTime{} : launched;
     if (on_units()) {
       if (overlap_.collective_first) gemm = gemm + launched;
@@ -113,20 +116,35 @@ class OverlapRun : OneGpu {
     begin_collective();
   }
 
+  /// What is left of the speed of a collective on compute units while the GEMM runs, where they could do little more
+  /// than they do alone.
+  double beside_products() const {
+    const bool gemm_runs = gemm_launched_ && (waiting_ > 0 || gemm_held_ > 0);
+    if (!on_units() || !gemm_runs || collective_.bytes_out <= 0) return 1;
+    const double seconds = static_cast<double>(collective_.time.value) * 1e-9;
+    const ProtocolTiming* library = timing_of(collective_.protocol, timing_);
+    const GBps rate = library != nullptr ? library->unit_rate : timing_.cores.copy_rate;
+    const double units = overlap_.collective_units * rate.bytes_per_second();
+    return std::min(1.0, timing_.cores.beside_products * units * seconds / collective_.bytes_out);
+  }
+
   void begin_collective() {
     if (!collective_launched_ || collective_done_) return;
     const std::uint32_t more = std::min(free_, overlap_.collective_units - collective_held_);
     free_ -= more;
     collective_held_ += more;
-    if (on_units() && (collective_held_ == 0 || (more == 0 && collective_runs_))) return;
+    if (on_units() && collective_held_ == 0) return;
     if (!on_units() && collective_runs_) return;
     const double held = on_units() ? static_cast<double>(collective_held_) / overlap_.collective_units : 1;
+    const double cap = held * kWorkPerSecond * beside_products();
+    if (collective_runs_ && cap == cap_) return;
+    cap_ = cap;
     if (collective_runs_) {
-      transfers_.set_cap(flow_, held * kWorkPerSecond);
+      transfers_.set_cap(flow_, cap);
     } else {
       Transfers::Speed speed = speed_of_workgroups();
       speed.weight *= slack_;
-      speed.cap = held * kWorkPerSecond;
+      speed.cap = cap;
       flow_ = begin(work_, uses_, speed, kCollective);
       collective_runs_ = true;
     }
@@ -149,10 +167,11 @@ class OverlapRun : OneGpu {
     waiting_ -= count;
     free_ -= count;
     gemm_held_ += count;
-    const WorkgroupDemand demand = this->demand();
+    const bool last = waiting_ == 0 && model_.workgroups() - count >= available();
+    const WorkgroupDemand demand = this->demand(last);
     const FlowId flow =
         begin(demand.seconds * kWorkPerSecond, OneGpu::uses_of(demand, count).view(), speed_of_workgroups(), kGemm);
-    batches_.push_back({flow, count, demand.seconds});
+    batches_.push_back({flow, count, demand.seconds, last});
   }
 
   void end_workgroups(FlowId flow) {
@@ -162,18 +181,24 @@ class OverlapRun : OneGpu {
     batches_.erase(batch);
   }
 
-  WorkgroupDemand demand() const {
+  std::uint32_t available() const { return std::min(overlap_.gemm_units, machine_.compute_units - collective_held_); }
+
+  WorkgroupDemand demand(bool last) {
+    if (clock_units_ != available()) {
+      clock_units_ = available();
+      clock_ = gemm_clock_ghz(model_, overlap_.gemm, machine_, clock_units_);
+    }
     GemmSurroundings beside;
     if (collective_runs_) {
       beside = {.streams = collective_held_, .cache_held = cache_held(collective_.footprint, overlap_.gemm)};
     }
-    return model_.demand(gemm_held_, beside);
+    return model_.demand({.running = gemm_held_, .units = clock_units_, .last = last}, clock_, beside);
   }
 
   /// What workgroups take depends on what runs beside them.
   void price_again() {
     for (Batch& batch : batches_) {
-      const WorkgroupDemand now = demand();
+      const WorkgroupDemand now = demand(batch.last);
       batch.flow = transfers_.replace(batch.flow, now.seconds / batch.seconds, OneGpu::uses_of(now, batch.count),
                                       speed_of_workgroups());
       batch.seconds = now.seconds;
@@ -183,6 +208,8 @@ class OverlapRun : OneGpu {
   const Overlap& overlap_;
   const CollectiveProfile& collective_;
   GemmModel model_;
+  double clock_ = 0;  // GHz, for so many units:
+  std::uint32_t clock_units_ = 0;
   std::uint64_t waiting_;  // workgroups
   std::uint32_t free_;     // compute units
   std::uint32_t gemm_held_ = 0;
@@ -192,6 +219,7 @@ class OverlapRun : OneGpu {
   double work_ = 0;                // of the collective
   std::vector<ResourceUse> uses_;  // of the collective
   double slack_ = 1;               // how far everybody may slow down before the collective does
+  double cap_ = 0;                 // of the collective's speed
   FlowId flow_{};
   std::uint32_t collective_held_ = 0;
   bool collective_launched_ = false;

@@ -1,8 +1,10 @@
 // The program of one rank: its kernels one after another, and its queues of engines.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "cortado/base/check.hpp"
+#include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "sim/fast/one_gpu.hpp"
@@ -34,7 +36,8 @@ class RankRun : OneGpu {
   }
 
  private:
-  static constexpr std::uint32_t kKernels = ~std::uint32_t{0};  // as an owner, and as an index of events
+  static constexpr std::uint32_t kKernels = ~std::uint32_t{0};     // as an owner, and as an index of events
+  static constexpr std::uint32_t kTiles = std::uint32_t{1} << 31;  // as an owner: the first batch of tiles
 
   /// A queue of an engine.
   struct Lane {
@@ -71,7 +74,7 @@ class RankRun : OneGpu {
     if (queue.kind == QueueKind::compute) {
       kernels_ = &queue;
       now = now + to_sim_time(timing_.cores.launch);
-      step_at(kKernels, now + to_sim_time(timing_.cores.start));
+      step_at(kKernels, now + to_sim_time(first_start(queue, machine_)));
       return now;
     }
     const auto packets = static_cast<std::int64_t>(queue.commands.size());
@@ -99,7 +102,8 @@ class RankRun : OneGpu {
         return show({event.index});
       case EventKind::transfer_end: {
         const std::uint32_t owner = end(event);
-        return owner == kKernels ? end_kernel() : end_bytes(owner);
+        if (owner >= kTiles) return owner == kKernels ? end_kernel() : end_tiles(owner - kTiles);
+        return end_bytes(owner);
       }
       case EventKind::settle:
         return transfers_.settle();
@@ -117,6 +121,7 @@ class RankRun : OneGpu {
   void show(SignalId signal) {
     visible_[signal.value] = true;
     if (kernels_wait_) step_kernels();
+    release_tiles();
     for (std::uint32_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
       if (!lane.waits || std::get<Wait>(lane.queue->commands[lane.command]).signal != signal) continue;
@@ -187,7 +192,7 @@ class RankRun : OneGpu {
         return begin_kernel(command);
       } else {
         started_ = true;
-        return step_at(kKernels, events_.now() + to_sim_time(timing_.cores.start));
+        return step_at(kKernels, events_.now() + to_sim_time(start_of(command, machine_)));
       }
     }
     kernels_end_ = events_.now();
@@ -196,9 +201,10 @@ class RankRun : OneGpu {
   void begin_kernel(const Command& command) {
     if (const auto* gemm = std::get_if<Gemm>(&command)) {
       shape_ = shape_of(*gemm);
-      model_.emplace(shape_, tiling_of(*gemm), machine_);
-      waiting_ = model_->workgroups();
-      return begin_waves();
+      model_.emplace(shape_, tiling_of(*gemm), machine_, L2Windows::modelled, ResultPath::cached, rows_in_step(*gemm));
+      waiting_ = tile_count(*gemm) * gemm->split_k;
+      clock_ = gemm_clock_ghz(*model_, shape_, machine_, machine_.compute_units);
+      return gemm->waits.empty() && gemm->raises.empty() ? begin_waves() : begin_tiles(*gemm);
     }
     const auto* copy = std::get_if<Copy>(&command);
     UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu_, *copy)
@@ -215,9 +221,83 @@ class RankRun : OneGpu {
     const std::uint64_t waves = copies ? 1 : waiting_ / width;
     waiting_ -= waves * width;
     const Bytes held = sharing_ == Sharing::modelled ? cache_held(streaming_, shape_) : Bytes{};
-    const WorkgroupDemand demand = model_->demand(width, {0, held});
+    const bool last = waiting_ == 0 && width < machine_.compute_units && model_->workgroups() > width;
+    const GemmWave wave{.running = width, .units = machine_.compute_units, .last = last};
+    const WorkgroupDemand demand = model_->demand(wave, clock_, {0, held});
     begin(static_cast<double>(waves) * demand.seconds * kWorkPerSecond, uses_of(demand, width).view(),
           speed_of_workgroups(), kKernels);
+  }
+
+  // --- Tiles that wait or release ------------------------------------------------------------------------------------
+
+  /// Workgroups that hold units, from the first on in the order of production.
+  struct Tiles {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+    bool done = false;
+  };
+
+  void begin_tiles(const Gemm& gemm) {
+    gemm_ = &gemm;
+    tiles_.clear();
+    held_.clear();
+    free_units_ = machine_.compute_units;
+    raised_ = 0;
+    grant_tiles();
+  }
+
+  std::uint64_t next_tiles() const { return tile_count(*gemm_) * gemm_->split_k - waiting_; }
+
+  bool can_begin(std::uint64_t workgroup) const {
+    if (!lanes_count_) return true;
+    return std::ranges::all_of(waits_of_tile(*gemm_, workgroup / gemm_->split_k),
+                               [&](const TileWait& wait) { return visible_[wait.signal.value]; });
+  }
+
+  void grant_tiles() {
+    while (waiting_ > 0 && free_units_ > 0) {
+      Tiles tiles{next_tiles(), std::min<std::uint64_t>(waiting_, free_units_)};
+      const auto next = std::ranges::upper_bound(gemm_->waits, tiles.first / gemm_->split_k, {}, &TileWait::tiles);
+      if (next != gemm_->waits.end()) tiles.count = std::min(tiles.count, next->tiles * gemm_->split_k - tiles.first);
+      waiting_ -= tiles.count;
+      free_units_ -= static_cast<std::uint32_t>(tiles.count);
+      can_begin(tiles.first) ? multiply_tiles(tiles) : held_.push_back(tiles);
+    }
+  }
+
+  void multiply_tiles(const Tiles& tiles) {
+    const Bytes held = sharing_ == Sharing::modelled ? cache_held(streaming_, shape_) : Bytes{};
+    const bool last = gemm_->waits.empty() && waiting_ == 0 && tiles.first >= machine_.compute_units;
+    const GemmWave wave{.running = tiles.count, .units = machine_.compute_units, .last = last};
+    WorkgroupDemand demand = model_->demand(wave, clock_, {0, held});
+    if (!waits_of_tile(*gemm_, tiles.first / gemm_->split_k).empty()) {
+      demand.seconds += static_cast<double>(timing_.compute->poll.value) * 1e-9;
+    }
+    const auto owner = kTiles + static_cast<std::uint32_t>(tiles_.size());
+    tiles_.push_back(tiles);
+    begin(demand.seconds * kWorkPerSecond, uses_of(demand, tiles.count).view(), speed_of_workgroups(), owner);
+  }
+
+  void release_tiles() {
+    for (const Tiles& tiles : std::exchange(held_, {})) {
+      can_begin(tiles.first) ? multiply_tiles(tiles) : held_.push_back(tiles);
+    }
+  }
+
+  void end_tiles(std::uint32_t index) {
+    tiles_[index].done = true;
+    free_units_ += static_cast<std::uint32_t>(tiles_[index].count);
+    std::uint64_t done = next_tiles();
+    for (const Tiles& tiles : tiles_) done = tiles.done ? done : std::min(done, tiles.first);
+    for (const Tiles& tiles : held_) done = std::min(done, tiles.first);
+    for (; raised_ < gemm_->raises.size() && gemm_->raises[raised_].tiles <= done / gemm_->split_k; ++raised_) {
+      const SignalId signal = gemm_->raises[raised_].signal;
+      raise(signal, program_.signals[signal.value].home == gpu_ ? Nanoseconds{} : timing_.cores.flag);
+    }
+    grant_tiles();
+    if (waiting_ > 0 || free_units_ < machine_.compute_units) return;
+    ++command_;
+    step_kernels();
   }
 
   void end_kernel() {
@@ -242,7 +322,13 @@ class RankRun : OneGpu {
   SimTime kernels_end_{};
   GemmShape shape_;  // under way
   std::optional<GemmModel> model_;
-  std::uint64_t waiting_ = 0;  // workgroups
+  double clock_ = 0;            // GHz, of the product under way
+  std::uint64_t waiting_ = 0;   // workgroups
+  const Gemm* gemm_ = nullptr;  // the last one with tiles that wait or release
+  std::vector<Tiles> tiles_;    // that have begun
+  std::vector<Tiles> held_;     // that hold units and wait
+  std::uint32_t free_units_ = 0;
+  std::size_t raised_ = 0;  // of its tile signals
 };
 
 }  // namespace

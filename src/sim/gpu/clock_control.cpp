@@ -123,7 +123,7 @@ Contention ClockControl::contention(RankId gpu) const {
   if ((!fabric && !memory) || fluid.flow_count(full) <= batches) return {.copies = copies};
   double of_products = 0;
   for_each_batch([&](const Products::Batch& batch, double) {
-    of_products += fluid.rate(batch.flow) * (fabric ? batch.fabric : batch.memory_reads + batch.memory_writes);
+    of_products += fluid.rate(batch.flow) * (fabric ? batch.fabric : batch.memory_load);
   });
   return {.share = worst,
           .of_products = std::min(1.0, of_products / fluid.capacity(full)),

@@ -2,6 +2,8 @@
 
 #include "cortado/ir/visit.hpp"
 
+#include "sim/gpu/protocols.hpp"
+
 namespace cortado::sim {
 
 ComputeQueues::ComputeQueues(Core& core, Queues& queues, QueueControl& control, MachineResources& resources,
@@ -42,7 +44,11 @@ void ComputeQueues::step(std::uint32_t index) {
       queues_.raise_at(products_.flag_time(index, signal->signal), index, signal->signal, signal->value, signal->op);
     } else if (!std::holds_alternative<Timestamp>(command)) {
       if (!noted && state.behind && !units_.is_kernel(tenant)) {
-        queues_.step_at(index, core_.now() + power_.by_units(core_.gpu_of(index), core_.timing.cores.start));
+        queues_.step_at(index, core_.now() + power_.by_units(core_.gpu_of(index), start_of(command, core_.machine)));
+        return;
+      }
+      if (const SimTime fill = fill_time(index); !noted && fill > SimTime{}) {
+        queues_.step_at(index, core_.now() + fill);
         return;
       }
       state.behind = true;
@@ -51,6 +57,14 @@ void ComputeQueues::step(std::uint32_t index) {
     }
     queues_.end_command(index);
   }
+}
+
+SimTime ComputeQueues::fill_time(std::uint32_t index) const {
+  const Queue& queue = core_.program.queues[index];
+  const MulticastTiming* multicast = multicast_of(queue.protocol, core_.timing);
+  if (multicast == nullptr || !std::holds_alternative<Kernel>(queues_.command(index))) return {};
+  const double loop = units_of(index) * static_cast<double>(queue.chunk.value);
+  return sim_time_from_seconds(multicast->fill * loop / full_speed(index));
 }
 
 void ComputeQueues::begin_kernel(std::uint32_t index, const Command& command) {
@@ -76,8 +90,9 @@ void ComputeQueues::begin_bytes(std::uint32_t index, const Command& command) {
   const Bytes bytes = bytes_written(command);
   const auto* copy = std::get_if<Copy>(&command);
   if (copy != nullptr) core_.recorder.moved(bytes);
-  UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu, *copy)
-                                  : resources_.kernel_by_cores(gpu, std::get<Kernel>(command));
+  const Protocol protocol = core_.program.queues[index].protocol;
+  UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu, *copy, protocol)
+                                  : resources_.kernel_by_cores(gpu, std::get<Kernel>(command), protocol);
   memory_.touch(command, bytes, uses);
   states_[index].flow = movers_.begin(static_cast<double>(bytes.value), uses, {.cap = full_speed(index)},
                                       {.queue = index, .command = &command});
@@ -85,11 +100,26 @@ void ComputeQueues::begin_bytes(std::uint32_t index, const Command& command) {
 
 double ComputeQueues::full_speed(std::uint32_t index) const {
   const RankId gpu = core_.gpu_of(index);
-  return resources_.rate_of_units(gpu, queues_.command(index), units_of(index)) * power_.copy_speed(gpu);
+  const Queue& queue = core_.program.queues[index];
+  const double units = units_of(index);
+  const auto* kernel = std::get_if<Kernel>(&queues_.command(index));
+  const double rate = kernel != nullptr && queue.protocol == Protocol::multicast
+                          ? resources_.rate_of_multicast(*kernel, units * static_cast<double>(queue.chunk.value))
+                          : resources_.rate_of_units(gpu, queues_.command(index), units, queue.protocol);
+  const bool slowed = products_.on_gpu(gpu) && resources_.leaves(gpu, queues_.command(index));
+  return rate * power_.copy_speed(gpu) * (slowed ? core_.timing.cores.beside_products : 1);
 }
 
 void ComputeQueues::clock_changed(std::uint32_t index) {
   if (states_[index].flow) core_.transfers.set_cap(*states_[index].flow, full_speed(index));
+}
+
+void ComputeQueues::products_changed(RankId gpu) {
+  if (core_.timing.cores.beside_products == 1) return;
+  for (std::uint32_t index = 0; index < queues_.size(); ++index) {
+    const Queue& queue = core_.program.queues[index];
+    if (queue.kind == QueueKind::compute && queue.rank == gpu) clock_changed(index);
+  }
 }
 
 void ComputeQueues::end_bytes(std::uint32_t index) {

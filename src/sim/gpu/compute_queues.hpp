@@ -3,8 +3,10 @@
 //   Copy     moves bytes at most at (compute units that it holds) * copy_rate, or * local_rate within one GPU
 //   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all, and as copies
 //            do those that are on other GPUs
+//            (beside_products of these rates where they leave the GPU while products run on it)
 //   Gemm     products.hpp
 //   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
+//            (kernels of a collective library: start, rates and the time of a flag are those of their protocol)
 //   Wait     passes as soon as the counter is there
 //
 // Every kernel takes `start` from where it could begin to its first instruction: the first one of a queue from its
@@ -38,6 +40,7 @@ class ComputeQueues : public UnitGrants {
   /// The last byte of a copy or kernel has moved.
   void end_bytes(std::uint32_t queue);
   void grant_units(ComputeUnits::Tenant on_gpu_of) override;
+  void products_changed(RankId gpu) override;
 
   /// The flow of the copy or kernel under way, and how fast its compute units could move it, in bytes per second.
   std::optional<FlowId> flow(std::uint32_t queue) const { return states_[queue].flow; }
@@ -51,6 +54,8 @@ class ComputeQueues : public UnitGrants {
   };
 
   void begin_kernel(std::uint32_t queue, const Command& command);
+  /// Until the first loop of a reduction in the switch is through.
+  SimTime fill_time(std::uint32_t queue) const;
   void begin_bytes(std::uint32_t queue, const Command& command);  ///< of a copy or kernel, on the units that are held
   double units_of(std::uint32_t queue) const;                     ///< that the queue has of what its tenant holds
   void part_ends(std::uint32_t queue);

@@ -95,8 +95,9 @@ class WatchedRun {
 
   /// What the batches of one rank's products have taken so far.
   struct OfProducts {
+    double memory_load = 0;
     double memory_bytes = 0;
-    double unit_seconds = 0;  // of workgroups at full speed
+    double fabric = 0;
   };
 
   void watch_resources(double seconds, double above) {
@@ -136,10 +137,16 @@ class WatchedRun {
         const double work = fluid_.rate(batch.flow) * seconds;
         if (batch.reads) {  // its work is bytes
           sum.memory_bytes += work;
+          sum.memory_load += work;
           continue;
         }
         sum.memory_bytes += work * (batch.memory_reads + batch.memory_writes);
-        sum.unit_seconds += work * batch.count / kWorkPerSecond;
+        sum.memory_load += work * batch.memory_load;
+        const Machine& machine = program_.machine();
+        const double of_units = static_cast<double>(batch.count) / machine.compute_units / kWorkPerSecond;
+        const double of_memory = batch.memory_load / machine.timing->memory.rate.bytes_per_second();
+        const double fabric = machine.timing->compute->fabric_products * of_units;
+        sum.fabric += work * (machine.timing->compute->stages ? fabric : std::max(fabric, of_memory));
       }
     }
   }
@@ -160,9 +167,11 @@ class WatchedRun {
           add(run_.resources().move_by_engine(*program.queues[i].rank, *program.queues[i].engine, command),
               bytes(accesses(command).front().region));
         } else if (const auto* copy = std::get_if<Copy>(&command)) {
-          add(run_.resources().copy_by_cores(*program.queues[i].rank, *copy), bytes(copy->dst));
+          add(run_.resources().copy_by_cores(*program.queues[i].rank, *copy, program.queues[i].protocol),
+              bytes(copy->dst));
         } else if (const auto* kernel = std::get_if<Kernel>(&command)) {
-          add(run_.resources().kernel_by_cores(*program.queues[i].rank, *kernel), bytes(kernel->dst));
+          add(run_.resources().kernel_by_cores(*program.queues[i].rank, *kernel, program.queues[i].protocol),
+              bytes(kernel->dst));
         } else if (const auto* gemm = std::get_if<Gemm>(&command);
                    gemm != nullptr && run_.products().stores(i) != nullptr) {
           const ProductStores& stores = *run_.products().stores(i);
@@ -176,11 +185,11 @@ class WatchedRun {
     }
     for (std::uint32_t rank = 0; rank < of_products_.size(); ++rank) {
       const OfProducts& sum = of_products_[rank];
-      if (sum.unit_seconds == 0) continue;
-      const double share =
-          sum.unit_seconds * program_.machine().timing->compute->fabric_products / program_.machine().compute_units;
-      add(run_.resources().product_by_cores({rank}, 0, sum.memory_bytes, 0, share), 1);
-      for (const ResourceUse& cache : run_.resources().product_by_cores({rank}, 1, 0, 0, 0).view()) {
+      if (sum.memory_load == 0) continue;
+      add(run_.resources().product_by_cores(
+              {rank}, {.memory_load = sum.memory_load, .memory_bytes = sum.memory_bytes, .fabric_share = sum.fabric}),
+          1);
+      for (const ResourceUse& cache : run_.resources().product_by_cores({rank}, {.cache_bytes = 1}).view()) {
         taken.caches_of_products.insert(cache.resource.value);
       }
     }
@@ -235,7 +244,7 @@ TEST_P(ConservationOn, HoldsForEveryVariant) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, ConservationOn,
-                         testing::Values("mi300x-8", "switch-1024", "virtual-64", "virtual-64-nmc"));
+                         testing::Values("mi300x-8", "h100-8", "switch-1024", "virtual-64", "virtual-64-nmc"));
 
 // The same on a machine that is one ring, where only some variants can be.
 TEST(Conservation, HoldsAroundARing) {
@@ -259,7 +268,8 @@ TEST(Conservation, HoldsAroundARing) {
 class ConservationOfProducts : public testing::TestWithParam<const char*> {};
 
 TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {
-  const Machine machine = load_machine(GetParam()).value();
+  Machine machine = load_machine(GetParam()).value();
+  machine.clock = ClockMode::fixed;  // so that the energy of operations is known
   const plan::FlatCost cost;
   for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     const OverlapProblem request{

@@ -13,6 +13,7 @@ enum class EventKind : std::uint8_t {
   copy_ready,      ///< the oldest copy of dma queue `index` that is not moving has passed its start-up
   transfer_end,    ///< flow `index` has moved its last byte
   signal_visible,  ///< raise `index` can be seen by all
+  tiles_released,  ///< a signal that tiles of queue `index` wait for is there
   update_lands,    ///< update `index` of a tracker has come over a link
   settle,          ///< rates are shared anew
   control,         ///< a control interval of the power management is over

@@ -31,9 +31,9 @@ std::vector<Golden> goldens() {
       .collective = "all-to-all", .variant = "swap", .bytes = 2_MiB, .ranks = 8, .in_place = true};
   const CollectiveRequest bcst{.collective = "all-gather", .variant = "bcst", .bytes = 4_MiB, .ranks = 8};
   return {
-      {switched, "switch-1024", 146104, 681070615149910471U, 146104, 6062787152831480872U},
+      {switched, "switch-1024", 138130, 13729513944037057618U, 138106, 476682868398591698U},
       {exchange, "switch-1024", 38600, 3262377920125977559U, 38600, 4229164487884564123U},
-      {direct, "virtual-64", 100914, 3533144655028883915U, 100914, 3533144655028883915U},
+      {direct, "virtual-64", 90024, 8354182092116119946U, 90024, 8354182092116119946U},
       {swap, "virtual-64", 60612, 3736440075692566479U, 60612, 3736440075692566479U},
       {bcst, "virtual-64", 87184, 15531455705380817540U, 87184, 15531455705380817540U},
   };

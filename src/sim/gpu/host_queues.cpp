@@ -4,7 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "cortado/gemm/gemm.hpp"
 #include "cortado/ir/visit.hpp"
+
+#include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {
 namespace {
@@ -71,17 +74,22 @@ void HostQueues::step(std::uint32_t index) {
   }
 }
 
+/// What a library takes to start is software for the most part and does not follow the clock of the compute units.
+SimTime HostQueues::start(QueueId id) const {
+  const Queue& queue = core_.program.queue(id);
+  if (queue.kind == QueueKind::dma) return to_sim_time(core_.timing.engine.fetch);
+  if (queue.protocol != Protocol::none) return to_sim_time(start_of(queue.protocol, core_.timing));
+  return power_.by_units(core_.gpu_of(id.value), first_start(queue, core_.machine));
+}
+
 void HostQueues::finish(std::uint32_t index, const Command& command) {
   QueueState& queue = queues_[index];
   match(
       command,
       [&](const Submit& submit) {
         queues_[submit.queue.value].submit_span = queue.span;
-        const bool compute = core_.program.queue(submit.queue).kind == QueueKind::compute;
-        const SimTime begins =
-            core_.now() + (compute ? power_.by_units(core_.gpu_of(submit.queue.value), core_.timing.cores.start)
-                                   : to_sim_time(core_.timing.engine.fetch));
-        core_.events.schedule(begins, EventClass::begin, {EventKind::fetched, submit.queue.value});
+        core_.events.schedule(core_.now() + start(submit.queue), EventClass::begin,
+                              {EventKind::fetched, submit.queue.value});
       },
       [&](const Trigger& t) { queues_.raise_at(core_.now(), index, t.signal, t.value, SignalOp::add); },
       [&](const Signal& s) { queues_.raise_at(core_.now(), index, s.signal, s.value, s.op); },

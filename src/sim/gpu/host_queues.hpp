@@ -23,6 +23,7 @@ class HostQueues {
 
  private:
   SimTime cost(const Command& command) const;
+  SimTime start(QueueId queue) const;  ///< submission to the first packet or instruction
   void finish(std::uint32_t queue, const Command& command);
 
   Core& core_;

@@ -7,6 +7,8 @@
 #include "cortado/base/check.hpp"
 #include "cortado/ir/visit.hpp"
 
+#include "sim/gpu/protocols.hpp"
+
 namespace cortado::sim {
 
 bool multiplies(const Queue& queue) {
@@ -59,7 +61,6 @@ void MachineResources::add_memories() {
     }
     const bool products = std::isinf(demands[rank]);
     if (products || (managed_ && timing_.compute)) add_fabric({rank});
-    if (products) memory.copy_cost = timing_.compute->copy_cost;
     memory.memory = unless_ample(
         timing_.memory.rate, products ? demands[rank] : demands[rank] * std::max(uncached[rank], memory.miss_share));
   }
@@ -113,6 +114,10 @@ std::vector<double> MachineResources::greatest_demands() const {
     }
   }
   return demands;
+}
+
+bool MachineResources::leaves(RankId gpu, const Command& command) const {
+  return std::ranges::any_of(accesses(command), [&](const Access& access) { return rank_of(access.region) != gpu; });
 }
 
 bool MachineResources::moves_within(RankId gpu, const Command& command) const {
@@ -173,43 +178,94 @@ UseList& MachineResources::swap_by_engine(RankId gpu, EngineId engine_id, const 
   return uses_;
 }
 
-UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy) {
+UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy, Protocol protocol) {
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
+  const double wire = 1 / wire_efficiency(protocol, timing_);
   uses_.clear();
-  add_path(from, gpu, 1 / timing_.cores.wire_efficiency);
-  add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
+  add_path(from, gpu, wire);
+  add_path(gpu, to, wire);
   add_memory(copy.src, 1, 0);
   add_memory(copy.dst, copy.op == CopyOp::add ? 1 : 0, 1);
-  add_fabric_of_units(gpu, from, to);
+  add_fabric_of_units(gpu, from, to, wire);
   uses_.touch(gpu, Place::l2, 2);
   return uses_;
 }
 
-UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel) {
+UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel, Protocol protocol) {
+  if (multicast_of(protocol, timing_) != nullptr) return multicast(gpu, kernel);
   const RankId to = rank_of(kernel.dst);
+  const double wire = 1 / wire_efficiency(protocol, timing_);
   uses_.clear();
   double reads = 0;  // of the destination's memory
   for (const Region& source : kernel.sources) {
     const RankId from = rank_of(source);
-    add_path(from, gpu, 1 / timing_.cores.wire_efficiency);
+    add_path(from, gpu, wire);
     if (from == to) {
       reads += 1;
     } else {
       add_memory(source, 1, 0);
     }
   }
-  add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
+  add_path(gpu, to, wire);
   add_memory(kernel.dst, reads, 1);
-  for (const Region& source : kernel.sources) add_fabric_of_units(gpu, rank_of(source), gpu);
-  add_fabric_of_units(gpu, gpu, to);
-  uses_.touch(gpu, Place::l2, static_cast<double>(kernel.sources.size()) + 1);
+  for (const Region& source : kernel.sources) add_fabric_of_units(gpu, rank_of(source), gpu, wire);
+  add_fabric_of_units(gpu, gpu, to, wire);
+  for (const Region& also : kernel.also) {
+    add_path(gpu, rank_of(also), wire);
+    add_memory(also, 0, 1);
+    add_fabric_of_units(gpu, gpu, rank_of(also), wire);
+  }
+  uses_.touch(gpu, Place::l2, static_cast<double>(kernel.sources.size() + kernel.also.size()) + 1);
   return uses_;
+}
+
+/// Every GPU sends its term to the switch; the GPU that executes gets the sum back, sends it once, and every GPU gets
+/// it.
+UseList& MachineResources::multicast(RankId gpu, const Kernel& kernel) {
+  const double wire = 1 / wire_efficiency(Protocol::multicast, timing_);
+  uses_.clear();
+  for (const Region& source : kernel.sources) {
+    add_port(egress_, rank_of(source), wire);
+    add_memory(source, 1, 0);
+  }
+  add_port(ingress_, gpu, wire);
+  add_port(egress_, gpu, wire);
+  const auto arrive = [&](const Region& region) {
+    add_port(ingress_, rank_of(region), wire);
+    add_memory(region, 0, 1);
+  };
+  arrive(kernel.dst);
+  for (const Region& also : kernel.also) arrive(also);
+  const MemoryOfRank& memory = memories_[gpu.value];
+  const double more = timing_.compute ? timing_.compute->fabric_cores - 1 : 0;
+  if (memory.fabric) uses_.add(*memory.fabric, 2 * more * memory.fabric_per_byte * wire);
+  uses_.touch(gpu, Place::l2, 2);
+  return uses_;
+}
+
+void MachineResources::add_port(const std::vector<ResourceId>& ports, RankId gpu, double factor) {
+  const MemoryOfRank& memory = memories_[gpu.value];
+  if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte * memory.mixing);
+  uses_.touch(gpu, Place::link, 1);
+  uses_.add(ports[gpu.value], factor);
+}
+
+/// Ports that all GPUs share evenly take (terms + 1) bytes for each byte of a GPU's part; every loop costs its time
+/// besides.
+double MachineResources::rate_of_multicast(const Kernel& kernel, double loop_bytes) const {
+  const MulticastTiming& multicast = *timing_.library->multicast;
+  const double ports = static_cast<double>(kernel.sources.size()) + 1;
+  const double port = timing_.link.rate.bytes_per_second() * multicast.wire_efficiency;
+  return 1 / (ports / port + to_seconds(to_sim_time(multicast.loop)) / loop_bytes);
 }
 
 /// A Kernel reads and writes in its own memory, and beside that sends and fetches over links, with all of its units:
 /// the slower of the two decides. What a Copy over a link reads or writes at home is in its copy_rate.
-double MachineResources::rate_of_units(RankId gpu, const Command& command, double units) const {
+double MachineResources::rate_of_units(RankId gpu, const Command& command, double units, Protocol protocol) const {
+  if (const ProtocolTiming* library = timing_of(protocol, timing_)) {
+    return units * (leaves(gpu, command) ? library->unit_rate : library->local_rate).bytes_per_second();
+  }
   const double local = units * timing_.cores.local_rate.bytes_per_second();
   if (const auto* copy = std::get_if<Copy>(&command)) {
     if (is_local(gpu, *copy)) return local;
@@ -243,22 +299,25 @@ double MachineResources::rate_over_link(RankId gpu, RankId peer, double units) c
   return by_units / std::pow(1 + std::pow(by_units / by_link, sharpness), 1 / sharpness);
 }
 
-UseList& MachineResources::product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
-                                            double fabric_share) {
+double MachineResources::fabric_of_products(double units, double memory_load) const {
+  return std::max(timing_.compute->fabric_products * units, memory_load / timing_.memory.rate.bytes_per_second());
+}
+
+UseList& MachineResources::product_by_cores(RankId gpu, const ProductUse& use) {
   const MemoryOfRank& memory = memories_[gpu.value];
   uses_.clear();
-  if (memory.fabric) uses_.add(*memory.fabric, fabric_share);
-  if (memory.cache) uses_.add(*memory.cache, cache_bytes);
-  if (memory.memory) uses_.add(*memory.memory, memory_bytes);
-  uses_.count_memory(memory_bytes - memory_writes, memory_writes);
-  uses_.touch(gpu, Place::l2, cache_bytes);
-  uses_.touch(gpu, Place::cache, cache_bytes);
-  uses_.touch(gpu, Place::memory, memory_bytes);
+  if (memory.fabric) uses_.add(*memory.fabric, use.fabric_share);
+  if (memory.cache) uses_.add(*memory.cache, use.cache_bytes);
+  if (memory.memory) uses_.add(*memory.memory, use.memory_load);
+  uses_.count_memory(use.memory_bytes - use.memory_writes, use.memory_writes);
+  uses_.touch(gpu, Place::l2, use.cache_bytes);
+  uses_.touch(gpu, Place::cache, use.cache_bytes);
+  uses_.touch(gpu, Place::memory, use.memory_bytes);
   return uses_;
 }
 
 UseList& MachineResources::reads_by_cores(RankId gpu) {
-  return product_by_cores(gpu, 0, 1, 0, 0);
+  return product_by_cores(gpu, {.memory_load = 1, .memory_bytes = 1});
 }
 
 UseList& MachineResources::stores_by_cores(RankId gpu, const Region& region, CopyOp op, double writes, double reads) {
@@ -266,7 +325,7 @@ UseList& MachineResources::stores_by_cores(RankId gpu, const Region& region, Cop
   const MemoryOfRank& memory = memories_[to.value];
   uses_.clear();
   add_path(gpu, to, 1 / timing_.cores.wire_efficiency);
-  add_fabric_of_units(gpu, gpu, to);
+  add_fabric_of_units(gpu, gpu, to, 1 / timing_.cores.wire_efficiency);
   if (memory.memory) uses_.add(*memory.memory, reads + writes * (op == CopyOp::add ? update_cost() : 1));
   uses_.count_memory(reads, writes);
   uses_.touch(gpu, Place::l2, reads + writes);
@@ -278,7 +337,7 @@ ResourceId MachineResources::engine(RankId gpu, EngineId id) {
   CORTADO_CHECK(id.value < engine_ids_, "a verified program names engines of its machine");
   auto& resource = engines_[gpu.value * engine_ids_ + id.value];
   if (!resource) {
-    resource = fluid_.add_resource(timing_.engine.rate.bytes_per_second() * memories_[gpu.value].iod_clock);
+    resource = fluid_.add_resource(engine_rate(gpu) * memories_[gpu.value].iod_clock);
   }
   return *resource;
 }
@@ -293,6 +352,14 @@ void MachineResources::add_engine_path(RankId gpu, EngineId id, RankId from, Ran
   auto& detour = detours_[gpu.value];
   if (!detour) detour = fluid_.add_resource(rate * memories_[gpu.value].iod_clock);
   uses_.add(*detour, 1);
+}
+
+/// Bytes that the cache does not hold take longer.
+double MachineResources::engine_rate(RankId gpu) const {
+  const EngineTiming& engine = timing_.engine;
+  if (engine.uncached_rate.value == 0) return engine.rate.bytes_per_second();
+  const double missed = memories_[gpu.value].miss_share;
+  return 1e9 / ((1 - missed) / engine.rate.value + missed / engine.uncached_rate.value);
 }
 
 void MachineResources::add_path(RankId from, RankId to, double factor) {
@@ -311,11 +378,11 @@ void MachineResources::add_path(RankId from, RankId to, double factor) {
 }
 
 /// What a byte sent by compute units takes more than one sent by an engine.
-void MachineResources::add_fabric_of_units(RankId gpu, RankId from, RankId to) {
+void MachineResources::add_fabric_of_units(RankId gpu, RankId from, RankId to, double wire) {
   const MemoryOfRank& memory = memories_[gpu.value];
   if (!memory.fabric || from == to) return;
   const double more = timing_.compute->fabric_cores - 1;
-  uses_.add(*memory.fabric, more * memory.fabric_per_byte / timing_.cores.wire_efficiency);
+  uses_.add(*memory.fabric, more * memory.fabric_per_byte * wire);
 }
 
 ResourceId MachineResources::link(RankId from, RankId to) {
@@ -340,7 +407,7 @@ void MachineResources::add_memory(const Region& region, double reads, double wri
   const double miss_share = uncached ? 1 : memory.miss_share;
   const double touches = reads + writes * write_cost;
   if (memory.cache && !uncached) uses_.add(*memory.cache, touches);
-  if (memory.memory) uses_.add(*memory.memory, touches * miss_share * memory.copy_cost);
+  if (memory.memory) uses_.add(*memory.memory, touches * miss_share);
   uses_.count_memory(reads * miss_share, writes * miss_share);
   const RankId gpu = rank_of(region);
   const double in_cache = !uncached && timing_.memory.cache_bytes.value > 0 ? reads + writes : 0;
@@ -358,7 +425,7 @@ void MachineResources::set_clocks(RankId gpu, double iod, double memory) {
   if (of.memory) fluid_.set_capacity(*of.memory, timing_.memory.rate.bytes_per_second() * memory);
   for (std::size_t i = 0; i < engine_ids_; ++i) {
     const auto& engine = engines_[gpu.value * engine_ids_ + i];
-    if (engine) fluid_.set_capacity(*engine, timing_.engine.rate.bytes_per_second() * iod);
+    if (engine) fluid_.set_capacity(*engine, engine_rate(gpu) * iod);
   }
   const auto detour = detours_.empty() ? std::nullopt : detours_[gpu.value];
   if (detour) fluid_.set_capacity(*detour, timing_.engine.detour_rate.bytes_per_second() * iod);

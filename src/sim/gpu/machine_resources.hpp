@@ -1,19 +1,22 @@
 // A machine as resources of the fluid solver: DMA engines, links or switch ports, last-level caches and memories.
 //
 // Rates are bytes per second. What one byte per second of a transfer takes:
-//   engine   copy 1, swap 2 (both directions), broadcast 2 * rate / broadcast_rate, local copy rate / local_rate
+//   engine   copy 1, swap 2 (both directions), broadcast 2 * rate / broadcast_rate, local copy rate / local_rate; it
+//            gives `rate` for what the last-level cache holds and `uncached_rate` for the rest
 //   detour   1 for each link that an engine uses for which the affinity table names another one (detour_rate); all such
 //            bytes of a GPU share it
-//   link     1 in its direction; for compute units 1 / wire_efficiency. Bytes travel from the source to the GPU that
-//            executes the command and on to the destination, whichever of these steps leaves a GPU
+//   link     1 in its direction; for compute units 1 / wire_efficiency (of the protocol of the queue). Bytes travel
+//            from the source to the GPU that executes the command and on to the destination, whichever of these steps
+//            leaves a GPU. Where the switch adds and multicasts, each GPU sends its term and receives the sum once
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
 //            min(1, cache bytes / bytes of the rank's buffers) of them. Products say themselves what they take of both
-//            (gemm/gemm.hpp); on a GPU that has any, each byte of a copy takes copy_cost times that of the memory.
+//            (gemm/gemm.hpp).
 //            Memory that trackers watch is not cached; where products run in stages, only they use the cache. An
 //            addition reads and writes, or takes update_cost where the machine has trackers or says so
 //   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
-//            driven by its compute units fabric_cores times as much; products on all units take fabric_products
+//            driven by its compute units fabric_cores times as much; products on all units, or at the full rate of
+//            the memory, take fabric_products
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
 // do not name it, unless clocks are managed.
 //
@@ -49,14 +52,25 @@ class MachineResources {
   // What these return is valid until the next call of one of them: transfers are many, and lists cost an allocation.
   // `gpu` executes the command.
   UseList& move_by_engine(RankId gpu, EngineId engine, const Command& command);  ///< Copy, Broadcast or Swap
-  UseList& copy_by_cores(RankId gpu, const Copy& copy);
+  UseList& copy_by_cores(RankId gpu, const Copy& copy, Protocol protocol = Protocol::none);
   /// Per byte of the destination.
-  UseList& kernel_by_cores(RankId gpu, const Kernel& kernel);
+  UseList& kernel_by_cores(RankId gpu, const Kernel& kernel, Protocol protocol = Protocol::none);
   /// Bytes of the destination per second that so many compute units move or make of a Copy or Kernel at most.
-  double rate_of_units(RankId gpu, const Command& command, double units) const;
-  /// Of workgroups of a product, per unit of whatever their work is counted in; `memory_writes` of the memory_bytes.
-  UseList& product_by_cores(RankId gpu, double cache_bytes, double memory_bytes, double memory_writes,
-                            double fabric_share);
+  double rate_of_units(RankId gpu, const Command& command, double units, Protocol protocol = Protocol::none) const;
+  /// Of reductions in the switch that go by so many bytes at a time: bytes of this GPU's sum per second, at most.
+  double rate_of_multicast(const Kernel& kernel, double loop_bytes) const;
+  /// Of workgroups of a product, per unit of whatever their work is counted in.
+  struct ProductUse {
+    double cache_bytes = 0;
+    double memory_load = 0;    ///< what the memory could have moved in the time that they keep it busy
+    double memory_bytes = 0;   ///< what it does move
+    double memory_writes = 0;  ///< of these, written
+    double fabric_share = 0;
+  };
+  UseList& product_by_cores(RankId gpu, const ProductUse& use);
+  /// Share of the fabric that workgroups take which hold that share of the GPU's units and load the memory with that
+  /// many bytes, each per unit of work.
+  double fabric_of_products(double units, double memory_load) const;
   /// Of all links of the GPU in both directions, bytes per second.
   double link_rate(RankId rank) const;
   /// From now on a byte over a link of the GPU takes so many times its share of the fabric.
@@ -77,6 +91,8 @@ class MachineResources {
   std::optional<ResourceId> memory(RankId gpu) const { return memories_[gpu.value].memory; }
   bool is_link(ResourceId resource) const;  ///< or a port into the switch
 
+  /// The command touches memory of other GPUs.
+  bool leaves(RankId gpu, const Command& command) const;
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }
 
@@ -87,6 +103,7 @@ class MachineResources {
   UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
   ResourceId engine(RankId gpu, EngineId engine);
   void add_engine_path(RankId gpu, EngineId engine, RankId from, RankId to);  ///< one of both ends is the GPU
+  double engine_rate(RankId gpu) const;                                       ///< bytes per second at nominal clocks
   void add_memories();
   void add_fabric(RankId rank);
   std::vector<double> greatest_demands() const;                 ///< on the memory of each rank, bytes per second
@@ -96,7 +113,9 @@ class MachineResources {
   void add_memory(const Region& region, double reads, double writes, double write_cost = 1);
   void add_write(const Region& region, CopyOp op);
   double update_cost() const { return timing_.memory.update_cost; }
-  void add_fabric_of_units(RankId gpu, RankId from, RankId to);
+  void add_fabric_of_units(RankId gpu, RankId from, RankId to, double wire);
+  UseList& multicast(RankId gpu, const Kernel& kernel);
+  void add_port(const std::vector<ResourceId>& ports, RankId gpu, double factor);
   ResourceId link(RankId from, RankId to);
   double rate_over_link(RankId gpu, RankId peer, double units) const;  ///< bytes per second, at most
   double use_of(const std::optional<ResourceId>& resource) const;
@@ -109,7 +128,6 @@ class MachineResources {
     std::optional<ResourceId> fabric;  // where there are products
     double fabric_per_byte = 0;        // over a link
     double mixing = 1;                 // times that, as things are
-    double copy_cost = 1;              // of the memory's time, per byte copied
     double iod_clock = 1;              // times nominal
   };
 

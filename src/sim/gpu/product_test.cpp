@@ -299,29 +299,26 @@ TEST(Products, PricesAreSettledAnewWhenUnitsPassFromAKernelToTheProduct) {
 // -------------------------------------------------------------------------------------------------
 
 /// The copy and the product alone, at full speed, would fill the memory twice: 256 workgroups of 64 + 128 KiB in 66,536
-/// ns, and 50 GB/s of copies, each byte of which costs `copy_cost`.
-Machine half_a_memory(double copy_cost) {
+/// ns, and 50 GB/s of copies.
+Machine half_a_memory() {
   Machine machine = round_machine();
   machine.timing->memory.cache_bytes = {};
-  machine.timing->memory.rate = {(256 * 192 * 1024.0 / kTile + 50 * copy_cost) / 2};
-  machine.timing->compute->copy_cost = copy_cost;
+  machine.timing->memory.rate = {(256 * 192 * 1024.0 / kTile + 50) / 2};
   return machine;
 }
 
 // The copy of 10 MB moves from 600 + 1000 + 1000 on, the product starts at 7600 and takes twice its time. The copy has
 // moved 50 B/ns x 5000 before it, 25 B/ns x 2 tiles beside it, and goes on alone.
 TEST(Products, AFullMemoryGivesEverybodyTheSameShareOfItsSpeed) {
-  for (const double cost : {1.0, 3.0}) {
-    Node node;
-    node.dma(0, 1, 10'000'000);
-    const std::uint32_t gemm = node.product(16, 16);
-    const Simulated result = std::move(node).run(half_a_memory(cost), true);
-    EXPECT_NEAR(static_cast<double>(end_of(result, gemm)), 7600 + 2 * kTile, 1);
-    const double rest = 10 * kMega - 50 * 5000 - 25.0 * 2 * kTile;
-    for (const Span& span : result.timeline.spans) {
-      if (span.kind == SpanKind::copy && span.bytes.value > 0) {
-        EXPECT_NEAR(static_cast<double>(span.end.value), 7600 + 2 * kTile + rest / 50, 2);
-      }
+  Node node;
+  node.dma(0, 1, 10'000'000);
+  const std::uint32_t gemm = node.product(16, 16);
+  const Simulated result = std::move(node).run(half_a_memory(), true);
+  EXPECT_NEAR(static_cast<double>(end_of(result, gemm)), 7600 + 2 * kTile, 1);
+  const double rest = 10 * kMega - 50 * 5000 - 25.0 * 2 * kTile;
+  for (const Span& span : result.timeline.spans) {
+    if (span.kind == SpanKind::copy && span.bytes.value > 0) {
+      EXPECT_NEAR(static_cast<double>(span.end.value), 7600 + 2 * kTile + rest / 50, 2);
     }
   }
 }

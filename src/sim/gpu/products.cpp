@@ -1,9 +1,12 @@
 #include "sim/gpu/products.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
+
+#include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {
 namespace {
@@ -57,8 +60,11 @@ const ProductStores* Products::stores(std::uint32_t index) const {
 }
 
 SimTime Products::flag_time(std::uint32_t index, SignalId signal) const {
-  const bool local = core_.program.signals[signal.value].home == core_.program.queues[index].rank;
-  return core_.now() + (local ? SimTime{} : power_.by_units(core_.gpu_of(index), core_.timing.cores.flag));
+  const Queue& queue = core_.program.queues[index];
+  const std::optional<RankId>& home = core_.program.signals[signal.value].home;
+  if (home == queue.rank) return core_.now();
+  const Nanoseconds flag = home ? step_of(queue.protocol, core_.timing) : core_.timing.cores.flag;
+  return core_.now() + power_.by_units(core_.gpu_of(index), flag);
 }
 
 const Gemm& Products::gemm_of(std::uint32_t index) const {
@@ -69,29 +75,40 @@ void Products::begin(std::uint32_t index, const Gemm& gemm) {
   ProductRun& product = products_[index];
   product = {};
   const bool staged = core_.timing.compute->stages.has_value();
-  const bool streamed = staged || !gemm.outputs.empty();
+  const bool streamed = staged || leaves_units(gemm, core_.gpu_of(index));
   product.model.emplace(shape_of(gemm), tiling_of(gemm), core_.machine, L2Windows::modelled,
-                        streamed ? ResultPath::streamed : ResultPath::cached);
+                        streamed ? ResultPath::streamed : ResultPath::cached, rows_in_step(gemm));
   product.workgroups = tile_count(gemm) * gemm.split_k;
   product.waiting = product.workgroups;
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
   if (staged) product.reads.emplace(gemm, core_.machine, units_.most(tenant));
   if (streamed) product.stores.emplace(gemm, core_.program, trackers_.trackers());
+  clock(index);
   const RankId gpu = core_.gpu_of(index);
   if (movers_.arbitration().favours_products()) movers_.begin_product(index, gpu, memory_intensity(index));
-  ++on_gpu_[gpu.value];
-  power_.count_products(gpu, gemm.dtype, +1, core_.now());
+  if (++on_gpu_[gpu.value] == 1) grants_.products_changed(gpu);
+  product.metered_clock = clock(index);
+  power_.begin_product(gpu, product.metered_clock, core_.now());
   resources_.set_mixing(gpu, movers_.arbitration().mixing(gpu.value));
   queues_[index].blocked = Blocked::units;
   units_.launch(tenant, static_cast<std::uint32_t>(std::min<std::uint64_t>(units_.most(tenant), product.waiting)));
   grants_.grant_units(tenant);
 }
 
+/// Stores are flows of their own: some go to another GPU, are added, or are watched by trackers.
+bool Products::leaves_units(const Gemm& gemm, RankId gpu) const {
+  return std::ranges::any_of(gemm.outputs, [&](const OutputBlock& block) {
+    return block.op == CopyOp::add || core_.program.buffer(block.to.buffer).rank != gpu ||
+           trackers_.trackers().watches(block.to.buffer);
+  });
+}
+
 /// Of the first stage alone, as arbitration.hpp has it.
 double Products::memory_intensity(std::uint32_t index) const {
   const ProductRun& product = products_[index];
   const std::uint64_t first = std::min<std::uint64_t>(units_.most(units_.tenant_of(index)), product.workgroups);
-  const WorkgroupDemand demand = product.model->demand(first);
+  const auto units = static_cast<std::uint32_t>(first);
+  const WorkgroupDemand demand = product.model->demand({.running = first, .units = units}, product.clock);
   const double rate = core_.timing.memory.rate.bytes_per_second();
   const double share = product.reads ? core_.timing.compute->stages->read_share : 0;
   const double all = product.reads ? product.reads->of_stage(0) : demand.memory_bytes * static_cast<double>(first);
@@ -100,31 +117,37 @@ double Products::memory_intensity(std::uint32_t index) const {
 }
 
 UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch) {
-  const ProductRun& product = products_[index];
+  ProductRun& product = products_[index];
   const RankId gpu = core_.gpu_of(index);
   const GemmSurroundings beside{.streams = streams, .cache_held = cache_held_beside(gemm_of(index), gpu)};
-  WorkgroupDemand demand = product.model->demand(product.running, beside);
+  batch.clock = clock(index);
+  const GemmWave wave{.running = product.running, .units = units_available(index), .last = batch.last};
+  WorkgroupDemand demand = product.model->demand(wave, batch.clock, beside);
+  if (batch.polls) demand.seconds += static_cast<double>(core_.timing.compute->poll.value) * 1e-9;
   if (product.reads) demand.memory_bytes = batch.read_beside;
+  const double load =
+      product.reads ? batch.read_beside : demand.memory_seconds * core_.timing.memory.rate.bytes_per_second();
   const std::uint32_t count = batch.count;
   const Gemm& gemm = gemm_of(index);
-  batch.clock = power_.xcd_clock(gpu, gemm.dtype);
-  const double overhead = static_cast<double>(core_.timing.compute->tile_overhead.value) * 1e-9;
-  const double speed = batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine);
-  const double seconds = speed == 1 ? demand.seconds : overhead + (demand.seconds - overhead) / speed;
-  const double work = seconds * kWorkPerSecond;
-  // The fabric is for the clock that the machine file gives: as much in all, in another time.
-  const double fabric =
-      core_.timing.compute->fabric_products * count / core_.machine.compute_units * (demand.seconds / seconds);
-  UseList& uses =
-      resources_.product_by_cores(gpu, count * demand.cache_bytes / work, count * demand.memory_bytes / work,
-                                  count * demand.memory_writes / work, fabric / kWorkPerSecond);
+  const double work = demand.seconds * kWorkPerSecond;
+  // The fabric is for the clock that products have alone: where it is managed they ask for more or less of it.
+  const double speed = power_.managed() ? batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine) : 1;
+  const double units = static_cast<double>(count) / core_.machine.compute_units * speed / kWorkPerSecond;
+  // Products that run in stages read the memory as flows of their own.
+  const double fabric = resources_.fabric_of_products(units, product.reads ? 0 : count * load / work);
+  UseList& uses = resources_.product_by_cores(gpu, {.cache_bytes = count * demand.cache_bytes / work,
+                                                    .memory_load = count * load / work,
+                                                    .memory_bytes = count * demand.memory_bytes / work,
+                                                    .memory_writes = count * demand.memory_writes / work,
+                                                    .fabric_share = fabric});
   const double flops_of_each = flops(shape_of(gemm)) / static_cast<double>(product.workgroups);
   uses.touch(gpu, flops_of(gemm.dtype), count * flops_of_each / work);
-  batch.fabric = fabric / kWorkPerSecond;
+  batch.fabric = fabric;
   batch.streams = streams;
   batch.work = work;
   batch.memory_reads = uses.memory_reads();
   batch.memory_writes = uses.memory_writes();
+  batch.memory_load = count * load / work;
   return uses;
 }
 
@@ -141,6 +164,22 @@ Transfers::Speed Products::full_speed(std::uint32_t index) const {
   return {.cap = kWorkPerSecond, .weight = weight};
 }
 
+std::uint32_t Products::units_available(std::uint32_t index) const {
+  const ComputeUnits::Tenant tenant = units_.tenant_of(index);
+  return std::max(1U, std::min(units_.most(tenant), core_.machine.compute_units - units_.held_by_others(tenant)));
+}
+
+double Products::clock(std::uint32_t index) {
+  if (power_.managed()) return power_.clocks(core_.gpu_of(index)).xcd;
+  ProductRun& product = products_[index];
+  const std::uint32_t units = units_available(index);
+  if (product.clock_units != units) {
+    product.clock = gemm_clock_ghz(*product.model, shape_of(gemm_of(index)), core_.machine, units);
+    product.clock_units = units;
+  }
+  return product.clock;
+}
+
 double Products::weight() const {
   const bool even = movers_.arbitration().given() && core_.timing.compute->stages;
   return even ? 1 : core_.timing.memory.rate.value / core_.timing.engine.rate.value;
@@ -151,16 +190,79 @@ void Products::begin_workgroups(std::uint32_t index, std::uint32_t granted) {
   queues_[index].blocked = Blocked::transfers;
   const std::uint32_t count = workgroups_with_entries(index, granted);
   if (count == 0) return;
-  Batch& batch = product.batches.emplace_back();
-  batch.first = product.workgroups - product.waiting;
-  batch.count = count;
+  const std::uint64_t first = product.workgroups - product.waiting;
   product.waiting -= count;
   product.running += count;
-  if (product.reads) {
+  if (!gemm_of(index).waits.empty()) {
+    for (std::uint32_t begun = 0; begun < count;) begun += begin_group(index, first + begun, count - begun);
+    return;
+  }
+  Batch batch;
+  batch.first = first;
+  batch.count = count;
+  batch.last = product.waiting == 0 && first >= units_available(index);
+  begin_batch(index, batch);
+}
+
+void Products::begin_batch(std::uint32_t index, const Batch& begun) {
+  Batch& batch = products_[index].batches.emplace_back(begun);
+  if (products_[index].reads) {
     begin_reading(index, batch);
   } else {
     begin_multiplying(index, batch);
   }
+}
+
+std::uint32_t Products::begin_group(std::uint32_t index, std::uint64_t first, std::uint32_t count) {
+  const Gemm& gemm = gemm_of(index);
+  const std::span<const TileWait> waits = waits_of(index, first);
+  const auto next = std::ranges::upper_bound(gemm.waits, first / gemm.split_k, {}, &TileWait::tiles);
+  if (next != gemm.waits.end()) {
+    count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, next->tiles * gemm.split_k - first));
+  }
+  Batch batch;
+  batch.first = first;
+  batch.count = count;
+  batch.polls = !waits.empty();
+  if (reached(index, waits)) {
+    begin_batch(index, batch);
+  } else {
+    products_[index].held.push_back(batch);
+  }
+  return count;
+}
+
+std::span<const TileWait> Products::waits_of(std::uint32_t index, std::uint64_t workgroup) const {
+  const Gemm& gemm = gemm_of(index);
+  return waits_of_tile(gemm, workgroup / gemm.split_k);
+}
+
+bool Products::reached(std::uint32_t index, std::span<const TileWait> waits) const {
+  bool all = true;
+  for (const TileWait& wait : waits) {
+    const std::uint64_t value = core_.signals.base(wait.signal, queues_[index].iteration) + wait.value;
+    all = core_.signals.reached_or_note(wait.signal, value, index) && all;
+  }
+  return all;
+}
+
+void Products::release_tiles(std::uint32_t index) {
+  std::vector<Batch> held = std::exchange(products_[index].held, {});
+  for (const Batch& batch : held) {
+    const auto there = [&](const TileWait& wait) {
+      return core_.signals.value(wait.signal) >= core_.signals.base(wait.signal, queues_[index].iteration) + wait.value;
+    };
+    if (std::ranges::all_of(waits_of(index, batch.first), there)) {
+      begin_batch(index, batch);
+    } else {
+      products_[index].held.push_back(batch);
+    }
+  }
+}
+
+std::optional<TileWait> Products::held_by(std::uint32_t index) const {
+  if (products_.empty() || products_[index].held.empty()) return std::nullopt;
+  return waits_of(index, products_[index].held.front().first).front();
 }
 
 void Products::begin_reading(std::uint32_t index, Batch& batch) {
@@ -188,9 +290,7 @@ void Products::settle(ComputeUnits::Tenant on_gpu_of) {
     const std::uint32_t streams = units_.held_by_others(tenant);
     for (Batch& batch : product.batches) {
       if (batch.reads) continue;
-      if (batch.streams == streams && batch.clock == power_.xcd_clock(core_.gpu_of(index), gemm_of(index).dtype)) {
-        continue;
-      }
+      if (batch.streams == streams && batch.clock == clock(index)) continue;
       const Batch before = batch;
       UseList& uses = price_workgroups(index, streams, batch);
       const double scale = batch.work / before.work;
@@ -237,15 +337,25 @@ void Products::end(std::uint32_t index) {
   const RankId gpu = core_.gpu_of(index);
   movers_.end_product(index, gpu);
   const bool last = --on_gpu_[gpu.value] == 0;
-  power_.count_products(gpu, gemm_of(index).dtype, -1, core_.now());
+  power_.end_product(gpu, products_[index].metered_clock, core_.now());
   resources_.set_mixing(gpu, last ? 1 : movers_.arbitration().mixing(gpu.value));
+  if (last) grants_.products_changed(gpu);
   queues_.end_command(index);
   control_.step(index);
 }
 
+std::uint64_t Products::done_in_order(std::uint32_t index) const {
+  const ProductRun& product = products_[index];
+  if (gemm_of(index).waits.empty()) return product.done;
+  std::uint64_t first = product.workgroups - product.waiting;
+  for (const Batch& batch : product.batches) first = std::min(first, batch.first);
+  for (const Batch& batch : product.held) first = std::min(first, batch.first);
+  return product.stores ? std::min(first, product.stores->first_undrained()) : first;
+}
+
 void Products::raise_tiles(std::uint32_t index, const Gemm& gemm) {
   ProductRun& product = products_[index];
-  const std::uint64_t tiles = product.done / gemm.split_k;
+  const std::uint64_t tiles = done_in_order(index) / gemm.split_k;
   for (; product.raised < gemm.raises.size() && gemm.raises[product.raised].tiles <= tiles; ++product.raised) {
     const TileSignal& raise = gemm.raises[product.raised];
     queues_.raise_at(flag_time(index, raise.signal), index, raise.signal, raise.value, SignalOp::add);

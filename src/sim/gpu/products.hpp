@@ -15,7 +15,12 @@
 // the rest. There, and wherever a product has an output map, units are given back when all is multiplied; the stores
 // are flows of their own (stores.hpp), and the product is over when the last of them is. They drain as the memory they
 // go to, and the links on the way, let them, and hold no compute unit; but workgroups start only while no more than two
-// a unit have not drained.
+// a unit have not drained. An output map that only orders the tiles (all of them are stored on the GPU itself, and no
+// tracker watches) changes nothing but their order.
+//
+// Tiles that wait (TileWait) hold the units that they were granted; those of other groups go on. Each takes `poll`
+// more: the flag is read past the caches, also where it is there already. No wave of such a product is cut for all
+// units, and groups of tiles read B each for themselves, as they are not in step (gemm_model.cpp).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +45,7 @@ namespace cortado::sim {
 class UnitGrants {
  public:
   virtual void grant_units(ComputeUnits::Tenant on_gpu_of) = 0;  ///< as many as are free and wanted
+  virtual void products_changed(RankId gpu) = 0;  ///< the first one on the GPU has begun, or the last one has ended
 
  protected:
   ~UnitGrants() = default;
@@ -55,9 +61,12 @@ class Products {
   void end_workgroups(std::uint32_t queue, FlowId flow);
   void end_stores(std::uint32_t queue, std::uint32_t lane);
   void want_units(std::uint32_t queue);
+  /// A signal that tiles of the queue wait for has been raised.
+  void release_tiles(std::uint32_t queue);
   /// Others hold more or fewer units of the GPU than before, or its clock is another.
   void settle(ComputeUnits::Tenant on_gpu_of);
 
+  bool on_gpu(RankId gpu) const { return !on_gpu_.empty() && on_gpu_[gpu.value] > 0; }  ///< any product, under way
   /// When compute units of a queue raise a signal now: until who polls it can see it.
   SimTime flag_time(std::uint32_t queue, SignalId signal) const;
 
@@ -72,14 +81,19 @@ class Products {
     double work = 0;            ///< of each, in all
     double memory_reads = 0;    ///< bytes of the memory for one unit of work
     double memory_writes = 0;
-    double fabric = 0;  ///< share of the fabric for one unit of work
-    double clock = 0;   ///< for which its speed was settled, GHz
+    double memory_load = 0;  ///< of the memory's rate, in bytes for one unit of work
+    double fabric = 0;       ///< share of the fabric for one unit of work
+    double clock = 0;        ///< for which its speed was settled, GHz
+    bool last = false;       ///< behind others, with nothing left to start
+    bool polls = false;      ///< for a signal, before it begins
   };
   std::span<const Batch> batches(std::uint32_t queue) const;  ///< that run
   /// Of a batch that multiplies.
   Transfers::Speed full_speed(std::uint32_t queue) const;
   /// Workgroups that hold a unit; none: the queue has not multiplied yet.
   std::optional<std::uint64_t> running(std::uint32_t queue) const;
+  /// A wait that holds units, if there is one.
+  std::optional<TileWait> held_by(std::uint32_t queue) const;
   /// Of the last product, where they are flows of their own.
   const ProductStores* stores(std::uint32_t queue) const;
 
@@ -87,23 +101,37 @@ class Products {
   /// A product under way: workgroups that wait, run, store or are done.
   struct ProductRun {
     std::optional<GemmModel> model;
+    double metered_clock = 0;  // GHz, with which it began
+    double clock = 0;          // GHz, unless it is managed, for so many units:
+    std::uint32_t clock_units = 0;
     std::uint64_t workgroups = 0;
     std::uint64_t waiting = 0;
     std::uint64_t running = 0;
     std::uint64_t done = 0;
     std::size_t raised = 0;               // of its tile signals
     std::vector<Batch> batches;           // that run
+    std::vector<Batch> held;              // that hold units and wait
     std::optional<StageReads> reads;      // in stages
     std::optional<ProductStores> stores;  // where they are flows of their own
   };
 
+  void begin_batch(std::uint32_t queue, const Batch& batch);
+  /// The workgroups from `first` on that wait for the same signals, of so many; they begin or are held.
+  std::uint32_t begin_group(std::uint32_t queue, std::uint64_t first, std::uint32_t count);
+  std::span<const TileWait> waits_of(std::uint32_t queue, std::uint64_t workgroup) const;
+  bool reached(std::uint32_t queue, std::span<const TileWait> waits) const;
+  bool leaves_units(const Gemm& gemm, RankId gpu) const;
   void begin_reading(std::uint32_t queue, Batch& batch);
   void begin_multiplying(std::uint32_t queue, Batch& batch);
   void end(std::uint32_t queue);
   /// What the workgroups of a batch take beside so many streams of others; settles the batch for them.
   UseList& price_workgroups(std::uint32_t queue, std::uint32_t streams, Batch& batch);
-  double weight() const;  ///< of reads and stores
+  double weight() const;                                     ///< of reads and stores
+  std::uint32_t units_available(std::uint32_t queue) const;  ///< that others do not hold
+  double clock(std::uint32_t queue);                         ///< GHz
   void raise_tiles(std::uint32_t queue, const Gemm& gemm);
+  /// Workgroups before the first, in the order of production, that is not done.
+  std::uint64_t done_in_order(std::uint32_t queue) const;
   Bytes cache_held_beside(const Gemm& gemm, RankId gpu) const;
   const Gemm& gemm_of(std::uint32_t queue) const;  ///< that is under way
   double memory_intensity(std::uint32_t queue) const;

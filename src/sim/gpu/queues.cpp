@@ -58,6 +58,10 @@ void Queues::apply_raise(std::uint32_t index) {
   const Raise raise = core_.signals.apply(index, [&](std::uint32_t queue) { released_.push_back(queue); });
   for (const std::uint32_t queue : released_) {
     core_.recorder.flow(raise.span, states_[queue].span);
+    if (std::holds_alternative<Gemm>(command(queue))) {
+      core_.events.schedule(core_.now(), EventClass::begin, {EventKind::tiles_released, queue});
+      continue;
+    }
     const QueueKind kind = core_.program.queues[queue].kind;
     const Nanoseconds notice = kind == QueueKind::dma    ? core_.timing.engine.wake
                                : kind == QueueKind::host ? core_.timing.host.poll

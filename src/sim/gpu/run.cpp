@@ -73,6 +73,9 @@ void Run::handle(const Event& event) {
     case EventKind::signal_visible:
       queues_.apply_raise(event.index);
       break;
+    case EventKind::tiles_released:
+      products_.release_tiles(event.index);
+      break;
     case EventKind::update_lands:
       trackers_.landed(event.index);
       break;
@@ -149,6 +152,12 @@ std::string Run::stall_of(std::uint32_t index) const {
   const QueueState& queue = queues_[index];
   if (const auto tracker = trackers_.waits_for(index)) {
     return fmt::format("queue {} waits for entries of tracker {}", what.name, core_.program.trackers[*tracker].name);
+  }
+  if (const auto wait = products_.held_by(index)) {
+    return fmt::format("queue {} at command {}: tiles wait for {} >= {} (the counter is {})", what.name, queue.command,
+                       core_.program.signals[wait->signal.value].name,
+                       core_.signals.base(wait->signal, queue.iteration) + wait->value,
+                       core_.signals.value(wait->signal));
   }
   if (queue.blocked != Blocked::signal) {
     return fmt::format("queue {} {}", what.name,

@@ -7,8 +7,6 @@
 namespace cortado::sim {
 namespace {
 
-constexpr std::array<DType, 4> kTypes{DType::f32, DType::f16, DType::bf16, DType::f8};
-
 std::optional<SimTime> sample_of(const SimulateOptions& options) {
   if (!options.power_samples) return std::nullopt;
   return to_sim_time(*options.power_samples);
@@ -26,10 +24,6 @@ RunPower::RunPower(const CheckedProgram& program, const SimulateOptions& options
   manager_.emplace(*options.manage, *machine_.power, ranks_, *meter_, options.power_samples.has_value());
 }
 
-double RunPower::xcd_clock(RankId gpu, DType dtype) const {
-  return managed() ? clocks(gpu).xcd : sustained_clock_ghz(dtype, machine_);
-}
-
 double RunPower::unit_speed(RankId gpu) const {
   return managed() ? clocks(gpu).xcd / machine_.power->xcd->nominal_ghz : 1;
 }
@@ -44,16 +38,27 @@ SimTime RunPower::by_units(RankId gpu, Nanoseconds time) const {
   return sim_time_from_seconds(static_cast<double>(time.value) * 1e-9 / unit_speed(gpu));
 }
 
-void RunPower::count_products(RankId gpu, DType dtype, std::int32_t more, SimTime now) {
-  if (!meter_ || managed() || !machine_.power->xcd) return;
-  if (product_types_.empty()) product_types_.resize(ranks_);
-  auto& types = product_types_[gpu.value];
-  const auto type = std::ranges::find(kTypes, dtype);
-  types[static_cast<std::size_t>(type - kTypes.begin())] += static_cast<std::uint32_t>(more);
+void RunPower::begin_product(RankId gpu, double clock_ghz, SimTime now) {
+  if (!follows_products()) return;
+  if (product_clocks_.empty()) product_clocks_.resize(ranks_);
+  product_clocks_[gpu.value].push_back(clock_ghz);
+  meter_products(gpu, now);
+}
+
+void RunPower::end_product(RankId gpu, double clock_ghz, SimTime now) {
+  if (!follows_products()) return;
+  auto& clocks = product_clocks_[gpu.value];
+  clocks.erase(std::ranges::find(clocks, clock_ghz));
+  meter_products(gpu, now);
+}
+
+bool RunPower::follows_products() const {
+  return meter_ && !managed() && machine_.power->xcd;
+}
+
+void RunPower::meter_products(RankId gpu, SimTime now) {
   Clocks clocks = nominal_clocks(*machine_.power);
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (types[i] > 0) clocks.xcd = std::min(clocks.xcd, sustained_clock_ghz(kTypes[i], machine_));
-  }
+  for (const double ghz : product_clocks_[gpu.value]) clocks.xcd = std::min(clocks.xcd, ghz);
   meter_->set_clocks(gpu.value, clocks, now);
 }
 

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "cortado/gemm/gemm.hpp"
+#include "cortado/ir/text.hpp"
 #include "cortado/ir/visit.hpp"
 
+#include "sim/gpu/protocols.hpp"
 #include "sim/gpu/run.hpp"
 
 namespace cortado::sim {
@@ -29,6 +31,11 @@ std::string refusal(const Program& program, const Command& command) {
 
 Status check_command(const Program& program, const Queue& queue, const Command& command, const Machine& machine) {
   std::string reason = refusal(program, command);
+  if (queue.protocol != Protocol::none && timing_of(queue.protocol, *machine.timing) == nullptr &&
+      multicast_of(queue.protocol, *machine.timing) == nullptr) {
+    reason = fmt::format("a kernel with the protocol {}, of which machine {} says nothing", to_string(queue.protocol),
+                         machine.name);
+  }
   if (const auto* gemm = std::get_if<Gemm>(&command)) {
     CORTADO_RETURN_IF_ERROR(check_gemm(shape_of(*gemm), machine));
     if (!queue.kernel.empty()) reason = "a product that is a part of a kernel; give it a queue of its own";

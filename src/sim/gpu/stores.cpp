@@ -1,6 +1,7 @@
 #include "sim/gpu/stores.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "cortado/ir/tiles.hpp"
 
@@ -89,6 +90,7 @@ void ProductStores::append(std::uint64_t workgroup, bool begins) {
   if (begins) {
     lanes_[lane_of(tile.block)].runs.push_back(static_cast<std::uint32_t>(runs_.size()));
     runs_.push_back({.block = tile.block,
+                     .first = workgroup,
                      .first_update = static_cast<std::uint32_t>(run_updates_.size()),
                      .updates = tile.updates});
     for (const TrackerUpdate& update : updates_by(workgroup)) run_updates_.push_back({update.tracker, 0});
@@ -131,6 +133,14 @@ std::uint64_t ProductStores::drain(std::uint32_t index) {
     done += runs_[first_undrained_].workgroups;
   }
   return done;
+}
+
+std::uint64_t ProductStores::first_undrained() const {
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  for (std::size_t i = first_undrained_; i < runs_.size(); ++i) {
+    if (!runs_[i].drained) first = std::min(first, runs_[i].first);
+  }
+  return first;
 }
 
 }  // namespace cortado::sim

@@ -29,6 +29,7 @@ class ProductStores {
 
   struct Run {
     std::uint32_t block = 0;
+    std::uint64_t first = 0;  ///< workgroup
     std::uint32_t workgroups = 0;
     std::uint64_t bytes = 0;  ///< of C
     bool drained = false;
@@ -53,6 +54,10 @@ class ProductStores {
   std::optional<std::uint32_t> under_way(std::uint32_t lane) const;
   /// It has drained; returns how many workgroups are done that were not before, in the order of production.
   std::uint64_t drain(std::uint32_t lane);
+
+  /// The least workgroup, of those that are through, whose run has not drained; the largest number there is if all
+  /// have.
+  std::uint64_t first_undrained() const;
 
   const Run& run(std::uint32_t index) const { return runs_[index]; }
   const OutputBlock& block(const Run& run) const { return blocks_[run.block]; }

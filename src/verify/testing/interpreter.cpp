@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cortado/base/random.hpp"
+#include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "verify/testing/tracked_bytes.hpp"
@@ -207,30 +208,42 @@ class Interpreter {
     counters_[tracker.signal.value] += tracker.value;
   }
 
-  /// Makes one more element of a Gemm with an output map, whichever.
+  /// Makes one more element of a Gemm with an output map, whichever; false if all that is left waits.
   bool produce(State& state, const Gemm& gemm) {
     if (state.part == 0) {
       state.part = 1;
-      state.tiles.resize(gemm.raises.size() + 1);
-      for (std::size_t part = 0; part <= gemm.raises.size(); ++part) plan(gemm, part, state.tiles[part]);
+      state.tiles.resize(gemm.waits.empty() ? gemm.raises.size() + 1 : tile_groups(gemm).size());
+      for (std::size_t part = 0; part < state.tiles.size(); ++part) plan(gemm, part, state.tiles[part]);
     }
-    const auto left = [](const std::vector<Action>& actions) { return !actions.empty(); };
-    std::size_t part = random_.below(state.tiles.size());
-    while (state.tiles[part].empty()) part = (part + 1) % state.tiles.size();
-    auto& actions = state.tiles[part];
+    std::vector<std::size_t> possible;
+    for (std::size_t part = 0; part < state.tiles.size(); ++part) {
+      if (!state.tiles[part].empty() && is_released(state, gemm, part)) possible.push_back(part);
+    }
+    if (possible.empty()) return false;
+    auto& actions = state.tiles[possible[random_.below(possible.size())]];
     std::swap(actions.back(), actions[random_.below(actions.size())]);
     actions.back()();
     actions.pop_back();
     for (; state.part <= gemm.raises.size(); ++state.part) {
-      const auto end = state.tiles.begin() + static_cast<std::ptrdiff_t>(state.part);
-      if (std::any_of(state.tiles.begin(), end, left)) break;
-      counters_[gemm.raises[state.part - 1].signal.value] += gemm.raises[state.part - 1].value;
+      const TileSignal& raise = gemm.raises[state.part - 1];
+      bool complete = true;
+      for (std::size_t part = 0; part < state.tiles.size(); ++part) {
+        complete = complete && (state.tiles[part].empty() || tile_group(gemm, part).begin >= raise.tiles);
+      }
+      if (!complete) break;
+      counters_[raise.signal.value] += raise.value;
     }
-    if (std::ranges::none_of(state.tiles, left)) {
+    if (std::ranges::all_of(state.tiles, [](const std::vector<Action>& left) { return left.empty(); })) {
       state.part = 0;
       state.tiles.clear();
     }
     return true;
+  }
+
+  bool is_released(const State& state, const Gemm& gemm, std::size_t part) const {
+    return std::ranges::all_of(waits_of_tile(gemm, tile_group(gemm, part).begin), [&](const TileWait& wait) {
+      return counters_[wait.signal.value] >= state.iteration * advances_[wait.signal.value] + wait.value;
+    });
   }
 
   /// The updates of a part of a Gemm, element by element; with split_k each workgroup has its share of k.
@@ -264,7 +277,10 @@ class Interpreter {
       return;
     }
     const std::vector<std::uint8_t> sum = sum_of(kernel.sources, kernel.dtype, memory_);
-    for (std::uint64_t i = 0; i < sum.size(); ++i) byte(kernel.dst, i) = sum[i];
+    for (std::uint64_t i = 0; i < sum.size(); ++i) {
+      byte(kernel.dst, i) = sum[i];
+      for (const Region& also : kernel.also) byte(also, i) = sum[i];
+    }
   }
 
   static std::vector<std::uint8_t> sum_of(const std::vector<Region>& terms, DType dtype, const Memory& memory) {

@@ -273,6 +273,36 @@ Program gemm_with_tile_signals() {
   return std::move(builder).finish();
 }
 
+Program gemm_whose_tiles_wait() {
+  // 4 x 4 elements of f32 in tiles of 2 x 4: two tiles, one below the other.
+  ProgramBuilder builder("test", "test", 2);
+  const auto matrix = [](BufferId id, std::uint64_t row, std::uint64_t rows) {
+    return Region{id, Bytes{16 * row}, {16}, rows, {16}};
+  };
+  const BufferId a = builder.buffer("a", {0}, {64}, BufferRole::input);
+  const BufferId b = builder.buffer("b", {0}, {64}, BufferRole::input);
+  const BufferId c = builder.buffer("c", {0}, {64}, BufferRole::output);
+  const BufferId rows = builder.buffer("rows", {1}, {32}, BufferRole::input);
+  Contract contract{"product", {}};
+  contract.products.push_back(
+      {matrix(c, 0, 4), {{{matrix(a, 0, 2), matrix(rows, 0, 2)}, matrix(b, 0, 4)}}, DType::f32});
+  builder.contract(contract);
+  const SignalId arrived = builder.signal("arrived", RankId{0});
+  const SignalId done = builder.signal("done");
+  const QueueId dma = builder.dma_queue("dma", {1}, {kFirstPeerEngine + 1});
+  builder.add(dma, Copy{make_region(rows, {0}, {32}), make_region(a, {32}, {32})}).add(dma, Signal{arrived});
+  Gemm gemm{matrix(a, 0, 4), matrix(b, 0, 4), {}, 4, 4, 4};
+  gemm.tile_m = 2;
+  gemm.tile_n = 4;
+  gemm.outputs = {{0, 0, 2, 4, matrix(c, 0, 2)}, {2, 0, 2, 4, matrix(c, 2, 2)}};
+  gemm.waits = {{1, arrived, 1}};
+  const QueueId stream = builder.compute_queue("stream", {0});
+  builder.add(stream, gemm).add(stream, Signal{done});
+  const QueueId host = builder.host_queue("host");
+  builder.add(host, Submit{dma}).add(host, Submit{stream}).add(host, Wait{done});
+  return std::move(builder).finish();
+}
+
 Program point_to_point(std::uint64_t bytes) {
   ProgramBuilder builder("test", "test", 2);
   const Region in = make_region(builder.buffer("in", {0}, {bytes}, BufferRole::input), {0}, {bytes});
@@ -303,6 +333,7 @@ std::vector<Named> good_programs() {
       {"reduce_scatter", reduce_scatter(3)},
       {"swap_in_place", swap_in_place()},
       {"gemm_with_tile_signals", gemm_with_tile_signals()},
+      {"gemm_whose_tiles_wait", gemm_whose_tiles_wait()},
       {"product_in_row_pieces", product_in_row_pieces()},
       {"product_in_k_panels", product_in_k_panels()},
       {"product_of_gathered_blocks", product_of_gathered_blocks(3)},

@@ -43,6 +43,10 @@ Program reduce_scatter(std::uint32_t ranks, std::uint64_t block = 64);
 /// Swaps the halves of two ranks' buffers in place (all-to-all of two ranks).
 Program swap_in_place(std::uint64_t block = 64);
 
+/// A Gemm on rank 0 multiplies two rows of its own and two that an engine of rank 1 brings; the tiles of the latter
+/// wait for them.
+Program gemm_whose_tiles_wait();
+
 /// A Gemm on rank 0 raises a signal for each of its two tile rows; each is then copied to `remote` of rank 1, and A to
 /// `copy`.
 Program gemm_with_tile_signals();

@@ -18,7 +18,7 @@ namespace {
 constexpr double kMostLoss = 3;
 constexpr double kNear = 0.02;
 
-constexpr std::uint32_t kDepth = 3;       // tests on the longest path
+constexpr std::uint32_t kDepth = 5;       // tests on the longest path
 constexpr std::size_t kLeastShapes = 20;  // of a leaf
 
 using plan::kChoices;

@@ -70,7 +70,8 @@ bool concerns_candidate(const Diagnostic& reason) {
 }  // namespace
 
 std::vector<FiccoSchedule> candidates(ShapeSet set, const Machine& machine) {
-  if (set == ShapeSet::unseen) return schedule_candidates({}, machine);
+  // Both directions: a shape has no time of candidates that its direction does not have.
+  if (set == ShapeSet::unseen) return schedule_candidates({.dependence = Dependence::product_first}, machine);
   std::vector<FiccoSchedule> all(plan::guessed_schedules().begin(), plan::guessed_schedules().end());
   for (FiccoSchedule& schedule : all) {
     if (schedule.grain == Grain::chunks) schedule.chunks = machine.gpus;
@@ -79,8 +80,8 @@ std::vector<FiccoSchedule> candidates(ShapeSet set, const Machine& machine) {
 }
 
 std::string column_name(const FiccoSchedule& candidate) {
-  if (candidate.grain != Grain::chunks) return name_of(candidate);
-  return fmt::format("{}/{}", name_of(candidate), candidate.chunks);
+  const bool cut = candidate.grain != Grain::whole && candidate.grain != Grain::shards;
+  return cut ? full_name(candidate) : name_of(candidate);
 }
 
 Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& request, const FiccoSchedule& candidate,

@@ -1,0 +1,50 @@
+#include "gemm_bench.hpp"
+
+#include "cortado/ir/text.hpp"
+#include "cortado/machine/machine.hpp"
+#include "cortado/pipeline/bench.hpp"
+#include "cortado/pipeline/gemm_bench.hpp"
+#include "cortado/target/target.hpp"
+
+#include "borrowed.hpp"
+#include "table_output.hpp"
+#include "target_request.hpp"
+
+namespace cortado::cli {
+namespace {
+
+constexpr std::string_view kDtypeOfGemms = "bf16";
+
+}  // namespace
+
+Result<Exit> bench_gemm(const Arguments& arguments, Console& console) {
+  if (!arguments.given("--shapes")) {
+    return fail("usage.shapes", "which GEMMs?", "give --shapes 4096x4096x4096 or --shapes FILE.csv");
+  }
+  const TableOutput table(arguments);
+  CORTADO_ASSIGN_OR_RETURN(const DType dtype,
+                           parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeOfGemms))));
+  CORTADO_ASSIGN_OR_RETURN(const auto shapes, pipeline::parse_gemm_shapes(arguments.text("--shapes"), dtype));
+  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(machine.clock, parse_clock_mode(arguments.text("--clock")));
+  CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("--shapes")}));
+  const std::uint32_t units = arguments.number("--cus").value_or(0);
+  const std::string on = arguments.find("--on").value_or(std::string(kSimulator));
+  if (on == kSimulator) {
+    tell_what_is_borrowed(machine, console);
+    CORTADO_ASSIGN_OR_RETURN(const auto report, pipeline::predict_gemms(shapes, machine, units));
+    CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::gemm_bench_document(report)));
+    return Exit::ok;
+  }
+  CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, on, 1, machine));
+  CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
+  const RunOptions options{.iterations = arguments.number("--iters").value_or(pipeline::BenchRequest{}.iterations),
+                           .warmup = *arguments.number("--warmup"),
+                           .device = device_run_options(arguments)};
+  const auto report = pipeline::measure_gemms(shapes, machine, units, *target, options);
+  if (!report) return console.failure(report.error());
+  CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::gemm_bench_document(*report)));
+  return Exit::ok;
+}
+
+}  // namespace cortado::cli

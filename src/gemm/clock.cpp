@@ -1,0 +1,83 @@
+// The clock at which a product draws what its board may draw.
+//
+// With V the voltage at the clock f, V0 that at the nominal clock f0, and t the time of the product and of its start at
+// f:
+//
+//   watts = rest + (1 + loss) (xcd + iod + hbm)
+//   xcd   = idle + leakage (V / V0)^exponent + (clock trees + held units unit_W) (V / V0)^2 f / f0
+//           + (flops flop_pJ + bytes in and out of L2 l2_byte_pJ) (V / V0)^2 / t
+//   iod   = idle + leakage + clock trees + bytes cache_byte_pJ / t           hbm the same with bytes of the memory
+//
+// as the power meter of the simulator counts them. Management looks at averages: burst_ms of a load may draw more. A
+// load of D > burst_ms then has the clock (burst boost + (D - burst) steady) / D on the average.
+#include <algorithm>
+#include <cmath>
+
+#include "cortado/gemm/gemm.hpp"
+
+#include "gemm/matrix_timing.hpp"
+
+namespace cortado {
+namespace {
+
+double joules_of_flop(const Power& power, DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return power.f32_flop;
+    case DType::f16:
+      return power.f16_flop;
+    case DType::bf16:
+      return power.bf16_flop;
+    default:
+      return power.f8_flop;
+  }
+}
+
+double awake(const std::optional<ComponentPower>& component) {
+  return component ? component->idle_w + component->leakage_w + component->clock_w : 0;
+}
+
+}  // namespace
+
+double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units,
+                  double clock_ghz) {
+  const Power& power = *machine.power;
+  const ComponentPower& xcd = *power.xcd;
+  const GemmModel::Terms terms = model.terms(units, clock_ghz);
+  const double period = model.seconds(units, clock_ghz) + static_cast<double>(gemm_start(machine).value) * 1e-9;
+  const double waves = static_cast<double>(model.workgroups()) / units;
+  const double held =
+      std::min<double>(units, static_cast<double>(model.workgroups())) * std::min(1.0, waves / terms.waves);
+  const double volts = xcd.curve.volts_at(clock_ghz) / xcd.curve.volts_at(xcd.nominal_ghz);
+  const double with_clock = volts * volts * clock_ghz / xcd.nominal_ghz;
+  const double events = volts * volts / period;
+  const GemmModel::Traffic& traffic = terms.traffic;
+  const double of_xcd =
+      xcd.idle_w + xcd.leakage_w * std::pow(volts, power.leakage_exponent) +
+      (xcd.clock_w + held * power.unit_w) * with_clock +
+      (flops(shape) * joules_of_flop(power, shape.dtype) + traffic.beyond_l2 * power.l2_byte) * events;
+  const double of_iod = awake(power.iod) + traffic.beyond_l2 * power.cache_byte / period;
+  const double of_hbm = awake(power.hbm) + (traffic.reads + traffic.writes) * power.hbm_byte / period;
+  return power.rest_idle_w + (1 + power.loss) * (of_xcd + of_iod + of_hbm);
+}
+
+double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units) {
+  if (machine.clock == ClockMode::fixed || !machine.power || !machine.power->xcd) {
+    return sustained_clock_ghz(shape.dtype, machine);
+  }
+  const Power& power = *machine.power;
+  const double boost = power.xcd->nominal_ghz;
+  const auto fits = [&](double ghz) { return gemm_watts(model, shape, machine, units, ghz) <= power.cap_w; };
+  if (fits(boost)) return boost;
+  double lowest = power.xcd->curve.lowest();
+  double highest = boost;
+  while (highest - lowest > power.clock_step_ghz / 2) {
+    const double middle = (lowest + highest) / 2;
+    (fits(middle) ? lowest : highest) = middle;
+  }
+  const double load_ms = kCallsInARow * model.seconds(units, lowest) * 1e3;
+  const double burst = load_ms > 0 ? std::min(1.0, power.burst_ms / load_ms) : 1;
+  return burst * boost + (1 - burst) * lowest;
+}
+
+}  // namespace cortado

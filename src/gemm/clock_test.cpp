@@ -1,0 +1,54 @@
+// Clocks of products under the cap of the board.
+#include <gtest/gtest.h>
+
+#include "cortado/gemm/gemm.hpp"
+
+#include "gemm/testing.hpp"
+
+namespace cortado {
+namespace clock_test {
+
+double clock_of(const GemmShape& shape, const Machine& machine, std::uint32_t units) {
+  const GemmModel model(shape, choose_tiling(shape, machine, units), machine);
+  return gemm_clock_ghz(model, shape, machine, units);
+}
+
+const GemmShape kLarge{.m = 8192, .n = 8192, .k = 8192, .dtype = DType::bf16};
+
+// 708 TFLOP/s are published at 1.207 GHz with all units at work; here some are idle in the last wave.
+TEST(GemmClock, ALargeProductDrawsTheCap) {
+  const Machine machine = load_machine("mi300x-8").value();
+  const Tiling tiling = choose_tiling(kLarge, machine, 304);
+  const GemmModel model(kLarge, tiling, machine);
+  const double clock = gemm_clock_ghz(model, kLarge, machine, 304);
+  EXPECT_NEAR(clock, 1.207, 0.1);
+  EXPECT_NEAR(gemm_watts(model, kLarge, machine, 304, clock), machine.power->cap_w, 5);
+}
+
+TEST(GemmClock, RisesAsFewerUnitsWork) {
+  const Machine machine = load_machine("mi300x-8").value();
+  double before = 0;
+  for (const std::uint32_t units : {304U, 240U, 160U, 96U, 64U}) {
+    const double clock = clock_of(kLarge, machine, units);
+    EXPECT_GE(clock, before) << units;
+    before = clock;
+  }
+  EXPECT_EQ(before, machine.power->xcd->nominal_ghz);
+}
+
+TEST(GemmClock, IsThatOfTheFileWhereItIsFixedOrPowerIsNotDescribed) {
+  EXPECT_EQ(clock_of(kLarge, mi300x(), 64), 1.207);
+  const Machine machine = load_machine("mi355x-8").value();
+  EXPECT_EQ(clock_of(kLarge, machine, 256), sustained_clock_ghz(DType::bf16, machine));
+}
+
+// 54 calls of 16384^3 take 0.6 s, those of 2048^3 a millisecond.
+TEST(GemmClock, ShortLoadsKeepTheNominalClock) {
+  const Machine machine = load_machine("h100-8").value();
+  const double nominal = machine.power->xcd->nominal_ghz;
+  EXPECT_EQ(clock_of({.m = 2048, .n = 2048, .k = 2048, .dtype = DType::bf16}, machine, 132), nominal);
+  EXPECT_LT(clock_of({.m = 16384, .n = 16384, .k = 16384, .dtype = DType::bf16}, machine, 132), 0.95 * nominal);
+}
+
+}  // namespace clock_test
+}  // namespace cortado

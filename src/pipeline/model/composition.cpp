@@ -1,0 +1,223 @@
+#include "pipeline/model/composition.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+
+namespace cortado::pipeline {
+namespace {
+
+bool is_reduction(Collective collective) {
+  return collective == "all-reduce" || collective == "reduce-scatter";
+}
+
+/// The product before (behind) an operator with nothing but memory-bound kernels between them.
+std::optional<std::size_t> product_before(const Block& block, std::size_t op) {
+  for (std::size_t i = op; i-- > 0;) {
+    if (block.operators[i].gemm() != nullptr) return i;
+    if (!std::holds_alternative<StreamWork>(block.operators[i].work)) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> product_behind(const Block& block, std::size_t op) {
+  for (std::size_t i = op + 1; i < block.operators.size(); ++i) {
+    if (block.operators[i].gemm() != nullptr) return i;
+    if (!std::holds_alternative<StreamWork>(block.operators[i].work)) break;
+  }
+  return std::nullopt;
+}
+
+struct Partner {
+  std::size_t product;
+  Relation relation;
+};
+
+/// The product that a collective depends on, or that depends on it, row by row.
+std::optional<Partner> partner_of(const Block& block, std::size_t op) {
+  const Operator& collective = block.operators[op];
+  const Collective what = collective.collective()->collective;
+  if (is_reduction(what)) {
+    if (op > 0 && block.operators[op - 1].gemm() != nullptr) return Partner{op - 1, Relation::collective_needs_gemm};
+    return std::nullopt;
+  }
+  if (what == "all-gather" && collective.hides_behind.empty()) {
+    if (const auto next = product_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
+  }
+  if (what == "all-to-all") {
+    if (const auto before = product_before(block, op); before && *before + 1 == op) {
+      return Partner{*before, Relation::collective_needs_gemm};
+    }
+    if (const auto next = product_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
+  }
+  return std::nullopt;
+}
+
+/// The ways of a system to do a collective; if there are none, all systems do as serial.
+bool does(std::string_view system, Family family) {
+  using enum Family;
+  const auto any = [family](std::initializer_list<Family> families) {
+    return std::ranges::find(families, family) != families.end();
+  };
+  if (system == "serial" || system == "framework") return any({serial});
+  if (system == "c3") return any({serial, c3});
+  if (system == "conccl") return any({conccl});
+  if (system == "async-tp") return any({shards});
+  if (system == "ficco") return any({conccl, shards, ficco});
+  if (system == "t3") return any({t3});
+  if (system == "t3-mca") return any({t3_mca});
+  return system == "ideal" || family != bound;
+}
+
+bool does_beside(std::string_view system, Family family) {
+  if (system == "c3" || system == "framework" || system == "async-tp" || system.starts_with("t3"))
+    return family == Family::c3;
+  if (system == "conccl" || system == "ficco") return family == Family::conccl;
+  if (system == "auto") return family != Family::bound;
+  return system == "ideal";
+}
+
+const Way* best_way(const std::vector<Way>& ways, std::string_view system) {
+  const Way* best = nullptr;
+  for (const Way& way : ways) {
+    if (does(system, way.family) && (best == nullptr || way.exposed < best->exposed)) best = &way;
+  }
+  return best != nullptr ? best : &ways.front();
+}
+
+/// What stays exposed of a collective that runs beside a product which does not need it.
+Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const GemmWork& gemm, const Ranks& ranks,
+                                      ModelCosts& costs) {
+  const auto beside = costs.beside({work}, {gemm}, {ranks});
+  if (!beside) return tl::unexpected(beside.error());
+  const double product = costs.kernel({"", gemm}).seconds;
+  std::vector<Way> ways;
+  for (const BesideWay& way : *beside) {
+    const double together = std::max(product + way.slow_down, way.collectives);
+    ways.push_back({way.family, way.name, together - product, way.joules});
+  }
+  return ways;
+}
+
+}  // namespace
+
+Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool inference, ModelCosts& costs) {
+  CostedBlock costed{.block = &block};
+  std::vector<GemmWork> products;
+  for (std::size_t i = 0; i < block.operators.size(); ++i) {
+    const Operator& op = block.operators[i];
+    costed.kernels.push_back(costs.kernel(op));
+    costed.compute.seconds += costed.kernels.back().seconds;
+    costed.compute.joules += costed.kernels.back().joules;
+    if (op.gemm() != nullptr) products.push_back(*op.gemm());
+    const CollectiveWork* work = op.collective();
+    if (work == nullptr) continue;
+    const Ranks ranks = ranks_of(work->group, layout, costs.machine());
+    Meeting meeting{.op = i};
+    auto ways = costs.alone(*work, ranks, inference);
+    if (!ways) return tl::unexpected(ways.error());
+    meeting.ways = *std::move(ways);
+    if (const auto partner = partner_of(block, i)) {
+      meeting.product = partner->product;
+      meeting.has_product = true;
+      const auto cut = costs.dependent(*work, *block.operators[partner->product].gemm(), partner->relation, ranks);
+      if (!cut) return tl::unexpected(cut.error());
+      meeting.ways.insert(meeting.ways.end(), cut->begin(), cut->end());
+    }
+    for (const std::size_t behind : op.hides_behind) {
+      const auto hidden = ways_behind(*work, *block.operators[behind].gemm(), ranks, costs);
+      if (!hidden) return tl::unexpected(hidden.error());
+      meeting.ways.insert(meeting.ways.end(), hidden->begin(), hidden->end());
+    }
+    costed.meetings.push_back(std::move(meeting));
+  }
+  for (Meeting& meeting : costed.meetings) {
+    if (meeting.has_product) meeting.product_seconds = costed.kernels[meeting.product].seconds;
+  }
+  if (block.beside.empty()) return costed;
+  std::vector<Ranks> ranks;
+  for (const CollectiveWork& work : block.beside) {
+    ranks.push_back(ranks_of(work.group, layout, costs.machine()));
+    const auto ways = costs.alone(work, ranks.back(), inference);
+    if (!ways) return tl::unexpected(ways.error());
+    costed.last_beside = ways->front().exposed;
+    costed.beside_alone += ways->front().exposed;
+    costed.beside_joules += ways->front().joules;
+  }
+  auto beside = costs.beside(block.beside, products, ranks);
+  if (!beside) return tl::unexpected(beside.error());
+  costed.beside = *std::move(beside);
+  return costed;
+}
+
+BlockTime block_time(const CostedBlock& block, std::string_view system) {
+  BlockTime time;
+  time.seconds = block.compute.seconds;
+  time.joules = block.compute.joules;
+  for (const Meeting& meeting : block.meetings) {
+    const Way* way = best_way(meeting.ways, system);
+    time.seconds += way->exposed;
+    time.joules += way->joules;
+    time.chosen.push_back(way);
+  }
+  if (block.beside.empty()) return time;
+  double best = time.seconds + block.beside_alone;
+  double joules = block.beside_joules;
+  time.beside = "serial";
+  const bool may_be_serial = system == "auto" || system == "ideal" || system == "serial";
+  if (!may_be_serial) best = std::numeric_limits<double>::infinity();
+  for (const BesideWay& way : block.beside) {
+    if (!does_beside(system, way.family)) continue;
+    const double together = std::max(time.seconds + way.slow_down, way.collectives);
+    if (together >= best) continue;
+    best = together;
+    joules = way.joules;
+    time.beside = way.name;
+  }
+  const double after_another = time.seconds + block.beside_alone;
+  if (system != "ideal") time.ends = std::clamp(after_another - best, 0.0, block.last_beside);
+  time.seconds = best;
+  time.joules += joules;
+  return time;
+}
+
+SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, std::string_view system,
+                     const ModelRequest& request, const Machine& machine) {
+  SystemRow row;
+  row.system = system;
+  row.bound = system == "ideal";
+  double micro = 0;
+  double micro_compute = 0;
+  double once = 0;
+  double joules = 0;
+  for (const CostedBlock& costed : blocks) {
+    const BlockTime time = block_time(costed, system);
+    const double times = costed.block->times;
+    (costed.block->once ? once : micro) += time.seconds * times + time.ends;
+    (costed.block->once ? row.compute : micro_compute) += costed.compute.seconds * times;
+    joules += time.joules * times * (costed.block->once ? 1 : step.micro_batches);
+  }
+  row.seconds = micro * (step.micro_batches + step.bubble) + once;
+  row.bubble = micro * step.bubble;
+  row.compute += micro_compute * step.micro_batches;
+  row.exposed = row.seconds - row.bubble - row.compute;
+  row.tokens_per_second = step.tokens / row.seconds;
+  row.flops_per_gpu = step.flops / row.seconds;
+  const ComputeTiming& compute = *machine.timing->compute;
+  const MatrixTiming& matrix = request.phase.dtype == DType::f8    ? compute.f8
+                               : request.phase.dtype == DType::f16 ? compute.f16
+                                                                   : compute.bf16;
+  const double clock = machine.power && machine.power->xcd ? machine.power->xcd->nominal_ghz : matrix.clock_ghz;
+  row.mfu = row.flops_per_gpu / (static_cast<double>(matrix.flops_per_clock) * clock * 1e9 * machine.compute_units);
+  if (machine.power) row.joules = (joules + row.bubble * machine.power->idle_w()) * request.layout.gpus();
+  return row;
+}
+
+bool has_system(std::string_view system, const Machine& machine) {
+  if (!system.starts_with("t3")) return true;
+  if (!machine.features.tracker) return false;
+  return system == "t3" || (machine.timing && machine.timing->memory.arbitration);
+}
+
+}  // namespace cortado::pipeline

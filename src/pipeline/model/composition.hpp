@@ -1,0 +1,55 @@
+// A step put together from its operators, by one system after another.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/pipeline/model.hpp"
+
+#include "pipeline/model/costs.hpp"
+
+namespace cortado::pipeline {
+
+/// All ways of one collective of a block.
+struct Meeting {
+  std::size_t op = 0;  ///< index in the block
+  std::vector<Way> ways{};
+  std::size_t product = 0;  ///< that it depends on
+  bool has_product = false;
+  double product_seconds = 0;
+};
+
+/// A block with what everything in it takes.
+struct CostedBlock {
+  const Block* block = nullptr;
+  std::vector<KernelCost> kernels{};  ///< of the operators; nothing for collectives
+  KernelCost compute{};               ///< all kernels
+  std::vector<Meeting> meetings{};
+  std::vector<BesideWay> beside{};
+  double beside_alone = 0;  ///< seconds, by the library, one after another
+  double last_beside = 0;   ///< of it the last one: nothing is left to hide the last one of a step behind
+  double beside_joules = 0;
+};
+
+Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool inference, ModelCosts& costs);
+
+/// What a system does with a block.
+struct BlockTime {
+  double seconds = 0;
+  double joules = 0;
+  std::string beside;  ///< name of the way; empty: none
+  double ends = 0;     ///< once in a step: the first weights and the last gradients have nothing to hide behind
+  std::vector<const Way*> chosen;  ///< of the meetings
+};
+
+BlockTime block_time(const CostedBlock& block, std::string_view system);
+
+/// By one system: time, tokens, exposed time, energy.
+SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, std::string_view system,
+                     const ModelRequest& request, const Machine& machine);
+
+/// Whether the machine has what the system needs.
+bool has_system(std::string_view system, const Machine& machine);
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,350 @@
+#include "pipeline/model/costs.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cortado/pipeline/overlap.hpp"
+#include "cortado/plan/choose.hpp"
+#include "cortado/plan/collective.hpp"
+#include "cortado/target/target.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+/// Rows that each rank must have before products are cut for overlap: the shortest tile that kernels exist for.
+constexpr std::uint64_t kLeastRows = 16;
+
+double per_gpu(const std::optional<EnergyUse>& energy) {
+  return energy ? energy->joules() / energy->gpus : 0;
+}
+
+std::string key_of(const CollectiveWork& work, const Ranks& ranks) {
+  return fmt::format("{} {} {}x{} {:.4f}", work.collective, work.bytes.value, ranks.in_node, ranks.nodes,
+                     work.imbalance);
+}
+
+std::string key_of(const GemmShape& shape) {
+  return to_string(shape);
+}
+
+/// Of the collective's sums: what stands between products is bf16.
+CollectiveRequest request_of(const CollectiveWork& work, std::uint32_t ranks) {
+  CollectiveRequest request{.collective = work.collective, .bytes = work.bytes, .ranks = ranks, .dtype = DType::bf16};
+  // Whole elements for every rank: sizes of weights need not be.
+  const std::uint64_t unit = std::uint64_t{64} * ranks;
+  request.bytes.value = std::max(unit, (work.bytes.value + unit - 1) / unit * unit);
+  request.host = HostThreads::per_rank;
+  return request;
+}
+
+struct Timed {
+  double seconds = 0;
+  double joules = 0;
+};
+
+std::optional<Timed> simulate_alone(CollectiveRequest request, const std::string& variant, bool prelaunch,
+                                    const Machine& machine) {
+  request.variant = variant;
+  request.prelaunch = prelaunch;
+  request.in_place = default_in_place(request.collective, variant);
+  const auto run = predict(plan_collective(request, machine), machine);
+  if (!run) return std::nullopt;
+  return Timed{to_seconds(run->time), per_gpu(run->energy)};
+}
+
+/// Variants on engines and on compute units of small collectives; large ones by their plain forms.
+void add_variants(std::vector<Way>& ways, const CollectiveRequest& request, const Machine& machine) {
+  constexpr Bytes kSmall = 4_MiB;
+  for (const VariantInfo& info : list_variants(request.collective)) {
+    if (info.of_library || info.variant == kLibraryVariant) continue;
+    if (info.on_cores) {
+      if (request.bytes > kSmall || info.variant.ends_with("ring")) continue;
+      if (const auto timed = simulate_alone(request, info.variant, false, machine)) {
+        ways.push_back({Family::other, info.variant, timed->seconds, timed->joules});
+      }
+      continue;
+    }
+    for (const bool prelaunch : {false, true}) {
+      const bool plain = info.variant == "pcpy" && !prelaunch;
+      if (!plain && request.bytes > kSmall) continue;
+      if (const auto timed = simulate_alone(request, info.variant, prelaunch, machine)) {
+        ways.push_back({plain ? Family::conccl : Family::other, info.variant + (prelaunch ? " prelaunched" : " on DMA"),
+                        timed->seconds, timed->joules});
+      }
+    }
+  }
+}
+
+Family family_of(const std::string& strategy) {
+  if (strategy == "serial") return Family::serial;
+  if (strategy == "serial-dma") return Family::conccl;
+  if (strategy.starts_with("t3-mca")) return Family::t3_mca;
+  if (strategy.starts_with("t3")) return Family::t3;
+  if (strategy == "ideal") return Family::bound;
+  if (strategy.starts_with("shard-p2p")) return Family::shards;
+  return Family::ficco;
+}
+
+Family family_beside(const std::string& strategy) {
+  const std::string plain = strategy.substr(0, strategy.find('/'));
+  if (plain == "c3") return Family::c3;
+  return plain == "conccl" ? Family::conccl : Family::other;
+}
+
+/// The problem of one GEMM and the collective that moves its rows. A product of f8 has results of 2 bytes: one with
+/// twice the columns and half the depth does as many operations on as many bytes of B, and has results of as many.
+OverlapProblem dependent_problem(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
+                                 std::uint32_t ranks) {
+  GemmShape shape = gemm.shape;
+  shape.m *= gemm.groups;
+  if (shape.dtype == DType::f8 && relation == Relation::collective_needs_gemm && shape.k % 2 == 0) {
+    shape.n *= 2;
+    shape.k /= 2;
+  }
+  return {.relation = relation, .gemms = {shape}, .collectives = {{.collective = work.collective}}, .ranks = ranks};
+}
+
+}  // namespace
+
+ModelCosts::ModelCosts(const Machine& machine) : machine_(machine), roomy_(machine) {
+  roomy_.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
+  if (roomy_.power) roomy_.power->burst_ms = 0;
+}
+
+KernelCost ModelCosts::product(const GemmShape& shape) {
+  const Tiling tiling = choose_tiling(shape, roomy_, machine_.compute_units);
+  const GemmEstimate estimate = estimate_gemm(shape, tiling, roomy_, machine_.compute_units);
+  KernelCost cost{estimate.seconds + to_seconds(gemm_start(machine_)), 0};
+  if (machine_.power && machine_.power->xcd) {
+    const GemmModel model(shape, tiling, roomy_);
+    cost.joules = cost.seconds * gemm_watts(model, shape, roomy_, machine_.compute_units, estimate.clock_ghz);
+  }
+  return cost;
+}
+
+KernelCost ModelCosts::kernel(const Operator& op) {
+  const double gap = kernel_gap_seconds(machine_);
+  const double start = gap + to_seconds(gemm_start(machine_));
+  const bool power = machine_.power.has_value();
+  if (const GemmWork* gemm = op.gemm()) {
+    const GemmShape shape = joined(*gemm);
+    const std::string key = key_of(shape);
+    {
+      const std::scoped_lock guard(lock_);
+      if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
+    }
+    KernelCost cost = product(shape);
+    cost.seconds += gap;
+    if (power) cost.joules += gap * machine_.power->idle_w();
+    const std::scoped_lock guard(lock_);
+    kernels_.emplace(key, cost);
+    return cost;
+  }
+  if (const auto* attention = std::get_if<AttentionShape>(&op.work)) {
+    const double seconds = attention_seconds(*attention, machine_);
+    const double watts = power ? attention_watts(*attention, machine_) : 0;
+    return {seconds + start, seconds * watts + (power ? start * machine_.power->idle_w() : 0)};
+  }
+  if (const auto* stream = std::get_if<StreamWork>(&op.work)) {
+    const double seconds = stream_seconds(stream->bytes, machine_);
+    const double watts = power ? stream_watts(stream->bytes, machine_) : 0;
+    return {seconds + start, seconds * watts + (power ? start * machine_.power->idle_w() : 0)};
+  }
+  return {};
+}
+
+/// Rings over all ranks, through the ports of the GPUs of a node in parallel.
+double ModelCosts::over_network(const CollectiveWork& work, const Ranks& ranks) const {
+  const NetworkTiming& network = *machine_.timing->network;
+  const auto bytes = static_cast<double>(work.bytes.value);
+  const double all = static_cast<double>(ranks.in_node) * ranks.nodes;
+  const double port = network.rate.bytes_per_second();
+  const double latency = to_seconds(network.latency);
+  if (work.collective == "point-to-point") return latency + bytes / port;
+  if (work.collective == "all-to-all") {
+    return latency * (ranks.nodes - 1) + bytes * (1 - 1.0 / ranks.nodes) * work.imbalance / port;
+  }
+  const double passes = work.collective == "all-reduce" ? 2 : 1;
+  return passes * (latency * (ranks.nodes - 1) + bytes * (all - 1) / all / (port * ranks.in_node));
+}
+
+Outcome<std::vector<Way>> ModelCosts::alone_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference) {
+  std::vector<Way> ways;
+  CollectiveRequest request = request_of(work, ranks);
+  const auto& serving = machine_.timing->serving;
+  if (work.collective == "point-to-point") {
+    const auto timed = simulate_alone(request, "pcpy", false, roomy_);
+    if (timed) ways.push_back({Family::serial, "pcpy", timed->seconds, timed->joules});
+    return ways;
+  }
+  add_variants(ways, request, roomy_);
+  const bool direct =
+      inference && serving && work.collective == "all-reduce" && work.bytes <= serving->all_reduce_bytes;
+  std::optional<Way> serial;
+  if (direct) {
+    for (const char* kernel : {"cores-ll", "cores-simple"}) {
+      const auto timed = simulate_alone(request, kernel, false, roomy_);
+      if (timed && (!serial || timed->seconds < serial->exposed)) {
+        serial = Way{Family::serial, fmt::format("direct kernel ({})", kernel), timed->seconds, timed->joules};
+      }
+    }
+  }
+  if (!serial) {
+    const std::string variant = machine_.timing->library ? std::string(kLibraryVariant) : "cores-simple";
+    const auto timed = simulate_alone(request, variant, false, roomy_);
+    if (timed) serial = Way{Family::serial, "library", timed->seconds, timed->joules};
+  }
+  if (!serial && !ways.empty()) serial = ways.front();
+  if (!serial) {
+    return fail_at(Stage::plan, {"model.collective",
+                                 fmt::format("{} of {} bytes cannot be planned on {} ranks of {}", work.collective,
+                                             work.bytes.value, ranks, machine_.name),
+                                 "give another layout"});
+  }
+  serial->family = Family::serial;
+  ways.insert(ways.begin(), *serial);
+  for (Way& way : ways) {
+    way.exposed *= work.imbalance;
+    way.joules *= work.imbalance;
+  }
+  return ways;
+}
+
+Outcome<std::vector<Way>> ModelCosts::alone(const CollectiveWork& work, const Ranks& ranks, bool inference) {
+  const std::string key = fmt::format("alone {} {}", key_of(work, ranks), inference);
+  {
+    const std::scoped_lock guard(lock_);
+    if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
+  }
+  std::vector<Way> ways;
+  if (ranks.in_node > 1 || ranks.nodes == 1) {
+    auto in_node = alone_in_node(work, std::max<std::uint32_t>(ranks.in_node, 2), inference);
+    if (!in_node) return in_node;
+    ways = *std::move(in_node);
+  }
+  if (ranks.nodes > 1) {
+    const double network = over_network(work, ranks);
+    const double seconds = ways.empty() ? network : std::max(network, ways.front().exposed);
+    ways = {{Family::serial, "network", seconds, machine_.power ? seconds * machine_.power->idle_w() : 0}};
+  }
+  const std::scoped_lock guard(lock_);
+  ways_.emplace(key, ways);
+  return ways;
+}
+
+Outcome<std::vector<Way>> ModelCosts::dependent(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
+                                                const Ranks& ranks) {
+  const OverlapProblem problem = dependent_problem(work, gemm, relation, ranks.in_node);
+  if (ranks.nodes > 1 || problem.gemm().m < kLeastRows * ranks.in_node) return std::vector<Way>{};
+  const std::string key =
+      fmt::format("{} {} {} {}", name_of(relation), key_of(problem.gemm()), work.collective, ranks.in_node);
+  {
+    const std::scoped_lock guard(lock_);
+    if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
+  }
+  const auto report = study_overlap(
+      problem, roomy_, {.strategies = {"serial", "serial-dma", "shard-p2p", "ficco", "t3", "t3-mca", "ideal"}});
+  std::vector<Way> ways;
+  if (report) {
+    const OverlapRow* serial = report->row("serial");
+    for (const OverlapRow& row : report->rows) {
+      Way way{family_of(row.strategy), row.strategy, to_seconds(row.exposed), 0};
+      if (way.family == Family::serial) continue;  // alone() has what the library, or a serving engine, takes
+      if (row.bound) way.exposed = to_seconds(report->ideal) - to_seconds(report->gemm_alone);
+      way.exposed = std::max(0.0, way.exposed) * work.imbalance;
+      const double library = to_seconds(report->comm_alone);
+      if (serial != nullptr && serial->energy && row.energy && library > 0) {
+        way.joules =
+            per_gpu(row.energy) - per_gpu(serial->energy) * to_seconds(report->gemm_alone) / to_seconds(report->serial);
+      }
+      ways.push_back(std::move(way));
+    }
+  } else if (report.error().stage == Stage::run) {
+    return tl::unexpected(report.error());
+  }
+  const std::scoped_lock guard(lock_);
+  ways_.emplace(key, ways);
+  return ways;
+}
+
+Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveWork>& works,
+                                                   const std::vector<GemmWork>& gemms,
+                                                   const std::vector<Ranks>& ranks) {
+  std::string key = "beside";
+  for (std::size_t i = 0; i < works.size(); ++i) key += " " + key_of(works[i], ranks[i]);
+  for (const GemmWork& gemm : gemms) key += " " + key_of(joined(gemm));
+  {
+    const std::scoped_lock guard(lock_);
+    if (const auto known = beside_.find(key); known != beside_.end()) return known->second;
+  }
+  // Collectives of the node, and beside them what goes over the network and takes nothing of the GPU's.
+  OverlapProblem problem;
+  double network = 0;
+  double library = 0;
+  double idle_joules = 0;
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const auto ways = alone(works[i], ranks[i], false);
+    if (!ways) return tl::unexpected(ways.error());
+    if (ranks[i].nodes > 1) {
+      network += ways->front().exposed;
+      continue;
+    }
+    library += ways->front().exposed;
+    idle_joules += ways->front().joules;
+    CollectiveRequest request = request_of(works[i], ranks[i].in_node);
+    problem.ranks = ranks[i].in_node;
+    problem.collectives.push_back({.collective = request.collective, .bytes = request.bytes, .dtype = request.dtype});
+  }
+  for (const GemmWork& gemm : gemms) problem.gemms.push_back(joined(gemm));
+  std::vector<BesideWay> ways;
+  if (problem.collectives.empty() || problem.gemms.empty()) {
+    for (const auto& [family, name] :
+         {std::pair(Family::c3, "c3"), {Family::conccl, "conccl"}, {Family::bound, "ideal"}}) {
+      ways.push_back({family, network > 0 ? "network" : name, 0, library + network, idle_joules});
+    }
+  } else {
+    const auto report = study_overlap(
+        problem, roomy_, {.strategies = {"serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl", "conccl-rp"}});
+    if (!report) return tl::unexpected(report.error());
+    const double products = to_seconds(report->gemm_alone);
+    const OverlapRow* serial = report->row("serial");
+    for (const OverlapRow& row : report->rows) {
+      if (row.strategy == "serial") continue;
+      BesideWay way{family_beside(row.strategy), row.strategy, 0, 0, 0};
+      way.slow_down = std::max(0.0, to_seconds(row.gemm) - products);
+      way.collectives = to_seconds(row.comm) + network;
+      if (serial != nullptr && serial->energy && row.energy) {
+        way.joules = per_gpu(row.energy) - per_gpu(serial->energy) * products / to_seconds(report->serial);
+      }
+      ways.push_back(std::move(way));
+    }
+    ways.push_back({Family::bound, "ideal", 0, library + network, idle_joules});
+  }
+  const std::scoped_lock guard(lock_);
+  beside_.emplace(key, ways);
+  return ways;
+}
+
+Ranks ranks_of(RankGroup group, const Layout& layout, const Machine& machine) {
+  const auto spread = [&](std::uint32_t ranks, std::uint32_t stride) {
+    const std::uint32_t in_node = std::max(1U, std::min(ranks, machine.gpus / std::min(stride, machine.gpus)));
+    return Ranks{in_node, (ranks + in_node - 1) / in_node};
+  };
+  switch (group) {
+    case RankGroup::tensor:
+      return spread(layout.tp, 1);
+    case RankGroup::experts:
+      return spread(layout.ep, layout.tp);
+    case RankGroup::shards:
+      return spread(layout.fsdp, layout.tp);
+    case RankGroup::replicas:
+      return spread(layout.dp, layout.tp * layout.fsdp);
+    case RankGroup::stages:
+      return spread(2, layout.tp * layout.replicas());
+  }
+  return Ranks{};
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,281 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/ir/text.hpp"
+#include "cortado/pipeline/model.hpp"
+
+#include "report/bar_chart.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using report::Cell;
+using report::Column;
+using report::Field;
+using report::Notation;
+using report::View;
+
+std::string phase_text(const Phase& phase) {
+  const std::string sequences = phase.batch == 1 ? "1 sequence" : fmt::format("{} sequences", phase.batch);
+  switch (phase.kind) {
+    case PhaseKind::train:
+      return fmt::format("train, {} of {} tokens, recompute {}", sequences, phase.tokens, name_of(phase.recompute));
+    case PhaseKind::prefill:
+      return fmt::format("prefill, {} of {} tokens behind {} cached ones", sequences, phase.tokens, phase.context);
+    case PhaseKind::decode:
+      return fmt::format("decode, {} with {} cached tokens", sequences, phase.context);
+    case PhaseKind::generate:
+      return fmt::format("generate {} tokens, {} of {} tokens", phase.output, sequences, phase.tokens);
+  }
+  return {};
+}
+
+std::string layout_text(const Layout& layout) {
+  std::string text = fmt::format("tp {}{}", layout.tp, layout.sp ? " with sp" : "");
+  for (const auto& [name, degree] :
+       {std::pair("ep", layout.ep), {"fsdp", layout.fsdp}, {"dp", layout.dp}, {"pp", layout.pp}}) {
+    if (degree > 1) text += fmt::format(", {} {}", name, degree);
+  }
+  if (layout.micro_batches > 1) text += fmt::format(", {} micro-batches", layout.micro_batches);
+  return text;
+}
+
+double gigabytes(Bytes bytes) {
+  return static_cast<double>(bytes.value) * 1e-9;
+}
+
+report::Table system_table(const ModelReport& report) {
+  const double tokens = report.tokens;
+  const std::vector<Field<SystemRow>> fields{
+      {{.key = "system", .head = "system", .meaning = "rule by which collectives meet products"},
+       [](const SystemRow& row) { return Cell(row.system); }},
+      {{.key = "time_us",
+        .head = "time",
+        .unit = "ms",
+        .digits = 3,
+        .meaning = "of a step, or of the generation, in us; text shows ms",
+        .scale = 1e-3},
+       [](const SystemRow& row) { return Cell(row.seconds * 1e6); }},
+      {{.key = "speedup", .head = "speed- up", .digits = 3, .meaning = "over serial"},
+       [](const SystemRow& row) { return Cell(row.speedup); }},
+      {{.key = "tokens_per_s", .head = "tokens", .unit = "/s", .digits = 0, .meaning = "of all GPUs"},
+       [](const SystemRow& row) { return Cell(row.tokens_per_second); }},
+      {{.key = "tokens_per_s_per_gpu",
+        .head = "tokens/s per GPU",
+        .digits = 1,
+        .meaning = "of one GPU",
+        .view = View::wide},
+       [&report](const SystemRow& row) { return Cell(row.tokens_per_second / report.gpus); }},
+      {{.key = "tflops_per_gpu",
+        .head = "TFLOP/s per GPU",
+        .digits = 1,
+        .meaning = "that the model needs, nothing counted that is done twice"},
+       [](const SystemRow& row) { return Cell(row.flops_per_gpu * 1e-12); }},
+      {{.key = "mfu",
+        .head = "MFU",
+        .unit = "%",
+        .digits = 1,
+        .meaning = "share of the peak of the products' type",
+        .scale = 100},
+       [](const SystemRow& row) { return Cell(row.mfu); }},
+      {{.key = "compute_us",
+        .head = "compute",
+        .unit = "ms",
+        .digits = 3,
+        .meaning = "products, attention and other kernels, each alone, in us",
+        .scale = 1e-3},
+       [](const SystemRow& row) { return Cell(row.compute * 1e6); }},
+      {{.key = "exposed_comm_us",
+        .head = "exposed comm",
+        .unit = "ms",
+        .digits = 3,
+        .meaning = "communication that is not hidden, and what it slows down, in us",
+        .scale = 1e-3},
+       [](const SystemRow& row) { return Cell(row.exposed * 1e6); }},
+      {{.key = "bubble_us",
+        .head = "bubble",
+        .unit = "ms",
+        .digits = 3,
+        .meaning = "waiting for other stages, in us",
+        .view = View::wide,
+        .scale = 1e-3},
+       [](const SystemRow& row) { return Cell(row.bubble * 1e6); }},
+      {{.key = "energy_J",
+        .head = "energy",
+        .unit = "J",
+        .digits = 4,
+        .meaning = "of all GPUs; null where the machine does not describe power",
+        .notation = Notation::significant},
+       [](const SystemRow& row) { return row.bound ? Cell() : Cell(row.joules); }},
+      {{.key = "joules_per_token",
+        .head = "J per token",
+        .digits = 3,
+        .meaning = "energy over new tokens",
+        .notation = Notation::significant},
+       [tokens](const SystemRow& row) { return row.joules && !row.bound ? Cell(*row.joules / tokens) : Cell(); }}};
+  report::Table table = report::table_of<SystemRow>("rows", "one per system", fields, report.rows);
+  report::BarChart chart;
+  chart.title = "Where the time goes";
+  chart.unit = "ms";
+  chart.series = {"compute", "exposed communication", "bubble"};
+  report::BarGroup group;
+  for (const SystemRow& row : report.rows) {
+    group.bars.push_back({row.system,
+                          {{0, row.compute * 1e3}, {1, row.exposed * 1e3}, {2, row.bubble * 1e3}},
+                          fmt::format("{}: {:.3f} ms", row.system, row.seconds * 1e3)});
+  }
+  chart.groups.push_back(std::move(group));
+  table.pictures = report::svg(chart);
+  return table;
+}
+
+report::Table pair_table(const ModelReport& report) {
+  report::Table table{.key = "pairs",
+                      .meaning = "one per kind of collective and of products that it meets",
+                      .title = "Collectives: each alone as serial does it, and what stays exposed of one"};
+  table.columns = {
+      {.key = "block", .head = "in", .meaning = "part of the step"},
+      {.key = "collective", .head = "collective", .meaning = "kind and bytes"},
+      {.key = "with", .head = "meets", .meaning = "product that it depends on or that depends on it"},
+      {.key = "times", .head = "times", .meaning = "in a step", .notation = Notation::shortest},
+      {.key = "alone_us", .head = "alone", .unit = "us", .digits = 1, .meaning = "as serial does it"},
+      {.key = "product_us",
+       .head = "product",
+       .unit = "us",
+       .digits = 1,
+       .meaning = "the product, or the block, alone"},
+      {.key = "prelaunched_us",
+       .head = "DMA pre- launched",
+       .unit = "us",
+       .digits = 1,
+       .meaning = "alone by the best variant on DMA engines that are programmed ahead; small collectives only",
+       .view = View::wide},
+      {.key = "chosen", .head = "auto takes", .meaning = "strategy or variant"}};
+  std::vector<std::string> systems;
+  for (const SystemRow& row : report.rows) systems.push_back(row.system);
+  if (systems.empty()) systems = model_systems();  // for the reference
+  for (const std::string& system : systems) {
+    table.columns.push_back({.key = "exposed_us." + system,
+                             .head = system,
+                             .unit = "us",
+                             .digits = 1,
+                             .meaning = "exposed by " + system,
+                             .view = system == "auto" || system == "ideal" ? View::narrow : View::wide});
+  }
+  for (const PairRow& pair : report.pairs) {
+    report::Row cells{pair.block,          pair.collective, pair.with,
+                      pair.times,          pair.alone_us,   pair.product_us > 0 ? Cell(pair.product_us) : Cell(),
+                      pair.prelaunched_us, pair.chosen};
+    for (const double exposed : pair.exposed_us) cells.emplace_back(exposed);
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+report::Table operator_table(const ModelReport& report) {
+  const std::vector<Field<OperatorRow>> fields{
+      {{.key = "block", .head = "in", .meaning = "part of the step"},
+       [](const OperatorRow& row) { return Cell(row.block); }},
+      {{.key = "operator", .head = "operator", .meaning = "name"},
+       [](const OperatorRow& row) { return Cell(row.name); }},
+      {{.key = "what", .head = "what", .meaning = "shape of a product, operations, bytes"},
+       [](const OperatorRow& row) { return Cell(row.what); }},
+      {{.key = "times", .head = "times", .meaning = "in a step", .notation = Notation::shortest},
+       [](const OperatorRow& row) { return Cell(row.times); }},
+      {{.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "of one, alone"},
+       [](const OperatorRow& row) { return Cell(row.us); }},
+      {{.key = "share",
+        .head = "of serial",
+        .unit = "%",
+        .digits = 1,
+        .meaning = "of the time of serial, all of them",
+        .scale = 100},
+       [](const OperatorRow& row) { return Cell(row.share); }}};
+  report::Table table = report::table_of<OperatorRow>("operators", "one per kind of operator that is not a collective",
+                                                      fields, report.operators);
+  table.title = "Operators";
+  return table;
+}
+
+/// What eats the rest: the pair with most exposed time under auto.
+std::string rest_text(const ModelReport& report) {
+  const SystemRow* row = report.row("auto");
+  if (row == nullptr || row->exposed <= 0) return {};
+  const auto index = static_cast<std::size_t>(row - report.rows.data());
+  const PairRow* most = nullptr;
+  for (const PairRow& pair : report.pairs) {
+    if (most == nullptr || pair.exposed_us[index] * pair.times > most->exposed_us[index] * most->times) most = &pair;
+  }
+  if (most == nullptr || most->exposed_us[index] <= 0) return {};
+  return fmt::format("; most of what stays exposed: {} {}", most->collective, most->with);
+}
+
+std::string answer_text(const ModelReport& report) {
+  if (report.rows.empty()) return {};
+  const SystemRow& best = report.best();
+  const SystemRow& serial = report.rows.front();
+  if (best.system == "serial") return "use serial: nothing that overlaps is faster";
+  return fmt::format(
+      "use {}: {:.1f} % faster than serial, {:.0f} tokens/s; {:.1f} of {:.1f} ms of communication stay exposed{}",
+      best.system, 100 * (best.speedup - 1), best.tokens_per_second, best.exposed * 1e3, serial.exposed * 1e3,
+      rest_text(report));
+}
+
+}  // namespace
+
+report::Document model_document(const ModelReport& report, bool by_operator) {
+  const ModelRequest& request = report.request;
+  const MemoryNeed& memory = report.memory;
+  const SystemRow best = report.rows.empty() ? SystemRow{} : report.best();
+  report::Document document{.schema = "cortado.model-step",
+                            .title = fmt::format("{}: {}", request.model.name, phase_text(request.phase))};
+  document.about = {
+      fmt::format("{} GPUs of {}, {}; {} products{}", report.gpus, report.machine, layout_text(request.layout),
+                  to_string(request.phase.dtype),
+                  request.phase.trains() ? "" : fmt::format(", {} KV cache", to_string(request.phase.kv_dtype))),
+      fmt::format("memory of a GPU: {:.1f} GB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
+                  "KV {:.1f})",
+                  gigabytes(memory.total()), gigabytes(memory.weights), gigabytes(memory.gradients),
+                  gigabytes(memory.optimizer), gigabytes(memory.activations), gigabytes(memory.cache)),
+      "predicted by the simulator, composed of operators and overlap studies (docs/models.md)"};
+  document.facts = {{"model", request.model.name, "name of the model", true},
+                    {"machine", report.machine, "modelled machine", true},
+                    {"phase", std::string(name_of(request.phase.kind)), "train, prefill, decode or generate", true},
+                    {"gpus", report.gpus, "GPUs of the layout"},
+                    {"tp", request.layout.tp, "tensor parallel"},
+                    {"sp", request.layout.sp, "sequence parallel"},
+                    {"ep", request.layout.ep, "expert parallel"},
+                    {"fsdp", request.layout.fsdp, "shards of weights, gradients and optimizer"},
+                    {"dp", request.layout.dp, "replicas"},
+                    {"pp", request.layout.pp, "stages"},
+                    {"batch", request.phase.batch, "sequences of a replica, or of a micro-batch"},
+                    {"tokens", request.phase.tokens, "new tokens of a sequence"},
+                    {"context", request.phase.context, "cached tokens of a sequence"},
+                    {"output", request.phase.output, "tokens that are generated"},
+                    {"parameters", report.parameters.total, "of the model"},
+                    {"active_parameters", report.parameters.active, "that a token multiplies"},
+                    {"system", best.system, "fastest system, of which the next five are"},
+                    {"time_us", best.seconds * 1e6, "of the step or the generation"},
+                    {"tokens_per_s", best.tokens_per_second, "of all GPUs"},
+                    {"tflops_per_gpu", best.flops_per_gpu * 1e-12, "that the model needs"},
+                    {"exposed_comm_us", best.exposed * 1e6, "communication that is not hidden, and what it slows down"},
+                    {"energy_J", Cell(best.joules), "of all GPUs; null where the machine does not describe power"},
+                    {"memory.weights_bytes", memory.weights, "of the GPU that needs most"},
+                    {"memory.gradients_bytes", memory.gradients, "of the GPU that needs most"},
+                    {"memory.optimizer_bytes", memory.optimizer, "of the GPU that needs most"},
+                    {"memory.activations_bytes", memory.activations, "of the GPU that needs most"},
+                    {"memory.kv_bytes", memory.cache, "of the GPU that needs most"},
+                    {"memory.total_bytes", memory.total(), "of the GPU that needs most"}};
+  document.tables.push_back(system_table(report));
+  if (!report.pairs.empty() || report.rows.empty()) document.tables.push_back(pair_table(report));
+  report::Table operators = operator_table(report);
+  operators.data_only = !by_operator;
+  document.tables.push_back(std::move(operators));
+  document.notes = report.notes;
+  document.answer = {answer_text(report)};
+  return document;
+}
+
+}  // namespace cortado::pipeline

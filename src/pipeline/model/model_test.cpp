@@ -1,0 +1,84 @@
+#include "cortado/pipeline/model.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cortado::pipeline {
+namespace model_test {
+
+ModelReport report_of(const std::string& model, const Layout& layout, const Phase& phase,
+                      const std::string& machine_name = "mi300x-8") {
+  const Machine machine = load_machine(machine_name).value();
+  ModelStudy study(machine);
+  const auto report = study.run({load_model(model).value(), layout, phase});
+  EXPECT_TRUE(report) << to_string(report.error().errors.front());
+  return report.value_or(ModelReport{});
+}
+
+void expect_ordered(const ModelReport& report) {
+  const double best = report.row("auto")->seconds;
+  EXPECT_LE(report.row("ideal")->seconds, best + 1e-12);
+  for (const SystemRow& row : report.rows) {
+    if (!row.bound) {
+      EXPECT_LE(best, row.seconds + 1e-12) << row.system;
+    }
+    EXPECT_NEAR(row.compute + row.exposed + row.bubble, row.seconds, 1e-9 * row.seconds) << row.system;
+  }
+}
+
+TEST(Model, AutoIsNeverSlowerAndIdealIsABound) {
+  expect_ordered(report_of("llama-3.1-8b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 1024}));
+  expect_ordered(
+      report_of("llama-3.1-8b", {.tp = 8}, {.kind = PhaseKind::decode, .context = 1024, .dtype = DType::f8}));
+  expect_ordered(report_of("mixtral-8x7b", {.ep = 8, .dp = 8}, {.kind = PhaseKind::prefill, .tokens = 512}));
+  expect_ordered(report_of("llama-3.1-8b", {.fsdp = 8}, {.kind = PhaseKind::train, .tokens = 2048}));
+}
+
+TEST(Model, CutsPayWherePromptsAreLong) {
+  const ModelReport report = report_of("llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});
+  EXPECT_GT(report.row("ficco")->speedup, 1.02);
+  EXPECT_LT(report.row("auto")->exposed, report.row("serial")->exposed);
+  // Two all-reduces a layer, one kind each; and the gathered logits.
+  EXPECT_EQ(report.pairs.size(), 3U);
+}
+
+TEST(Model, OneGpuExposesNothing) {
+  const ModelReport report = report_of("llama-3.1-8b", {}, {.kind = PhaseKind::prefill, .tokens = 1024});
+  EXPECT_TRUE(report.pairs.empty());
+  EXPECT_NEAR(report.row("serial")->exposed, 0, 1e-12);
+  EXPECT_NEAR(report.row("auto")->seconds, report.row("serial")->seconds, 1e-12);
+}
+
+TEST(Model, GenerationIsPrefillAndDecodeSteps) {
+  const Machine machine = load_machine("mi300x-8").value();
+  ModelStudy study(machine);
+  const Model llama = load_model("llama-3.1-8b").value();
+  const ModelOptions serial{.systems = {"serial"}};
+  const auto seconds = [&](const Phase& phase) {
+    return study.run({llama, {}, phase}, serial)->row("serial")->seconds;
+  };
+  const double whole = seconds({.kind = PhaseKind::generate, .tokens = 256, .output = 11});
+  const double prefill = seconds({.kind = PhaseKind::prefill, .tokens = 256});
+  const double first = seconds({.kind = PhaseKind::decode, .context = 256});
+  const double last = seconds({.kind = PhaseKind::decode, .context = 266});
+  EXPECT_NEAR(whole, prefill + 5 * (first + last), 1e-9);
+}
+
+TEST(Model, PipelinesWaitAndInterleavedOnesLess) {
+  Layout layout{.tp = 1, .pp = 8, .micro_batches = 8};
+  const Phase phase{.kind = PhaseKind::train, .tokens = 2048};
+  const ModelReport plain = report_of("llama-3.1-8b", layout, phase);
+  layout.schedule = PipelineSchedule::interleaved;
+  const ModelReport interleaved = report_of("llama-3.1-8b", layout, phase);
+  EXPECT_GT(plain.row("serial")->bubble, 1.5 * interleaved.row("serial")->bubble);
+}
+
+TEST(Model, RefusesUnknownSystems) {
+  const Machine machine = load_machine("mi300x-8").value();
+  ModelStudy study(machine);
+  const ModelRequest request{load_model("llama-3.1-8b").value(), {}, {.kind = PhaseKind::prefill, .tokens = 16}};
+  EXPECT_EQ(study.run(request, {.systems = {"fastest"}}).error().errors.front().code, "model.system");
+  EXPECT_EQ(study.run(request, {.systems = {"t3"}}).error().errors.front().code, "model.system");
+}
+
+}  // namespace model_test
+}  // namespace cortado::pipeline

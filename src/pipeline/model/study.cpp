@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+#include "cortado/pipeline/model.hpp"
+
+#include "pipeline/model/composition.hpp"
+#include "pipeline/parallel.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+std::string text_of(const CollectiveWork& work) {
+  return fmt::format("{} of {}", work.collective, format_bytes(work.bytes));
+}
+
+std::string text_of(const GemmWork& gemm) {
+  return gemm.groups == 1 ? to_string(gemm.shape) : fmt::format("{} times {}", gemm.groups, to_string(gemm.shape));
+}
+
+std::string text_of(const Operator& op) {
+  if (const GemmWork* gemm = op.gemm()) return text_of(*gemm);
+  if (const CollectiveWork* work = op.collective()) return text_of(*work);
+  if (const auto* stream = std::get_if<StreamWork>(&op.work)) {
+    return fmt::format("{:.4g} MB", stream->bytes * 1e-6);
+  }
+  const auto& attention = std::get<AttentionShape>(op.work);
+  return fmt::format("{:.4g} GFLOP, {:.4g} MB", flops(attention) * 1e-9, attention.bytes * 1e-6);
+}
+
+/// Everything of a step that is to be simulated, so that several threads can do it; the composition then finds it
+/// known.
+Outcome<void> prepare(const Step& step, const ModelRequest& request, const ModelOptions& options, ModelCosts& costs) {
+  const bool inference = !request.phase.trains();
+  std::vector<Outcome<CostedBlock>> results(step.blocks.size(), CostedBlock{});
+  const bool done = for_each_in_parallel(
+      step.blocks.size(), options.threads,
+      [&](std::size_t i) { results[i] = cost_block(step.blocks[i], request.layout, inference, costs); },
+      [&](std::size_t finished) { return !options.progress || options.progress(finished, step.blocks.size()); });
+  if (!done) return fail_at(Stage::run, {"model.interrupted", "interrupted before all was done", ""});
+  for (const auto& result : results) {
+    if (!result) return tl::unexpected(result.error());
+  }
+  return {};
+}
+
+PairRow pair_row(const CostedBlock& costed, const Meeting& meeting, const Step& step,
+                 const std::vector<std::string>& systems) {
+  const Operator& op = costed.block->operators[meeting.op];
+  PairRow row;
+  row.block = costed.block->name;
+  row.collective = text_of(*op.collective());
+  row.with = "alone";
+  row.times = costed.block->times * step.micro_batches;
+  row.alone_us = meeting.ways.front().exposed * 1e6;
+  if (meeting.has_product) {
+    const Operator& product = costed.block->operators[meeting.product];
+    row.with = fmt::format("{} {}, {}", meeting.product < meeting.op ? "behind" : "before", product.name,
+                           text_of(*product.gemm()));
+    row.product_us = meeting.product_seconds * 1e6;
+  }
+  for (const Way& way : meeting.ways) {
+    if (!way.name.ends_with("prelaunched")) continue;
+    if (!row.prelaunched_us || way.exposed * 1e6 < *row.prelaunched_us) row.prelaunched_us = way.exposed * 1e6;
+  }
+  for (const std::string& system : systems) {
+    const BlockTime time = block_time(costed, system);
+    const auto index = static_cast<std::size_t>(&meeting - costed.meetings.data());
+    row.exposed_us.push_back(time.chosen[index]->exposed * 1e6);
+    if (system == "auto") row.chosen = time.chosen[index]->name;
+  }
+  return row;
+}
+
+PairRow beside_row(const CostedBlock& costed, const Step& step, const std::vector<std::string>& systems) {
+  PairRow row;
+  row.block = costed.block->name;
+  std::vector<std::string> names;
+  for (const CollectiveWork& work : costed.block->beside) names.push_back(text_of(work));
+  row.collective = join(names, " and ");
+  row.with = "beside the block";
+  row.times = costed.block->times * step.micro_batches;
+  row.alone_us = costed.beside_alone * 1e6;
+  row.product_us = costed.compute.seconds * 1e6;
+  for (const std::string& system : systems) {
+    const BlockTime time = block_time(costed, system);
+    double exposed = time.seconds - costed.compute.seconds;
+    for (const Way* way : time.chosen) exposed -= way->exposed;
+    row.exposed_us.push_back(exposed * 1e6);
+    if (system == "auto") row.chosen = time.beside;
+  }
+  return row;
+}
+
+Result<std::vector<std::string>> systems_of(const std::vector<std::string>& asked, const Machine& machine) {
+  std::vector<std::string> systems;
+  for (const std::string& name : asked) {
+    if (name == "all") continue;
+    if (std::ranges::count(model_systems(), name) == 0) {
+      return fail("model.system", fmt::format("there is no system {}", name), suggestion(name, model_systems()));
+    }
+    if (!has_system(name, machine)) {
+      return fail(About::machine, "model.system",
+                  fmt::format("{} needs hardware that {} does not have", name, machine.name),
+                  "give a machine with it, such as mi300x-8+t3");
+    }
+  }
+  const bool all = asked.empty() || std::ranges::count(asked, "all") > 0;
+  for (const std::string& name : model_systems()) {
+    const bool wanted = all || name == "serial" || std::ranges::count(asked, name) > 0;
+    if (wanted && has_system(name, machine)) systems.push_back(name);
+  }
+  return systems;
+}
+
+void set_speedups(std::vector<SystemRow>& rows) {
+  for (SystemRow& row : rows) row.speedup = rows.front().seconds / row.seconds;
+}
+
+/// Everything but the rows' ratios, of `times` steps more.
+void add_steps(SystemRow& row, const SystemRow& step, double times) {
+  row.seconds += times * step.seconds;
+  row.compute += times * step.compute;
+  row.exposed += times * step.exposed;
+  row.bubble += times * step.bubble;
+  if (row.joules && step.joules) *row.joules += times * *step.joules;
+}
+
+}  // namespace
+
+const std::vector<std::string>& model_systems() {
+  static const std::vector<std::string> systems{"serial", "framework", "c3",     "conccl", "async-tp",
+                                                "ficco",  "t3",        "t3-mca", "auto",   "ideal"};
+  return systems;
+}
+
+const SystemRow* ModelReport::row(std::string_view system) const {
+  const auto found = std::ranges::find(rows, system, &SystemRow::system);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+const SystemRow& ModelReport::best() const {
+  const SystemRow* best = &rows.front();
+  for (const SystemRow& row : rows) {
+    if (!row.bound && row.seconds < best->seconds) best = &row;
+  }
+  return *best;
+}
+
+ModelStudy::ModelStudy(const Machine& machine) : machine_(machine), costs_(std::make_unique<ModelCosts>(machine)) {}
+ModelStudy::~ModelStudy() = default;
+
+Outcome<ModelReport> ModelStudy::run(const ModelRequest& request, const ModelOptions& options) {
+  if (const Status kernels = check_kernels(machine_); !kernels) return fail_at(Stage::plan, kernels.error());
+  if (const Status product = check_gemm({16, 16, 16, request.phase.dtype}, machine_); !product) {
+    return fail_at(Stage::plan, product.error());
+  }
+  if (const Status fits = check_layout(request.model, request.layout, request.phase, machine_); !fits) {
+    return fail_at(Stage::plan, fits.error());
+  }
+  return request.phase.kind == PhaseKind::generate ? run_generation(request, options) : run_step(request, options);
+}
+
+Outcome<ModelReport> ModelStudy::run_step(const ModelRequest& request, const ModelOptions& options) {
+  const auto systems = systems_of(options.systems, machine_);
+  if (!systems) return fail_at(Stage::plan, systems.error());
+  const Step step = step_of(request.model, request.layout, request.phase);
+  if (const auto prepared = prepare(step, request, options, *costs_); !prepared) {
+    return tl::unexpected(prepared.error());
+  }
+  ModelReport report{.request = request,
+                     .machine = machine_.name,
+                     .gpus = request.layout.gpus(),
+                     .memory = memory_need(request.model, request.layout, request.phase),
+                     .parameters = count_parameters(request.model),
+                     .tokens = step.tokens};
+  std::vector<CostedBlock> blocks;
+  for (const Block& block : step.blocks) {
+    auto costed = cost_block(block, request.layout, !request.phase.trains(), *costs_);
+    if (!costed) return tl::unexpected(costed.error());
+    blocks.push_back(*std::move(costed));
+  }
+  for (const std::string& system : *systems) {
+    report.rows.push_back(system_row(blocks, step, system, request, machine_));
+  }
+  set_speedups(report.rows);
+  for (const CostedBlock& costed : blocks) {
+    for (const Meeting& meeting : costed.meetings) report.pairs.push_back(pair_row(costed, meeting, step, *systems));
+    if (!costed.beside.empty()) report.pairs.push_back(beside_row(costed, step, *systems));
+    for (std::size_t i = 0; i < costed.kernels.size(); ++i) {
+      const Operator& op = costed.block->operators[i];
+      const double times = costed.block->times * (costed.block->once ? 1 : step.micro_batches);
+      if (op.collective() != nullptr) continue;
+      report.operators.push_back({costed.block->name, op.name, text_of(op), times, costed.kernels[i].seconds * 1e6,
+                                  costed.kernels[i].seconds * times / report.rows.front().seconds});
+    }
+  }
+  return report;
+}
+
+Outcome<ModelReport> ModelStudy::run_generation(const ModelRequest& request, const ModelOptions& options) {
+  // Prefill gives the first token. Attention of a decode step grows with the context and nothing else does: the mean of
+  // the first and the last step is that of all.
+  ModelRequest part = request;
+  part.phase.kind = PhaseKind::prefill;
+  part.phase.output = 0;
+  auto report = run_step(part, options);
+  if (!report) return report;
+  report->request = request;
+  report->memory = memory_need(request.model, request.layout, request.phase);
+  const auto steps = static_cast<double>(request.phase.output - 1);
+  part.phase.kind = PhaseKind::decode;
+  part.phase.tokens = 0;
+  double flops_of_all = 0;
+  const double prefill_flops = report->rows.front().flops_per_gpu * report->rows.front().seconds;
+  flops_of_all += prefill_flops;
+  for (const std::uint64_t context : {request.phase.context + request.phase.tokens,
+                                      request.phase.context + request.phase.tokens + request.phase.output - 1}) {
+    part.phase.context = context;
+    const auto decode = run_step(part, options);
+    if (!decode) return tl::unexpected(decode.error());
+    for (std::size_t i = 0; i < report->rows.size(); ++i) add_steps(report->rows[i], decode->rows[i], steps / 2);
+    flops_of_all += steps / 2 * decode->rows.front().flops_per_gpu * decode->rows.front().seconds;
+    for (PairRow row : decode->pairs) {
+      row.times *= steps / 2;
+      row.block = "decode " + row.block;
+      report->pairs.push_back(std::move(row));
+    }
+    if (context != request.phase.context + request.phase.tokens) break;
+    for (OperatorRow row : decode->operators) {
+      row.times *= steps;
+      row.block = "decode " + row.block;
+      report->operators.push_back(std::move(row));
+    }
+  }
+  report->tokens = static_cast<double>(request.phase.batch * request.phase.output) * request.layout.replicas();
+  for (SystemRow& row : report->rows) {
+    const double peak = row.mfu > 0 ? row.flops_per_gpu / row.mfu : 0;
+    row.flops_per_gpu = flops_of_all / row.seconds;
+    row.mfu = peak > 0 ? row.flops_per_gpu / peak : 0;
+    row.tokens_per_second = report->tokens / row.seconds;
+  }
+  for (OperatorRow& row : report->operators) row.share = row.us * 1e-6 * row.times / report->rows.front().seconds;
+  set_speedups(report->rows);
+  return report;
+}
+
+Outcome<Timeline> ModelStudy::layer_timeline(const ModelRequest& request, const std::string& system) {
+  ModelRequest part = request;
+  if (part.phase.kind == PhaseKind::generate) {
+    part.phase.kind = PhaseKind::decode;
+    part.phase.context += std::exchange(part.phase.tokens, 0);
+  }
+  const Step step = step_of(part.model, part.layout, part.phase);
+  Timeline timeline;
+  timeline.simulated = true;
+  timeline.where = fmt::format("simulated {}, {}", machine_.name, system);
+  timeline.tracks = {{.name = "kernels", .rank = RankId{0}}, {.name = "collectives", .rank = RankId{0}}};
+  double now = 0;
+  const auto span = [&](std::uint32_t track, const std::string& name, SpanKind kind, double from, double to) {
+    const auto at = [](double seconds) { return Nanoseconds{std::llround(seconds * 1e9)}; };
+    timeline.spans.push_back({.track = track, .name = name, .kind = kind, .start = at(from), .end = at(to)});
+  };
+  for (const Block& block : step.blocks) {
+    if (!block.name.starts_with("layer") && !block.name.starts_with("backward of a layer")) continue;
+    auto costed = cost_block(block, part.layout, !part.phase.trains(), *costs_);
+    if (!costed) return tl::unexpected(costed.error());
+    const BlockTime time = block_time(*costed, system);
+    const double begin = now;
+    std::size_t meeting = 0;
+    for (std::size_t i = 0; i < block.operators.size(); ++i) {
+      const Operator& op = block.operators[i];
+      if (op.collective() == nullptr) {
+        span(0, fmt::format("{} ({})", op.name, text_of(op)), SpanKind::kernel, now, now + costed->kernels[i].seconds);
+        now += costed->kernels[i].seconds;
+        continue;
+      }
+      const Way& way = *time.chosen[meeting];
+      const double alone = costed->meetings[meeting].ways.front().exposed;
+      const double hidden = std::min(std::max(0.0, alone - way.exposed), now - begin);
+      span(1, fmt::format("{} ({}, {})", op.name, text_of(op), way.name), SpanKind::copy, now - hidden,
+           now + way.exposed);
+      now += way.exposed;
+      ++meeting;
+    }
+    if (!block.beside.empty()) {
+      const double end = begin + time.seconds;
+      span(1, fmt::format("{} beside the block", time.beside), SpanKind::copy, begin,
+           std::min(end, begin + costed->beside_alone));
+      now = std::max(now, end);
+    }
+  }
+  timeline.iteration_times = {Nanoseconds{std::llround(now * 1e9)}};
+  return timeline;
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,37 @@
+// What a collective library (NCCL, RCCL) runs: which variant it chooses for a size and a number of ranks, and the rings
+// that it lays over the links.
+//
+// The choice is made as the libraries make it: by their own estimate of every protocol (ProtocolEstimate of the
+// machine), whatever the protocol really takes, after a few thresholds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/collective/ring.hpp"
+
+namespace cortado::plan {
+
+/// The name of a ring variant of the protocol: "ring-ll".
+std::string_view ring_variant(Protocol protocol);
+
+/// Rings over all ranks that load all links evenly. One where every pair shares the ports of a switch. On a full mesh
+/// the Hamiltonian cycles of the zigzag construction (Walecki) and their reverses: of N ranks, N-1 rings that use every
+/// link once if N is odd, 2 (N-1) rings that use every link twice if it is even.
+std::vector<std::vector<RankId>> balanced_rings(std::uint32_t ranks, const Machine& machine);
+
+/// A ring of the collective and its compute units: it takes that share of every block.
+struct LibraryRing {
+  Ring ring;
+  std::uint32_t units = 1;
+};
+
+/// The rings of the collective as parts of one kernel a rank; `block` is the largest block of a rank.
+std::vector<LibraryRing> library_rings(Schedule& schedule, Protocol protocol, Bytes block);
+
+/// What a compute unit takes at a time of a reduction in the switch.
+Bytes multicast_chunk(Bytes bytes, std::uint32_t ranks, std::uint32_t units);
+
+}  // namespace cortado::plan

@@ -1,0 +1,92 @@
+// What stands between the caller and the engines (RuntimeMode), as commands of the program.
+//
+//   runtime:  every dma queue of a GPU waits for the GPU's gate. A coordinator, a queue of its own, opens the gate,
+//   waits
+//             for all of them, and its signal is the one that the host waits for.
+//   library, device:  a kernel a GPU tells all others that it is there and waits for them, opens the gate, waits for
+//   its
+//             queues, and does the same again: a barrier before the copies and one behind. The calls behind the kernel
+//             are those that make copies, flags and waits one by one; of a kernel that writes packets itself, a
+//             packet and a doorbell for each peer.
+#include <fmt/format.h>
+
+#include "plan/collective/schedule.hpp"
+
+namespace cortado::plan {
+
+SignalId Schedule::gate(RankId rank) {
+  const auto found = gates_.find(rank);
+  if (found != gates_.end()) return found->second;
+  return gates_.emplace(rank, builder_.signal(fmt::format("gate{}", rank.value), rank)).first->second;
+}
+
+std::vector<DrivenQueue> Schedule::coordinate(const std::vector<DrivenQueue>& queues) {
+  std::vector<std::vector<SignalId>> ends(request_.ranks);
+  std::vector<DrivenQueue> driven;
+  for (DrivenQueue queue : queues) {
+    if (builder_.peek().queue(queue.queue).kind == QueueKind::dma) {
+      ends[queue.rank.value].push_back(*queue.done);
+      queue.done.reset();
+    }
+    driven.push_back(queue);
+  }
+  if (request_.runtime != RuntimeMode::runtime) {
+    std::vector<DrivenQueue> barriers = add_barriers(ends);
+    barriers.insert(barriers.end(), driven.begin(), driven.end());
+    exit_barrier_ = false;
+    return barriers;
+  }
+  for (const RankId rank : ranks()) {
+    if (!ends[rank.value].empty()) driven.push_back(add_coordinator(rank, ends[rank.value]));
+  }
+  return driven;
+}
+
+DrivenQueue Schedule::add_coordinator(RankId rank, const std::vector<SignalId>& ends) {
+  std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
+  if (engines.empty()) engines = machine_->present_engines(EngineClass::peer);
+  const QueueId queue = builder_.dma_queue(fmt::format("coordinator{}", rank.value), rank, engines.front());
+  builder_.add(queue, Signal{gate(rank)});
+  for (const SignalId end : ends) builder_.add(queue, Wait{end});
+  const SignalId done = builder_.signal(fmt::format("coordinator{}.done", rank.value));
+  builder_.add(queue, Signal{done});
+  return {queue, rank, done};
+}
+
+std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<SignalId>>& ends) {
+  const std::uint32_t peers = request_.ranks - 1;
+  // A copy for each peer, and for each barrier a flag and a wait for each; or a packet and a doorbell.
+  const std::uint32_t calls = request_.runtime == RuntimeMode::library ? 5 * peers : 2 * peers;
+  std::vector<QueueId> kernels;
+  for (const RankId rank : ranks()) {
+    kernels.push_back(
+        builder_.compute_queue(fmt::format("barrier{}", rank.value), rank, 0, 1, fmt::format("barrier"), calls));
+  }
+  const auto barrier = [&](const char* name) {
+    std::vector<std::vector<SignalId>> told(request_.ranks);  // by receiver
+    for (const RankId rank : ranks()) {
+      for (const RankId peer : peers_after(rank)) {
+        told[peer.value].push_back(builder_.signal(fmt::format("{}{}.{}", name, rank.value, peer.value), peer));
+        builder_.add(kernels[rank.value], Signal{told[peer.value].back()});
+      }
+    }
+    for (const RankId rank : ranks()) {
+      for (const SignalId signal : told[rank.value]) builder_.add(kernels[rank.value], Wait{signal});
+    }
+  };
+  barrier("entered");
+  for (const RankId rank : ranks()) {
+    if (gates_.contains(rank)) builder_.add(kernels[rank.value], Signal{gate(rank)});
+    for (const SignalId end : ends[rank.value]) builder_.add(kernels[rank.value], Wait{end});
+  }
+  barrier("left");
+  std::vector<DrivenQueue> driven;
+  for (const RankId rank : ranks()) {
+    const SignalId done = builder_.signal(fmt::format("barrier{}.done", rank.value));
+    builder_.add(kernels[rank.value], Signal{done});
+    driven.push_back({kernels[rank.value], rank, done});
+  }
+  return driven;
+}
+
+}  // namespace cortado::plan

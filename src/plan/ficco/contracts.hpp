@@ -1,0 +1,27 @@
+// What programs of a product and the collective that it depends on have to make, however they are cut.
+#pragma once
+
+#include <functional>
+
+#include "cortado/ir/program.hpp"
+
+#include "plan/ficco/exchange.hpp"
+#include "plan/ficco/matrix.hpp"
+
+namespace cortado::plan {
+
+/// Operands and result of every rank.
+struct RankMatrices {
+  Matrix a;  ///< the rows that the rank has
+  Matrix b;
+  Matrix c;
+};
+
+/// The product of all rows that a rank gets from others, in the order of the senders.
+Contract collective_first_contract(const DependentRequest& request, const Exchange& exchange,
+                                   const std::function<RankMatrices(std::uint32_t)>& of_rank);
+/// What each rank gets of all products: their sum, or in the order of the senders.
+Contract product_first_contract(const DependentRequest& request, const Exchange& exchange,
+                                const std::function<RankMatrices(std::uint32_t)>& of_rank);
+
+}  // namespace cortado::plan

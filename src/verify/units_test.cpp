@@ -1,0 +1,164 @@
+// verify.units, and tiles that wait in the other rules.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "verify/testing/programs.hpp"
+
+namespace cortado::verifier {
+namespace units_test {
+
+using testing::codes_of;
+using testing::commands_of;
+using ::testing::ElementsAre;
+using testing::errors_of;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Gemm& gemm_of(Program& program, const std::string& queue) {
+  return std::get<Gemm>(commands_of(program, queue).front());
+}
+
+/// gemm_whose_tiles_wait with a kernel on rank 0 in the place of the engine: it reads the rows of rank 1.
+struct Copies {
+  bool kernel = false;  ///< parts of a kernel hold their units from launch to end
+  bool first = true;    ///< submitted before the Gemm
+  std::int32_t priority = 0;
+  std::optional<std::uint32_t> gemm_units{};
+};
+
+Program with_copies_on_units(const Copies& copies) {
+  Program program = testing::gemm_whose_tiles_wait();
+  Queue& dma = program.queues[0];
+  dma = {.name = "copies",
+         .kind = QueueKind::compute,
+         .rank = RankId{0},
+         .priority = copies.priority,
+         .commands = dma.commands};
+  if (copies.kernel) dma.kernel = "copies";
+  program.queues[1].compute_units = copies.gemm_units;
+  if (!copies.first) std::swap(commands_of(program, "host")[0], commands_of(program, "host")[1]);
+  return program;
+}
+
+TEST(VerifyUnits, EnginesNeedNoUnits) {
+  EXPECT_THAT(errors_of(testing::gemm_whose_tiles_wait()), IsEmpty());
+}
+
+TEST(VerifyUnits, CopiesBehindAPersistentGemmMayNeverStart) {
+  const auto errors = errors_of(with_copies_on_units({.first = false}));
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_EQ(errors[0].code, "verify.units");
+  EXPECT_EQ(errors[0].place.queue, "stream");
+  EXPECT_THAT(errors[0].message, HasSubstr("may hold 8 of the 8 compute units of GPU 0 for ever"));
+  EXPECT_THAT(errors[0].message, HasSubstr("queue copies, command 0"));
+}
+
+TEST(VerifyUnits, ALimitLeavesUnits) {
+  EXPECT_THAT(errors_of(with_copies_on_units({.first = false, .gemm_units = 7})), IsEmpty());
+  EXPECT_THAT(codes_of(with_copies_on_units({.first = false, .gemm_units = 8})), ElementsAre("verify.units"));
+}
+
+TEST(VerifyUnits, AKernelThatIsLaunchedFirstHoldsItsUnits) {
+  EXPECT_THAT(errors_of(with_copies_on_units({.kernel = true})), IsEmpty());
+  EXPECT_THAT(codes_of(with_copies_on_units({.kernel = true, .first = false})), ElementsAre("verify.units"));
+  EXPECT_THAT(codes_of(with_copies_on_units({.kernel = true, .priority = -1})), ElementsAre("verify.units"));
+}
+
+// Nobody takes units away from tiles that wait.
+TEST(VerifyUnits, APriorityAloneDoesNotHelp) {
+  EXPECT_THAT(codes_of(with_copies_on_units({.first = false, .priority = 1})), ElementsAre("verify.units"));
+}
+
+// Each GPU waits for the copies that the other one cannot start.
+TEST(VerifyUnits, CirclesGoOverSeveralGpus) {
+  ProgramBuilder builder("test", "test", 2);
+  Contract contract{"products", {}};
+  const auto matrix = [](BufferId id, std::uint64_t row, std::uint64_t rows) {
+    return Region{id, Bytes{16 * row}, {16}, rows, {16}};
+  };
+  std::vector<BufferId> as, bs, cs, rows;
+  std::vector<SignalId> arrived, done;
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    as.push_back(builder.buffer("a" + std::to_string(r), {r}, {32}, BufferRole::scratch));
+    bs.push_back(builder.buffer("b" + std::to_string(r), {r}, {64}, BufferRole::input));
+    cs.push_back(builder.buffer("c" + std::to_string(r), {r}, {32}, BufferRole::output));
+    rows.push_back(builder.buffer("rows" + std::to_string(r), {r}, {32}, BufferRole::input));
+    arrived.push_back(builder.signal("arrived" + std::to_string(r), RankId{r}));
+    done.push_back(builder.signal("done" + std::to_string(r)));
+  }
+  const QueueId host = builder.host_queue("host");
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    contract.products.push_back(
+        {matrix(cs[r], 0, 2), {{{matrix(rows[1 - r], 0, 2)}, matrix(bs[r], 0, 4)}}, DType::f32});
+    Gemm gemm{matrix(as[r], 0, 2), matrix(bs[r], 0, 4), {}, 2, 4, 4};
+    gemm.outputs = {{0, 0, 2, 4, matrix(cs[r], 0, 2)}};
+    gemm.waits = {{0, arrived[r], 1}};
+    const QueueId stream = builder.compute_queue("stream" + std::to_string(r), {r});
+    builder.add(stream, gemm).add(stream, Signal{done[r]});
+    const QueueId push = builder.compute_queue("push" + std::to_string(r), {r});
+    builder.add(push, Copy{make_region(rows[r], {0}, {32}), make_region(as[1 - r], {0}, {32})});
+    builder.add(push, Signal{arrived[1 - r]});
+    builder.add(host, Submit{stream}).add(host, Submit{push});
+  }
+  builder.contract(contract);
+  builder.add(host, Wait{done[0]}).add(host, Wait{done[1]});
+  const auto errors = errors_of(std::move(builder).finish());
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_EQ(errors[0].code, "verify.units");
+  EXPECT_THAT(errors[0].message, HasSubstr("push1"));
+  EXPECT_THAT(errors[0].message, HasSubstr("push0"));
+}
+
+TEST(TilesThatWait, ReadWhatArrivesBehindTheirWaitOnly) {
+  Program program = testing::gemm_whose_tiles_wait();
+  gemm_of(program, "stream").waits.front().tiles = 0;
+  EXPECT_THAT(errors_of(program), IsEmpty()) << "waiting for more than is needed is no mistake";
+  // The second tile first: the wait holds back the tile that does not need it.
+  std::swap(gemm_of(program, "stream").outputs[0], gemm_of(program, "stream").outputs[1]);
+  gemm_of(program, "stream").waits.front().tiles = 1;
+  const auto errors = errors_of(program);
+  ASSERT_FALSE(errors.empty());
+  EXPECT_EQ(errors[0].code, "verify.race");
+}
+
+// Groups of tiles are not ordered: that the first one waited says nothing of the second.
+TEST(TilesThatWait, AGroupIsNotBehindTheWaitsOfAnEarlierOne) {
+  Program program = testing::gemm_whose_tiles_wait();
+  Gemm& gemm = gemm_of(program, "stream");
+  const SignalId arrived = gemm.waits.front().signal;
+  const SignalId early{static_cast<std::uint32_t>(program.signals.size())};
+  program.signals.push_back({"early"});
+  auto& host = commands_of(program, "host");
+  host.insert(host.begin(), Signal{early});
+  gemm.waits = {{0, arrived, 1}, {1, early, 1}};
+  const auto errors = errors_of(program);
+  ASSERT_FALSE(errors.empty());
+  EXPECT_EQ(errors[0].code, "verify.race");
+}
+
+// Tiles start in the order of production: one that waits may hold the unit that a later one needs.
+TEST(TilesThatWait, DoNotWaitForLaterTiles) {
+  Program program = testing::gemm_whose_tiles_wait();
+  Gemm& gemm = gemm_of(program, "stream");
+  const SignalId own{static_cast<std::uint32_t>(program.signals.size())};
+  program.signals.push_back({"own", RankId{0}});
+  gemm.raises = {{2, own, 1}};
+  gemm.waits = {{0, own, 1}, {1, gemm.waits.front().signal, 1}};
+  const auto errors = errors_of(program);
+  ASSERT_THAT(errors, SizeIs(2));  // the stream, and the host, which waits for it
+  EXPECT_EQ(errors[0].code, "verify.deadlock");
+  EXPECT_EQ(errors[1].code, "verify.deadlock");
+  EXPECT_THAT(errors[0].hint + errors[1].hint, HasSubstr("order of production"));
+}
+
+TEST(TilesThatWait, NeedAnOutputMap) {
+  Program program = testing::gemm_whose_tiles_wait();
+  Gemm& gemm = gemm_of(program, "stream");
+  gemm.c = {gemm.outputs[0].to.buffer, {0}, {16}, 4, {16}};
+  gemm.outputs.clear();
+  EXPECT_THAT(codes_of(program), ElementsAre("verify.bounds"));
+}
+
+}  // namespace units_test
+}  // namespace cortado::verifier

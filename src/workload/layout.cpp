@@ -1,0 +1,174 @@
+#include "cortado/workload/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cortado/base/text.hpp"
+
+namespace cortado {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, PhaseKind>, 4> kPhases{{{"train", PhaseKind::train},
+                                                                         {"prefill", PhaseKind::prefill},
+                                                                         {"decode", PhaseKind::decode},
+                                                                         {"generate", PhaseKind::generate}}};
+constexpr std::array<std::pair<std::string_view, Recompute>, 3> kRecomputes{
+    {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
+
+tl::unexpected<Diagnostic> bad_layout(std::string message, std::string hint) {
+  return fail("model.layout", std::move(message), std::move(hint));
+}
+
+/// The divisors of `all` that are powers of two, as a hint.
+std::string usable_degrees(std::uint64_t all) {
+  std::vector<std::string> degrees;
+  for (std::uint64_t degree = 1; degree <= all && degree <= 1024; degree *= 2) {
+    if (all % degree == 0) degrees.push_back(fmt::format("{}", degree));
+  }
+  return join(degrees, ", ");
+}
+
+Status check_degrees(const Model& model, const Layout& layout, const Machine& machine) {
+  for (const auto& [name, value] : {std::pair("--tp", layout.tp),
+                                    {"--ep", layout.ep},
+                                    {"--fsdp", layout.fsdp},
+                                    {"--dp", layout.dp},
+                                    {"--pp", layout.pp},
+                                    {"--micro-batches", layout.micro_batches},
+                                    {"--stages", layout.stages_per_gpu}}) {
+    if (value == 0) return bad_layout(fmt::format("{} is 0", name), "give 1 or more");
+  }
+  const std::uint64_t heads = model.attention.heads;
+  if (heads % layout.tp != 0) {
+    return bad_layout(
+        fmt::format("{} attention heads of {} cannot be divided by --tp {}", heads, model.name, layout.tp),
+        fmt::format("give --tp {}", usable_degrees(heads)));
+  }
+  const std::uint64_t kv = model.attention.kv_heads;
+  if (!model.attention.latent && layout.tp < kv && kv % layout.tp != 0) {
+    return bad_layout(fmt::format("{} heads of keys and values cannot be divided by --tp {}", kv, layout.tp),
+                      fmt::format("give --tp {}", usable_degrees(kv)));
+  }
+  if (layout.tp > machine.gpus || machine.gpus % layout.tp != 0) {
+    return bad_layout(fmt::format("--tp {} does not divide the {} GPUs of {}", layout.tp, machine.gpus, machine.name),
+                      fmt::format("give --tp {}", usable_degrees(machine.gpus)));
+  }
+  if (layout.sp && layout.tp == 1) return bad_layout("--sp needs --tp 2 or more", "give --tp, or leave --sp out");
+  if (layout.pp > model.layers.size()) {
+    return bad_layout(
+        fmt::format("--pp {} is more than the {} layers of {}", layout.pp, model.layers.size(), model.name),
+        fmt::format("give --pp {} or fewer", model.layers.size()));
+  }
+  if (layout.gpus() > machine.gpus && !machine.timing->network) {
+    return bad_layout(fmt::format("{} GPUs are more than the {} of {}, which says nothing of a network", layout.gpus(),
+                                  machine.gpus, machine.name),
+                      "give smaller degrees, or a machine whose file has [network]");
+  }
+  return {};
+}
+
+Status check_experts(const Model& model, const Layout& layout) {
+  if (layout.ep == 1) return {};
+  if (!model.experts) {
+    return bad_layout(fmt::format("{} has no experts to divide by --ep {}", model.name, layout.ep), "leave --ep out");
+  }
+  if (model.experts->count % layout.ep != 0) {
+    return bad_layout(
+        fmt::format("{} experts of {} cannot be divided by --ep {}", model.experts->count, model.name, layout.ep),
+        fmt::format("give --ep {}", usable_degrees(model.experts->count)));
+  }
+  const std::uint32_t stage = layout.tp * layout.replicas();
+  const bool in_group = layout.tp > 1 ? layout.ep == layout.tp : stage % layout.ep == 0;
+  if (!in_group) {
+    return bad_layout(
+        fmt::format("--ep {} does not fit --tp {} --fsdp {} --dp {}", layout.ep, layout.tp, layout.fsdp, layout.dp),
+        layout.tp > 1 ? fmt::format("with --tp, experts are divided among the same GPUs: --ep {}", layout.tp)
+                      : "experts are divided among replicas: --fsdp or --dp as many as --ep, or a multiple");
+  }
+  return {};
+}
+
+Status check_tokens(const Model& model, const Phase& phase) {
+  const bool decodes = phase.kind == PhaseKind::decode;
+  if (phase.batch == 0) return fail("model.tokens", "a batch of 0 sequences", "give --batch 1 or more");
+  if (!decodes && phase.tokens == 0) {
+    return fail("model.tokens", fmt::format("{} of 0 tokens", name_of(phase.kind)), "give --tokens 1 or more");
+  }
+  if (phase.kind == PhaseKind::generate && phase.output == 0) {
+    return fail("model.tokens", "generate 0 tokens", "give --output 1 or more");
+  }
+  const std::uint64_t longest = phase.context + (decodes ? 1 : phase.tokens) + phase.output;
+  if (longest <= model.context) return {};
+  return fail("model.tokens",
+              fmt::format("{} tokens are more than the context of {}, {}", longest, model.name, model.context),
+              "give fewer --tokens, --context or --output");
+}
+
+double gib(Bytes bytes) {
+  return static_cast<double>(bytes.value) / (1ULL << 30);
+}
+
+}  // namespace
+
+double Layout::bubble() const {
+  const double idle = pp - 1;
+  return schedule == PipelineSchedule::interleaved ? idle / stages_per_gpu : idle;
+}
+
+std::string_view name_of(PhaseKind kind) {
+  return kPhases[static_cast<std::size_t>(kind)].first;
+}
+
+Result<PhaseKind> parse_phase(std::string_view name) {
+  for (const auto& [known, kind] : kPhases) {
+    if (name == known) return kind;
+  }
+  return fail("usage.phase", fmt::format("there is no phase {}", name), "give train, prefill, decode or generate");
+}
+
+std::string_view name_of(Recompute recompute) {
+  return kRecomputes[static_cast<std::size_t>(recompute)].first;
+}
+
+Result<Recompute> parse_recompute(std::string_view name) {
+  for (const auto& [known, recompute] : kRecomputes) {
+    if (name == known) return recompute;
+  }
+  return fail("usage.recompute", fmt::format("--recompute {} is not known", name), "give none, selective or full");
+}
+
+double expert_imbalance(const Experts& experts, std::uint32_t ep, double skew) {
+  if (ep <= 1 || skew <= 0) return 1;
+  // Popular experts are dealt to the GPUs in turn.
+  std::vector<double> load(ep);
+  double all = 0;
+  for (std::uint64_t expert = 0; expert < experts.count; ++expert) {
+    const double share = std::pow(static_cast<double>(expert + 1), -skew);
+    load[expert % ep] += share;
+    all += share;
+  }
+  return *std::ranges::max_element(load) * ep / all;
+}
+
+Status check_layout(const Model& model, const Layout& layout, const Phase& phase, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_degrees(model, layout, machine));
+  CORTADO_RETURN_IF_ERROR(check_experts(model, layout));
+  CORTADO_RETURN_IF_ERROR(check_tokens(model, phase));
+  const MemoryNeed need = memory_need(model, layout, phase);
+  if (need.total() <= machine.memory_bytes) return {};
+  return fail(
+      "model.memory",
+      fmt::format("a GPU needs {:.1f} GiB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
+                  "KV cache {:.1f}), one of {} has {:.1f}",
+                  gib(need.total()), gib(need.weights), gib(need.gradients), gib(need.optimizer), gib(need.activations),
+                  gib(need.cache), machine.name, gib(machine.memory_bytes)),
+      phase.trains() ? "spread it further with --fsdp, --tp or --pp, give --recompute full or a smaller --batch"
+                     : "spread it further with --tp, give --dtype f8 or --kv-dtype f8, or a smaller --batch");
+}
+
+}  // namespace cortado

@@ -1,0 +1,26 @@
+// All-gather and GEMM on H100 by tiles that wait, or by a GEMM for every shard: who wins, and by how much.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cortado/pipeline/reproduce.hpp"
+
+namespace cortado {
+namespace kraken_test {
+
+TEST(Kraken, BestSpeedupHasTheRightSignAndIsWithinItsGoal) {
+  const auto ours = pipeline::reproduce("kraken", {}, {.threads = 2});
+  ASSERT_TRUE(ours) << to_string(ours.error().errors.front());
+  int best = 0;
+  for (const report::ReproducedFigure& figure : ours->figures) {
+    const published::Figure& theirs = figure.published;
+    if (!theirs.name.starts_with("best")) continue;
+    ++best;
+    EXPECT_EQ(figure.ours > 1, theirs.published > 1) << theirs.name << ": " << figure.ours;
+    EXPECT_NEAR(figure.ours / theirs.published, 1, *theirs.goal / 100) << theirs.name;
+  }
+  EXPECT_EQ(best, 9);
+}
+
+}  // namespace kraken_test
+}  // namespace cortado
