@@ -48,14 +48,14 @@ constexpr bool is_kernel(std::uint64_t m, std::uint64_t n) {
 }
 
 constexpr auto kTiles = [] {
-  constexpr auto count = [] {
+  constexpr auto kCount = [] {
     std::size_t pairs = 0;
     for (const std::uint64_t m : kSides) {
       for (const std::uint64_t n : kSides) pairs += is_kernel(m, n) ? 1U : 0U;
     }
     return pairs;
   };
-  std::array<Tiling, count()> tiles{};
+  std::array<Tiling, kCount()> tiles{};
   std::size_t next = 0;
   for (const std::uint64_t m : kSides) {
     for (const std::uint64_t n : kSides) {
