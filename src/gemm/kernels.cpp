@@ -60,6 +60,21 @@ double stream_seconds(double bytes, const Machine& machine) {
   return bytes / (memory.rate.bytes_per_second() * machine.timing->kernels->stream_share);
 }
 
+double call_seconds(const Call& call, const Machine& machine) {
+  auto bytes = static_cast<double>(call.result.bytes().value);
+  for (const Region& operand : call.operands) bytes += static_cast<double>(operand.bytes().value);
+  if (call.function != Function::attention) return stream_seconds(bytes, machine);
+  const std::uint64_t heads = call.parameters[1];
+  const std::uint64_t head_dim = call.result.width.value / size_of(DType::f32).value / heads;
+  const std::uint64_t capacity = call.operands[1].rows / call.parameters[0];
+  const AttentionShape shape{.scores = static_cast<double>(call.result.rows * heads * capacity),
+                             .key_dim = head_dim,
+                             .value_dim = head_dim,
+                             .bytes = bytes,
+                             .dtype = DType::f32};
+  return attention_seconds(shape, machine);
+}
+
 double attention_watts(const AttentionShape& shape, const Machine& machine) {
   const double seconds = attention_seconds(shape, machine);
   if (seconds <= 0) return machine.power->idle_w();

@@ -104,6 +104,14 @@ void describe(Archive& archive, T& kernel) {
   archive.field("also", kernel.also, {});
 }
 
+template <class Archive, Is<Call> T>
+void describe(Archive& archive, T& call) {
+  archive.field("function", call.function);
+  archive.field("operands", call.operands);
+  archive.field("result", call.result);
+  archive.field("parameters", call.parameters, {});
+}
+
 template <class Archive, Is<Submit> T>
 void describe(Archive& archive, T& submit) {
   archive.field("queue", submit.queue);
@@ -179,11 +187,31 @@ void describe(Archive& archive, T& clause) {
   archive.field("dtype", clause.dtype);
 }
 
+template <class Archive, Is<FormulaValue> T>
+void describe(Archive& archive, T& value) {
+  archive.field("name", value.name);
+  archive.field("size", value.size);
+}
+
+template <class Archive, Is<FormulaClause> T>
+void describe(Archive& archive, T& clause) {
+  archive.field("output", clause.output);
+  archive.field("value", clause.value);
+}
+
+template <class Archive, Is<Formula> T>
+void describe(Archive& archive, T& formula) {
+  archive.field("values", formula.values);
+  archive.field("steps", formula.steps);
+  archive.field("outputs", formula.outputs);
+}
+
 template <class Archive, Is<Contract> T>
 void describe(Archive& archive, T& contract) {
   archive.field("name", contract.name);
   archive.field("clauses", contract.clauses);
   archive.field("products", contract.products, {});
+  archive.field("formula", contract.formula, {});
 }
 
 template <class Archive, Is<Program> T>

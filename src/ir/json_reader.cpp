@@ -30,6 +30,8 @@ inline constexpr SignalOp kLast<SignalOp> = SignalOp::set;
 template <>
 inline constexpr KernelOp kLast<KernelOp> = KernelOp::scatter_rows;
 template <>
+inline constexpr Function kLast<Function> = Function::scale;
+template <>
 inline constexpr BufferRole kLast<BufferRole> = BufferRole::scratch;
 template <>
 inline constexpr QueueKind kLast<QueueKind> = QueueKind::host;

@@ -15,7 +15,8 @@ namespace {
 template <class T>
 constexpr bool kOneLineEach = std::is_same_v<T, Buffer> || std::is_same_v<T, SignalInfo> || std::is_same_v<T, Queue> ||
                               std::is_same_v<T, Command> || std::is_same_v<T, Tracker> || std::is_same_v<T, Clause> ||
-                              std::is_same_v<T, ProductClause>;
+                              std::is_same_v<T, ProductClause> || std::is_same_v<T, FormulaValue> ||
+                              std::is_same_v<T, FormulaClause>;
 
 class JsonWriter {
  public:

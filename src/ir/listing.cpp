@@ -9,7 +9,10 @@ namespace {
 
 // Listings are also made of programs that the verifier refuses, so unknown ids must print, too.
 std::string buffer_name(const Program& program, BufferId id) {
-  return id.value < program.buffers.size() ? program.buffer(id).name : fmt::format("buffer?{}", id.value);
+  if (id.value < program.buffers.size()) return program.buffer(id).name;
+  const std::size_t value = id.value - program.buffers.size();
+  const std::vector<FormulaValue>& values = program.contract.formula.values;
+  return value < values.size() ? values[value].name : fmt::format("buffer?{}", id.value);
 }
 
 std::string signal_name(const Program& program, SignalId id) {
@@ -88,6 +91,14 @@ std::string to_string(const Program& program, const Command& command) {
         return fmt::format("{} {} {} -> {} ({})", name, to_string(k.op), fmt::join(sources, ", "),
                            fmt::join(destinations, ", "), to_string(k.dtype));
       },
+      [&](const Call& call) {
+        std::vector<std::string> operands;
+        for (const Region& operand : call.operands) operands.push_back(region(operand));
+        const std::string parameters =
+            call.parameters.empty() ? "" : fmt::format("; {}", fmt::join(call.parameters, ", "));
+        return fmt::format("{} {}({}{}) -> {}", name, info(call.function).name, fmt::join(operands, ", "), parameters,
+                           region(call.result));
+      },
       [&](const Submit& s) { return fmt::format("{} {}", name, queue_name(program, s.queue)); },
       [&](const Trigger& t) { return fmt::format("{} {} += {}", name, signal(t.signal), t.value); },
       [&](const Timestamp& t) { return fmt::format("{} {}", name, t.label); });
@@ -104,6 +115,12 @@ std::string listing(const Program& program) {
     text +=
         fmt::format("  tracker {}: {}, {} updates, then {} += {}\n", tracker.name, to_string(program, tracker.region),
                     tracker.updates, signal_name(program, tracker.signal), tracker.value);
+  }
+  const Formula& formula = program.contract.formula;
+  if (!formula.outputs.empty()) text += "  formula\n";
+  for (const Command& step : formula.steps) text += fmt::format("        {}\n", to_string(program, step));
+  for (const FormulaClause& clause : formula.outputs) {
+    text += fmt::format("        {} is {}\n", to_string(program, clause.output), to_string(program, clause.value));
   }
   for (const Queue& queue : program.queues) {
     text += fmt::format("  {}\n", queue_title(queue));

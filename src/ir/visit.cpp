@@ -26,6 +26,11 @@ bool is_gemm(const Command& command) {
   return std::holds_alternative<Gemm>(command);
 }
 
+/// What the GPU computes for the model, not for the collective.
+bool computes(const Command& command) {
+  return is_gemm(command) || std::holds_alternative<Call>(command);
+}
+
 }  // namespace
 
 Accesses accesses(const Command& command) {
@@ -55,12 +60,29 @@ Accesses accesses(const Command& command) {
         for (const Region& also : k.also) all.push_back({also, write});
         return all;
       },
+      [](const Call& call) {
+        Accesses all;
+        for (const Region& operand : call.operands) all.push_back({operand, read});
+        all.push_back({call.result, write});
+        return all;
+      },
       [](const auto&) -> Accesses { return {}; });
+}
+
+Program formula_program(const Program& program) {
+  Program formula{program.contract.name, program.machine, program.ranks, program.buffers, {}, {}, {}};
+  for (const FormulaValue& value : program.contract.formula.values) {
+    formula.buffers.push_back({value.name, RankId{0}, value.size, BufferRole::scratch});
+  }
+  Queue stream{.name = "formula", .kind = QueueKind::compute, .rank = RankId{0}};
+  stream.commands = program.contract.formula.steps;
+  formula.queues.push_back(std::move(stream));
+  return formula;
 }
 
 QueueRole usual_role(const Queue& queue) {
   if (queue.kind == QueueKind::host) return QueueRole::control;
-  const bool multiplies = queue.kind == QueueKind::compute && std::ranges::any_of(queue.commands, is_gemm);
+  const bool multiplies = queue.kind == QueueKind::compute && std::ranges::any_of(queue.commands, computes);
   return multiplies ? QueueRole::gemm : QueueRole::collective;
 }
 
@@ -86,7 +108,7 @@ Bytes bytes_written(const Command& command) {
       [](const Broadcast& b) { return b.dst1.bytes() + b.dst2.bytes(); },
       [](const Swap& s) { return s.a.bytes() + s.b.bytes(); },
       [](const Gemm& g) { return size_of(g.dtype) * (g.m * g.n); }, [](const Kernel& k) { return k.dst.bytes(); },
-      [](const auto&) { return Bytes{}; });
+      [](const Call& call) { return call.result.bytes(); }, [](const auto&) { return Bytes{}; });
 }
 
 ProgramCounts count(const Program& program) {
@@ -105,7 +127,7 @@ ProgramCounts count(const Program& program) {
           },
           [&](const Trigger&) { ++counts.triggers; }, [&](const Wait&) { ++counts.waits; },
           [&](const Gemm&) { counts.kernels += part ? 0 : 1; }, [&](const Kernel&) { counts.kernels += part ? 0 : 1; },
-          [](const auto&) {});
+          [&](const Call&) { counts.kernels += part ? 0 : 1; }, [](const auto&) {});
     }
   }
   counts.kernels += kernels.size();
@@ -142,7 +164,7 @@ std::optional<QueueId> caller_queue(const Program& program, RankId rank) {
 
 std::vector<Region> caller_inputs(const Program& program, RankId rank) {
   std::vector<Region> inputs;
-  for_each_input(program.contract, [&](const Region& region) {
+  for_each_input(program, [&](const Region& region) {
     if (rank_of(program, region) == rank) inputs.push_back(region);
   });
   // The same block is a term of many clauses (all-gather: of one a rank).

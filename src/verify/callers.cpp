@@ -52,7 +52,7 @@ std::vector<CallerRegions> caller_regions(const Program& program) {
   std::vector<CallerRegions> of_buffers(program.buffers.size());
   for_each_output(program.contract,
                   [&](const Region& region) { of_buffers[region.buffer.value].outputs.push_back(region); });
-  for_each_input(program.contract, [&](const Region& region) {
+  for_each_input(program, [&](const Region& region) {
     auto& inputs = of_buffers[region.buffer.value].inputs;
     if (inputs.empty() || inputs.back() != region) inputs.push_back(region);  // gathered blocks come once a rank
   });

@@ -1,9 +1,11 @@
 // verify.contract: every output byte is what the contract says, when the caller reads it, in both iterations; and the
 // contract speaks of all bytes of output buffers and of some of every inout buffer.
 //
-// The program is executed on symbols in one order; the others give the same, as there are no races.
+// The program is executed on symbols in one order; the others give the same, as there are no races. The formula of the
+// contract is executed on the same symbols, and both must come to the same values.
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -30,9 +32,10 @@ class ContractCheck {
         execution_(execution),
         program_(unrolled.program()),
         findings_(findings),
-        memory_(program_),
+        formula_(formula_program(program_)),
+        memory_(program_, std::make_shared<Results>(static_cast<std::uint32_t>(formula_.buffers.size()))),
         clauses_(program_.queues.size()),
-        told_(clause_count() + program_.contract.products.size(), false) {
+        told_(clause_count() + product_count() + program_.contract.formula.outputs.size(), false) {
     const auto callers = caller_queues(program_);
     for (std::uint32_t c = 0; c < told_.size(); ++c) {
       clauses_[callers[program_.buffer(output(c).buffer).rank.value]->value].push_back(c);
@@ -56,14 +59,24 @@ class ContractCheck {
   }
 
  private:
-  // Clauses and, behind them, product clauses are counted through.
+  // Clauses and, behind them, product clauses and outputs of the formula are counted through.
   std::size_t clause_count() const { return program_.contract.clauses.size(); }
-  bool is_product(std::uint32_t index) const { return index >= clause_count(); }
+  std::size_t product_count() const { return program_.contract.products.size(); }
+  bool is_formula(std::uint32_t index) const { return index >= clause_count() + product_count(); }
+  bool is_product(std::uint32_t index) const { return index >= clause_count() && !is_formula(index); }
   const ProductClause& product_clause(std::uint32_t index) const {
     return program_.contract.products[index - clause_count()];
   }
+  const FormulaClause& formula_clause(std::uint32_t index) const {
+    return program_.contract.formula.outputs[index - clause_count() - product_count()];
+  }
   const Region& output(std::uint32_t index) const {
+    if (is_formula(index)) return formula_clause(index).output;
     return is_product(index) ? product_clause(index).output : program_.contract.clauses[index].output;
+  }
+  std::string name_of(std::uint32_t index) const {
+    if (is_formula(index)) return fmt::format("output {} of the formula", index - clause_count() - product_count());
+    return is_product(index) ? fmt::format("product {}", index - clause_count()) : fmt::format("clause {}", index);
   }
 
   void work(const Step& step) {
@@ -88,8 +101,9 @@ class ContractCheck {
 
   void check(std::uint32_t index, Node read) {
     if (told_[index]) return;
-    std::optional<Mismatch> mismatch = is_product(index) ? first_mismatch(product_clause(index), read)
-                                                         : first_mismatch(program_.contract.clauses[index], read);
+    std::optional<Mismatch> mismatch = is_formula(index)   ? first_mismatch(formula_clause(index), read)
+                                       : is_product(index) ? first_mismatch(product_clause(index), read)
+                                                           : first_mismatch(program_.contract.clauses[index], read);
     if (mismatch && !mismatch->actual.is_defined() && unrolled_.iteration(read) == 0) {
       // The second iteration shows whether this would be the data of the iteration before.
       undefined_.emplace(index, *std::move(mismatch));
@@ -182,8 +196,31 @@ class ContractCheck {
     return Mismatch{read, begin, begin + part.column_end - part.column_begin, std::move(wanted), std::move(found)};
   }
 
+  /// What the formula makes of the inputs of an iteration.
+  const SymbolicMemory& values_of(std::uint32_t iteration) {
+    const auto [found, fresh] = values_.try_emplace(iteration);
+    if (fresh) {
+      found->second = std::make_unique<SymbolicMemory>(formula_, memory_.shared_results());
+      for_each_input(program_, [&](const Region& region) { found->second->fill(region, iteration); });
+      for (const Command& step : program_.contract.formula.steps) found->second->execute(step);
+    }
+    return *found->second;
+  }
+
+  std::optional<Mismatch> first_mismatch(const FormulaClause& clause, Node read) {
+    const SymbolicMemory& values = values_of(unrolled_.iteration(read));
+    std::optional<Mismatch> mismatch;
+    for_common_runs(values.read(clause.value), memory_.read(clause.output), [&](const Piece& wanted, const Piece& found) {
+      if (mismatch || wanted.value == found.value) return;
+      const Runs output = addresses_of(found.at, clause.output).front().address;
+      mismatch = Mismatch{read, output.start, output.start + output.width, wanted.value, found.value};
+    });
+    return mismatch;
+  }
+
   void report(std::uint32_t index, const Mismatch& mismatch) {
     const auto& [read, begin, end, expected, actual] = mismatch;
+    told_iteration_ = unrolled_.iteration(read);
     const BufferId buffer = output(index).buffer;
     const std::uint64_t bytes = end - begin;
     const Node writer = last_writer(buffer, begin, read);
@@ -207,9 +244,8 @@ class ContractCheck {
           fmt::format("; last written by {}", to_string(program_, program_.queues[step.queue].commands[step.command]));
     }
     findings_.add(std::move(place), std::move(message),
-                  fmt::format("{} {} of contract {}: compare the regions of the commands that write there",
-                              is_product(index) ? "product" : "clause",
-                              is_product(index) ? index - clause_count() : index, program_.contract.name));
+                  fmt::format("{} of contract {}: compare the regions of the commands that write there",
+                              name_of(index), program_.contract.name));
   }
 
   std::string difference(const Value& expected, const Value& actual, std::uint32_t iteration, std::uint64_t bytes) {
@@ -228,9 +264,10 @@ class ContractCheck {
         const auto found = std::ranges::count(actual.terms, term);
         if (found == wanted) continue;
         const auto factors = product(term);
-        const std::uint32_t source = factors ? factors->b.buffer : term.source;
-        const std::string who =
-            fmt::format("the contribution of rank {} ({})", program_.buffers[source].rank.value, text(term, bytes));
+        const std::uint32_t source = factors ? factors->b.source : term.source;
+        const std::string whose =
+            source < program_.buffers.size() ? fmt::format(" of rank {}", program_.buffers[source].rank.value) : "";
+        const std::string who = fmt::format("the contribution{} ({})", whose, text(term, bytes));
         if (found > wanted) return fmt::format("counts {} {} times instead of {}", who, found, wanted);
         if (found == 0) return fmt::format("lacks {}; it holds {}", who, text(actual, bytes));
         return fmt::format("counts {} {} times instead of {}", who, found, wanted);
@@ -246,7 +283,7 @@ class ContractCheck {
   Term as_of(Term term, std::uint32_t iteration) {
     auto factors = product(term);
     if (!factors) {
-      term.iteration = iteration;
+      if (term.source < program_.buffers.size()) term.iteration = iteration;
       return term;
     }
     factors->a.iteration = factors->b.iteration = iteration;
@@ -267,12 +304,35 @@ class ContractCheck {
     if (const auto factors = product(term)) {
       // One row of A and, as wide as the row of the output, the k rows of B.
       const auto& [a, a_step, b, b_pitch, k, dtype] = *factors;
-      const Region row = make_region(BufferId{a.buffer}, Bytes{a.offset}, size_of(dtype) * k);
-      const Region columns{BufferId{b.buffer}, Bytes{b.offset}, Bytes{bytes}, k, Bytes{b_pitch}};
-      return fmt::format("{} * {}", to_string(program_, row), to_string(program_, columns));
+      const Bytes row = size_of(dtype) * k;
+      const std::string left =
+          a.source < program_.buffers.size()
+              ? to_string(program_, make_region(BufferId{a.source}, Bytes{a.offset}, row))
+              : text(Term{a.source, a.iteration, a.offset, 0}, row.value);
+      if (b.source >= program_.buffers.size()) return left + " * a computed matrix";
+      const Region columns{BufferId{b.source}, Bytes{b.offset}, Bytes{bytes}, k, Bytes{b_pitch}};
+      return fmt::format("{} * {}", left, to_string(program_, columns));
     }
+    if (const Results::Application* made = memory_.results().application(term)) return text(*made);
     if (term.source >= program_.buffers.size()) return "a computed result";
-    return byte_range(program_, BufferId{term.source}, term.offset, term.offset + bytes);
+    std::string bytes_of = byte_range(program_, BufferId{term.source}, term.offset, term.offset + bytes);
+    if (term.iteration != told_iteration_) bytes_of += " of the iteration before";
+    return bytes_of;
+  }
+
+  /// "rms_norm(x0[0, 64), norm0[0, 64))"; what operands hold is told three functions deep.
+  std::string text(const Results::Application& made) const {
+    constexpr int kDeepest = 3;
+    if (depth_ == kDeepest) return std::string(info(made.function).name) + "(...)";
+    ++depth_;
+    std::vector<std::string> operands;
+    for (const std::uint32_t operand : made.operands) {
+      const Results::Content& content = memory_.results().content(operand);
+      const auto& [width, value] = content.front();
+      operands.push_back(text(value, width) + (content.size() > 1 ? ", ..." : ""));
+    }
+    --depth_;
+    return fmt::format("{}({})", info(made.function).name, fmt::join(operands, "; "));
   }
 
   /// The last command before `read` that wrote the byte.
@@ -292,7 +352,11 @@ class ContractCheck {
   const Execution& execution_;
   const Program& program_;
   Findings& findings_;
+  const Program formula_;
   SymbolicMemory memory_;
+  std::map<std::uint32_t, std::unique_ptr<SymbolicMemory>> values_;  // of the formula, by iteration
+  mutable int depth_ = 0;                                             // of functions of functions in a message
+  std::uint32_t told_iteration_ = 0;                                  // what a message calls this iteration
   std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks, products too
   std::map<std::uint32_t, Mismatch> undefined_;      // by clause: bytes without a value in the first iteration
   std::vector<bool> told_;                           // of a clause

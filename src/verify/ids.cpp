@@ -68,9 +68,37 @@ class IdCheck {
         check_buffer(product.b.buffer, Spot::product(i));
       }
     }
+    formula();
   }
 
  private:
+  /// Steps read inputs and values and write values; outputs are of the program, and what they equal are values.
+  void formula() {
+    const Formula& formula = program_.contract.formula;
+    const std::size_t all = program_.buffers.size() + formula.values.size();
+    for (std::size_t i = 0; i < formula.steps.size(); ++i) {
+      const Command& step = formula.steps[i];
+      const auto* gemm = std::get_if<Gemm>(&step);
+      const bool plain = gemm != nullptr
+                             ? gemm->outputs.empty() && gemm->raises.empty() && gemm->waits.empty()
+                             : std::holds_alternative<Copy>(step) || std::holds_alternative<Kernel>(step) ||
+                                   std::holds_alternative<Call>(step);
+      if (!plain) {
+        findings_.add(Spot::formula_step(i), fmt::format("a formula does not take this {}", info(step).name),
+                      "formulas are made of copies, calls, kernels, and gemms without map, raises and waits");
+      }
+      for (const Access& access : accesses(step)) {
+        check(access.region.buffer.value, all, "buffer or value", Spot::formula_step(i));
+        if (access.kind == AccessKind::read || access.region.buffer >= first_value(program_)) continue;
+        findings_.add(Spot::formula_step(i), "a formula writes a buffer of the program", "let it write a value");
+      }
+    }
+    for (std::size_t i = 0; i < formula.outputs.size(); ++i) {
+      check_buffer(formula.outputs[i].output.buffer, Spot::formula_output(i));
+      check(formula.outputs[i].value.buffer.value, all, "value", Spot::formula_output(i));
+    }
+  }
+
   void check_rank(RankId rank, const char* kind, const std::string& name, std::size_t index) {
     if (rank.value < program_.ranks) return;
     Place place;

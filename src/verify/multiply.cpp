@@ -1,6 +1,7 @@
 #include "verify/multiply.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -64,6 +65,35 @@ std::vector<Band> bands(const std::vector<Block>& blocks, Begin begin_of, End en
   return all;
 }
 
+/// Blocks that stand beside each other and go on where the one before ends become one, if not all of them are made of
+/// whole elements: copies may cut where they like.
+std::vector<Block> whole_elements(std::vector<Block> blocks, std::uint64_t element) {
+  const auto is_whole = [&](const Block& block) {
+    return block.at.column_begin % element == 0 && block.at.column_end % element == 0;
+  };
+  if (std::ranges::all_of(blocks, is_whole)) return blocks;
+  const auto along_rows = [](const Block& block) { return block.at.column_begin; };
+  std::vector<Block> result;
+  for (const Band& band : bands(
+           blocks, [](const Block& block) { return block.at.row_begin; },
+           [](const Block& block) { return block.at.row_end; }, along_rows)) {
+    const std::size_t first = result.size();
+    for (const Block* block : band.blocks) {
+      const Rectangle part{band.begin, band.end, block->at.column_begin, block->at.column_end};
+      Value value = value_of(*block, part);
+      if (result.size() > first && result.back().at.column_end == part.column_begin) {
+        Block& left = result.back();
+        if (left.value.moved_by(left.at.column_end - left.at.column_begin) == value) {
+          left.at.column_end = part.column_end;
+          continue;
+        }
+      }
+      result.push_back({part, std::move(value)});
+    }
+  }
+  return result;
+}
+
 class Multiplication {
  public:
   Multiplication(DType dtype, Results& results) : dtype_(dtype), element_(size_of(dtype).value), results_(results) {}
@@ -81,10 +111,12 @@ class Multiplication {
       const std::uint64_t end = std::min(end_a, b.at.row_end);
       defined = defined && a.value.is_defined() && b.value.is_defined();
       plain = plain && a.at.column_begin % element_ == 0 && a.at.column_end % element_ == 0;
-      plain = plain && is_input(a.value) && is_input(b.value);
+      const auto factor_a = factor(a.value);
+      const auto factor_b = factor(b.value);
+      plain = plain && factor_a && factor_b;
       if (plain && defined && begin < end) {
-        add(a.value.terms.front(), rows.begin - a.at.row_begin, begin * element_ - a.at.column_begin,
-            b.value.terms.front(), begin - b.at.row_begin, columns.begin - b.at.column_begin, end - begin);
+        add(*factor_a, rows.begin - a.at.row_begin, begin * element_ - a.at.column_begin, *factor_b,
+            begin - b.at.row_begin, columns.begin - b.at.column_begin, end - begin);
         plain = products_.back().a.offset % element_ == 0 && products_.back().b.offset % element_ == 0;
       }
       if (end_a <= b.at.row_end) ++i;
@@ -106,7 +138,9 @@ class Multiplication {
   }
 
  private:
-  bool is_input(const Value& value) const { return value.terms.size() == 1 && results_.is_buffer(value.terms[0]); }
+  std::optional<Term> factor(const Value& value) const {
+    return value.is_defined() ? results_.as_term(value) : std::nullopt;
+  }
 
   void add(const Term& a, std::uint64_t a_row, std::uint64_t a_byte, const Term& b, std::uint64_t b_row,
            std::uint64_t b_byte, std::uint64_t k) {
@@ -198,8 +232,8 @@ Value value_of(const Block& block, const Rectangle& part) {
 }
 
 std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dtype, Results& results) {
-  a = stacked(std::move(a));
-  b = stacked(std::move(b));
+  a = stacked(whole_elements(std::move(a), size_of(dtype).value));
+  b = stacked(whole_elements(std::move(b), size_of(dtype).value));
   const auto row_begin = [](const Block& block) { return block.at.row_begin; };
   const auto row_end = [](const Block& block) { return block.at.row_end; };
   const auto column_begin = [](const Block& block) { return block.at.column_begin; };

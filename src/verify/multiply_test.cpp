@@ -76,7 +76,7 @@ TEST(Results, PanelsThatDoNotTouchStayApart) {
   other.a.iteration = 1;
   EXPECT_TRUE(stays(other));
   other = next;
-  other.b.buffer = 2;
+  other.b.source = 2;
   EXPECT_TRUE(stays(other));
   other = next;
   other.b_pitch = 50;
@@ -111,7 +111,7 @@ TEST(Multiply, IsCutWhereAnOperandChanges) {
   const ProductTerm corner = only_product(results, c[3].value);
   EXPECT_EQ(c[3].at.row_begin, 2U);
   EXPECT_EQ(c[3].at.column_begin, 8U);
-  EXPECT_EQ(corner.a.buffer, 2U);
+  EXPECT_EQ(corner.a.source, 2U);
   EXPECT_EQ(corner.b, (Origin{0, 0, 16}));
 }
 

@@ -9,7 +9,7 @@
 
 namespace cortado::verifier {
 
-/// Where an error is: a queue, one of its commands, a tracker, or a clause or product of the contract. Costs nothing
+/// Where an error is: a queue, one of its commands, a tracker, or a part of the contract. Costs nothing
 /// until a Place is made.
 class Spot {
  public:
@@ -18,6 +18,8 @@ class Spot {
       : program_(&program), queue_(queue), index_(static_cast<std::uint32_t>(command)) {}
   static Spot clause(std::size_t index) { return {"contract.clauses", index}; }
   static Spot product(std::size_t index) { return {"contract.products", index}; }
+  static Spot formula_step(std::size_t index) { return {"contract.formula.steps", index}; }
+  static Spot formula_output(std::size_t index) { return {"contract.formula.outputs", index}; }
   static Spot tracker(const Program& program, std::size_t index);
 
   operator Place() const;

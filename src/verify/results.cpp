@@ -11,7 +11,7 @@ constexpr std::uint64_t kLow = (1ULL << Results::kHalf) - 1;
 /// The product over both ranges of k, if the second begins where the first ends.
 std::optional<ProductTerm> joined_terms(const ProductTerm& first, const ProductTerm& second) {
   const auto behind = [](const Origin& x, std::uint64_t distance, const Origin& y) {
-    return Origin{x.buffer, x.iteration, x.offset + distance} == y;
+    return Origin{x.source, x.iteration, x.offset + distance} == y;
   };
   if (first.dtype != second.dtype || first.a_step != second.a_step) return {};
   if (!behind(first.a, first.k * size_of(first.dtype).value, second.a)) return {};
@@ -30,18 +30,77 @@ std::optional<ProductTerm> joined_terms(const ProductTerm& first, const ProductT
   return whole;
 }
 
+/// Appends all that the value of one run is.
+void describe(const Value& value, std::vector<std::uint64_t>& key) {
+  key.push_back(value.terms.size());
+  if (value.is_sum()) key.insert(key.end(), {static_cast<std::uint64_t>(value.dtype), value.phase});
+  for (const Term& term : value.terms) key.insert(key.end(), {term.source, term.iteration, term.offset});
+}
+
 }  // namespace
 
 std::uint32_t Results::unnamed() {
   results_.emplace_back();
-  return buffers_ + static_cast<std::uint32_t>(results_.size()) - 1;
+  return next() - 1;
+}
+
+std::uint32_t Results::function(Application application) {
+  const auto [known, fresh] = functions_.try_emplace(std::move(application), next());
+  if (fresh) {
+    results_.emplace_back();
+    applications_.emplace(known->second, &known->first);
+  }
+  return known->second;
+}
+
+const Results::Application* Results::application(const Term& term) const {
+  const auto found = applications_.find(term.source);
+  return found == applications_.end() ? nullptr : found->second;
+}
+
+std::uint32_t Results::content(Content pieces) {
+  Content joined;
+  for (auto& [width, value] : pieces) {
+    if (!joined.empty() && joined.back().second.moved_by(joined.back().first) == value) {
+      joined.back().first += width;
+    } else {
+      joined.emplace_back(width, std::move(value));
+    }
+  }
+  std::vector<std::uint64_t> key;
+  for (const auto& [width, value] : joined) {
+    key.push_back(width);
+    describe(value, key);
+  }
+  const auto [known, fresh] = numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(contents_.size()));
+  if (fresh) contents_.push_back(std::move(joined));
+  return known->second;
+}
+
+std::optional<Term> Results::as_term(const Value& value) {
+  if (value.terms.size() == 1) return value.terms.front();
+  const Term first = value.terms.front();
+  const bool alike = std::ranges::all_of(value.terms, [&](const Term& term) { return term.step == first.step; });
+  const std::uint64_t element = size_of(value.dtype).value;
+  if (!alike || first.step % element != 0 || first.offset % element != value.phase) return {};
+  // Where a term begins says nothing of what it is: bytes further on are the same sum further on.
+  Value name{value.terms, value.dtype, 0, 0};
+  for (Term& term : name.terms) {
+    term.offset -= first.offset;
+    term.step = 0;
+  }
+  std::vector<std::uint64_t> key;
+  describe(name, key);
+  const auto [known, fresh] = sums_.try_emplace(std::move(key), next());
+  if (fresh) results_.emplace_back();
+  return Term{known->second, 0, first.offset, first.step};
 }
 
 Term Results::term(const ProductTerm& p) {
   Factors factors{p.a, p.b, p.k > 1 ? p.b_pitch : 0, p.k, p.dtype};
   factors.a.offset >>= kHalf;
   factors.b.offset >>= kHalf;
-  const auto [known, fresh] = known_.try_emplace(factors, buffers_ + static_cast<std::uint32_t>(results_.size()));
+  const auto [known, fresh] = known_.try_emplace(factors, next());
   if (fresh) results_.emplace_back(factors);
   return {known->second, 0, (p.a.offset << kHalf) + (p.b.offset & kLow), p.a_step << kHalf};
 }
@@ -60,7 +119,7 @@ bool Results::may_join(const Terms& terms) const {
   for (const Term& term : terms) {
     if (!is_product(term)) continue;
     const Origin& a = results_[term.source - buffers_]->a;
-    sources.emplace_back(a.buffer, a.iteration);
+    sources.emplace_back(a.source, a.iteration);
   }
   std::ranges::sort(sources);
   return std::ranges::adjacent_find(sources) != sources.end();

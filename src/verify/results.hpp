@@ -1,7 +1,8 @@
 // What commands compute, as sources of terms (values.hpp): numbers behind those of the buffers.
 //
-// A result is a matrix product of input bytes, or it has no name and equals nothing but itself. Element (i, j) of a
-// product is
+// A result is a matrix product, a function of operands (a row of it, if the function is one of rows), a sum that stands
+// in a product, or it has no name and equals nothing but itself. Operands of functions and products are inputs or
+// results themselves: equal functions of equal operands have the same source. Element (i, j) of a product is
 //   sum over t < k of A[a + t * element] * B[b + t * pitch]
 // with a the address of row i of A and b that of column j of B. All elements of a product of whole matrices share
 // everything but a and b, so they share a source, and the term's offset tells both:
@@ -15,15 +16,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "verify/values.hpp"
 
 namespace cortado::verifier {
 
-/// A byte of an input, as the caller wrote it in an iteration.
+/// A byte of an input, as the caller wrote it in an iteration, or of a result.
 struct Origin {
-  std::uint32_t buffer = 0;
+  std::uint32_t source = 0;  ///< as of a Term
   std::uint32_t iteration = 0;
   std::uint64_t offset = 0;
   friend auto operator<=>(const Origin&, const Origin&) = default;
@@ -46,7 +48,25 @@ class Results {
   /// A source that nothing else is equal to.
   std::uint32_t unnamed();
 
-  bool is_buffer(const Term& term) const { return term.source < buffers_; }
+  /// What a function makes of operands; of a function of rows, of one row of them.
+  struct Application {
+    Function function = Function::rms_norm;
+    std::vector<std::uint64_t> parameters{};
+    std::vector<std::uint32_t> operands{};  ///< contents
+    friend auto operator<=>(const Application&, const Application&) = default;
+  };
+  std::uint32_t function(Application application);
+  /// The application that a term stands for; nullptr if it is something else.
+  const Application* application(const Term& term) const;
+
+  /// Some bytes one after another: values with their widths. Equal contents have equal numbers, however they are cut.
+  using Content = std::vector<std::pair<std::uint64_t, Value>>;
+  std::uint32_t content(Content pieces);
+  const Content& content(std::uint32_t number) const { return contents_[number]; }
+
+  /// The value as one term, so that it can be a factor: a sum becomes a source. None if it is a sum whose terms do not
+  /// go on alike from run to run.
+  std::optional<Term> as_term(const Value& value);
 
   /// The halves of a term's offset.
   static constexpr unsigned kHalf = 32;
@@ -77,9 +97,16 @@ class Results {
   /// that, and need not be looked at pair by pair.
   bool may_join(const Terms& terms) const;
 
+  std::uint32_t next() const { return buffers_ + static_cast<std::uint32_t>(results_.size()); }
+
   std::uint32_t buffers_;
-  std::vector<std::optional<Factors>> results_;
-  std::map<Factors, std::uint32_t> known_;  // their sources
+  std::vector<std::optional<Factors>> results_;  // none: no product
+  std::map<Factors, std::uint32_t> known_;       // their sources
+  std::map<Application, std::uint32_t> functions_;
+  std::map<std::uint32_t, const Application*> applications_;  // by source
+  std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // of contents, by all that they are
+  std::vector<Content> contents_;
+  std::map<std::vector<std::uint64_t>, std::uint32_t> sums_;  // from the first byte of the first term on
 };
 
 }  // namespace cortado::verifier

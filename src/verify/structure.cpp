@@ -213,7 +213,7 @@ void check_callers(const Program& program, Findings& findings) {
   std::vector<bool> named(program.ranks, false);
   const auto name = [&](const Region& region) { named[program.buffer(region.buffer).rank.value] = true; };
   for_each_output(program.contract, name);
-  for_each_input(program.contract, name);
+  for_each_input(program, name);
   const auto callers = caller_queues(program);
   for (std::uint32_t r = 0; r < program.ranks; ++r) {
     if (!named[r] || callers[r]) continue;

@@ -30,6 +30,22 @@ Piece simplest(Piece piece);
 /// Every run a piece of its own, ascending.
 std::vector<Piece> single_runs(const std::vector<Piece>& pieces);
 
+/// Calls visit(piece of a, piece of b) for the runs that cover the same places, in order.
+template <class Visitor>
+void for_common_runs(const std::vector<Piece>& pieces_a, const std::vector<Piece>& pieces_b, Visitor&& visit) {
+  const std::vector<Piece> a = single_runs(pieces_a);
+  const std::vector<Piece> b = single_runs(pieces_b);
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const std::uint64_t begin = std::max(a[i].at.start, b[j].at.start);
+    const std::uint64_t end_a = a[i].at.start + a[i].at.width;
+    const std::uint64_t end_b = b[j].at.start + b[j].at.width;
+    const Runs part{begin, std::min(end_a, end_b) - begin};
+    visit(Piece{part, value_of_part(a[i], part)}, Piece{part, value_of_part(b[j], part)});
+    if (end_a <= end_b) ++i;
+    if (end_b <= end_a) ++j;
+  }
+}
+
 class SymbolicBuffer {
  public:
   explicit SymbolicBuffer(std::uint64_t pitch) : pitch_(pitch), cuts_{0, pitch}, strips_(1) {}

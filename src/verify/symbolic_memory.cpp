@@ -1,6 +1,7 @@
 #include "verify/symbolic_memory.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
@@ -20,22 +21,6 @@ bool moves_single_rows(const Command& command) {
   return kernel != nullptr && kernel->op != KernelOp::reduce;
 }
 
-/// Calls visit(piece of a, piece of b) for the runs that cover the same places, in order.
-template <class Visitor>
-void for_common_runs(const std::vector<Piece>& pieces_a, const std::vector<Piece>& pieces_b, Visitor&& visit) {
-  const std::vector<Piece> a = single_runs(pieces_a);
-  const std::vector<Piece> b = single_runs(pieces_b);
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const std::uint64_t begin = std::max(a[i].at.start, b[j].at.start);
-    const std::uint64_t end_a = a[i].at.start + a[i].at.width;
-    const std::uint64_t end_b = b[j].at.start + b[j].at.width;
-    const Runs part{begin, std::min(end_a, end_b) - begin};
-    visit(Piece{part, value_of_part(a[i], part)}, Piece{part, value_of_part(b[j], part)});
-    if (end_a <= end_b) ++i;
-    if (end_b <= end_a) ++j;
-  }
-}
-
 /// For every buffer the regions of several rows that commands and contract use: the others have no pitch.
 std::vector<std::vector<Region>> used_regions(const Program& program) {
   std::vector<std::vector<Region>> used(program.buffers.size());
@@ -49,14 +34,17 @@ std::vector<std::vector<Region>> used_regions(const Program& program) {
     }
   }
   for_each_output(program.contract, use);
-  for_each_input(program.contract, use);
+  for_each_input(program, use);
   return used;
 }
 
 }  // namespace
 
 SymbolicMemory::SymbolicMemory(const Program& program)
-    : program_(program), fresh_(program.buffers.size()), results_(static_cast<std::uint32_t>(program.buffers.size())) {
+    : SymbolicMemory(program, std::make_shared<Results>(static_cast<std::uint32_t>(program.buffers.size()))) {}
+
+SymbolicMemory::SymbolicMemory(const Program& program, std::shared_ptr<Results> results)
+    : program_(program), fresh_(program.buffers.size()), results_(std::move(results)) {
   for (const auto& regions : used_regions(program)) buffers_.emplace_back(common_pitch(regions));
   for (std::size_t i = 0; i < program.trackers.size(); ++i) fire(i);
 }
@@ -166,13 +154,48 @@ void SymbolicMemory::execute(const Command& command, bool update) {
           copy(row_of(source, gather ? k.rows[i] : i), row_of(k.dst, gather ? i : k.rows[i]));
         }
       },
-      [](const auto&) {});
+      [&](const Call& c) { call(c); }, [](const auto&) {});
+}
+
+std::optional<std::uint32_t> SymbolicMemory::content(const Region& region) {
+  Results::Content pieces;
+  for (Piece& piece : read_runs(region)) {
+    if (!piece.value.is_defined()) return {};
+    pieces.emplace_back(piece.at.width, std::move(piece.value));
+  }
+  return results_->content(std::move(pieces));
+}
+
+void SymbolicMemory::call(const Call& call) {
+  const FunctionInfo& function = info(call.function);
+  std::vector<std::optional<std::uint32_t>> whole(call.operands.size());
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    if (function.operands[i].kind == OperandKind::whole) whole[i] = content(call.operands[i]);
+  }
+  const auto result_of = [&](std::optional<std::uint64_t> row) -> Value {
+    Results::Application application{call.function, call.parameters, {}};
+    for (std::size_t i = 0; i < call.operands.size(); ++i) {
+      const bool by_row = function.operands[i].kind == OperandKind::rows;
+      const auto operand = by_row ? content(row_of(call.operands[i], *row)) : whole[i];
+      if (!operand) return {};
+      application.operands.push_back(*operand);
+    }
+    return Value{{{results_->function(std::move(application)), 0, 0, 0}}};
+  };
+  if (!function.by_rows()) {
+    return write(call.result, {{{0, call.result.bytes().value}, result_of({})}});
+  }
+  std::vector<Value> rows;
+  for (std::uint64_t row = 0; row < call.result.rows; ++row) rows.push_back(result_of(row));
+  for (std::uint64_t row = 0; row < call.result.rows; ++row) {
+    write(row_of(call.result, row), {{{0, call.result.width.value}, std::move(rows[row])}});
+  }
 }
 
 std::vector<Piece> SymbolicMemory::product(const Gemm& gemm) {
   std::vector<Piece> pieces;
   for (Block& block : verifier::multiply(blocks_of(read(gemm.a), gemm.a.width.value),
-                                         blocks_of(read(gemm.b), gemm.b.width.value), gemm.dtype, results_)) {
+                                         blocks_of(read(gemm.b), gemm.b.width.value), gemm.dtype, *results_)) {
     const std::uint64_t row = gemm.c.width.value;
     const Rectangle& r = block.at;
     const std::uint64_t stride = block.rows() > 1 ? row : 0;
@@ -224,9 +247,9 @@ Piece SymbolicMemory::sum(const Piece& a, const Piece& b, DType dtype) {
   Value total;
   if (!add(a.value, b.value, dtype, a.at.start % size, a.at.stride % size, total)) {
     // Bytes of sums of another element type, or cut elsewhere, do not add up to a sum of inputs.
-    total = Value{{{results_.unnamed(), 0, 0, a.at.stride}}};
+    total = Value{{{results_->unnamed(), 0, 0, a.at.stride}}};
   } else if (a.at.stride % size == 0) {
-    results_.join_panels(total.terms, dtype, total.phase);
+    results_->join_panels(total.terms, dtype, total.phase);
   }
   return {a.at, std::move(total)};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,10 +16,12 @@ namespace cortado::verifier {
 class SymbolicMemory {
  public:
   explicit SymbolicMemory(const Program& program);
+  /// With results that several memories share, whose sources begin behind the buffers of all.
+  SymbolicMemory(const Program& program, std::shared_ptr<Results> results);
 
   /// The caller writes the region.
   void fill(const Region& region, std::uint32_t iteration);
-  /// Executes Copy, Broadcast, Swap, Gemm or Kernel; `update`: its writes are updates, where there are trackers.
+  /// Executes Copy, Broadcast, Swap, Gemm, Kernel or Call; `update`: its writes are updates, where there are trackers.
   void execute(const Command& command, bool update = false);
   /// A tracker has all updates and starts over.
   void fire(std::size_t tracker);
@@ -29,6 +32,8 @@ class SymbolicMemory {
     read_from(buffers_[region.buffer.value], region, visit);
   }
   std::vector<Piece> read(const Region& region) const;
+  /// The same, every run a piece of its own, ascending.
+  std::vector<Piece> read_runs(const Region& region) const { return single_runs(read(region)); }
 
   /// The region lies in one run, in a buffer without strided regions.
   bool is_plain(const Region& region) const {
@@ -36,8 +41,9 @@ class SymbolicMemory {
   }
   const SymbolicBuffer& buffer(BufferId id) const { return buffers_[id.value]; }
 
-  Results& results() { return results_; }
-  const Results& results() const { return results_; }
+  Results& results() { return *results_; }
+  const Results& results() const { return *results_; }
+  const std::shared_ptr<Results>& shared_results() const { return results_; }
 
  private:
   void write(const Region& region, const std::vector<Piece>& pieces);
@@ -55,6 +61,9 @@ class SymbolicMemory {
   void accumulate(const Region& dst, const std::vector<Piece>& pieces, DType dtype, bool update);
   void set_fresh(const Region& region, bool fresh);
   void reduce(const std::vector<Region>& sources, const Region& dst, DType dtype);
+  void call(const Call& call);
+  /// The bytes of a region one after another; none if some were never written.
+  std::optional<std::uint32_t> content(const Region& region);
   std::vector<Piece> sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype);
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
@@ -62,7 +71,7 @@ class SymbolicMemory {
   std::vector<SymbolicBuffer> buffers_;
   /// Of each buffer with trackers: bytes that were not updated since their tracker started over have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;
-  Results results_;
+  std::shared_ptr<Results> results_;
   std::vector<Piece> copied_;  // scratch of copies
 };
 

@@ -46,6 +46,14 @@ struct KernelLaunchOp {
   std::vector<Span2D> also{};  ///< further destinations of a sum
 };
 
+/// A function of the table (ir/functions.hpp).
+struct CallLaunchOp {
+  Function function = Function::rms_norm;
+  std::vector<Span2D> operands;
+  Span2D result;
+  std::vector<std::uint64_t> parameters;
+};
+
 /// After `tiles` output tiles, in the order of production (ir/tiles.hpp), the word is raised.
 struct TileRaise {
   std::uint64_t tiles = 0;
@@ -92,6 +100,7 @@ struct TimestampOp {
   std::uint64_t* slot = nullptr;
 };
 
-using ComputeOp = std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, TimestampOp>;
+using ComputeOp =
+    std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, CallLaunchOp, TimestampOp>;
 
 }  // namespace cortado::device

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,18 @@ enum class CheckOutputs {
   every,  ///< the caller of each rank fills fresh inputs before and checks all outputs after each iteration
 };
 
+/// What callers write and read in place of the pattern, of a program whose contract is a formula alone.
+struct CallerData {
+  /// Fills an input or inout buffer; the same every time it is asked in a run.
+  std::function<void(BufferId, std::span<std::byte>)> write{};
+  /// Sees an output or inout buffer after the last iteration.
+  std::function<void(BufferId, std::span<const std::byte>)> read{};
+};
+
 struct RunOptions {
   std::uint32_t iterations = 1;
   std::uint64_t seed = 1;  ///< of the input pattern
+  CallerData data{};
   CheckOutputs check = CheckOutputs::last;
   std::chrono::milliseconds timeout{10'000};        ///< without any progress
   std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are interleaved at random, too

@@ -40,6 +40,10 @@ Status check_kernels(const Machine& machine);
 double attention_seconds(const AttentionShape& shape, const Machine& machine);
 double stream_seconds(double bytes, const Machine& machine);
 
+/// A Call of a program: attention over all rows of its caches, as positions are not known; all else reads and writes
+/// memory once.
+double call_seconds(const Call& call, const Machine& machine);
+
 /// Of one GPU while such a kernel runs. The machine describes power.
 double attention_watts(const AttentionShape& shape, const Machine& machine);
 double stream_watts(double bytes, const Machine& machine);

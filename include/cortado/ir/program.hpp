@@ -27,13 +27,17 @@
 //
 // 4. The caller. Every rank has a caller, in the first host queue of that rank (or the first one without a rank):
 //    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms
-//    or factors in the contract), and after its last command it reads the rank's output bytes (all outputs of the
-//    contract). So a host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer
+//    or factors in the contract or read by its formula), and after its last command it reads the rank's output bytes
+//    (all outputs of the contract). So a host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer
 //    read.
 //
 // 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
 //    caller wrote them in the same iteration; of floating-point sums and products, up to rounding. It covers every
-//    byte of an output buffer and at least one byte of every inout buffer.
+//    byte of an output buffer and at least one byte of every inout buffer. What clauses cannot say, because functions
+//    and products are taken of results of others, says the formula: a list of commands over values, which are matrices
+//    in nobody's memory, executed one after another by nobody in particular. A formula may read any input of any rank;
+//    it writes values only. Two results of a Call are equal if function, parameters and the operands' bytes are; the
+//    verifier knows nothing else of functions. Sums may be taken in any order and products in any panels of k.
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
 //    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
@@ -50,7 +54,7 @@
 //    tracker has started over. A byte is added to by all its updates or stored by its only one; nothing else writes it.
 //    A tracker tells nothing of other bytes: the tiles of a Gemm may be finished in any order.
 //
-// 8. Compute units. Copies, Kernels and the tiles of Gemms run on the compute units of their GPU, of which a queue may
+// 8. Compute units. Copies, Kernels, Calls and the tiles of Gemms run on the compute units of their GPU, of which a queue may
 //    limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait): nothing
 //    takes the unit away. The tiles of a Gemm get units in the order of production, so a tile that waits may keep later
 //    tiles from starting, never earlier ones. Units are given to the highest priority first, among equals to what was
@@ -65,6 +69,7 @@
 #include <vector>
 
 #include "cortado/base/units.hpp"
+#include "cortado/ir/functions.hpp"
 
 namespace cortado {
 
@@ -246,6 +251,16 @@ struct Kernel {
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
+/// A function of the table (functions.hpp) of whole matrices: a kernel on compute units. Each region has one row per
+/// matrix row. The result of `append` may be its cache; all else lies apart.
+struct Call {
+  Function function = Function::rms_norm;
+  std::vector<Region> operands;
+  Region result{};
+  std::vector<std::uint64_t> parameters{};
+  friend bool operator==(const Call&, const Call&) = default;
+};
+
 /// Publishes a dma or compute queue's commands of this iteration: one write of the pointers, one doorbell.
 struct Submit {
   QueueId queue;
@@ -267,7 +282,7 @@ struct Timestamp {
 };
 
 /// The closed set of commands. command_table.hpp has the one table of their names and of the queues that take them.
-using Command = std::variant<Copy, Broadcast, Swap, Wait, Signal, Gemm, Kernel, Submit, Trigger, Timestamp>;
+using Command = std::variant<Copy, Broadcast, Swap, Wait, Signal, Gemm, Kernel, Call, Submit, Trigger, Timestamp>;
 
 // --- Resources -------------------------------------------------------------------------------------------------------
 
@@ -368,10 +383,33 @@ struct ProductClause {
   friend bool operator==(const ProductClause&, const ProductClause&) = default;
 };
 
+/// A matrix of a formula.
+struct FormulaValue {
+  std::string name;
+  Bytes size;
+  friend bool operator==(const FormulaValue&, const FormulaValue&) = default;
+};
+
+/// Every byte of `output` equals that of `value`, a region of a value of the formula, in row order.
+struct FormulaClause {
+  Region output;
+  Region value;
+  friend bool operator==(const FormulaClause&, const FormulaClause&) = default;
+};
+
+/// What outputs are, as a list of commands (rule 5). BufferIds from the number of the program's buffers on are values.
+struct Formula {
+  std::vector<FormulaValue> values{};
+  std::vector<Command> steps{};  ///< Copy, Gemm without map, signals and waits, Kernel, Call
+  std::vector<FormulaClause> outputs{};
+  friend bool operator==(const Formula&, const Formula&) = default;
+};
+
 struct Contract {
   std::string name;  ///< e.g. "all-gather"; contracts.hpp makes the usual ones
   std::vector<Clause> clauses;
   std::vector<ProductClause> products{};
+  Formula formula{};
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 

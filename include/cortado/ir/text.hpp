@@ -18,6 +18,9 @@ std::string_view to_string(CopyOp op);
 std::string_view to_string(Compare compare);
 std::string_view to_string(SignalOp op);
 std::string_view to_string(KernelOp op);
+inline std::string_view to_string(Function function) {
+  return info(function).name;
+}
 std::string_view to_string(Protocol protocol);
 /// Also takes fp32, fp16 and fp8.
 Result<DType> parse_dtype(std::string_view name);

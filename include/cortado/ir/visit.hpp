@@ -48,28 +48,6 @@ void for_each_wait(const Command& command, Visitor&& visit) {
       [](const auto&) {});
 }
 
-/// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
-/// products. The same region may come often.
-template <class Visitor>
-void for_each_input(const Contract& contract, Visitor&& visit) {
-  for (const Clause& clause : contract.clauses) {
-    for (const Region& term : clause.terms) visit(term);
-  }
-  for (const ProductClause& clause : contract.products) {
-    for (const Product& product : clause.products) {
-      for (const Region& block : product.a) visit(block);
-      visit(product.b);
-    }
-  }
-}
-
-/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then products.
-template <class Visitor>
-void for_each_output(const Contract& contract, Visitor&& visit) {
-  for (const Clause& clause : contract.clauses) visit(clause.output);
-  for (const ProductClause& clause : contract.products) visit(clause.output);
-}
-
 enum class AccessKind { read, write, read_write };
 
 struct Access {
@@ -81,6 +59,44 @@ using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap have no mo
 /// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all
 /// rows of its destination.
 Accesses accesses(const Command& command);
+
+/// The first BufferId that is a value of the formula and no buffer.
+inline BufferId first_value(const Program& program) {
+  return BufferId{static_cast<std::uint32_t>(program.buffers.size())};
+}
+
+/// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
+/// products, and what steps of the formula read that is no value. The same region may come often.
+template <class Visitor>
+void for_each_input(const Program& program, Visitor&& visit) {
+  const Contract& contract = program.contract;
+  for (const Clause& clause : contract.clauses) {
+    for (const Region& term : clause.terms) visit(term);
+  }
+  for (const ProductClause& clause : contract.products) {
+    for (const Product& product : clause.products) {
+      for (const Region& block : product.a) visit(block);
+      visit(product.b);
+    }
+  }
+  for (const Command& step : contract.formula.steps) {
+    for (const Access& access : accesses(step)) {
+      if (access.kind == AccessKind::read && access.region.buffer < first_value(program)) visit(access.region);
+    }
+  }
+}
+
+/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then products,
+/// then what the formula says.
+template <class Visitor>
+void for_each_output(const Contract& contract, Visitor&& visit) {
+  for (const Clause& clause : contract.clauses) visit(clause.output);
+  for (const ProductClause& clause : contract.products) visit(clause.output);
+  for (const FormulaClause& clause : contract.formula.outputs) visit(clause.output);
+}
+
+/// The formula as a program of one stream on rank 0: the buffers of the program, then its values.
+Program formula_program(const Program& program);
 
 /// The role of a queue where nothing else is said: a host controls, a compute queue with a Gemm is the GEMM's.
 QueueRole usual_role(const Queue& queue);
@@ -103,7 +119,7 @@ struct ProgramCounts {
   std::uint64_t doorbells = 0;     ///< Submits of dma queues
   std::uint64_t triggers = 0;
   std::uint64_t waits = 0;    ///< all queues
-  std::uint64_t kernels = 0;  ///< Gemm and Kernel commands of streams, and kernels that queues are parts of
+  std::uint64_t kernels = 0;  ///< Gemm, Kernel and Call commands of streams, and kernels that queues are parts of
 };
 ProgramCounts count(const Program& program);
 

@@ -51,6 +51,11 @@ class Resolver {
     for (const Region& also : kernel.also) launch.also.push_back(span(also));
     return launch;
   }
+  ComputeOp operator()(const Call& call) const {
+    CallLaunchOp launch{call.function, {}, span(call.result), call.parameters};
+    for (const Region& operand : call.operands) launch.operands.push_back(span(operand));
+    return launch;
+  }
   template <class Other>
   ComputeOp operator()(const Other&) const {
     CORTADO_CHECK(false, "verified programs have no such command on a compute queue");

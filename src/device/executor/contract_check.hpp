@@ -1,18 +1,25 @@
 // The callers' work on real bytes: writes inputs, poisons everything else, and compares every output byte with the
-// contract.
+// contract. Outputs of a formula may differ from its plain evaluation (formula_values.hpp) by kFormulaTolerance times
+// the largest number of the output: rounding to f32 after every step, sums in another order. A number of a token may be
+// any whose logit is as near to the best.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "cortado/base/result.hpp"
+#include "cortado/device/executor.hpp"
 #include "cortado/ir/program.hpp"
 
+#include "device/executor/formula_values.hpp"
 #include "device/executor/pattern.hpp"
 
 namespace cortado::device {
+
+inline constexpr double kFormulaTolerance = 1e-4;
 
 /// What the comparison found so far.
 struct CheckTotals {
@@ -25,6 +32,12 @@ class ContractCheck {
  public:
   /// `memory` by BufferId. The program outlives this.
   static Result<ContractCheck> make(const Program& program, std::vector<std::byte*> memory);
+
+  /// For the run that follows; without functions the pattern. Refuses contracts that have more than a formula
+  /// (device.data). What it points to outlives the run.
+  Status use(const CallerData& data);
+  /// The rank's caller shows what came out to who gave the data.
+  void show_outputs(RankId rank) const;
 
   /// Before a run: output bytes become the complement of what `iteration` should make of them, or of products what no
   /// product can be, so that a byte nobody writes is always found; other bytes of outputs and scratch become 0xee;
@@ -43,11 +56,15 @@ class ContractCheck {
     std::vector<Region> inputs;
     std::vector<std::uint32_t> clauses;   // whose output is the rank's
     std::vector<std::uint32_t> products;  // the same
+    std::vector<std::uint32_t> outputs;   // of the formula, the same
   };
 
   ContractCheck(const Program& program, std::vector<std::byte*> memory, std::vector<ElementFormat> formats);
   void check_product(RankId rank, const ProductClause& clause, std::uint64_t seed, std::uint64_t iteration,
                      std::uint64_t run_iteration, CheckTotals& totals) const;
+  void check_formula(RankId rank, const FormulaClause& clause, std::uint64_t seed, std::uint64_t iteration,
+                     std::uint64_t run_iteration, CheckTotals& totals) const;
+  const FormulaValues& values(std::uint64_t seed, std::uint64_t iteration) const;
   void fill(const std::vector<Region>& regions, std::uint64_t seed, std::uint64_t iteration) const;
 
   const Program* program_;
@@ -55,6 +72,10 @@ class ContractCheck {
   std::vector<ElementFormat> formats_;
   std::vector<RankRegions> ranks_;
   std::uint64_t roundings_;  // of an element of a product, at most
+  const CallerData* data_ = nullptr;
+  /// Of the inputs that were asked for last: seed and iteration.
+  mutable std::optional<FormulaValues> values_;
+  mutable std::pair<std::uint64_t, std::uint64_t> values_of_;
 };
 
 }  // namespace cortado::device

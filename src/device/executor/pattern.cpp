@@ -45,6 +45,20 @@ Status claim(const Program& program, std::vector<ElementFormat>& formats, const 
   return {};
 }
 
+/// Inputs that steps of the formula take as f32.
+std::vector<Region> formula_matrices(const Program& program) {
+  std::vector<Region> matrices;
+  for (const Command& step : program.contract.formula.steps) {
+    const auto* call = std::get_if<Call>(&step);
+    const Accesses all = accesses(step);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool integers = call != nullptr && i < call->operands.size() && info(call->function).operands[i].integers;
+      if (!integers && all[i].region.buffer < first_value(program)) matrices.push_back(all[i].region);
+    }
+  }
+  return matrices;
+}
+
 }  // namespace
 
 ElementFormat factor_format(DType dtype, std::uint64_t k) {
@@ -77,6 +91,9 @@ Result<std::vector<ElementFormat>> element_formats(const Program& program) {
       for (const Region& block : product.a) CORTADO_RETURN_IF_ERROR(claim(program, formats, block, format));
       CORTADO_RETURN_IF_ERROR(claim(program, formats, product.b, format));
     }
+  }
+  for (const Region& region : formula_matrices(program)) {
+    CORTADO_RETURN_IF_ERROR(claim(program, formats, region, {DType::f32, kMaxSum, kMaxSum + 1, true}));
   }
   const std::vector<ElementFormat> by_contract = formats;
   const auto suggest = [&](const Region& region, const Gemm& gemm) {
@@ -120,7 +137,7 @@ BufferPattern::BufferPattern(std::uint64_t seed, std::uint64_t iteration, Buffer
 void BufferPattern::bytes(std::uint64_t offset, std::span<std::byte> out) const {
   if (format_.small_integers()) {
     std::array<std::uint32_t, kMaxSum + 1> bits_of;
-    for (std::uint32_t i = 0; i <= format_.bound; ++i) bits_of[i] = element_bits(format_.dtype, static_cast<float>(i));
+    for (std::uint32_t i = 0; i <= format_.bound; ++i) bits_of[i] = element_bits(format_.dtype, number(i));
     const std::uint64_t size = size_of(format_.dtype).value;
     for (std::size_t at = 0; at < out.size();) {
       const std::uint64_t within = (offset + at) % size;

@@ -17,6 +17,7 @@
 //     much, all are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the product are then
 //     E / 4 on the average, and few are beyond E: these have a tolerance, which
 //     product_check.hpp tells together with how it is checked.
+// Inputs of a formula are (number - 128) / 256 with numbers 0 .. 256: both signs, and small enough for softmax.
 // They change with the iteration, too. Sums of u8 and i32 wrap and are the same in every order for any bytes.
 #pragma once
 
@@ -52,6 +53,7 @@ struct ElementFormat {
   DType dtype = DType::u8;   ///< floating point: small integers; else raw bytes
   std::uint32_t bound = 0;   ///< integers 0 .. bound
   std::uint32_t period = 0;  ///< how many numbers 0 .. period - 1 are drawn; those above the bound count as 0
+  bool centred = false;      ///< (integer - bound / 2) / bound
 
   bool small_integers() const { return is_float(dtype); }
   friend bool operator==(const ElementFormat&, const ElementFormat&) = default;
@@ -90,6 +92,11 @@ class BufferPattern {
     const std::uint32_t sum = static_cast<std::uint32_t>(base) + turn_;
     const std::uint32_t value = sum >= format_.period ? sum - format_.period : sum;
     return value > format_.bound ? 0 : value;
+  }
+  float number(std::uint32_t integer) const {
+    const auto value = static_cast<float>(integer);
+    const auto bound = static_cast<float>(format_.bound);
+    return format_.centred ? (value - bound / 2) / bound : value;
   }
 
   std::uint64_t key_;

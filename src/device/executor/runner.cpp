@@ -37,7 +37,8 @@ Runner::Runner(Preparation& preparation, const RunOptions& options)
 }
 
 Result<RunResult> Runner::run() {
-  if (options_.check != CheckOutputs::none) {
+  CORTADO_RETURN_IF_ERROR(prepared_.check->use(options_.data));
+  if (options_.check != CheckOutputs::none || options_.data.write) {
     prepared_.check->poison(options_.seed, 0);
     for (std::uint32_t rank = 0; rank < prepared_.program().ranks; ++rank) {
       prepared_.check->fill_inputs(RankId{rank}, options_.seed, 0);
@@ -182,6 +183,9 @@ void Runner::leave_iteration(std::size_t host) {
     for (const RankId rank : prepared_.hosts[host].caller_of) {
       prepared_.check->check_outputs(rank, options_.seed, pattern_iteration(iteration), iteration, totals_);
     }
+  }
+  if (last) {
+    for (const RankId rank : prepared_.hosts[host].caller_of) prepared_.check->show_outputs(rank);
   }
   if (host == 0 && options_.progress) options_.progress(iteration + 1, options_.iterations);
   state.inside = false;

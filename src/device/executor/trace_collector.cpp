@@ -19,7 +19,8 @@ SpanKind kind_of(const Command& command) {
   return match(
       command, [](const Wait&) { return SpanKind::wait; }, [](const Signal&) { return SpanKind::signal; },
       [](const Trigger&) { return SpanKind::signal; }, [](const Gemm&) { return SpanKind::kernel; },
-      [](const Kernel&) { return SpanKind::kernel; }, [](const Submit&) { return SpanKind::host; },
+      [](const Kernel&) { return SpanKind::kernel; }, [](const Call&) { return SpanKind::kernel; },
+      [](const Submit&) { return SpanKind::host; },
       [](const Timestamp&) { return SpanKind::mark; }, [](const auto&) { return SpanKind::copy; });
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "device/soft/cpu_kernels.hpp"
+#include "device/soft/functions.hpp"
 #include "device/soft/memory_word.hpp"
 #include "device/soft/node_clock.hpp"
 
@@ -147,6 +148,13 @@ ComputeRunner::Outcome ComputeRunner::run(const KernelLaunchOp& op, Quota quota)
   const std::array sources{op.dst};
   for (const Span2D& also : op.also) sum_spans(DType::u8, also, sources, first, progress_ - first);
   return outcome;
+}
+
+/// All at once: what it takes is far below that of the GEMMs beside it.
+ComputeRunner::Outcome ComputeRunner::run(const CallLaunchOp& op, Quota) {
+  if (auto fault = check_call(op)) return stop(std::move(*fault));
+  run_function(op);
+  return Outcome::done;
 }
 
 ComputeRunner::Outcome ComputeRunner::sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources,
@@ -305,6 +313,17 @@ std::optional<PacketFault> ComputeRunner::check_outputs(const GemmLaunchOp& op) 
   return std::nullopt;
 }
 
+std::optional<PacketFault> ComputeRunner::check_call(const CallLaunchOp& op) {
+  const FunctionInfo& function = info(op.function);
+  if (op.operands.size() != function.operand_count() || op.parameters.size() != function.parameter_count()) {
+    return wrong_shape(fmt::format("{} of {} operands", function.name, op.operands.size()));
+  }
+  for (const Span2D& operand : op.operands) {
+    if (auto fault = check_span(operand, "operand")) return fault;
+  }
+  return check_destination(op.result, "result");
+}
+
 ComputeRunner::Outcome ComputeRunner::stop(PacketFault fault) {
   stopped_ = true;
   faults_.add({fault.kind, handle_.gpu, EngineId{0}, handle_.id, finished_, 0, fault.address,
@@ -315,7 +334,8 @@ ComputeRunner::Outcome ComputeRunner::stop(PacketFault fault) {
 
 std::string ComputeRunner::state() const {
   static constexpr std::array<const char*, std::variant_size_v<ComputeOp>> kNames{"wait",   "signal", "copy",
-                                                                                  "kernel", "gemm",   "timestamp"};
+                                                                                  "kernel", "gemm",   "call",
+                                                                                  "timestamp"};
   if (stopped_) return "stopped by a fault: " + fault_message_;
   if (operations_.empty()) {
     const std::lock_guard lock(incoming_mutex_);

@@ -60,6 +60,7 @@ class ComputeRunner final : public Runnable {
   Outcome run(const CopyKernelOp& op, Quota quota);
   Outcome run(const KernelLaunchOp& op, Quota quota);
   Outcome run(const GemmLaunchOp& op, Quota quota);
+  Outcome run(const CallLaunchOp& op, Quota quota);
   Outcome run(const TimestampOp& op, Quota quota);
   Outcome run_mapped(const GemmLaunchOp& op, Quota quota);
   void raise_tiles(const GemmLaunchOp& op, std::uint64_t tiles);
@@ -72,6 +73,7 @@ class ComputeRunner final : public Runnable {
   std::optional<PacketFault> check_word(const std::uint64_t* word);
   std::optional<PacketFault> check_sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources);
   std::optional<PacketFault> check_gemm(const GemmLaunchOp& op);
+  std::optional<PacketFault> check_call(const CallLaunchOp& op);
   std::optional<PacketFault> check_outputs(const GemmLaunchOp& op);
   Outcome stop(PacketFault fault);
 

@@ -3,54 +3,11 @@
 #include <algorithm>
 
 #include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
+
+#include "plan/renumber.hpp"
 
 namespace cortado::plan {
 namespace {
-
-/// Ids of the program that is added become ids of the whole.
-class Renumber {
- public:
-  explicit Renumber(const Program& into)
-      : buffers_(static_cast<std::uint32_t>(into.buffers.size())),
-        signals_(static_cast<std::uint32_t>(into.signals.size())),
-        queues_(static_cast<std::uint32_t>(into.queues.size())) {}
-
-  void operator()(Region& region) const { region.buffer.value += buffers_; }
-  void operator()(SignalId& signal) const { signal.value += signals_; }
-  void operator()(QueueId& queue) const { queue.value += queues_; }
-
-  void operator()(Command& command) const {
-    match(
-        command, [this](Copy& copy) { all(copy.src, copy.dst); },
-        [this](Broadcast& copy) { all(copy.src, copy.dst1, copy.dst2); },
-        [this](Swap& swap) { all(swap.a, swap.b); },  //
-        [this](Wait& wait) { all(wait.signal); },     //
-        [this](Signal& signal) { all(signal.signal); },
-        [this](Kernel& kernel) {
-          for (Region& source : kernel.sources) all(source);
-          all(kernel.dst);
-        },
-        [this](Submit& submit) { all(submit.queue); },  //
-        [this](Trigger& trigger) { all(trigger.signal); },
-        [](Gemm&) { CORTADO_CHECK(false, "collectives multiply nothing"); }, [](Timestamp&) {});
-  }
-
-  void operator()(Clause& clause) const {
-    all(clause.output);
-    for (Region& term : clause.terms) all(term);
-  }
-
- private:
-  template <class... Ids>
-  void all(Ids&... ids) const {
-    ((*this)(ids), ...);
-  }
-
-  std::uint32_t buffers_;
-  std::uint32_t signals_;
-  std::uint32_t queues_;
-};
 
 /// What stands before "begin" goes before that of `host`, what stands between it and "end" before its "end".
 void append_host(std::vector<Command>& host, HostPlace& place, std::vector<Command> more, std::size_t begun) {

@@ -91,8 +91,10 @@ void ComputeQueues::begin_bytes(std::uint32_t index, const Command& command) {
   const auto* copy = std::get_if<Copy>(&command);
   if (copy != nullptr) core_.recorder.moved(bytes);
   const Protocol protocol = core_.program.queues[index].protocol;
-  UseList& uses = copy != nullptr ? resources_.copy_by_cores(gpu, *copy, protocol)
-                                  : resources_.kernel_by_cores(gpu, std::get<Kernel>(command), protocol);
+  const auto* call = std::get_if<Call>(&command);
+  UseList& uses = copy != nullptr   ? resources_.copy_by_cores(gpu, *copy, protocol)
+                  : call != nullptr ? resources_.call_by_cores(gpu, *call)
+                                    : resources_.kernel_by_cores(gpu, std::get<Kernel>(command), protocol);
   memory_.touch(command, bytes, uses);
   states_[index].flow = movers_.begin(static_cast<double>(bytes.value), uses, {.cap = full_speed(index)},
                                       {.queue = index, .command = &command});

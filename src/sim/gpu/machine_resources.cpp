@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cortado/base/check.hpp"
+#include "cortado/gemm/kernels.hpp"
 #include "cortado/ir/visit.hpp"
 
 #include "sim/gpu/protocols.hpp"
@@ -126,7 +127,7 @@ bool MachineResources::moves_within(RankId gpu, const Command& command) const {
       command, [&](const Copy& copy) { return is_local(gpu, copy); },
       [&](const Swap& swap) { return here(swap.a) && here(swap.b); },
       [&](const Broadcast& b) { return here(b.src) && (here(b.dst1) || here(b.dst2)); },
-      [](const Kernel&) { return true; }, [](const auto&) { return false; });
+      [](const Kernel&) { return true; }, [](const Call&) { return true; }, [](const auto&) { return false; });
 }
 
 UseList& MachineResources::move_by_engine(RankId gpu, EngineId engine_id, const Command& command) {
@@ -189,6 +190,23 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy, Protocol 
   add_memory(copy.dst, copy.op == CopyOp::add ? 1 : 0, 1);
   add_fabric_of_units(gpu, from, to, wire);
   uses_.touch(gpu, Place::l2, 2);
+  return uses_;
+}
+
+/// For each byte of the result, as many of the operands as there are.
+UseList& MachineResources::call_by_cores(RankId gpu, const Call& call) {
+  uses_.clear();
+  const auto written = static_cast<double>(call.result.bytes().value);
+  double touches = 1;
+  for (const Region& operand : call.operands) {
+    const double reads = static_cast<double>(operand.bytes().value) / written;
+    add_path(rank_of(operand), gpu, reads);
+    add_memory(operand, reads, 0);
+    touches += reads;
+  }
+  add_path(gpu, rank_of(call.result), 1);
+  add_memory(call.result, 0, 1);
+  uses_.touch(gpu, Place::l2, touches);
   return uses_;
 }
 
@@ -270,6 +288,12 @@ double MachineResources::rate_of_units(RankId gpu, const Command& command, doubl
   if (const auto* copy = std::get_if<Copy>(&command)) {
     if (is_local(gpu, *copy)) return local;
     return rate_over_link(gpu, rank_of(copy->dst) == gpu ? rank_of(copy->src) : rank_of(copy->dst), units);
+  }
+  if (const auto* call = std::get_if<Call>(&command)) {
+    const double all = static_cast<double>(call->operands.size() + 1);  // regions of about the same size
+    if (!check_kernels(machine_)) return local / all;
+    const double share = units / static_cast<double>(machine_.compute_units);
+    return share * static_cast<double>(call->result.bytes().value) / call_seconds(*call, machine_);
   }
   const auto& kernel = std::get<Kernel>(command);
   double rate = std::numeric_limits<double>::infinity();

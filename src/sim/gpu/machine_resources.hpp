@@ -54,6 +54,7 @@ class MachineResources {
   UseList& move_by_engine(RankId gpu, EngineId engine, const Command& command);  ///< Copy, Broadcast or Swap
   UseList& copy_by_cores(RankId gpu, const Copy& copy, Protocol protocol = Protocol::none);
   /// Per byte of the destination.
+  UseList& call_by_cores(RankId gpu, const Call& call);
   UseList& kernel_by_cores(RankId gpu, const Kernel& kernel, Protocol protocol = Protocol::none);
   /// Bytes of the destination per second that so many compute units move or make of a Copy or Kernel at most.
   double rate_of_units(RankId gpu, const Command& command, double units, Protocol protocol = Protocol::none) const;

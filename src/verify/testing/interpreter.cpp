@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "cortado/base/check.hpp"
 #include "cortado/base/random.hpp"
 #include "cortado/ir/tiles.hpp"
 #include "cortado/ir/visit.hpp"
@@ -146,6 +147,10 @@ class Interpreter {
         },
         [&](const Kernel& kernel) {
           run_kernel(kernel);
+          return true;
+        },
+        [&](const Call&) {
+          CORTADO_CHECK(false, "programs of these tests have no functions");
           return true;
         },
         [&](const Copy& copy) {
@@ -342,7 +347,7 @@ class Interpreter {
   }
 
   void fill(std::uint32_t q, std::uint32_t iteration) {
-    for_each_input(program_.contract, [&](const Region& region) {
+    for_each_input(program_, [&](const Region& region) {
       if (is_caller(q, region.buffer)) write_pattern(region, iteration, memory_);
     });
   }

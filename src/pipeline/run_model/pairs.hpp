@@ -1,0 +1,23 @@
+// The pairs of a layer's GEMMs and collectives by the name of a strategy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cortado/machine/machine.hpp"
+#include "cortado/plan/layer.hpp"
+
+namespace cortado::pipeline {
+
+/// What was planned.
+struct PairNotes {
+  std::vector<std::string> names{};  ///< of the pairs of the program that was planned last
+  std::vector<std::string> refused{};
+};
+
+/// "tiles" is tiles-ag or tiles-rs, whichever fits; with a number of chunks behind it, too ("tiles/2"). FiCCO schedules
+/// take as many chunks as there are rows for, if fewer than asked for. A pair that the strategy is not for is
+/// serial-dma, with a note why. Unknown names are refused (overlap.strategy). Empty for "serial". All outlive it.
+Result<PairPlanner> pair_planner(const std::string& strategy, const Machine& machine, PairNotes& notes);
+
+}  // namespace cortado::pipeline
