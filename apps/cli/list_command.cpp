@@ -13,6 +13,7 @@
 #include "cortado/pipeline/gemm_bench.hpp"
 #include "cortado/pipeline/model.hpp"
 #include "cortado/pipeline/overlap.hpp"
+#include "cortado/pipeline/run_model.hpp"
 #include "cortado/pipeline/power.hpp"
 #include "cortado/pipeline/what_if.hpp"
 #include "cortado/plan/c3.hpp"
@@ -243,6 +244,7 @@ Result<std::string> json_reference() {
       {"bench --explain --json`", pipeline::explain_sizes_document({}, {})},
       {"plan --explain --json`", pipeline::explain_document({}, {})},
       {"run --on soft,sim --json`", pipeline::compare_document({})},
+      {"model --on soft --json`", pipeline::model_run_document({})},
       {"power --json`", report::power_document({})},
       {"model --json`", pipeline::model_document({}, true)},
       {"overlap --map --json`", report::schedule_map_document(map)},

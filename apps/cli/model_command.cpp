@@ -10,6 +10,7 @@
 
 #include "borrowed.hpp"
 #include "command.hpp"
+#include "model_on_device.hpp"
 #include "output_file.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
@@ -28,7 +29,9 @@ constexpr Example kModelExamples[] = {
     {"cortado model llama-3.1-70b --phase generate --tp 8 --dtype fp8 --input 128 --output 2048 --system serial --json",
      "a whole answer, for a script"},
     {"cortado model mixtral-8x7b --phase prefill --dp 8 --ep 8 --tokens 4096 --html model.html",
-     "experts on GPUs of their own; a page with bars"}};
+     "experts on GPUs of their own; a page with bars"},
+    {"cortado model tiny-llama --on soft --tp 4 --strategy hetero-fused-1d",
+     "a small model really runs: every program proved, every output checked"}};
 
 Result<DType> dtype_of(const std::string& name) {
   return parse_dtype(name == "fp8" ? "f8" : name);
@@ -79,10 +82,10 @@ Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
 
 std::vector<std::string_view> modes_of(const Arguments& arguments) {
   const std::string phase = arguments.text("--phase");
-  if (phase == "train") return {"train", "prompt"};
-  if (phase == "generate") return {"generate", "inference"};
-  if (phase == "decode") return {"inference", "cached"};
-  return {"prompt", "inference", "cached"};
+  if (phase == "train") return {"sim", "train", "prompt"};
+  if (phase == "generate") return {"sim", "generate", "inference"};
+  if (phase == "decode") return {"sim", "inference", "cached"};
+  return {"sim", "prompt", "inference", "cached"};
 }
 
 /// Inference divides its batch among micro-batches: there are no more of them than sequences.
@@ -97,6 +100,7 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
 }
 
 Result<Exit> run_model(const Arguments& arguments, Console& console) {
+  if (arguments.text("--on") != kSimulator) return model_on_device(arguments, console);
   CORTADO_RETURN_IF_ERROR(arguments.check(modes_of(arguments)));
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("name")}));

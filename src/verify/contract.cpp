@@ -320,7 +320,7 @@ class ContractCheck {
     return bytes_of;
   }
 
-  /// "rms_norm(x0[0, 64), norm0[0, 64))"; what operands hold is told three functions deep.
+  /// "rms_norm(x0[0, 64); norm0[0, 64); 10000)"; what operands hold is told three functions deep.
   std::string text(const Results::Application& made) const {
     constexpr int kDeepest = 3;
     if (depth_ == kDeepest) return std::string(info(made.function).name) + "(...)";
@@ -332,6 +332,7 @@ class ContractCheck {
       operands.push_back(text(value, width) + (content.size() > 1 ? ", ..." : ""));
     }
     --depth_;
+    if (!made.parameters.empty()) operands.push_back(fmt::format("{}", fmt::join(made.parameters, ", ")));
     return fmt::format("{}({})", info(made.function).name, fmt::join(operands, "; "));
   }
 

@@ -225,9 +225,9 @@ TEST(VerifyProducts, PartialSumsAddedAsOtherElements) {
   expect_error(program, "should be");
 }
 
-TEST(VerifyProducts, ProductsOfProductsEqualNothing) {
+TEST(VerifyProducts, ProductsOfProductsAreNotTakenForProducts) {
   Program program = testing::gemm_with_tile_signals();
-  // C = A * (A * B) is not provable, and is not taken for A * B.
+  // C = A * (A * B) is not A * B.
   auto& commands = commands_of(program, "stream");
   program.buffers.push_back({"twice", {0}, {64}, BufferRole::scratch});
   Gemm again = std::get<Gemm>(commands[0]);
@@ -236,7 +236,7 @@ TEST(VerifyProducts, ProductsOfProductsEqualNothing) {
   again.c.buffer = {5};
   commands.push_back(again);
   for (const std::size_t copy : {2U, 4U}) std::get<Copy>(commands_of(program, "dma")[copy]).src.buffer = {5};
-  expect_error(program, "but holds a computed result");
+  expect_error(program, "but holds a[0+16] * a computed matrix");
 }
 
 }  // namespace contract_products_test

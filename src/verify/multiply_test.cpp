@@ -142,14 +142,45 @@ TEST(Multiply, UndefinedAndUnknownOperandsSpread) {
   const auto of_nothing = multiply({{{0, 2, 0, 8}, Value{}}}, {b}, DType::f32, results);
   ASSERT_EQ(of_nothing.size(), 1U);
   EXPECT_FALSE(of_nothing[0].value.is_defined());
-  const auto of_sum = multiply({sum}, {b}, DType::f32, results);
-  const auto again = multiply({sum}, {b}, DType::f32, results);
-  ASSERT_EQ(of_sum.size(), 1U);
-  EXPECT_FALSE(results.product(of_sum[0].value.terms[0]));
-  EXPECT_NE(of_sum[0].value, again[0].value) << "a result without a name equals nothing else";
+  // A sum whose terms do not go on alike has no name, and equals nothing else.
+  const Block uneven{{0, 2, 0, 8}, Value{{{0, 0, 0, 8}, {2, 0, 0, 16}}, DType::f32}};
+  const auto of_uneven = multiply({uneven}, {b}, DType::f32, results);
+  EXPECT_FALSE(results.product(of_uneven[0].value.terms[0]));
+  EXPECT_NE(of_uneven[0].value, multiply({uneven}, {b}, DType::f32, results)[0].value);
   // Elements that begin in the middle of elements of the input.
   const auto shifted = multiply({input(0, 2, 8, {0, 2, 0, 8})}, {b}, DType::f32, results);
   EXPECT_FALSE(results.product(shifted[0].value.terms[0]));
+}
+
+TEST(Multiply, ProductsOfSumsAndOfProductsHaveNames) {
+  Results results(kBuffers);
+  const Block b = input(1, 0, 8, {0, 2, 0, 8});
+  const auto sum_at = [](std::uint64_t offset) {
+    return Block{{0, 2, 0, 8}, Value{{{0, 0, offset, 8}, {2, 0, offset, 8}}, DType::f32}};
+  };
+  const auto of_sum = multiply({sum_at(0)}, {b}, DType::f32, results);
+  ASSERT_EQ(of_sum.size(), 1U);
+  EXPECT_EQ(of_sum[0].value, multiply({sum_at(0)}, {b}, DType::f32, results)[0].value);
+  EXPECT_NE(of_sum[0].value, multiply({sum_at(8)}, {b}, DType::f32, results)[0].value);
+  // (A * B) * B, whole and by rows.
+  const auto once = multiply({input(0, 0, 8, {0, 2, 0, 8})}, {b}, DType::f32, results);
+  const auto twice = multiply(once, {b}, DType::f32, results);
+  ASSERT_EQ(twice.size(), 2U) << "rows of a product have sources of their own";
+  const auto second = multiply({{{0, 1, 0, 8}, value_of(once[0], {1, 2, 0, 8})}}, {b}, DType::f32, results);
+  EXPECT_EQ(second[0].value, twice[1].value);
+  EXPECT_NE(twice[0].value, twice[1].value);
+}
+
+TEST(Multiply, CutsWithinElementsDoNotMatterWhereBytesGoOn) {
+  Results results(kBuffers);
+  const Block b = input(1, 0, 8, {0, 2, 0, 8});
+  const auto whole = multiply({input(0, 0, 8, {0, 2, 0, 8})}, {b}, DType::f32, results);
+  const auto cut =
+      multiply({input(0, 0, 8, {0, 2, 0, 3}), input(0, 3, 8, {0, 2, 3, 8})}, {b}, DType::f32, results);
+  ASSERT_EQ(cut.size(), 1U);
+  EXPECT_EQ(cut[0].value, whole[0].value);
+  const auto torn = multiply({input(0, 0, 8, {0, 2, 0, 3}), input(0, 4, 8, {0, 2, 3, 8})}, {b}, DType::f32, results);
+  EXPECT_FALSE(results.product(torn[0].value.terms[0]));
 }
 
 TEST(Multiply, AddressesBeyond32BitsStayApart) {

@@ -8,6 +8,7 @@
 // run the same program with weights and caches of their own.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ struct ModelRunRequest {
   std::uint64_t output = 8;  ///< tokens that are generated for it
   std::uint64_t seed = 1;    ///< of checkpoint and prompts
   std::optional<std::uint64_t> adversarial_seed{};
+  std::chrono::milliseconds timeout{10'000};  ///< of a program, without any progress
 };
 
 /// A program of the run.
@@ -59,8 +61,9 @@ struct ModelRun {
 /// Two logits this close, over the largest one, may change places with the order of sums: the tolerance of the check.
 inline constexpr double kCloseLogits = 1e-4;
 
-/// Refuses families other than llama, models with experts, windows or biases (model.run), what the layout does not
-/// divide (layer.shape), no tokens (model.tokens), and prompts beyond the context (model.context).
+/// Refuses models that are not dense and Llama-shaped, or too large (model.run), what the ranks do not divide
+/// (layer.shape), no tokens or more than the context has (model.tokens), unknown strategies (overlap.strategy), and the
+/// simulator (model.target).
 Outcome<ModelRun> run_model(const ModelRunRequest& request, const Machine& machine, Target& target);
 
 report::Document model_run_document(const ModelRun& run);

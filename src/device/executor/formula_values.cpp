@@ -72,7 +72,8 @@ void FormulaValues::run(const Gemm& gemm) {
     for (std::uint64_t j = 0; j < gemm.n; ++j) sums[j] = gemm.accumulate ? double{number(gemm.c, i, j)} : 0;
     for (std::uint64_t t = 0; t < gemm.k; ++t) {
       const double a = number(gemm.a, i, t);
-      for (std::uint64_t j = 0; j < gemm.n; ++j) sums[j] += a * number(gemm.b, t, j);
+      const auto* b = reinterpret_cast<const float*>(row(gemm.b, t));
+      for (std::uint64_t j = 0; j < gemm.n; ++j) sums[j] += a * b[j];
     }
     for (std::uint64_t j = 0; j < gemm.n; ++j) set(gemm.c, i, j, sums[j]);
   }

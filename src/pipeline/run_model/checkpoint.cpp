@@ -86,6 +86,13 @@ Checkpoint random_checkpoint(const LayerShape& shape, std::uint64_t layers, bool
   return made;
 }
 
+std::vector<std::uint32_t> random_prompts(std::uint64_t vocabulary, std::uint64_t count, std::uint64_t seed) {
+  Random random(Random(seed).next() ^ seed);  // not the numbers of the checkpoint
+  std::vector<std::uint32_t> tokens(count);
+  for (std::uint32_t& token : tokens) token = static_cast<std::uint32_t>(random.below(vocabulary));
+  return tokens;
+}
+
 LayerShare share_of(const LayerWeights& weights, std::uint32_t rank, std::uint32_t ranks) {
   return {side_by_side({&weights.q, &weights.k, &weights.v}, rank, ranks), rows_of_rank(weights.o, rank, ranks),
           side_by_side({&weights.gate, &weights.up}, rank, ranks), rows_of_rank(weights.down, rank, ranks)};

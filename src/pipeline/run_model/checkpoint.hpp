@@ -33,6 +33,9 @@ struct Checkpoint {
 /// norms from 0.5 to 1.5. Every matrix has a seed of its own.
 Checkpoint random_checkpoint(const LayerShape& shape, std::uint64_t layers, bool tied, std::uint64_t seed);
 
+/// Numbers of tokens.
+std::vector<std::uint32_t> random_prompts(std::uint64_t vocabulary, std::uint64_t count, std::uint64_t seed);
+
 /// What one rank of several multiplies, as the programs of plan/layer.hpp take it.
 struct LayerShare {
   std::vector<float> qkv, o, gate_up, down;

@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <functional>
 #include <map>
-#include <numeric>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "cortado/base/check.hpp"
-#include "cortado/base/random.hpp"
 #include "cortado/base/text.hpp"
 #include "cortado/device/executor.hpp"
 #include "cortado/pipeline/run_model.hpp"
@@ -42,6 +40,7 @@ Status check_model(const Model& model) {
 
 Status check_run(const ModelRunRequest& request) {
   CORTADO_RETURN_IF_ERROR(check_model(request.model));
+  if (request.tp == 0) return fail("model.layout", "no GPU that shares a layer", "give tp 1 or more");
   if (request.sequences == 0 || request.prompt == 0 || request.output == 0) {
     return fail("model.tokens",
                 fmt::format("{} sequences of {} tokens and {} to come", request.sequences, request.prompt,
@@ -49,7 +48,7 @@ Status check_run(const ModelRunRequest& request) {
                 "each of them is at least 1");
   }
   if (request.prompt > request.model.context || request.output > request.model.context - request.prompt) {
-    return fail("model.context",
+    return fail("model.tokens",
                 fmt::format("{} + {} tokens, {} takes {}", request.prompt, request.output, request.model.name,
                             request.model.context),
                 "ask for fewer tokens");
@@ -126,7 +125,7 @@ class ModelRunner {
   }
 
   Outcome<ModelRun> run() {
-    std::vector<std::uint32_t> tokens = prompts();
+    const auto tokens = random_prompts(shape_.vocabulary, request_.sequences * request_.prompt, request_.seed);
     auto prefill = pass("prefill", request_.prompt);
     if (!prefill) return tl::unexpected(prefill.error());
     auto head = make_head();
@@ -210,17 +209,11 @@ class ModelRunner {
     return plan(pairs);
   }
 
-  std::vector<std::uint32_t> prompts() const {
-    Random random(request_.seed ^ 0x70726f6d7074);
-    std::vector<std::uint32_t> tokens(request_.sequences * request_.prompt);
-    for (std::uint32_t& token : tokens) token = static_cast<std::uint32_t>(random.below(shape_.vocabulary));
-    return tokens;
-  }
-
   template <class Plan>
   Outcome<bool> execute(Ready<Plan>& ready, const Bindings& bindings) {
     device::RunOptions options{.seed = request_.seed, .data = bindings.data()};
     options.adversarial_seed = request_.adversarial_seed;
+    options.timeout = request_.timeout;
     const auto result = ready.prepared.run(options);
     if (!result) return fail_at(Stage::run, result.error());
     ModelProgram& row = run_.programs[ready.row];
