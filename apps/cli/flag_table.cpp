@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {
@@ -83,7 +82,8 @@ constexpr Flag kFlags[] = {
     // --- A model -----------------------------------------------------------------------------------------------------
     {"model", "--phase", "PHASE", "train|prefill|decode|generate", "prefill", "sim",
      "What is done: train, prefill, decode (one token of every sequence) or generate (prefill, then all tokens)"},
-    {"model", "--batch", "N", "number64 0", "1", "", "Sequences of a replica; train: of a micro-batch; devices: 16 if not given"},
+    {"model", "--batch", "N", "number64 0", "1", "",
+     "Sequences of a replica; train: of a micro-batch; devices: 16 if not given"},
     {"model", "--tokens", "N", "number64 0", "8192", "prompt", "New tokens of a sequence"},
     {"model", "--context", "N", "number64 0", "0", "cached", "Tokens of a sequence that are in the KV cache"},
     {"model", "--input", "N", "number64 0", "1024", "generate", "Tokens of a prompt; devices: 4 if not given"},
@@ -291,7 +291,8 @@ constexpr Flag kFlags[] = {
      "Seed of the input bytes, and of the order with --adversarial"},
     {"run bench overlap model", "--adversarial", "", "", "", "device",
      "soft: reorder and delay everything the semantics leaves open"},
-    {"run bench overlap model", "--timeout", "MS", "number 1", "10000", "device", "Give up after so long without progress"},
+    {"run bench overlap model", "--timeout", "MS", "number 1", "10000", "device",
+     "Give up after so long without progress"},
     {"run bench overlap model", "--workers", "N", "number 0", "", "device",
      "soft: threads beside the caller's (default: cores - 1)"},
     {"calibrate", "--workers", "N", "number 0", "", "", "Threads beside the caller's (default: cores - 1)"},

@@ -1,8 +1,8 @@
 #include "model_on_device.hpp"
 
-#include "cortado/pipeline/run_model.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
+#include "pipeline/run_model.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -33,8 +33,7 @@ Result<Exit> model_on_device(const Arguments& arguments, Console& console) {
   request.seed = options.seed;
   request.adversarial_seed = options.adversarial_seed;
   request.timeout = options.timeout;
-  CORTADO_ASSIGN_OR_RETURN(const auto asked,
-                           target_request(arguments, arguments.text("--on"), machine.gpus, machine));
+  CORTADO_ASSIGN_OR_RETURN(const auto asked, target_request(arguments, arguments.text("--on"), machine.gpus, machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(asked, machine));
   console.stage("running");
   const auto run = pipeline::run_model(request, machine, *target);

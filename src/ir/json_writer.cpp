@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/command_table.hpp"
 #include "ir/json_fields.hpp"
 
 namespace cortado {
@@ -13,10 +13,10 @@ namespace {
 
 /// Lists of these have one line an item; other lists stand in one line.
 template <class T>
-constexpr bool kOneLineEach = std::is_same_v<T, Buffer> || std::is_same_v<T, SignalInfo> || std::is_same_v<T, Queue> ||
-                              std::is_same_v<T, Command> || std::is_same_v<T, Tracker> || std::is_same_v<T, Clause> ||
-                              std::is_same_v<T, ProductClause> || std::is_same_v<T, FormulaValue> ||
-                              std::is_same_v<T, FormulaClause>;
+constexpr bool kOneLineEach =
+    std::is_same_v<T, Buffer> || std::is_same_v<T, SignalInfo> || std::is_same_v<T, Queue> ||
+    std::is_same_v<T, Command> || std::is_same_v<T, Tracker> || std::is_same_v<T, Clause> ||
+    std::is_same_v<T, ProductClause> || std::is_same_v<T, FormulaValue> || std::is_same_v<T, FormulaClause>;
 
 class JsonWriter {
  public:

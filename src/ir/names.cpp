@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/text.hpp"
+#include "ir/functions.hpp"
 
 namespace cortado {
 namespace {
@@ -95,6 +97,10 @@ std::string_view to_string(KernelOp op) {
       return "scatter_rows";
   }
   return "?";
+}
+
+std::string_view to_string(Function function) {
+  return info(function).name;
 }
 
 std::string_view to_string(Protocol protocol) {

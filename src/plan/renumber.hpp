@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::plan {
 

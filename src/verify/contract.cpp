@@ -9,8 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/functions.hpp"
 #include "verify/callers.hpp"
 #include "verify/coverage.hpp"
 #include "verify/execution.hpp"
@@ -210,11 +211,12 @@ class ContractCheck {
   std::optional<Mismatch> first_mismatch(const FormulaClause& clause, Node read) {
     const SymbolicMemory& values = values_of(unrolled_.iteration(read));
     std::optional<Mismatch> mismatch;
-    for_common_runs(values.read(clause.value), memory_.read(clause.output), [&](const Piece& wanted, const Piece& found) {
-      if (mismatch || wanted.value == found.value) return;
-      const Runs output = addresses_of(found.at, clause.output).front().address;
-      mismatch = Mismatch{read, output.start, output.start + output.width, wanted.value, found.value};
-    });
+    for_common_runs(values.read(clause.value), memory_.read(clause.output),
+                    [&](const Piece& wanted, const Piece& found) {
+                      if (mismatch || wanted.value == found.value) return;
+                      const Runs output = addresses_of(found.at, clause.output).front().address;
+                      mismatch = Mismatch{read, output.start, output.start + output.width, wanted.value, found.value};
+                    });
     return mismatch;
   }
 
@@ -244,8 +246,8 @@ class ContractCheck {
           fmt::format("; last written by {}", to_string(program_, program_.queues[step.queue].commands[step.command]));
     }
     findings_.add(std::move(place), std::move(message),
-                  fmt::format("{} of contract {}: compare the regions of the commands that write there",
-                              name_of(index), program_.contract.name));
+                  fmt::format("{} of contract {}: compare the regions of the commands that write there", name_of(index),
+                              program_.contract.name));
   }
 
   std::string difference(const Value& expected, const Value& actual, std::uint32_t iteration, std::uint64_t bytes) {
@@ -305,10 +307,9 @@ class ContractCheck {
       // One row of A and, as wide as the row of the output, the k rows of B.
       const auto& [a, a_step, b, b_pitch, k, dtype] = *factors;
       const Bytes row = size_of(dtype) * k;
-      const std::string left =
-          a.source < program_.buffers.size()
-              ? to_string(program_, make_region(BufferId{a.source}, Bytes{a.offset}, row))
-              : text(Term{a.source, a.iteration, a.offset, 0}, row.value);
+      const std::string left = a.source < program_.buffers.size()
+                                   ? to_string(program_, make_region(BufferId{a.source}, Bytes{a.offset}, row))
+                                   : text(Term{a.source, a.iteration, a.offset, 0}, row.value);
       if (b.source >= program_.buffers.size()) return left + " * a computed matrix";
       const Region columns{BufferId{b.source}, Bytes{b.offset}, Bytes{bytes}, k, Bytes{b_pitch}};
       return fmt::format("{} * {}", left, to_string(program_, columns));
@@ -356,11 +357,11 @@ class ContractCheck {
   const Program formula_;
   SymbolicMemory memory_;
   std::map<std::uint32_t, std::unique_ptr<SymbolicMemory>> values_;  // of the formula, by iteration
-  mutable int depth_ = 0;                                             // of functions of functions in a message
-  std::uint32_t told_iteration_ = 0;                                  // what a message calls this iteration
-  std::vector<std::vector<std::uint32_t>> clauses_;  // of a host queue: those it checks, products too
-  std::map<std::uint32_t, Mismatch> undefined_;      // by clause: bytes without a value in the first iteration
-  std::vector<bool> told_;                           // of a clause
+  mutable int depth_ = 0;                                            // of functions of functions in a message
+  std::uint32_t told_iteration_ = 0;                                 // what a message calls this iteration
+  std::vector<std::vector<std::uint32_t>> clauses_;                  // of a host queue: those it checks, products too
+  std::map<std::uint32_t, Mismatch> undefined_;  // by clause: bytes without a value in the first iteration
+  std::vector<bool> told_;                       // of a clause
 };
 
 void check_coverage(const Program& program, Findings& findings) {

@@ -1,10 +1,10 @@
 // verify.ids: whatever is named exists, and every command stands on a queue that takes it.
 #include <fmt/format.h>
 
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/command_table.hpp"
+#include "ir/visit.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"
 
@@ -79,10 +79,9 @@ class IdCheck {
     for (std::size_t i = 0; i < formula.steps.size(); ++i) {
       const Command& step = formula.steps[i];
       const auto* gemm = std::get_if<Gemm>(&step);
-      const bool plain = gemm != nullptr
-                             ? gemm->outputs.empty() && gemm->raises.empty() && gemm->waits.empty()
-                             : std::holds_alternative<Copy>(step) || std::holds_alternative<Kernel>(step) ||
-                                   std::holds_alternative<Call>(step);
+      const bool plain = gemm != nullptr ? gemm->outputs.empty() && gemm->raises.empty() && gemm->waits.empty()
+                                         : std::holds_alternative<Copy>(step) || std::holds_alternative<Kernel>(step) ||
+                                               std::holds_alternative<Call>(step);
       if (!plain) {
         findings_.add(Spot::formula_step(i), fmt::format("a formula does not take this {}", info(step).name),
                       "formulas are made of copies, calls, kernels, and gemms without map, raises and waits");

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/results.hpp"
 #include "verify/runs.hpp"
@@ -28,7 +28,8 @@ Value value_of(const Block& block, const Rectangle& part);
 
 /// A·B. Both operands are covered by their blocks, and A has as many columns as B has rows. Parts of the operands that
 /// are inputs, results or sums of such give products of these; where they were never written neither is the product;
-/// parts that are no whole elements give results without a name. The blocks of the result are disjoint, in the order of their first rows.
+/// parts that are no whole elements give results without a name. The blocks of the result are disjoint, in the order of
+/// their first rows.
 std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dtype, Results& results);
 
 /// What the output of a clause must be in an iteration.

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::verifier {
 namespace multiply_test {
@@ -175,8 +175,7 @@ TEST(Multiply, CutsWithinElementsDoNotMatterWhereBytesGoOn) {
   Results results(kBuffers);
   const Block b = input(1, 0, 8, {0, 2, 0, 8});
   const auto whole = multiply({input(0, 0, 8, {0, 2, 0, 8})}, {b}, DType::f32, results);
-  const auto cut =
-      multiply({input(0, 0, 8, {0, 2, 0, 3}), input(0, 3, 8, {0, 2, 3, 8})}, {b}, DType::f32, results);
+  const auto cut = multiply({input(0, 0, 8, {0, 2, 0, 3}), input(0, 3, 8, {0, 2, 3, 8})}, {b}, DType::f32, results);
   ASSERT_EQ(cut.size(), 1U);
   EXPECT_EQ(cut[0].value, whole[0].value);
   const auto torn = multiply({input(0, 0, 8, {0, 2, 0, 3}), input(0, 4, 8, {0, 2, 3, 8})}, {b}, DType::f32, results);

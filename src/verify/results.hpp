@@ -103,7 +103,7 @@ class Results {
   std::vector<std::optional<Factors>> results_;  // none: no product
   std::map<Factors, std::uint32_t> known_;       // their sources
   std::map<Application, std::uint32_t> functions_;
-  std::map<std::uint32_t, const Application*> applications_;  // by source
+  std::map<std::uint32_t, const Application*> applications_;     // by source
   std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // of contents, by all that they are
   std::vector<Content> contents_;
   std::map<std::vector<std::uint64_t>, std::uint32_t> sums_;  // from the first byte of the first term on

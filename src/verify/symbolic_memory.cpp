@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "ir/functions.hpp"
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "verify/multiply.hpp"
 
 namespace cortado::verifier {

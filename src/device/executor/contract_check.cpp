@@ -9,10 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/executor/expectation.hpp"
 #include "device/executor/product_check.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {
@@ -259,17 +258,17 @@ const FormulaValues& ContractCheck::values(std::uint64_t seed, std::uint64_t ite
 void ContractCheck::check_formula(RankId rank, const FormulaClause& clause, std::uint64_t seed, std::uint64_t iteration,
                                   std::uint64_t run_iteration, CheckTotals& totals) const {
   const FormulaValues& expected = values(seed, iteration);
-  const FormulaComparison wrong = compare_formula(program_->contract.formula, clause, expected,
-                                                  memory_[clause.output.buffer.value]);
+  const FormulaComparison wrong =
+      compare_formula(program_->contract.formula, clause, expected, memory_[clause.output.buffer.value]);
   totals.checked_bytes += clause.output.bytes().value;
   totals.wrong_bytes += wrong.elements * kFormulaElement;
   if (wrong.elements == 0 || totals.first_wrong) return;
-  totals.first_wrong = Diagnostic{
-      "device.wrong_data",
-      fmt::format("buffer {}, row {}, column {} of a formula, iteration {}: expected {}, found {}",
-                  program_->buffer(clause.output.buffer).name, wrong.row, wrong.column, run_iteration, wrong.expected,
-                  wrong.found),
-      "the output was read before it was complete, or the program breaks its contract"};
+  totals.first_wrong =
+      Diagnostic{"device.wrong_data",
+                 fmt::format("buffer {}, row {}, column {} of a formula, iteration {}: expected {}, found {}",
+                             program_->buffer(clause.output.buffer).name, wrong.row, wrong.column, run_iteration,
+                             wrong.expected, wrong.found),
+                 "the output was read before it was complete, or the program breaks its contract"};
   totals.first_wrong->place.rank = rank;
 }
 

@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/executor.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 #include "device/executor/formula_values.hpp"
 #include "device/executor/pattern.hpp"

@@ -5,9 +5,8 @@
 #include <cstring>
 #include <variant>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/executor/pattern.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 
@@ -116,8 +115,7 @@ void FormulaValues::rope(const Call& call) {
     for (std::uint64_t c = 0; c < columns(call.result); ++c) {
       const std::uint64_t within = c % head_dim;
       const double exponent = -static_cast<double>(within % half) / static_cast<double>(half);
-      const double turn =
-          integer(call.operands[1], i) * std::pow(static_cast<double>(call.parameters[1]), exponent);
+      const double turn = integer(call.operands[1], i) * std::pow(static_cast<double>(call.parameters[1]), exponent);
       const bool low = within < half;
       const double partner = number(call.operands[0], i, low ? c + half : c - half);
       set(call.result, i, c,

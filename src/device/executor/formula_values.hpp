@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::device {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
 #include "device/executor/moved_bytes.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {
@@ -20,8 +20,8 @@ SpanKind kind_of(const Command& command) {
       command, [](const Wait&) { return SpanKind::wait; }, [](const Signal&) { return SpanKind::signal; },
       [](const Trigger&) { return SpanKind::signal; }, [](const Gemm&) { return SpanKind::kernel; },
       [](const Kernel&) { return SpanKind::kernel; }, [](const Call&) { return SpanKind::kernel; },
-      [](const Submit&) { return SpanKind::host; },
-      [](const Timestamp&) { return SpanKind::mark; }, [](const auto&) { return SpanKind::copy; });
+      [](const Submit&) { return SpanKind::host; }, [](const Timestamp&) { return SpanKind::mark; },
+      [](const auto&) { return SpanKind::copy; });
 }
 
 /// Something that raises or awaits a signal, at the end of a span.

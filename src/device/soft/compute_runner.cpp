@@ -11,6 +11,7 @@
 #include "device/soft/functions.hpp"
 #include "device/soft/memory_word.hpp"
 #include "device/soft/node_clock.hpp"
+#include "ir/functions.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -333,9 +334,8 @@ ComputeRunner::Outcome ComputeRunner::stop(PacketFault fault) {
 }
 
 std::string ComputeRunner::state() const {
-  static constexpr std::array<const char*, std::variant_size_v<ComputeOp>> kNames{"wait",   "signal", "copy",
-                                                                                  "kernel", "gemm",   "call",
-                                                                                  "timestamp"};
+  static constexpr std::array<const char*, std::variant_size_v<ComputeOp>> kNames{
+      "wait", "signal", "copy", "kernel", "gemm", "call", "timestamp"};
   if (stopped_) return "stopped by a fault: " + fault_message_;
   if (operations_.empty()) {
     const std::lock_guard lock(incoming_mutex_);

@@ -1,7 +1,7 @@
 // The functions of a Call (ir/functions.hpp) on the CPU, in f32 with f32 sums as GPUs have them.
 #pragma once
 
-#include "cortado/device/compute.hpp"
+#include "device/driver/compute.hpp"
 
 namespace cortado::device::soft {
 

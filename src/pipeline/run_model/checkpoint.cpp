@@ -3,7 +3,7 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::pipeline {
 namespace {

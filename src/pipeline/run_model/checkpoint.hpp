@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/plan/layer.hpp"
+#include "plan/layer.hpp"
 
 namespace cortado::pipeline {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/run_model.hpp"
+#include "base/text.hpp"
+#include "pipeline/run_model.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -58,20 +58,20 @@ report::Document model_run_document(const ModelRun& run) {
   document.title = fmt::format("{} on {}, tp {}, {}", request.model.name, run.where, request.tp, request.strategy);
   document.about = {fmt::format("{} sequences, {} tokens of prompt and {} to come; checkpoint and prompts of seed {}",
                                 request.sequences, request.prompt, request.output, request.seed)};
-  document.facts = {
-      {"model", request.model.name, "name of the model, or path of its config.json"},
-      {"node", run.where, "where it ran"},
-      {"tp", static_cast<std::int64_t>(request.tp), "GPUs that share each layer"},
-      {"strategy", request.strategy, "that was asked for"},
-      {"checked_bytes", static_cast<std::int64_t>(run.checked_bytes), "output bytes that were compared with the formula"},
-      {"wrong_bytes", static_cast<std::int64_t>(run.wrong_bytes), "of them those beyond the tolerance"},
-      {"close_tokens", static_cast<std::int64_t>(run.close_tokens()),
-       "tokens whose best two logits are closer than the tolerance: rounding may choose either"}};
+  document.facts = {{"model", request.model.name, "name of the model, or path of its config.json"},
+                    {"node", run.where, "where it ran"},
+                    {"tp", static_cast<std::int64_t>(request.tp), "GPUs that share each layer"},
+                    {"strategy", request.strategy, "that was asked for"},
+                    {"checked_bytes", static_cast<std::int64_t>(run.checked_bytes),
+                     "output bytes that were compared with the formula"},
+                    {"wrong_bytes", static_cast<std::int64_t>(run.wrong_bytes), "of them those beyond the tolerance"},
+                    {"close_tokens", static_cast<std::int64_t>(run.close_tokens()),
+                     "tokens whose best two logits are closer than the tolerance: rounding may choose either"}};
   document.tables = {program_table(run), token_table(run)};
   document.notes = run.notes;
-  document.notes.push_back(fmt::format("every program was proved; {} output bytes checked, {} wrong; {} of {} tokens too close to call",
-                                       run.checked_bytes, run.wrong_bytes, run.close_tokens(),
-                                       request.sequences * request.output));
+  document.notes.push_back(
+      fmt::format("every program was proved; {} output bytes checked, {} wrong; {} of {} tokens too close to call",
+                  run.checked_bytes, run.wrong_bytes, run.close_tokens(), request.sequences * request.output));
   return document;
 }
 

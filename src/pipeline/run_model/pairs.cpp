@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/overlap.hpp"
+#include "cortado/study.hpp"
+
+#include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -41,8 +42,8 @@ Result<PairPlanner> pair_planner(const std::string& strategy, const Machine& mac
     auto planned = plan_with_rows(problem, machine, name_for(strategy, problem));
     if (!planned) {
       const Diagnostic& why = planned.error().errors.front();
-      std::string note = fmt::format("{} {} is {}: {}", name_of(problem.relation), to_string(problem.gemm()),
-                                     kOtherwise, why.message);
+      std::string note =
+          fmt::format("{} {} is {}: {}", name_of(problem.relation), to_string(problem.gemm()), kOtherwise, why.message);
       if (std::ranges::find(notes.refused, note) == notes.refused.end()) notes.refused.push_back(std::move(note));
       planned = plan_strategy(problem, machine, kOtherwise);
       if (!planned) return fail(planned.error().errors.front());

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/layer.hpp"
+#include "cortado/machine.hpp"
+
+#include "plan/layer.hpp"
 
 namespace cortado::pipeline {
 

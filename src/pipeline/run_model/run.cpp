@@ -6,14 +6,13 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/device/executor.hpp"
-#include "cortado/pipeline/run_model.hpp"
-#include "cortado/plan/layer.hpp"
-
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "device/executor/executor.hpp"
+#include "pipeline/run_model.hpp"
 #include "pipeline/run_model/checkpoint.hpp"
 #include "pipeline/run_model/pairs.hpp"
+#include "plan/layer.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -42,10 +41,10 @@ Status check_run(const ModelRunRequest& request) {
   CORTADO_RETURN_IF_ERROR(check_model(request.model));
   if (request.tp == 0) return fail("model.layout", "no GPU that shares a layer", "give tp 1 or more");
   if (request.sequences == 0 || request.prompt == 0 || request.output == 0) {
-    return fail("model.tokens",
-                fmt::format("{} sequences of {} tokens and {} to come", request.sequences, request.prompt,
-                            request.output),
-                "each of them is at least 1");
+    return fail(
+        "model.tokens",
+        fmt::format("{} sequences of {} tokens and {} to come", request.sequences, request.prompt, request.output),
+        "each of them is at least 1");
   }
   if (request.prompt > request.model.context || request.output > request.model.context - request.prompt) {
     return fail("model.tokens",
@@ -153,7 +152,7 @@ class ModelRunner {
 
  private:
   struct LayerState {
-    std::vector<LayerShare> shares;          // of a rank
+    std::vector<LayerShare> shares;  // of a rank
     std::vector<std::vector<float>> keys, values;
   };
   struct Pass {
@@ -189,18 +188,16 @@ class ModelRunner {
     auto embedding = prepare(name + " embedding", plan_embedding(request, machine_));
     if (!embedding) return tl::unexpected(embedding.error());
     notes_.names.clear();
-    auto layer = prepare(name + " layer", with_pairs([&](const PairPlanner& pairs) {
-                           return plan_layer(request, machine_, pairs);
-                         }));
+    auto layer = prepare(name + " layer",
+                         with_pairs([&](const PairPlanner& pairs) { return plan_layer(request, machine_, pairs); }));
     if (!layer) return tl::unexpected(layer.error());
     return Pass{*std::move(embedding), *std::move(layer), tokens};
   }
 
   Outcome<Ready<HeadProgram>> make_head() {
     notes_.names.clear();
-    return prepare("head", with_pairs([&](const PairPlanner& pairs) {
-                     return plan_head(pass_request(1), machine_, pairs);
-                   }));
+    return prepare("head",
+                   with_pairs([&](const PairPlanner& pairs) { return plan_head(pass_request(1), machine_, pairs); }));
   }
 
   template <class Plan>
@@ -295,8 +292,7 @@ class ModelRunner {
   std::vector<float> last_rows(const std::vector<float>& hidden) const {
     std::vector<float> rows;
     for (std::uint64_t s = 0; s < request_.sequences; ++s) {
-      const auto first = hidden.begin() +
-                         static_cast<std::ptrdiff_t>(((s + 1) * request_.prompt - 1) * shape_.hidden);
+      const auto first = hidden.begin() + static_cast<std::ptrdiff_t>(((s + 1) * request_.prompt - 1) * shape_.hidden);
       rows.insert(rows.end(), first, first + static_cast<std::ptrdiff_t>(shape_.hidden));
     }
     return rows;
@@ -305,8 +301,7 @@ class ModelRunner {
   /// The next token of every sequence.
   Outcome<std::vector<std::uint32_t>> choose(Ready<HeadProgram>& head, std::vector<float> x) {
     std::vector<std::vector<std::uint32_t>> tokens(request_.tp, std::vector<std::uint32_t>(request_.sequences));
-    std::vector<std::vector<float>> logits(request_.tp,
-                                           std::vector<float>(request_.sequences * shape_.vocabulary));
+    std::vector<std::vector<float>> logits(request_.tp, std::vector<float>(request_.sequences * shape_.vocabulary));
     Bindings bindings;
     for (std::uint32_t r = 0; r < request_.tp; ++r) {
       const HeadRank& rank = head.plan.ranks[r];
@@ -328,8 +323,8 @@ class ModelRunner {
   static double margin(std::span<const float> logits) {
     std::vector<float> sorted(logits.begin(), logits.end());
     std::ranges::nth_element(sorted, sorted.begin() + 1, std::greater<>());
-    const double largest = std::max(std::abs(*std::ranges::max_element(logits)),
-                                    std::abs(*std::ranges::min_element(logits)));
+    const double largest =
+        std::max(std::abs(*std::ranges::max_element(logits)), std::abs(*std::ranges::min_element(logits)));
     return (double{sorted[0]} - sorted[1]) / largest;
   }
 

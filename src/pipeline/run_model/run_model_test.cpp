@@ -1,4 +1,4 @@
-#include "cortado/pipeline/run_model.hpp"
+#include "pipeline/run_model.hpp"
 
 #include <cmath>
 #include <numeric>
@@ -22,8 +22,8 @@ const Model& tiny() {
 }
 
 LayerShape shape() {
-  return {tiny().hidden,           tiny().attention.heads, tiny().attention.kv_heads,
-          tiny().attention.head_dim, tiny().intermediate,    tiny().vocabulary};
+  return {tiny().hidden,       tiny().attention.heads, tiny().attention.kv_heads, tiny().attention.head_dim,
+          tiny().intermediate, tiny().vocabulary};
 }
 
 ModelRunRequest request_of(std::uint32_t tp, const std::string& strategy) {
@@ -68,7 +68,8 @@ Row turned(const Row& x, std::uint64_t head_dim, std::uint64_t position) {
   const std::uint64_t half = head_dim / 2;
   for (std::size_t first = 0; first < x.size(); first += head_dim) {
     for (std::size_t i = 0; i < half; ++i) {
-      const double angle = static_cast<double>(position) * std::pow(500'000.0, -static_cast<double>(i) / static_cast<double>(half));
+      const double angle =
+          static_cast<double>(position) * std::pow(500'000.0, -static_cast<double>(i) / static_cast<double>(half));
       y[first + i] = x[first + i] * std::cos(angle) - x[first + i + half] * std::sin(angle);
       y[first + i + half] = x[first + i + half] * std::cos(angle) + x[first + i] * std::sin(angle);
     }
@@ -201,9 +202,8 @@ TEST(RunModel, TokensAreThoseOfTheDefinitionForEveryRankCountAndStrategy) {
   std::uint64_t tokens = 0;
   std::uint64_t left_open = expect_same_tokens(run(request_of(1, "serial")), expected);
   for (const std::uint32_t tp : {2U, 4U, 8U}) {
-    for (const char* strategy :
-         {"serial", "serial-dma", "shard-p2p", "hetero-fused-1d/2", "hetero-unfused-1d", "uniform-fused-1d/2",
-          "uniform-fused-2d/4", "tiles/1", "waves"}) {
+    for (const char* strategy : {"serial", "serial-dma", "shard-p2p", "hetero-fused-1d/2", "hetero-unfused-1d",
+                                 "uniform-fused-1d/2", "uniform-fused-2d/4", "tiles/1", "waves"}) {
       const ModelRun done = run(request_of(tp, strategy));
       left_open += expect_same_tokens(done, expected);
       tokens += 16 * 5;

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "plan/renumber.hpp"
 
 namespace cortado::plan {

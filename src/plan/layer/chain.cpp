@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/check.hpp"
+#include "gemm/gemm.hpp"
+#include "ir/visit.hpp"
 #include "plan/renumber.hpp"
 
 namespace cortado::plan {

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::plan {
 

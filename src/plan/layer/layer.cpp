@@ -1,4 +1,4 @@
-#include "cortado/plan/layer.hpp"
+#include "plan/layer.hpp"
 
 #include <utility>
 
@@ -18,10 +18,14 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
     return fail(About::machine, "layer.ranks", fmt::format("{} ranks on {} GPUs", request.ranks, machine.gpus),
                 fmt::format("{} has {}", machine.name, machine.gpus));
   }
-  const auto divides = [](std::uint64_t part, std::uint64_t whole) { return part > 0 && whole > 0 && whole % part == 0; };
-  const std::pair<const char*, std::uint64_t> divided[] = {
-      {"KV heads", shape.kv_heads}, {"heads", shape.heads}, {"columns of the feed-forward part", shape.intermediate},
-      {"tokens of the vocabulary", shape.vocabulary}, {"rows of a pass", request.rows}};
+  const auto divides = [](std::uint64_t part, std::uint64_t whole) {
+    return part > 0 && whole > 0 && whole % part == 0;
+  };
+  const std::pair<const char*, std::uint64_t> divided[] = {{"KV heads", shape.kv_heads},
+                                                           {"heads", shape.heads},
+                                                           {"columns of the feed-forward part", shape.intermediate},
+                                                           {"tokens of the vocabulary", shape.vocabulary},
+                                                           {"rows of a pass", request.rows}};
   for (const auto& [what, number] : divided) {
     if (divides(request.ranks, number)) continue;
     return fail("layer.shape", fmt::format("{} {} cannot be divided among {} ranks", number, what, request.ranks),
@@ -29,13 +33,14 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
   }
   if (!divides(shape.kv_heads, shape.heads) || shape.head_dim == 0 || shape.head_dim % 2 != 0 || shape.hidden == 0 ||
       shape.theta == 0) {
-    return fail("layer.shape", fmt::format("{} heads of {} columns share {} KV heads", shape.heads, shape.head_dim,
-                                           shape.kv_heads),
+    return fail("layer.shape",
+                fmt::format("{} heads of {} columns share {} KV heads", shape.heads, shape.head_dim, shape.kv_heads),
                 "KV heads divide heads, heads have an even number of columns");
   }
   if (!divides(request.sequences, request.rows) || request.capacity == 0) {
-    return fail("layer.shape", fmt::format("{} rows of {} sequences with room for {} tokens", request.rows,
-                                           request.sequences, request.capacity),
+    return fail("layer.shape",
+                fmt::format("{} rows of {} sequences with room for {} tokens", request.rows, request.sequences,
+                            request.capacity),
                 "every sequence has the same number of rows, at least one, and a cache");
   }
   return request;
@@ -136,12 +141,12 @@ class LayerPlanner {
 
   Status attention() {
     const std::uint64_t columns = f_.q_columns() + 2 * f_.kv_columns();
-    CORTADO_ASSIGN_OR_RETURN(
-        const auto qkv, pairs_.gather_and_multiply("qkv", {request_.rows, columns, shape_.hidden},
-                                                   [&](std::uint32_t r, const Region& a) {
-                                                     const LayerRank& rank = ranks_[r].caller;
-                                                     chain_.kernel(r, f_.norm(rank.x, rank.norm1, a));
-                                                   }));
+    CORTADO_ASSIGN_OR_RETURN(const auto qkv, pairs_.gather_and_multiply("qkv", {request_.rows, columns, shape_.hidden},
+                                                                        [&](std::uint32_t r, const Region& a) {
+                                                                          const LayerRank& rank = ranks_[r].caller;
+                                                                          chain_.kernel(r,
+                                                                                        f_.norm(rank.x, rank.norm1, a));
+                                                                        }));
     CORTADO_ASSIGN_OR_RETURN(
         const auto o, pairs_.multiply_and_reduce("o", {request_.rows, shape_.hidden, f_.q_columns()},
                                                  [&](std::uint32_t r, const Region& a) { attend(r, qkv[r].c, a); }));
@@ -165,18 +170,16 @@ class LayerPlanner {
 
   Status feed_forward() {
     const std::uint64_t columns = shape_.intermediate / request_.ranks;
+    CORTADO_ASSIGN_OR_RETURN(const auto gate_up,
+                             pairs_.gather_and_multiply("gate_up", {request_.rows, 2 * columns, shape_.hidden},
+                                                        [&](std::uint32_t r, const Region& a) {
+                                                          const Rank& rank = ranks_[r];
+                                                          chain_.kernel(r, f_.norm(rank.x1, rank.caller.norm2, a));
+                                                        }));
     CORTADO_ASSIGN_OR_RETURN(
-        const auto gate_up, pairs_.gather_and_multiply("gate_up", {request_.rows, 2 * columns, shape_.hidden},
-                                                       [&](std::uint32_t r, const Region& a) {
-                                                         const Rank& rank = ranks_[r];
-                                                         chain_.kernel(r, f_.norm(rank.x1, rank.caller.norm2, a));
-                                                       }));
-    CORTADO_ASSIGN_OR_RETURN(
-        const auto down,
-        pairs_.multiply_and_reduce("down", {request_.rows, shape_.hidden, columns},
-                                   [&](std::uint32_t r, const Region& a) {
-                                     chain_.kernel(r, f_.swiglu(gate_up[r].c, a));
-                                   }));
+        const auto down, pairs_.multiply_and_reduce(
+                             "down", {request_.rows, shape_.hidden, columns},
+                             [&](std::uint32_t r, const Region& a) { chain_.kernel(r, f_.swiglu(gate_up[r].c, a)); }));
     for (std::uint32_t r = 0; r < request_.ranks; ++r) {
       ranks_[r].caller.gate_up = gate_up[r].b;
       ranks_[r].caller.down = down[r].b;
@@ -275,9 +278,10 @@ Result<EmbeddingProgram> plan_embedding(const PassRequest& request, const Machin
   plan::Chain chain("embedding", machine, checked.ranks);
   EmbeddingProgram embedding;
   for (std::uint32_t r = 0; r < checked.ranks; ++r) {
-    const EmbeddingRank rank{chain.matrix("tokens", r, rows, 1, BufferRole::input),
-                             chain.matrix("table", r, checked.shape.vocabulary, checked.shape.hidden, BufferRole::input),
-                             chain.matrix("x", r, rows, checked.shape.hidden, BufferRole::output)};
+    const EmbeddingRank rank{
+        chain.matrix("tokens", r, rows, 1, BufferRole::input),
+        chain.matrix("table", r, checked.shape.vocabulary, checked.shape.hidden, BufferRole::input),
+        chain.matrix("x", r, rows, checked.shape.hidden, BufferRole::output)};
     const Region value = chain.value(fmt::format("x.{}", r), rows, checked.shape.hidden);
     chain.kernel(r, Call{Function::embedding, {rank.tokens, rank.table}, rank.x, {}});
     chain.step(Call{Function::embedding, {rank.tokens, rank.table}, value, {}});
@@ -304,11 +308,11 @@ Result<HeadProgram> plan_head(const PassRequest& request, const Machine& machine
                           chain.matrix("logits", r, checked.rows, shape.vocabulary, BufferRole::output),
                           chain.matrix("tokens", r, checked.rows, 1, BufferRole::output)});
   }
-  CORTADO_ASSIGN_OR_RETURN(
-      const auto made, stages.gather_and_multiply("logits", {checked.rows, columns, shape.hidden},
-                                                  [&](std::uint32_t r, const Region& a) {
-                                                    chain.kernel(r, functions.norm(head.ranks[r].x, head.ranks[r].norm, a));
-                                                  }));
+  CORTADO_ASSIGN_OR_RETURN(const auto made,
+                           stages.gather_and_multiply(
+                               "logits", {checked.rows, columns, shape.hidden}, [&](std::uint32_t r, const Region& a) {
+                                 chain.kernel(r, functions.norm(head.ranks[r].x, head.ranks[r].norm, a));
+                               }));
   CORTADO_ASSIGN_OR_RETURN(const auto gathered,
                            stages.gather("gathered", checked.rows, columns, [&](std::uint32_t r, const Region& block) {
                              chain.kernel(r, Copy{made[r].c, block});

@@ -1,11 +1,12 @@
-#include "cortado/plan/layer.hpp"
+#include "plan/layer.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/ficco.hpp"
-#include "cortado/plan/overlap.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/program.hpp"
+#include "cortado/verify.hpp"
+
+#include "plan/ficco.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::plan::layer_test {
 namespace {
@@ -15,8 +16,8 @@ const Machine& machine() {
   return loaded;
 }
 
-constexpr LayerShape kSmall{.hidden = 32, .heads = 16, .kv_heads = 8, .head_dim = 4, .intermediate = 48,
-                            .vocabulary = 64};
+constexpr LayerShape kSmall{
+    .hidden = 32, .heads = 16, .kv_heads = 8, .head_dim = 4, .intermediate = 48, .vocabulary = 64};
 
 PassRequest pass(std::uint32_t ranks, std::uint64_t rows = 16) {
   return {.shape = kSmall, .sequences = 4, .rows = rows, .capacity = 6, .ranks = ranks};
@@ -60,7 +61,8 @@ INSTANTIATE_TEST_SUITE_P(Strategies, LayerOf,
                                             ::testing::Values("", "serial-dma", "hetero-fused-1d/2",
                                                               "uniform-fused-2d/2", "tiles")),
                          [](const auto& parameter) {
-                           std::string name = std::to_string(std::get<0>(parameter.param)) + std::get<1>(parameter.param);
+                           std::string name =
+                               std::to_string(std::get<0>(parameter.param)) + std::get<1>(parameter.param);
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });

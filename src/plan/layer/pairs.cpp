@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "cortado/base/check.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+
+#include "base/check.hpp"
 
 namespace cortado::plan {
 namespace {
@@ -89,8 +90,7 @@ Result<std::vector<PairRank>> Pairs::multiply_and_reduce(const std::string& name
   if (chain_.ranks() == 1) return alone(name, shape, write);
   std::vector<PairRank> ranks(chain_.ranks());
   if (!planner_) {
-    CORTADO_ASSIGN_OR_RETURN(Program program,
-                             plan_collective("reduce-scatter", kFloat * shape.m * shape.n));
+    CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective("reduce-scatter", kFloat * shape.m * shape.n));
     Chain::Stage stage = chain_.reserve(std::move(program), name);
     std::vector<std::vector<Region>> partial(chain_.ranks());
     for (std::uint32_t rank = 0; rank < chain_.ranks(); ++rank) {

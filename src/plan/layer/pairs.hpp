@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/plan/layer.hpp"
+#include "cortado/result.hpp"
 
+#include "plan/layer.hpp"
 #include "plan/layer/chain.hpp"
 
 namespace cortado::plan {

@@ -4,10 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "cortado/base/check.hpp"
-#include "cortado/gemm/kernels.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/check.hpp"
+#include "gemm/kernels.hpp"
+#include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {
