@@ -7,6 +7,7 @@
 
 #include "ir/tiles.hpp"
 #include "ir/visit.hpp"
+#include "verify/fit_check.hpp"
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
 #include "verify/regions.hpp"
@@ -14,105 +15,6 @@
 
 namespace cortado::verifier {
 namespace {
-
-/// Offsets beyond this are refused, so that sums of two of them never wrap.
-constexpr std::uint64_t kMaxOffset = 1ULL << 62;
-
-/// Checks one command or clause; `place` is where errors point.
-class FitCheck {
- public:
-  FitCheck(const Program& program, Findings& findings, const Spot& place)
-      : program_(program), findings_(findings), place_(place) {}
-
-  /// True if the region is sound, so that it can be compared with others.
-  bool inside(const Region& region) {
-    const Buffer& buffer = program_.buffer(region.buffer);
-    if (region.width.value == 0 || region.rows == 0) {
-      return error(text(region) + " is empty", "leave out commands that move nothing");
-    }
-    if (region.rows > 1 && region.pitch < region.width) {
-      return error(fmt::format("rows of {} overlap: pitch {} is less than width {}", text(region), region.pitch.value,
-                               region.width.value),
-                   "pitch is the distance of the starts of two rows");
-    }
-    const auto end = end_of(region);
-    if (!end || *end > buffer.size.value || *end > kMaxOffset) {
-      return error(fmt::format("{} ends {} but buffer {} has {} bytes", text(region),
-                               end ? fmt::format("at byte {}", *end) : std::string("beyond 2^64"), buffer.name,
-                               buffer.size.value),
-                   "shrink the region or grow the buffer");
-    }
-    return true;
-  }
-
-  bool all_inside(const Command& command) {
-    bool good = true;
-    for (const Access& access : accesses(command)) good = inside(access.region) && good;
-    return good;
-  }
-
-  void same_shape(const Region& a, const Region& b) {
-    if (a.width == b.width && a.rows == b.rows) return;
-    error(fmt::format("{} and {} have different shapes", text(a), text(b)),
-          "source and destination need equal width and rows");
-  }
-
-  void one_row(const Region& region) {
-    if (region.rows != 1) error(text(region) + " has several rows; this command takes plain ranges", "use copies");
-  }
-
-  void apart(const Region& a, const Region& b) {
-    if (overlap(a, b)) error(fmt::format("{} and {} overlap", text(a), text(b)), "move one of them");
-  }
-
-  void whole_elements(const Region& region, DType dtype) {
-    const std::uint64_t size = size_of(dtype).value;
-    const bool pitch_fits = region.rows == 1 || region.pitch.value % size == 0;
-    if (region.width.value % size == 0 && region.offset.value % size == 0 && pitch_fits) return;
-    error(fmt::format("{} does not consist of whole {} elements", text(region), to_string(dtype)),
-          fmt::format("offset, width and pitch must be multiples of {}", size));
-  }
-
-  void matrix(const Region& region, const std::string& name, std::uint64_t rows, std::uint64_t columns, DType dtype) {
-    std::uint64_t width = 0;
-    const bool fits = !__builtin_mul_overflow(columns, size_of(dtype).value, &width);
-    if (!fits || region.rows != rows || region.width.value != width) {
-      error(fmt::format("{} is {} but must have {} rows of {} {} elements", name, text(region), rows, columns,
-                        to_string(dtype)),
-            "a matrix has one region row per matrix row");
-    }
-    whole_elements(region, dtype);
-  }
-
-  void multiplied(DType dtype) {
-    if (is_float(dtype)) return;
-    error(fmt::format("a product of {} elements", to_string(dtype)), "products are of f32, f16, bf16 or f8");
-  }
-
-  void row_numbers(const Kernel& kernel, const Region& listed, const Region& other) {
-    if (kernel.rows.size() != other.rows) {
-      error(fmt::format("{} row numbers for the {} rows of {}", kernel.rows.size(), other.rows, text(other)),
-            "one row number for each row");
-    }
-    for (const std::uint64_t row : kernel.rows) {
-      if (row < listed.rows) continue;
-      error(fmt::format("row {} of {}, which has {} rows", row, text(listed), listed.rows), "rows count from 0");
-      return;
-    }
-  }
-
-  bool error(std::string message, std::string hint) {
-    findings_.add(place_, std::move(message), std::move(hint));
-    return false;
-  }
-
- private:
-  std::string text(const Region& region) const { return to_string(program_, region); }
-
-  const Program& program_;
-  Findings& findings_;
-  const Spot& place_;
-};
 
 /// The output map of a product has every element of C exactly once, and its blocks fit where they go.
 bool check_map(FitCheck& fit, const Gemm& gemm) {
@@ -265,76 +167,6 @@ void check_kernel(FitCheck& fit, const Kernel& kernel) {
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
     fit.error(fmt::format("scatters two rows to row {}", *twice), "each destination row at most once");
   }
-}
-
-/// A matrix that has as many rows as another, or one of i32.
-void check_rows(FitCheck& fit, const Region& region, const std::string& name, std::uint64_t rows, bool integers) {
-  const DType dtype = integers ? DType::i32 : DType::f32;
-  const std::uint64_t columns = integers ? 1 : region.width.value / size_of(dtype).value;
-  fit.matrix(region, name, rows, columns, dtype);
-}
-
-/// What widths and parameters of a function have to do with each other; all operands have their rows.
-void check_widths(FitCheck& fit, const Call& call) {
-  const std::uint64_t element = size_of(DType::f32).value;
-  const auto width = [&](std::size_t operand) { return call.operands[operand].width.value / element; };
-  const std::uint64_t result = call.result.width.value / element;
-  const auto& p = call.parameters;
-  const auto wants = [&](bool good, const char* what) {
-    if (!good) fit.error(fmt::format("{}: {}", info(call.function).name, what), "ir/functions.hpp says what it takes");
-  };
-  const auto divides = [](std::uint64_t part, std::uint64_t whole) { return part > 0 && whole % part == 0; };
-  switch (call.function) {
-    case Function::rms_norm:
-      return wants(width(0) == width(1) && call.operands[1].rows == 1 && result == width(0),
-                   "x, weight and result have rows of one width, and weight has one");
-    case Function::rope:
-      return wants(divides(p[0], width(0)) && p[0] % 2 == 0 && p[1] > 0 && result == width(0),
-                   "rows are whole heads of an even width, theta is positive");
-    case Function::swiglu:
-      return wants(width(0) == width(1) && result == width(0), "gate, up and result have rows of one width");
-    case Function::embedding:
-      return wants(result == width(1), "rows of table and result have one width");
-    case Function::argmax:
-      return;
-    case Function::append:
-      return wants(width(0) == width(1) && result == width(0) && call.result.rows == call.operands[0].rows &&
-                       call.operands[1].rows == call.operands[2].rows && divides(p[0], call.result.rows) &&
-                       divides(p[0], call.operands[1].rows),
-                   "rows have one width; sequences divide the rows of the cache and the new ones");
-    case Function::attention: {
-      const bool heads = divides(p[1], width(0)) && divides(p[2], p[1]) && width(1) == width(0) / p[1] * p[2];
-      return wants(heads && width(2) == width(1) && result == width(0) &&
-                       call.operands[1].rows == call.operands[2].rows && divides(p[0], call.operands[1].rows) &&
-                       divides(p[0], call.result.rows) && call.operands[0].rows == call.result.rows &&
-                       call.operands[3].rows == call.result.rows,
-                   "heads, kv_heads and sequences divide what they count");
-    }
-    case Function::route:
-      return wants(p[0] > 0 && p[0] <= width(0) && result == width(0), "top_k is from 1 to the number of experts");
-    case Function::scale:
-      return wants(p[0] < width(1) && result == width(0), "there is no such column of the gates");
-  }
-}
-
-void check_call(FitCheck& fit, const Call& call) {
-  const FunctionInfo& function = info(call.function);
-  if (call.operands.size() != function.operand_count() || call.parameters.size() != function.parameter_count()) {
-    fit.error(fmt::format("{} with {} operands and {} parameters", function.name, call.operands.size(),
-                          call.parameters.size()),
-              fmt::format("it takes {} and {}", function.operand_count(), function.parameter_count()));
-    return;
-  }
-  check_rows(fit, call.result, "the result", call.result.rows, function.integers);
-  for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    const OperandInfo& operand = function.operands[i];
-    const Region& region = call.operands[i];
-    const std::uint64_t rows = operand.kind == OperandKind::rows ? call.result.rows : region.rows;
-    check_rows(fit, region, std::string(operand.name), rows, operand.integers);
-    const bool in_place = call.function == Function::append && i == 0 && region == call.result;
-    if (!in_place) fit.apart(region, call.result);
-  }
-  check_widths(fit, call);
 }
 
 void check_command(FitCheck& fit, const Command& command) {

@@ -12,6 +12,7 @@
 
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
+#include "cortado/target.hpp"
 
 #include "device/executor/formula_values.hpp"
 #include "device/executor/pattern.hpp"

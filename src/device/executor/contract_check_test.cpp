@@ -1,7 +1,10 @@
 #include "device/executor/contract_check.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -156,6 +159,52 @@ TEST(ContractCheck, SumsOfSmallFloatsAreExact) {
     EXPECT_EQ(bench.check_all(2).wrong_bytes, 0U) << to_string(dtype);
     EXPECT_GT(bench.check_all(1).wrong_bytes, 0U) << to_string(dtype);
   }
+}
+
+/// y = x + x, four numbers.
+Program doubling_program() {
+  ProgramBuilder builder("doubling", "test", 1);
+  const Region x = make_region(builder.buffer("x", RankId{0}, 16_B, BufferRole::input), 0_B, 16_B);
+  const Region y = make_region(builder.buffer("y", RankId{0}, 16_B, BufferRole::output), 0_B, 16_B);
+  const Region value = make_region(BufferId{2}, 0_B, 16_B);
+  Contract contract{"doubling", {}};
+  contract.formula = {{{"sum", 16_B}}, {Kernel{KernelOp::reduce, {x, x}, value, DType::f32}}, {{y, value}}};
+  builder.contract(std::move(contract));
+  return std::move(builder).finish();
+}
+
+TEST(ContractCheck, OutputsOfAFormulaHaveATolerance) {
+  Bench bench(doubling_program());
+  bench.check->poison(kSeed, 0);
+  bench.fill_all(0);
+  EXPECT_EQ(bench.check_all(0).wrong_bytes, 16U) << "nobody wrote them";
+  std::array<float, 4> x{};
+  std::memcpy(x.data(), bench.memory[0].data(), sizeof x);
+  float largest = 0;
+  for (const float number : x) largest = std::max(largest, std::abs(2 * number));
+  EXPECT_GT(largest, 0);
+  const auto wrong_with = [&](double error) {
+    std::array<float, 4> y{};
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = 2 * x[i];
+    y[2] += static_cast<float>(error * largest);
+    std::memcpy(bench.memory[1].data(), y.data(), sizeof y);
+    return bench.check_all(0).wrong_bytes;
+  };
+  EXPECT_EQ(wrong_with(0), 0U);
+  EXPECT_EQ(wrong_with(0.9 * kFormulaTolerance), 0U);
+  EXPECT_EQ(wrong_with(1.1 * kFormulaTolerance), 4U);
+}
+
+TEST(ContractCheck, DataOfTheCallersOwnAreForFormulas) {
+  const CallerData data{[](BufferId, std::span<std::byte> bytes) { std::ranges::fill(bytes, std::byte{0}); }, {}};
+  Bench doubling(doubling_program());
+  EXPECT_TRUE(doubling.check->use(data));
+  doubling.fill_all(0);
+  EXPECT_EQ(doubling.check_all(0).wrong_bytes, 0U) << "zeros everywhere";
+  Bench copy(copy_program());
+  const Status refused = copy.check->use(data);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "device.data");
 }
 
 }  // namespace contract_check_test

@@ -1,6 +1,7 @@
 // Programs and nodes for the tests of the executor.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -324,6 +325,52 @@ inline Program ring_of_hosts(std::uint32_t ranks) {
   return std::move(p).finish();
 }
 
+/// Every function once, of two sequences with two new tokens each; the caches have room for three.
+inline Program functions_of_a_layer() {
+  TestProgram p("functions", 1);
+  const auto matrix = [&](const char* name, std::uint64_t rows, std::uint64_t columns, BufferRole role) {
+    const Bytes width = size_of(DType::f32) * columns;
+    return Region{p.buffer(name, RankId{0}, width * rows, role), {}, width, rows, rows > 1 ? width : Bytes{}};
+  };
+  const Region x = matrix("x", 4, 8, BufferRole::input);
+  const Region weight = matrix("weight", 1, 8, BufferRole::input);
+  const Region positions = matrix("positions", 4, 1, BufferRole::input);
+  const Region tokens = matrix("tokens", 4, 1, BufferRole::input);
+  const Region table = matrix("table", 5, 8, BufferRole::input);
+  const Region rows = matrix("rows", 4, 4, BufferRole::input);
+  const Region keys = matrix("keys", 6, 4, BufferRole::inout);
+  const Region values = matrix("values", 6, 4, BufferRole::input);
+  const std::vector<Call> calls{
+      {Function::rms_norm, {x, weight}, matrix("normed", 4, 8, BufferRole::output), {10'000}},
+      {Function::rope, {x, positions}, matrix("turned", 4, 8, BufferRole::output), {4, 10}},
+      {Function::swiglu, {x, x}, matrix("gated", 4, 8, BufferRole::output), {}},
+      {Function::embedding, {tokens, table}, matrix("found", 4, 8, BufferRole::output), {}},
+      {Function::argmax, {x}, matrix("best", 4, 1, BufferRole::output), {}},
+      {Function::append, {keys, rows, positions}, keys, {2}},
+      {Function::attention, {x, keys, values, positions}, matrix("attended", 4, 8, BufferRole::output), {2, 2, 1}},
+      {Function::route, {x}, matrix("gates", 4, 8, BufferRole::output), {3}},
+      {Function::scale, {x, rows}, matrix("scaled", 4, 8, BufferRole::output), {2}}};
+  const QueueId stream = p.compute("stream", 0);
+  Contract contract{"functions", {}};
+  Formula& formula = contract.formula;
+  const auto first = static_cast<std::uint32_t>(p.peek().buffers.size());
+  std::map<BufferId, BufferId> value_of;  // what results of earlier calls are in the formula
+  for (const Call& call : calls) {
+    p.add(stream, call);
+    Call step = call;
+    for (Region& operand : step.operands) {
+      if (value_of.contains(operand.buffer)) operand.buffer = value_of.at(operand.buffer);
+    }
+    step.result.buffer = BufferId{first + static_cast<std::uint32_t>(formula.values.size())};
+    value_of[call.result.buffer] = step.result.buffer;
+    formula.values.push_back({"value", call.result.bytes()});
+    formula.steps.emplace_back(step);
+    formula.outputs.push_back({call.result, step.result});
+  }
+  p.contract(std::move(contract));
+  return std::move(p).close();
+}
+
 /// One program of each kind.
 inline std::vector<Program> one_of_each() {
   return {copy_chain(),
@@ -336,6 +383,7 @@ inline std::vector<Program> one_of_each() {
           summed_inputs(DType::i32),
           summed_inputs(DType::f8),
           gathered_and_scattered_rows(),
+          functions_of_a_layer(),
           gemm_that_releases_a_copy(),
           product_in_panels(DType::f32),
           product_in_panels(DType::bf16),

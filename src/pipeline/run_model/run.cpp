@@ -215,7 +215,7 @@ class ModelRunner {
     if (!result) return fail_at(Stage::run, result.error());
     ModelProgram& row = run_.programs[ready.row];
     ++row.runs;
-    for (const Nanoseconds time : result->timeline.iteration_times) row.time += time;
+    for (const Nanoseconds time : result->timeline.iteration_times) row.time.value += time.value;
     run_.checked_bytes += result->checked_bytes;
     run_.wrong_bytes += result->wrong_bytes;
     if (!run_.first_wrong) run_.first_wrong = result->first_wrong;

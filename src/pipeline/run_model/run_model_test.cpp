@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pipeline/run_model/checkpoint.hpp"
+#include "plan/layer.hpp"
 
 namespace cortado::pipeline::run_model_test {
 namespace {
@@ -227,6 +228,15 @@ TEST(RunModel, AdversarialOrderChangesNoByte) {
       EXPECT_EQ(other.hidden, plain.hidden) << strategy;
     }
   }
+}
+
+TEST(RunModel, LayersCanBeSimulated) {
+  PassRequest pass{.shape = shape(), .sequences = 16, .rows = 64, .capacity = 64, .ranks = 8};
+  const auto time = [&] { return predict(plan_layer(pass, machine()).value().program, machine()).value().time; };
+  const Nanoseconds small = time();
+  EXPECT_GT(small, Nanoseconds{0});
+  pass.capacity = 1 << 16;  // attention reads the caches
+  EXPECT_GT(time(), small);
 }
 
 TEST(RunModel, RefusesWhatItCannotRun) {
