@@ -78,7 +78,7 @@ Run run_of(const Program& program, Timeline timeline) {
   run.time = median_time(run.timeline);
   run.bytes = whole_buffer(program);
   run.energy = energy_of_iteration(run.timeline);
-  if (program.contract.products.empty()) {
+  if (program.contract.products.empty() && program.contract.formula.outputs.empty()) {
     run.bandwidths = bandwidths(program.contract.name, program.ranks, run.bytes, run.time);
   }
   return run;

@@ -73,5 +73,82 @@ TEST(Layer, OfOneRankIsProved) {
   EXPECT_EQ(errors_of(layer->program), "");
 }
 
+TEST(Layer, OfOneTokenAndPartsAroundItAreProved) {
+  for (const std::uint32_t ranks : {1U, 4U}) {
+    const auto decode = plan_layer(pass(ranks, 4), machine());
+    ASSERT_TRUE(decode) << to_string(decode.error());
+    EXPECT_EQ(errors_of(decode->program), "");
+    EXPECT_EQ(errors_of(plan_embedding(pass(ranks), machine()).value().program), "");
+    EXPECT_EQ(errors_of(plan_head(pass(ranks, 4), machine(), pairs_by("serial-dma")).value().program), "");
+  }
+}
+
+/// Whether the commands of a stream that the test changes are kernels between the pairs.
+bool is_kernel_queue(const Queue& queue) {
+  return queue.name.starts_with("kernels0");
+}
+
+TEST(Layer, WithoutOneOfItsKernelsIsRefused) {
+  const Program layer = plan_layer(pass(2), machine(), pairs_by("serial-dma")).value().program;
+  std::size_t tried = 0;
+  for (std::size_t q = 0; q < layer.queues.size(); ++q) {
+    if (!is_kernel_queue(layer.queues[q])) continue;
+    for (std::size_t c = 0; c + 1 < layer.queues[q].commands.size(); ++c) {  // the last one raises a signal
+      Program without = layer;
+      without.queues[q].commands.erase(without.queues[q].commands.begin() + static_cast<std::ptrdiff_t>(c));
+      EXPECT_NE(errors_of(without), "") << to_string(layer, layer.queues[q].commands[c]);
+      ++tried;
+    }
+  }
+  EXPECT_EQ(tried, 10U);  // norm; rope, rope, append, append, attention; sum, norm; swiglu; sum
+}
+
+TEST(Layer, WithOtherOperandsOrParametersIsRefused) {
+  const Program layer = plan_layer(pass(2), machine(), pairs_by("serial-dma")).value().program;
+  std::size_t tried = 0;
+  const auto expect_refused = [&](std::size_t q, std::size_t c, const Call& changed) {
+    Program other = layer;
+    other.queues[q].commands[c] = changed;
+    EXPECT_NE(errors_of(other), "") << to_string(other, other.queues[q].commands[c]);
+    ++tried;
+  };
+  for (std::size_t q = 0; q < layer.queues.size(); ++q) {
+    if (!is_kernel_queue(layer.queues[q])) continue;
+    for (std::size_t c = 0; c < layer.queues[q].commands.size(); ++c) {
+      const auto* call = std::get_if<Call>(&layer.queues[q].commands[c]);
+      if (call == nullptr) continue;
+      for (std::size_t p = 0; p < call->parameters.size(); ++p) {
+        Call changed = *call;
+        changed.parameters[p] *= 2;
+        expect_refused(q, c, changed);
+      }
+      if (call->function == Function::swiglu) {
+        Call changed = *call;
+        std::swap(changed.operands[0], changed.operands[1]);
+        expect_refused(q, c, changed);
+      }
+    }
+  }
+  EXPECT_EQ(tried, 12U);  // 1 of each norm and append, 2 of each rope, 3 of attention, swiglu
+}
+
+TEST(Layer, RefusesWhatRanksDoNotDivide) {
+  const auto code = [](const PassRequest& request) {
+    const auto layer = plan_layer(request, machine());
+    return layer ? std::string() : layer.error().code;
+  };
+  EXPECT_EQ(code(pass(3)), "layer.shape");
+  EXPECT_EQ(code(pass(9)), "layer.ranks");
+  EXPECT_EQ(code(pass(8, 12)), "layer.shape");
+  PassRequest request = pass(2);
+  request.shape.heads = 12;
+  EXPECT_EQ(code(request), "layer.shape");
+  request = pass(2);
+  request.sequences = 3;
+  EXPECT_EQ(code(request), "layer.shape");
+  request = pass(2, 0);
+  EXPECT_EQ(code(request), "layer.shape");
+}
+
 }  // namespace
 }  // namespace cortado::plan::layer_test
