@@ -23,7 +23,8 @@ void check_widths(FitCheck& fit, const Call& call) {
   const std::uint64_t result = call.result.width.value / element;
   const auto& p = call.parameters;
   const auto wants = [&](bool good, const char* what) {
-    if (!good) fit.error(fmt::format("{}: {}", info(call.function).name, what), "ir/functions.hpp says what it takes");
+    if (!good)
+      fit.error(fmt::format("{}: {}", info(call.function).name, what), "cortado/program.hpp says what it takes");
   };
   const auto divides = [](std::uint64_t part, std::uint64_t whole) { return part > 0 && whole % part == 0; };
   switch (call.function) {
