@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -91,11 +92,11 @@ class Bindings {
   std::map<BufferId, Bytewise> written_, read_;
 };
 
-/// A program that was proved and prepared.
+/// A program that was proved.
 template <class Plan>
-struct Ready {
+struct Proved {
   Plan plan;
-  device::PreparedProgram prepared;
+  VerifiedProgram program;
   std::size_t row = 0;  // of the report
 };
 
@@ -156,8 +157,8 @@ class ModelRunner {
     std::vector<std::vector<float>> keys, values;
   };
   struct Pass {
-    Ready<EmbeddingProgram> embedding;
-    Ready<LayerProgram> layer;
+    Proved<EmbeddingProgram> embedding;
+    Proved<LayerProgram> layer;
     std::uint64_t tokens = 0;  // of a sequence
   };
 
@@ -169,35 +170,33 @@ class ModelRunner {
   }
 
   template <class Plan>
-  Outcome<Ready<Plan>> prepare(std::string name, Result<Plan> plan) {
+  Outcome<Proved<Plan>> prove_plan(std::string name, Result<Plan> plan) {
     if (!plan) return fail_at(Stage::plan, plan.error());
     auto verified = prove(plan->program, machine_);
     if (!verified) return tl::unexpected(verified.error());
-    auto prepared = device::PreparedProgram::prepare(*verified, *target_.driver());
-    if (!prepared) return fail_at(Stage::prepare, prepared.error());
     ModelProgram& row = run_.programs.emplace_back();
     row.name = std::move(name);
     row.pairs = notes_.names.empty() ? std::string(request_.tp == 1 ? "none" : kSerialPairs) : join(notes_.names);
     for (const Queue& queue : plan->program.queues) row.commands += queue.commands.size();
-    return Ready<Plan>{*std::move(plan), *std::move(prepared), run_.programs.size() - 1};
+    return Proved<Plan>{*std::move(plan), *std::move(verified), run_.programs.size() - 1};
   }
 
   Outcome<Pass> pass(const std::string& name, std::uint64_t tokens) {
     const PassRequest request = pass_request(tokens);
     notes_.names = {"none"};
-    auto embedding = prepare(name + " embedding", plan_embedding(request, machine_));
+    auto embedding = prove_plan(name + " embedding", plan_embedding(request, machine_));
     if (!embedding) return tl::unexpected(embedding.error());
     notes_.names.clear();
-    auto layer = prepare(name + " layer",
-                         with_pairs([&](const PairPlanner& pairs) { return plan_layer(request, machine_, pairs); }));
+    auto layer = prove_plan(name + " layer",
+                            with_pairs([&](const PairPlanner& pairs) { return plan_layer(request, machine_, pairs); }));
     if (!layer) return tl::unexpected(layer.error());
     return Pass{*std::move(embedding), *std::move(layer), tokens};
   }
 
-  Outcome<Ready<HeadProgram>> make_head() {
+  Outcome<Proved<HeadProgram>> make_head() {
     notes_.names.clear();
-    return prepare("head",
-                   with_pairs([&](const PairPlanner& pairs) { return plan_head(pass_request(1), machine_, pairs); }));
+    return prove_plan(
+        "head", with_pairs([&](const PairPlanner& pairs) { return plan_head(pass_request(1), machine_, pairs); }));
   }
 
   template <class Plan>
@@ -206,14 +205,27 @@ class ModelRunner {
     return plan(pairs);
   }
 
+  /// Engines have queues for one program of a layer, not for all of them at a time.
   template <class Plan>
-  Outcome<bool> execute(Ready<Plan>& ready, const Bindings& bindings) {
+  Outcome<bool> prepare(const Proved<Plan>& proved) {
+    if (prepared_ && prepared_row_ == proved.row) return true;
+    prepared_.reset();
+    auto prepared = device::PreparedProgram::prepare(proved.program, *target_.driver());
+    if (!prepared) return fail_at(Stage::prepare, prepared.error());
+    prepared_.emplace(*std::move(prepared));
+    prepared_row_ = proved.row;
+    return true;
+  }
+
+  template <class Plan>
+  Outcome<bool> execute(const Proved<Plan>& proved, const Bindings& bindings) {
+    if (const auto ready = prepare(proved); !ready) return ready;
     device::RunOptions options{.seed = request_.seed, .data = bindings.data()};
     options.adversarial_seed = request_.adversarial_seed;
     options.timeout = request_.timeout;
-    const auto result = ready.prepared.run(options);
+    const auto result = prepared_->run(options);
     if (!result) return fail_at(Stage::run, result.error());
-    ModelProgram& row = run_.programs[ready.row];
+    ModelProgram& row = run_.programs[proved.row];
     ++row.runs;
     for (const Nanoseconds time : result->timeline.iteration_times) row.time.value += time.value;
     run_.checked_bytes += result->checked_bytes;
@@ -299,7 +311,7 @@ class ModelRunner {
   }
 
   /// The next token of every sequence.
-  Outcome<std::vector<std::uint32_t>> choose(Ready<HeadProgram>& head, std::vector<float> x) {
+  Outcome<std::vector<std::uint32_t>> choose(Proved<HeadProgram>& head, std::vector<float> x) {
     std::vector<std::vector<std::uint32_t>> tokens(request_.tp, std::vector<std::uint32_t>(request_.sequences));
     std::vector<std::vector<float>> logits(request_.tp, std::vector<float>(request_.sequences * shape_.vocabulary));
     Bindings bindings;
@@ -336,6 +348,8 @@ class ModelRunner {
   std::vector<LayerState> layers_;
   std::vector<std::vector<float>> head_shares_;
   std::vector<std::vector<float>> next_keys_, next_values_;  // of a rank, what the layer that runs makes of them
+  std::optional<device::PreparedProgram> prepared_;
+  std::size_t prepared_row_ = 0;
   PairNotes notes_;
   ModelRun run_;
 };

@@ -1,7 +1,9 @@
 #include "pipeline/run_model.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -34,7 +36,8 @@ ModelRunRequest request_of(std::uint32_t tp, const std::string& strategy) {
 
 ModelRun run(const ModelRunRequest& request) {
   const auto target =
-      open_target({.name = "soft", .soft = {.adversarial_seed = request.adversarial_seed}}, machine()).value();
+      open_target({.name = "soft", .gpus = 8, .soft = {.adversarial_seed = request.adversarial_seed}}, machine())
+          .value();
   auto done = run_model(request, machine(), *target);
   if (!done) {
     ADD_FAILURE() << to_string(done.error().errors.front());
@@ -210,22 +213,24 @@ TEST(RunModel, TokensAreThoseOfTheDefinitionForEveryRankCountAndStrategy) {
       tokens += 16 * 5;
     }
   }
-  RecordProperty("tokens", std::to_string(tokens));
-  RecordProperty("left_open", std::to_string(left_open));
   std::printf("%lu tokens, %lu left open by close logits\n", static_cast<unsigned long>(tokens),
               static_cast<unsigned long>(left_open));
   EXPECT_LE(left_open * 50, tokens) << "more than 2 % of the tokens say nothing";
 }
 
-TEST(RunModel, AdversarialOrderChangesNoByte) {
+// In adversarial mode GEMMs are made tile by tile, otherwise in larger pieces, which BLAS may round in another way.
+TEST(RunModel, AdversarialOrdersAgreeInEveryByte) {
   for (const char* strategy : {"serial", "hetero-fused-1d/2", "tiles/1"}) {
-    const ModelRun plain = run(request_of(4, strategy));
-    for (const std::uint64_t seed : {1U, 2U}) {
-      ModelRunRequest request = request_of(4, strategy);
+    ModelRunRequest request = request_of(4, strategy);
+    request.output = 3;
+    const ModelRun plain = run(request);
+    std::optional<ModelRun> first;
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
       request.adversarial_seed = seed;
       const ModelRun other = run(request);
-      EXPECT_EQ(other.tokens, plain.tokens) << strategy;
-      EXPECT_EQ(other.hidden, plain.hidden) << strategy;
+      expect_same_tokens(other, plain.tokens);
+      if (!first) first = other;
+      EXPECT_EQ(other.hidden, first->hidden) << strategy;
     }
   }
 }
@@ -240,7 +245,7 @@ TEST(RunModel, LayersCanBeSimulated) {
 }
 
 TEST(RunModel, RefusesWhatItCannotRun) {
-  const auto target = open_target({.name = "soft"}, machine()).value();
+  const auto target = open_target({.name = "soft", .gpus = 8}, machine()).value();
   const auto code = [&](const ModelRunRequest& request) {
     const auto done = run_model(request, machine(), *target);
     return done ? std::string() : done.error().errors.front().code;
