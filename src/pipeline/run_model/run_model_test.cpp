@@ -205,7 +205,12 @@ TEST(RunModel, TokensAreThoseOfTheDefinitionForEveryRankCountAndStrategy) {
   EXPECT_GT(different.size(), 10U) << "a model that says the same whatever the prompt shows nothing";
   std::uint64_t tokens = 0;
   std::uint64_t left_open = expect_same_tokens(run(request_of(1, "serial")), expected);
-  for (const std::uint32_t tp : {2U, 4U, 8U}) {
+#ifdef CORTADO_SANITIZED
+  const std::vector<std::uint32_t> ranks{4};
+#else
+  const std::vector<std::uint32_t> ranks{2, 4, 8};
+#endif
+  for (const std::uint32_t tp : ranks) {
     for (const char* strategy : {"serial", "serial-dma", "shard-p2p", "hetero-fused-1d/2", "hetero-unfused-1d",
                                  "uniform-fused-1d/2", "uniform-fused-2d/4", "tiles/1", "waves"}) {
       const ModelRun done = run(request_of(tp, strategy));
