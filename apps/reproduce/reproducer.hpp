@@ -12,6 +12,11 @@ namespace cortado::pipeline {
 report::Reproduction with_figures(const published::Publication& publication, const Machine& machine,
                                   const std::function<double(const std::string&)>& value);
 
+/// Runs job(0) to job(count - 1), several at a time. Fails with the first failure of a job, or with
+/// reproduce.interrupted if options.progress said no.
+Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
+                      const std::function<Outcome<void>(std::size_t)>& job);
+
 /// Fills the tables and figures of the publication with ours.
 Outcome<report::Reproduction> reproduce_comppow(const published::Publication& publication, const Machine& machine,
                                                 const ReproduceOptions& options);
