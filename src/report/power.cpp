@@ -21,7 +21,7 @@ std::vector<std::string> component_names() {
 }
 
 std::string name_of_case(std::string_view what) {
-  if (what == "gemm") return "product alone";
+  if (what == "gemm") return "GEMM alone";
   return what == "collective" ? "collective alone" : "both at once";
 }
 

@@ -171,7 +171,7 @@ std::string schedule_map_text(const ScheduleMap& map) {
 Document schedule_map_document(const ScheduleMap& map) {
   Document document{.schema = "cortado.schedule_map"};
   document.facts = {{"collective", map.collective, "which one"},
-                    {"product_first", map.product_first, "the collective takes the product away"},
+                    {"product_first", map.product_first, "the collective consumes the GEMM's output"},
                     {"n", map.n, "columns that one GPU multiplies"},
                     {"dtype", map.dtype, "element type"},
                     {"ranks", map.ranks, "GPUs that take part"},
@@ -201,7 +201,7 @@ Document schedule_map_document(const ScheduleMap& map) {
               [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[0]; });
   by_schedule("power_W", "of one GPU, the same",
               [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[1]; });
-  document.tables = {table_of("cells", "one per product", fields, map.cells)};
+  document.tables = {table_of("cells", "one per GEMM", fields, map.cells)};
   return document;
 }
 
