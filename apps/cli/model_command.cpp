@@ -54,7 +54,8 @@ Result<double> skew_of(const Arguments& arguments) {
   if (!text) return 0.0;
   const auto value = parse_number<double>(*text);
   if (value && *value >= 0 && *value <= 10) return *value;
-  return fail("usage.skew", fmt::format("--skew {} is no exponent", *text), "give a number from 0 to 10, such as 0.5");
+  return fail("usage.skew", fmt::format("--skew {} is not an exponent", *text),
+              "give a number from 0 to 10, such as 0.5");
 }
 
 Result<Phase> phase_of(const Arguments& arguments, const Model& model) {

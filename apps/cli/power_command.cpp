@@ -48,7 +48,7 @@ Result<std::optional<double>> watts(const Arguments& arguments, const char* flag
   if (!text || *text == kNoCap) return std::nullopt;
   const auto value = parse_number<double>(*text);
   if (value && std::isfinite(*value)) return value;
-  return fail("usage.watts", fmt::format("{} {} is no number of watts", flag, *text),
+  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
               fmt::format("give for example {} 600", flag));
 }
 

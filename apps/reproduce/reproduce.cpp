@@ -13,7 +13,7 @@ namespace {
 
 struct Reproducer {
   std::string_view publication;
-  Outcome<report::Reproduction> (*reproduce)(const published::Publication&, const Machine&, const ReproduceOptions&);
+  Reproduce* reproduce;
 };
 
 constexpr std::array kReproducers{Reproducer{"comppow", reproduce_comppow},     Reproducer{"conccl", reproduce_conccl},

@@ -111,8 +111,7 @@ Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, DType 
   if (text.ends_with(".csv") || text.find('/') != std::string::npos) return read_shapes(text, dtype);
   std::vector<GemmShape> shapes;
   const auto no_shape = [](const std::string& one) {
-    return fail("gemm.shape", fmt::format("'{}' is no shape of a GEMM", one),
-                "write MxNxK, for example 4096x4096x4096");
+    return fail("gemm.shape", fmt::format("'{}' is not a GEMM shape", one), "write MxNxK, for example 4096x4096x4096");
   };
   for (const std::string& one : split(text, ',')) {
     const auto shape = parse_gemm(one, dtype);

@@ -110,7 +110,7 @@ std::string characterization_title(const Characterization& report) {
   const std::string size = format_bytes(report.bytes);
   return report.product_first ? fmt::format("{}, then {} of its {}, on {} ranks of {}", report.gemm, report.collective,
                                             size, report.ranks, report.machine)
-                              : fmt::format("{} of {}, then {} of what it brings, on {} ranks of {}", report.collective,
+                              : fmt::format("{} of {}, then {} of its output, on {} ranks of {}", report.collective,
                                             size, report.gemm, report.ranks, report.machine);
 }
 

@@ -22,7 +22,7 @@ std::string map_title(const ScheduleMap& map) {
   const std::string product = fmt::format("M x {} x K {}", map.n, map.dtype);
   return map.product_first
              ? fmt::format("{}, then {}, on {} ranks of {}", product, map.collective, map.ranks, map.machine)
-             : fmt::format("{}, then {} of what it brings, on {} ranks of {}", map.collective, product, map.ranks,
+             : fmt::format("{}, then {} of its output, on {} ranks of {}", map.collective, product, map.ranks,
                            map.machine);
 }
 
