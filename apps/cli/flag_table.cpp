@@ -88,7 +88,7 @@ constexpr Flag kFlags[] = {
     {"model", "--input", "N", "number64 0", "1024", "generate", "Tokens of a prompt"},
     {"model", "--output", "N", "number64 0", "128", "generate", "Tokens of an answer"},
     {"model", "--tp", "N", "number 0", "1", "", "Tensor parallel: GPUs that share each layer"},
-    {"model", "--sp", "", "", "", "", "Sequence parallel: tokens are divided between the products of --tp"},
+    {"model", "--sp", "", "", "", "", "Sequence parallel: tokens are divided between the GEMMs of --tp"},
     {"model", "--ep", "N", "number 0", "1", "", "Expert parallel: GPUs that the experts are divided among"},
     {"model", "--fsdp", "N", "number 0", "1", "train", "Replicas that keep a share of weights and optimizer each"},
     {"model", "--dp", "N", "number 0", "1", "", "Replicas that keep everything"},
@@ -103,7 +103,7 @@ constexpr Flag kFlags[] = {
      "Experts: the one of rank r gets tokens in proportion to r^-S (default: even)"},
     {"model", "--unfused-attention", "", "", "", "", "Attention whose scores go through memory"},
     {"model", "--dtype", "TYPE", "bf16|f16|f8|fp8", "", "",
-     "Of products (default: as the weights are stored, bf16 in training)"},
+     "Of GEMMs (default: as the weights are stored, bf16 in training)"},
     {"model", "--kv-dtype", "TYPE", "bf16|f16|f8|fp8", "bf16", "inference", "Of the KV cache"},
     {"model", "--system", "NAMES", "@systems", "", "",
      "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, t3, t3-mca, auto, ideal or all "

@@ -1,6 +1,5 @@
 // cortado power: what a GEMM and a collective draw, alone and at once, under policies of power management.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include "cortado/program.hpp"
 #include "cortado/study.hpp"
 
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "overlap_request.hpp"
@@ -46,10 +46,9 @@ Result<std::vector<Component>> components(const std::vector<std::string>& names)
 Result<std::optional<double>> watts(const Arguments& arguments, const char* flag) {
   const auto text = arguments.find(flag);
   if (!text || *text == kNoCap) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc{} && end == text->data() + text->size() && std::isfinite(value)) return value;
-  return fail("usage.watts", fmt::format("{} {} is no number of watts", flag, *text),
+  const auto value = parse_number<double>(*text);
+  if (value && std::isfinite(*value)) return value;
+  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
               fmt::format("give for example {} 600", flag));
 }
 
