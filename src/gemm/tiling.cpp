@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 #include "gemm/real.hpp"
 

@@ -1,8 +1,8 @@
 // What strategies are compared with: serial and ideal, and what the search must not miss.
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline {
 namespace baseline_test {

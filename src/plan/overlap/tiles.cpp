@@ -1,6 +1,6 @@
 // Tiles: the GEMM stays one kernel; its tiles wait for the chunks that a collective brings, or release chunks as they
 // are written. What libraries with fused kernels do today.
-#include "cortado/ir/tiles.hpp"
+#include "ir/tiles.hpp"
 
 #include <algorithm>
 
