@@ -191,7 +191,6 @@ struct MatrixTiming {
   std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such products
   double clock_ghz = 0;               ///< sustained under such load
   double efficiency = 0;              ///< of the pipes at that clock, within an endless tile
-  friend bool operator==(const MatrixTiming&, const MatrixTiming&) = default;
 };
 
 /// Products in stages: all workgroups that run together read, then multiply, then store.
@@ -199,7 +198,6 @@ struct StageTiming {
   double read_share = 0;  ///< of the operands, that is read before products start; the rest beside them
   std::uint32_t cache_ways =
       0;  ///< of the last-level cache; operands of a stage are found there or not (docs/models.md)
-  friend bool operator==(const StageTiming&, const StageTiming&) = default;
 };
 
 /// What products need to know of the compute units and of the caches before the last-level one. docs/models.md has the
@@ -240,7 +238,6 @@ struct ComputeTiming {
   MatrixTiming f16;
   MatrixTiming bf16;
   MatrixTiming f8;
-  friend bool operator==(const ComputeTiming&, const ComputeTiming&) = default;
 };
 
 /// Kernels that are neither products nor copies: attention, norms, activations. docs/models.md has the equations.

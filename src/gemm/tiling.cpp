@@ -79,8 +79,9 @@ void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, doubl
 
 /// All of a machine that the choice depends on.
 struct Ground {
-  explicit Ground(const Machine& machine, DType dtype)
+  Ground(const Machine& machine, DType dtype)
       : compute(*machine.timing->compute),
+        matrix(matrix_timing(compute, dtype)),
         memory_rate(machine.timing->memory.rate),
         cache_rate(machine.timing->memory.cache_rate),
         cache_bytes(machine.timing->memory.cache_bytes),
@@ -88,12 +89,29 @@ struct Ground {
         reference_ghz(reference_clock_ghz(dtype, machine)) {}
 
   bool is_of(const Machine& machine, DType dtype) const {
+    const MatrixTiming now = matrix_timing(*machine.timing->compute, dtype);
     return memory_rate == machine.timing->memory.rate && cache_rate == machine.timing->memory.cache_rate &&
            cache_bytes == machine.timing->memory.cache_bytes && compute_units == machine.compute_units &&
-           reference_ghz == reference_clock_ghz(dtype, machine) && compute == *machine.timing->compute;
+           reference_ghz == reference_clock_ghz(dtype, machine) && matrix.flops_per_clock == now.flops_per_clock &&
+           matrix.clock_ghz == now.clock_ghz && matrix.efficiency == now.efficiency &&
+           chosen_by(compute) == chosen_by(*machine.timing->compute);
+  }
+
+ private:
+  /// All but what products beside others take, and stages. All fields by name, so that this does not compile when there
+  /// is one more.
+  static auto chosen_by(const ComputeTiming& timing) {
+    const auto& [dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, poll, wave_rounding,
+                 step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
+                 warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp,
+                 fabric_products, fabric_links, fabric_cores, stages, f32, f16, bf16, f8] = timing;
+    return std::tie(dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, wave_rounding,
+                    step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
+                    warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp);
   }
 
   ComputeTiming compute;
+  MatrixTiming matrix;
   GBps memory_rate;
   GBps cache_rate;
   Bytes cache_bytes;

@@ -27,6 +27,7 @@ TEST(OverlapBaseline, AnAllReduceIsComparedWithTheLibrarysAllReduce) {
     const CollectiveRequest library{.collective = "all-reduce",
                                     .variant = std::string(kLibraryVariant),
                                     .bytes = Bytes{2 * gemm.m * gemm.n},
+                                    .in_place = default_in_place("all-reduce", std::string(kLibraryVariant)),
                                     .dtype = DType::bf16};
     const auto alone = predict(plan_collective(library, machine), machine);
     ASSERT_TRUE(alone) << to_string(alone.error().errors.front());

@@ -10,9 +10,9 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "pipeline/choose.hpp"
+#include "pipeline/overlap/ideal.hpp"
 #include "pipeline/overlap/reasons.hpp"
 #include "pipeline/overlap/times.hpp"
-#include "plan/choose.hpp"
 #include "plan/overlap.hpp"
 #include "sim/gpu/simulate.hpp"
 
@@ -401,7 +401,9 @@ class OverlapStudy {
     report_.behind = behind_.dram.value_or(DramTraffic{});
     report_.comm_alone = library_.time;
     report_.serial = serial_times_.time;
-    report_.ideal = ideal();
+    report_.ideal = report_.simulated ? predicted_ideal(problem(), machine_, *cost_,
+                                                        {gemm_.time, first_.time, behind_.time, library_.time})
+                                      : std::max(gemm_.time, first_.time) + behind_.time;
     report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
     report_.memory_bound =
         std::ranges::all_of(problem().gemms, [this](const GemmShape& gemm) { return is_memory_bound(gemm, machine_); });
@@ -418,65 +420,6 @@ class OverlapStudy {
     if (report_.simulated) return;
     report_.iterations = measured_iterations(options_.run.iterations);
     report_.note = "CUs and priorities have no effect on the embedded node, whose kernels and engines are threads";
-  }
-
-  // --- Ideal ---------------------------------------------------------------------------------------------------------
-
-  /// The longer of the GEMM and the collective, each alone in the fastest way that a strategy may do it. Of an
-  /// all-reduce a strategy overlaps the reduce-scatter, or nothing.
-  Nanoseconds ideal() const {
-    const Nanoseconds gemm = fastest_gemm();
-    const auto part = overlapping_part(problem());
-    if (!is_all_reduce()) return std::max(gemm, fastest_collectives(part.collectives, first_.time, gemm));
-    CollectiveRequest gather = part.collective();
-    gather.collective = "all-gather";
-    const Nanoseconds overlapped = std::max(gemm, fastest_collectives(part.collectives, first_.time, gemm)) +
-                                   fastest_collectives({gather}, behind_.time, {});
-    return std::min(overlapped, gemm + fastest_collectives(problem().collectives, library_.time, {}));
-  }
-
-  /// On all compute units, or, for GEMMs that the memory bounds, on all but one of each die.
-  Nanoseconds fastest_gemm() const {
-    const std::uint32_t dies = machine_.timing->compute->dies;
-    if (!independent() || machine_.compute_units <= dies) return gemm_.time;
-    Nanoseconds saved{};
-    for (const GemmShape& gemm : problem().gemms) {
-      const auto all = cost_->gemm(gemm, machine_.compute_units);
-      const auto fewer = cost_->gemm(gemm, machine_.compute_units - dies);
-      if (all && fewer) saved = saved + std::max(*all - *fewer, Nanoseconds{});
-    }
-    return gemm_.time - saved;
-  }
-
-  /// One after another, by the library in the given time or on DMA engines. Not asked for where the library takes no
-  /// longer than `enough` anyway; predicted only.
-  Nanoseconds fastest_collectives(const std::vector<CollectiveRequest>& requests, Nanoseconds library,
-                                  Nanoseconds enough) const {
-    if (library <= enough || !report_.simulated || !problem().tokens.empty()) return library;
-    Nanoseconds sum{};
-    for (const CollectiveRequest& request : requests) {
-      const auto fastest = fastest_on_engines(request);
-      if (!fastest) return library;
-      sum = sum + *fastest;
-    }
-    return std::min(library, sum);
-  }
-
-  std::optional<Nanoseconds> fastest_on_engines(CollectiveRequest request) const {
-    request.host = HostThreads::per_rank;
-    request.ranks = problem().ranks;
-    // Only independent collectives may be submitted ahead.
-    request.prelaunch = independent();
-    ChoiceRequest choice{.base = request, .among = {kDmaVariants}};
-    if (independent()) choice.in_place = request.in_place;
-    const auto candidates = list_candidates(choice);
-    if (!candidates) return {};
-    std::optional<Nanoseconds> least;
-    for (const CollectiveRequest& candidate : *candidates) {
-      const auto time = cost_->collective(candidate);
-      if (time && (!least || *time < *least)) least = *time;
-    }
-    return least;
   }
 
   /// `times`, and then `behind`.
