@@ -77,6 +77,18 @@ void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, doubl
   std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
 }
 
+/// All but what products beside others take, and stages. All fields by name, so that this does not compile when there
+/// is one more.
+auto chosen_by(const ComputeTiming& timing) {
+  const auto& [dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, poll, wave_rounding,
+               step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
+               warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp,
+               fabric_products, fabric_links, fabric_cores, stages, f32, f16, bf16, f8] = timing;
+  return std::tie(dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, wave_rounding,
+                  step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
+                  warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp);
+}
+
 /// All of a machine that the choice depends on.
 struct Ground {
   Ground(const Machine& machine, DType dtype)
@@ -95,19 +107,6 @@ struct Ground {
            reference_ghz == reference_clock_ghz(dtype, machine) && matrix.flops_per_clock == now.flops_per_clock &&
            matrix.clock_ghz == now.clock_ghz && matrix.efficiency == now.efficiency &&
            chosen_by(compute) == chosen_by(*machine.timing->compute);
-  }
-
- private:
-  /// All but what products beside others take, and stages. All fields by name, so that this does not compile when there
-  /// is one more.
-  static auto chosen_by(const ComputeTiming& timing) {
-    const auto& [dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, poll, wave_rounding,
-                 step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
-                 warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp,
-                 fabric_products, fabric_links, fabric_cores, stages, f32, f16, bf16, f8] = timing;
-    return std::tie(dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, wave_rounding,
-                    step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
-                    warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp);
   }
 
   ComputeTiming compute;
