@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -90,6 +91,16 @@ Result<std::string> Arguments::required(std::string_view argument) const {
   const Flag* flag = find_flag(command_, argument);
   return fail("usage.argument", fmt::format("{} is required", split(split(flag->value, '[').back(), ']').front()),
               fmt::format("see cortado {} --help", command_));
+}
+
+Result<std::optional<double>> Arguments::watts(std::string_view flag) const {
+  const auto text = find(flag);
+  if (!text) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error == std::errc{} && end == text->data() + text->size() && std::isfinite(value)) return value;
+  return fail("usage.watts", fmt::format("{} {} is no number of watts", flag, *text),
+              fmt::format("give for example {} 600", flag));
 }
 
 Result<Bytes> Arguments::bytes(std::string_view flag) const {

@@ -25,7 +25,7 @@ const Operator& operator_named(const Block& block, const std::string& name) {
   return *found;
 }
 
-std::string product(const Block& block, const std::string& name) {
+std::string gemm(const Block& block, const std::string& name) {
   return to_string(operator_named(block, name).gemm()->shape);
 }
 
@@ -33,18 +33,18 @@ double flops_of(const Step& step) {
   return step.flops;
 }
 
-TEST(Operators, ProductsOfATensorParallelLayer) {
+TEST(Operators, GemmsOfATensorParallelLayer) {
   const Step step = step_of(model_named("llama-3.1-70b"), {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});
   const Block& layer = block_named(step, "layer");
   EXPECT_EQ(layer.times, 80);
-  EXPECT_EQ(product(layer, "qkv"), "8192x1280x8192 bf16");  // (64 + 2 x 8) heads of 128, over 8
-  EXPECT_EQ(product(layer, "output"), "8192x8192x1024 bf16");
-  EXPECT_EQ(product(layer, "gate, up"), "8192x7168x8192 bf16");
-  EXPECT_EQ(product(layer, "down"), "8192x8192x3584 bf16");
+  EXPECT_EQ(gemm(layer, "qkv"), "8192x1280x8192 bf16");  // (64 + 2 x 8) heads of 128, over 8
+  EXPECT_EQ(gemm(layer, "output"), "8192x8192x1024 bf16");
+  EXPECT_EQ(gemm(layer, "gate, up"), "8192x7168x8192 bf16");
+  EXPECT_EQ(gemm(layer, "down"), "8192x8192x3584 bf16");
   const CollectiveWork& sum = *operator_named(layer, "sum parts").collective();
   EXPECT_EQ(sum.collective, Collective("all-reduce"));
   EXPECT_EQ(sum.bytes.value, 2ULL * 8192 * 8192);
-  EXPECT_EQ(product(block_named(step, "last matrix"), "logits"), "1x16032x8192 bf16");
+  EXPECT_EQ(gemm(block_named(step, "last matrix"), "logits"), "1x16032x8192 bf16");
 }
 
 TEST(Operators, SequenceParallelGathersAndScatters) {
