@@ -35,6 +35,9 @@ constexpr Mode kModes[] = {
     {"cached", "prefill and decode", "give --phase prefill or --phase decode"},
     {"generate", "whole generations", "give --phase generate"},
     {"managed", "--power-policy", "give --power-policy"},
+    {"pipeline", "pipelines", "give --pp 2 or more"},
+    {"interleaved", "interleaved pipelines", "give --schedule interleaved and --pp 2 or more"},
+    {"sharded", "weights that are gathered", "give --phase train and --fsdp 2 or more"},
 };
 
 constexpr Flag kFlags[] = {
@@ -95,10 +98,11 @@ constexpr Flag kFlags[] = {
     {"model", "--fsdp", "N", "number 0", "1", "train", "Replicas that keep a share of weights and optimizer each"},
     {"model", "--dp", "N", "number 0", "1", "", "Replicas that keep everything"},
     {"model", "--pp", "N", "number 0", "1", "", "Pipeline stages"},
-    {"model", "--schedule", "NAME", "1f1b|interleaved", "1f1b", "", "Order of micro-batches in a pipeline"},
-    {"model", "--stages", "N", "number 1", "2", "", "interleaved: stages of a GPU"},
+    {"model", "--schedule", "NAME", "1f1b|interleaved", "1f1b", "pipeline", "Order of micro-batches in a pipeline"},
+    {"model", "--stages", "N", "number 1", "2", "interleaved", "interleaved: stages of a GPU"},
     {"model", "--micro-batches", "N", "number 0", "", "", "Of a replica and step (default: as many as stages)"},
-    {"model", "--prefetch", "N", "number 0", "1", "train", "--fsdp: layers whose weights are gathered ahead; 0: none"},
+    {"model", "--prefetch", "N", "number 0", "1", "sharded",
+     "--fsdp: layers whose weights are gathered ahead; 0: none"},
     {"model", "--recompute", "WHAT", "none|selective|ops|full", "none", "train",
      "What of the forward pass is done again: none, selective (norms and activations), ops (and every second GEMM) or "
      "full"},

@@ -87,6 +87,10 @@ std::vector<std::string_view> modes_of(const Arguments& arguments) {
   if (phase == "generate") modes = {"generate", "inference"};
   if (phase == "decode") modes = {"inference", "cached"};
   if (arguments.given("--power-policy")) modes.push_back("managed");
+  const bool pipeline = *arguments.number("--pp") > 1;
+  if (pipeline) modes.push_back("pipeline");
+  if (pipeline && arguments.text("--schedule") == "interleaved") modes.push_back("interleaved");
+  if (phase == "train" && *arguments.number("--fsdp") > 1) modes.push_back("sharded");
   return modes;
 }
 
@@ -99,20 +103,6 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
   }
   return fail("model.layout", fmt::format("--micro-batches {} for a batch of {}", layout.micro_batches, phase.batch),
               fmt::format("give --micro-batches 1 to {}, or a larger --batch", phase.batch));
-}
-
-/// Flags that would change nothing.
-Status check_layout_flags(const Arguments& arguments, const Layout& layout) {
-  const auto needs = [&](const char* flag, bool met, const char* what, const char* hint) -> Status {
-    if (met || !arguments.given(flag)) return {};
-    return fail("usage.flag", fmt::format("{} is for {}", flag, what), hint);
-  };
-  const bool pipeline = layout.pp > 1;
-  const bool interleaved = layout.schedule == PipelineSchedule::interleaved;
-  CORTADO_RETURN_IF_ERROR(needs("--schedule", pipeline, "pipelines", "give --pp 2 or more, or leave it out"));
-  CORTADO_RETURN_IF_ERROR(
-      needs("--stages", pipeline && interleaved, "interleaved pipelines", "give --schedule interleaved and --pp"));
-  return needs("--prefetch", layout.fsdp > 1, "weights that are gathered", "give --fsdp 2 or more, or leave it out");
 }
 
 Result<std::vector<const sim::PowerPolicy*>> policies_of(const Arguments& arguments) {
@@ -167,7 +157,6 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   }
   pipeline::ModelRequest request{.model = model};
   CORTADO_ASSIGN_OR_RETURN(request.layout, layout_of(arguments));
-  CORTADO_RETURN_IF_ERROR(check_layout_flags(arguments, request.layout));
   CORTADO_ASSIGN_OR_RETURN(request.phase, phase_of(arguments, model));
   CORTADO_RETURN_IF_ERROR(fit_micro_batches(arguments, request.phase, request.layout));
   tell_what_is_borrowed(machine, console);

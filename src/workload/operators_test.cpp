@@ -87,6 +87,33 @@ TEST(Operators, WeightsAreGatheredBesideLayers) {
   EXPECT_EQ(block_named(step, "backward of a layer").beside.size(), 2U);
 }
 
+TEST(Operators, PerOpCheckpointsMultiplyEverySecondMatrixAgain) {
+  const Model model = load_model("llama-3.1-8b").value();
+  const Layout layout{.tp = 2, .sp = true};
+  Phase phase{.kind = PhaseKind::train, .tokens = 4096};
+  const Step kept = step_of(model, layout, phase);
+  phase.recompute = Recompute::ops;
+  const Step again = step_of(model, layout, phase);
+  const Block& layer = block_named(again, "backward of a layer");
+  EXPECT_EQ(gemm(layer, "k again"), "4096x512x4096 bf16");  // 8 heads of 128, over 2
+  EXPECT_EQ(gemm(layer, "output again"), "4096x4096x2048 bf16");
+  EXPECT_EQ(gemm(layer, "up again"), "4096x7168x4096 bf16");
+  const auto gathers = [](const Block& block) {
+    return std::ranges::count(block.operators, "gather tokens", &Operator::name);
+  };
+  EXPECT_EQ(gathers(layer), gathers(block_named(kept, "backward of a layer")) + 2);
+  EXPECT_EQ(again.flops, kept.flops) << "what is done twice is not needed twice";
+}
+
+TEST(Operators, WeightsAreGatheredInLineWhereNothingIsGatheredAhead) {
+  const Model model = load_model("llama-3.1-8b").value();
+  const Phase phase{.kind = PhaseKind::train, .tokens = 1024};
+  const Step step = step_of(model, {.fsdp = 8, .prefetch = 0}, phase);
+  EXPECT_TRUE(block_named(step, "layer").beside.empty());
+  EXPECT_EQ(block_named(step, "layer").operators.back().name, "gather weights");
+  EXPECT_EQ(block_named(step, "backward of a layer").beside.size(), 1U);  // gradients
+}
+
 TEST(Operators, ExpertsOfOneGpu) {
   const Model mixtral = model_named("mixtral-8x7b");
   const Step sent = step_of(mixtral, {.ep = 8, .dp = 8}, {.kind = PhaseKind::prefill, .tokens = 4096});

@@ -15,7 +15,7 @@ struct ModelStep {
   std::string name;  ///< of the figure
   std::string model;
   std::string machine;
-  std::string phase;   ///< train, prefill, generate; serve: requests in a steady state, as many as `batch` at a time
+  std::string phase;  ///< train, prefill, generate; serve: requests in a steady state, as many as `batch` at a time
   /// seconds, tokens_per_s, tokens_per_s_per_gpu, requests_per_s, tflops_per_gpu, tflops_6n_per_gpu (six operations a
   /// parameter, embeddings too, and attention without its mask), gain, relative
   std::string metric;

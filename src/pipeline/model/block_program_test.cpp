@@ -15,6 +15,7 @@ struct Case {
   Layout layout;
   Phase phase;
   std::string system;
+  double error = 0.04;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& one) {
@@ -43,7 +44,7 @@ TEST_P(BlockProgramError, OfTheCompositionIsSmall) {
     const double simulated = to_seconds(run->timeline.iteration_times.back()) + program->gaps;
     const double composed = block_time(*costed, one.system).seconds;
     RecordProperty(block.name, std::to_string(composed / simulated));
-    EXPECT_NEAR(composed / simulated, 1, 0.05) << block.name << ": " << composed << " and " << simulated;
+    EXPECT_NEAR(composed / simulated, 1, one.error) << block.name << ": " << composed << " and " << simulated;
   }
 }
 
@@ -65,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tp_auto", "llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192}, "auto"},
         Case{"sp_auto", "llama-3.1-70b", {.tp = 8, .sp = true}, {.kind = PhaseKind::train, .tokens = 8192}, "auto"},
         Case{"experts", "mixtral-8x7b", {.ep = 8, .dp = 8}, {.kind = PhaseKind::prefill, .tokens = 4096}, "auto"}),
-    [](const testing::TestParamInfo<Case>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<Case>& tested) { return tested.param.name; });
 
 TEST(BlockProgram, RefusesGroupsOfDifferentSizesAndNodes) {
   const Machine machine = load_machine("mi300x-8").value();
