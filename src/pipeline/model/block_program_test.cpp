@@ -65,6 +65,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tp_serial", "llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192}, "serial"},
         Case{"tp_auto", "llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192}, "auto"},
         Case{"sp_auto", "llama-3.1-70b", {.tp = 8, .sp = true}, {.kind = PhaseKind::train, .tokens = 8192}, "auto"},
+        // The host launches every piece here; serving engines replay graphs.
+        Case{"decode",
+             "llama-3.1-70b",
+             {.tp = 8},
+             {.kind = PhaseKind::decode, .context = 2048, .dtype = DType::f8},
+             "auto",
+             0.12},
         Case{"experts", "mixtral-8x7b", {.ep = 8, .dp = 8}, {.kind = PhaseKind::prefill, .tokens = 4096}, "auto"}),
     [](const testing::TestParamInfo<Case>& tested) { return tested.param.name; });
 
