@@ -1,4 +1,4 @@
-#include "cortado/workload/model.hpp"
+#include "cortado/model.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,9 @@
 
 #include <gmock/gmock.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/workload/operators.hpp"
-
+#include "base/random.hpp"
 #include "workload/embedded.hpp"
+#include "workload/operators.hpp"
 
 namespace cortado {
 namespace model_test {

@@ -1,18 +1,20 @@
 #include "pipeline/model/block_program.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "cortado/gemm/kernels.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/c3.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
 
+#include "gemm/kernels.hpp"
+#include "pipeline/choose.hpp"
 #include "pipeline/model/stand_ins.hpp"
+#include "plan/c3.hpp"
 #include "plan/c3/append_program.hpp"
 
 namespace cortado::pipeline {

@@ -13,11 +13,13 @@
 // beside them as such kernels do.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 #include "pipeline/model/composition.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/pipeline/model.hpp"
+#include "cortado/study.hpp"
 
 #include "pipeline/model/costs.hpp"
 

@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/choose.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
+
+#include "base/check.hpp"
+#include "plan/choose.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/model.hpp"
-#include "cortado/report/timeline_picture.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
 
+#include "base/text.hpp"
 #include "report/bar_chart.hpp"
+#include "report/timeline_picture.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -1,7 +1,14 @@
 // A layer as a timeline: its blocks as programs, simulated one behind another; or put together of operators where a
 // block is no program of a node.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 

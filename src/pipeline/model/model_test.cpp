@@ -1,9 +1,9 @@
-#include "cortado/pipeline/model.hpp"
-
 #include <algorithm>
 #include <numeric>
 
 #include <gtest/gtest.h>
+
+#include "cortado/study.hpp"
 
 namespace cortado::pipeline {
 namespace model_test {

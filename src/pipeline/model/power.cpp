@@ -1,8 +1,12 @@
 // A step under policies of power management: every block of it as one program (block_program.hpp), repeated until its
 // clocks have settled, and the step put together of these times and joules.
-#include <algorithm>
-#include <cmath>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "pipeline/model/block_program.hpp"
 #include "pipeline/parallel.hpp"

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "gemm/gemm.hpp"
+#include "gemm/kernels.hpp"
+
 namespace cortado::pipeline {
 namespace {
 

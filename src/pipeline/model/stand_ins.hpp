@@ -1,10 +1,14 @@
 // Commands of programs for operators of a block.
 #pragma once
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/plan/c3.hpp"
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "cortado/program.hpp"
 
 #include "pipeline/model/costs.hpp"
+#include "plan/c3.hpp"
 
 namespace cortado::pipeline {
 

@@ -1,12 +1,12 @@
+#include "cortado/study.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/model.hpp"
-
+#include "base/text.hpp"
 #include "pipeline/model/composition.hpp"
 #include "pipeline/parallel.hpp"
 

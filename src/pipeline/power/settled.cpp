@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/base/check.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "base/check.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "cortado/machine/machine.hpp"
-#include "cortado/timeline/timeline.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/timeline.hpp"
 
 namespace cortado::pipeline {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
+#include "base/check.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::plan {
 namespace {
