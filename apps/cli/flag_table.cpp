@@ -112,7 +112,8 @@ constexpr Flag kFlags[] = {
      "Of GEMMs (default: as the weights are stored, bf16 in training)"},
     {"model", "--kv-dtype", "TYPE", "bf16|f16|f8|fp8", "bf16", "inference", "Of the KV cache"},
     {"model", "--system", "NAMES", "@systems", "", "",
-     "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, tiles, t3, t3-mca, auto, ideal or all "
+     "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, tiles, t3, t3-mca, auto, ideal or "
+     "all "
      "(default: all "
      "that the "
      "machine has the hardware for); serial comes first always: the others are compared with it"},

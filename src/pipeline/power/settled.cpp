@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cortado/target.hpp"
+
 #include "base/check.hpp"
-#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 

@@ -19,7 +19,7 @@ namespace cortado::pipeline {
 namespace {
 
 constexpr std::uint32_t kLeastIterations = 20;  // of programs that are short against a control interval
-constexpr double kSamples = 400;  ///< of power over time: more than a picture has room for nobody sees
+constexpr double kSamples = 400;                ///< of power over time: more than a picture has room for nobody sees
 
 /// One program, alone or both at once, and how often it is repeated.
 struct Case {
