@@ -16,7 +16,8 @@ namespace goals_test {
 
 /// Goals that are missed; docs/models.md, "Where whole models are wrong", gives the reasons.
 const std::set<std::string> kMissed{"train 8b fp8 mi300x batch 2", "train 8b fp8 mi300x batch 4",
-                                    "train 8b bf16 tp h100", "dma 8b zero-3", "dma qwen3-32b zero-3"};
+                                    "train 70b proxy f8 batch 2", "train 70b proxy f8 batch 10",
+                                    "train 70b proxy bf16 batch 12"};
 
 class Goals : public testing::TestWithParam<std::string> {};
 
