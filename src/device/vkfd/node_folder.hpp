@@ -1,0 +1,25 @@
+// The folder that `cortado node` makes for its programs, and what is in it: the files of the driver, the machine, and how
+// the node is to behave.
+#pragma once
+
+#include <string>
+
+#include "cortado/base/result.hpp"
+#include "cortado/device/vkfd.hpp"
+#include "cortado/machine/machine.hpp"
+
+namespace cortado::device::vkfd {
+
+/// Environment variable that names the folder.
+inline constexpr const char* kFolderVariable = "CORTADO_NODE";
+
+/// Writes everything below the folder, which exists.
+Status write_node_folder(const std::string& folder, const Machine& machine, const VirtualNodeOptions& options);
+
+struct NodeFolder {
+  Machine machine;
+  VirtualNodeOptions options;
+};
+Result<NodeFolder> read_node_folder(const std::string& folder);
+
+}  // namespace cortado::device::vkfd
