@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/device/vkfd.hpp"
-
 #include "command.hpp"
+#include "device/vkfd/vkfd.hpp"
 #include "target_request.hpp"
 
 namespace cortado::cli {
@@ -37,8 +36,8 @@ Result<Exit> run_node(const Arguments& arguments, Console&) {
   for (const std::string& text : arguments.all("--inject")) {
     CORTADO_RETURN_IF_ERROR(parse_injection(text, machine.gpus, machine, options.faults));
   }
-  CORTADO_ASSIGN_OR_RETURN(
-      const int code, device::run_on_virtual_node(machine, options, interposer(), arguments.all("command")));
+  CORTADO_ASSIGN_OR_RETURN(const int code,
+                           device::run_on_virtual_node(machine, options, interposer(), arguments.all("command")));
   return static_cast<Exit>(code);
 }
 

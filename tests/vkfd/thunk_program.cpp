@@ -1,8 +1,8 @@
 // A program on AMD's libhsakmt, as people write them. It knows nothing of Cortado's node; only its packets are encoded
 // by Cortado's encoder.
 //
-//   thunk_program copies          every engine of every GPU: copies, broadcast, swap, polls, fences, atomics, time stamps
-//   thunk_program unordered       two engines, the second reads what the first writes and does not wait
+//   thunk_program copies          every engine of every GPU: copies, broadcast, swap, polls, fences, atomics, time
+//   stamps thunk_program unordered       two engines, the second reads what the first writes and does not wait
 //   thunk_program ordered         the same with a poll between them
 //   thunk_program unmapped        a copy to memory that the GPU does not reach; prints the exception
 //   thunk_program large BYTES     one copy packet of so many bytes
@@ -20,7 +20,7 @@
 
 #include <hsakmt.h>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 namespace {
 
@@ -112,10 +112,10 @@ constexpr std::uint32_t kRegions = 5;
 /// What one queue works on; words are 32 bytes apart.
 struct Lane {
   std::byte* in;
-  std::byte* out;       // two regions
-  std::byte* own;       // regions in memory of the GPU of the queue
-  std::byte* peer;      // one region in memory of the next GPU
-  std::uint64_t* words; // 0 trigger, 4 fence, 8 signal, 12 and 16 time stamps
+  std::byte* out;        // two regions
+  std::byte* own;        // regions in memory of the GPU of the queue
+  std::byte* peer;       // one region in memory of the next GPU
+  std::uint64_t* words;  // 0 trigger, 4 fence, 8 signal, 12 and 16 time stamps
   bool swaps;
 };
 

@@ -1,4 +1,5 @@
-// What libdrm asks of the render node of an AMD GPU, as bytes. Source: include/uapi/drm/drm.h and amdgpu_drm.h of Linux.
+// What libdrm asks of the render node of an AMD GPU, as bytes. Source: include/uapi/drm/drm.h and amdgpu_drm.h of
+// Linux.
 #pragma once
 
 #include <cstddef>

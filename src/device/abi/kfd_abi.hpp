@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-
 #include <sys/ioctl.h>
 
 namespace cortado::device::kfd {

@@ -85,12 +85,12 @@ Result<Discovery> discover(KfdSystem& system, const kfd::GetVersion& version) {
   }
   const std::size_t gpus = found.gpus.size();
   if (gpus == 0) {
-    return fail(Diagnostic{"device.no_gpu",
-                           fmt::format("{} is there, but none of the {} nodes in {} is a GPU", kfd::kDevice, nodes,
-                                       kfd::kTopology),
-                           kUseSoft,
-                           {},
-                           About::environment});
+    return fail(Diagnostic{
+        "device.no_gpu",
+        fmt::format("{} is there, but none of the {} nodes in {} is a GPU", kfd::kDevice, nodes, kfd::kTopology),
+        kUseSoft,
+        {},
+        About::environment});
   }
   found.topology.recommended.assign(gpus, std::vector<std::uint32_t>(gpus, 0));
   for (std::size_t src = 0; found.queues_by_engine && src < gpus; ++src) add_recommended(system, found, src);

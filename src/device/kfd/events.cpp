@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado::device {
 namespace {
@@ -99,8 +99,8 @@ std::vector<EngineFault> KfdEvents::faults() {
   const auto gpu = std::ranges::find(discovery_.gpus, data.memory.gpu_id, &KfdGpu::id);
   EngineFault fault;
   fault.kind = FaultKind::bad_address;
-  fault.gpu = RankId{gpu == discovery_.gpus.end() ? kUnknown
-                                                  : static_cast<std::uint32_t>(gpu - discovery_.gpus.begin())};
+  fault.gpu =
+      RankId{gpu == discovery_.gpus.end() ? kUnknown : static_cast<std::uint32_t>(gpu - discovery_.gpus.begin())};
   fault.engine = EngineId{kUnknown};
   fault.queue = kUnknown;
   fault.address = data.memory.va;

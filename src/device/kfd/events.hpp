@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/driver.hpp"
+#include "cortado/result.hpp"
 
+#include "device/driver/driver.hpp"
 #include "device/kfd/memory.hpp"
 
 namespace cortado::device {
@@ -46,7 +46,7 @@ class KfdEvents {
   const KfdFiles& files_;
   const Discovery& discovery_;
   KfdMemory& memory_;
-  std::mutex mutex_;  // of everything below
+  std::mutex mutex_;                      // of everything below
   std::optional<KfdMemory::Exact> page_;  // with the mailboxes; made with the first event
   bool page_known_ = false;               // to the driver
   std::vector<std::uint32_t> live_;

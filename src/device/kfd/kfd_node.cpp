@@ -13,11 +13,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/device/kfd.hpp"
-
+#include "base/check.hpp"
 #include "device/kfd/discover.hpp"
 #include "device/kfd/events.hpp"
+#include "device/kfd/kfd.hpp"
 #include "device/kfd/memory.hpp"
 
 namespace cortado::device {
@@ -104,10 +103,9 @@ Status KfdNode::open() {
   files_.kfd = system_->open(kfd::kDevice);
   if (files_.kfd < 0) {
     const int error = -files_.kfd;
-    return fail(system_error("device.no_gpu", fmt::format("open of {}", kfd::kDevice), error,
-                             error == EACCES
-                                 ? "join the groups render and video, or run on the embedded node: --on soft"
-                                 : kUseSoft));
+    return fail(system_error(
+        "device.no_gpu", fmt::format("open of {}", kfd::kDevice), error,
+        error == EACCES ? "join the groups render and video, or run on the embedded node: --on soft" : kUseSoft));
   }
   kfd::GetVersion version;
   if (const int error = system_->call(files_.kfd, kfd::Call::get_version, version); error != 0) {
@@ -144,12 +142,12 @@ Status KfdNode::open_gpus() {
   constexpr std::uint64_t kHostAddresses = (std::uint64_t{1} << 47) - 1;
   for (const kfd::Apertures& aperture : apertures) {
     if (aperture.gpuvm_limit >= kHostAddresses) continue;
-    return fail(Diagnostic{"device.memory",
-                           fmt::format("GPU {:#x} reaches addresses up to {:#x} only", aperture.gpu_id,
-                                       aperture.gpuvm_limit),
-                           "this needs GPUs that share the host's addresses",
-                           {},
-                           About::environment});
+    return fail(
+        Diagnostic{"device.memory",
+                   fmt::format("GPU {:#x} reaches addresses up to {:#x} only", aperture.gpu_id, aperture.gpuvm_limit),
+                   "this needs GPUs that share the host's addresses",
+                   {},
+                   About::environment});
   }
   return {};
 }
@@ -202,8 +200,8 @@ Result<std::uint64_t*> KfdNode::doorbell_at(std::uint64_t offset) {
   const std::uint64_t page = offset & ~(kfd::kDoorbellPage - 1);
   auto found = doorbell_pages_.find(page);
   if (found == doorbell_pages_.end()) {
-    void* const mapped = ::mmap(nullptr, kfd::kDoorbellPage, PROT_READ | PROT_WRITE, MAP_SHARED, files_.kfd,
-                                static_cast<off_t>(page));
+    void* const mapped =
+        ::mmap(nullptr, kfd::kDoorbellPage, PROT_READ | PROT_WRITE, MAP_SHARED, files_.kfd, static_cast<off_t>(page));
     if (mapped == MAP_FAILED) {
       return fail(system_error("device.queue", fmt::format("mmap of the doorbells of {}", kfd::kDevice), errno));
     }
@@ -216,16 +214,14 @@ Status KfdNode::create_on_engine(QueueSlot& slot, const Engine& engine) {
   auto* const words = reinterpret_cast<std::uint64_t*>(slot.pointers.data);
   slot.queue.read_pointer = words + kReadPointerWord;
   slot.queue.write_pointer = words + kWritePointerWord;
-  const kfd::QueueType by_class =
-      engine.kind == EngineClass::host ? kfd::QueueType::sdma : kfd::QueueType::sdma_xgmi;
+  const kfd::QueueType by_class = engine.kind == EngineClass::host ? kfd::QueueType::sdma : kfd::QueueType::sdma_xgmi;
   kfd::CreateQueue request;
   request.ring_base = slot.ring.address();
   request.write_pointer = reinterpret_cast<std::uintptr_t>(slot.queue.write_pointer);
   request.read_pointer = reinterpret_cast<std::uintptr_t>(slot.queue.read_pointer);
   request.ring_size = static_cast<std::uint32_t>(slot.queue.ring_bytes);
   request.gpu_id = discovery_.gpus[slot.queue.gpu.value].id;
-  request.type =
-      static_cast<std::uint32_t>(discovery_.queues_by_engine ? kfd::QueueType::sdma_by_engine : by_class);
+  request.type = static_cast<std::uint32_t>(discovery_.queues_by_engine ? kfd::QueueType::sdma_by_engine : by_class);
   request.percentage = kfd::kMostPercent;
   request.priority = kfd::kMostPriority;
   request.sdma_engine_id = engine.id.value;

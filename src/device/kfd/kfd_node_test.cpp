@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/device/kfd.hpp"
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
-#include "device/kfd/testing/virtual_system.hpp"
+#include "device/kfd/kfd.hpp"
+#include "device/kfd/virtual_system_testing.hpp"
 
 namespace cortado::device {
 namespace kfd_node_test {

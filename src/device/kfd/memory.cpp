@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado::device {
 namespace {
@@ -72,8 +72,7 @@ Result<KfdMemory::Block> KfdMemory::allocate_block(std::optional<RankId> home, s
   Block block;
   block.bytes = (bytes + kPage - 1) / kPage * kPage;
   block.reserved_bytes = block.bytes + alignment - kPage;
-  block.reserved =
-      ::mmap(nullptr, block.reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  block.reserved = ::mmap(nullptr, block.reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (block.reserved == MAP_FAILED) {
     return fail(system_error("device.memory", fmt::format("addresses for {} bytes", bytes), errno));
   }
@@ -95,20 +94,20 @@ Status KfdMemory::fill_block(Block& block, std::optional<RankId> home) {
   request.gpu_id = discovery_.gpus[gpu].id;
   request.flags = home ? kGpuMemory : kHostMemory;
   if (const int error = system_.call(files_.kfd, kfd::Call::alloc_memory, request); error != 0) {
-    return fail(system_error("device.memory",
-                             fmt::format("AMDKFD_IOC_ALLOC_MEMORY_OF_GPU of {} bytes on {}", block.bytes, place_of(home)),
-                             error,
-                             home ? "the host must be able to reach all memory of the GPU (large BAR); ask for less memory"
-                                  : "ask for less memory"));
+    return fail(system_error(
+        "device.memory", fmt::format("AMDKFD_IOC_ALLOC_MEMORY_OF_GPU of {} bytes on {}", block.bytes, place_of(home)),
+        error,
+        home ? "the host must be able to reach all memory of the GPU (large BAR); ask for less memory"
+             : "ask for less memory"));
   }
   block.handle = request.handle;
   void* const mapped = ::mmap(block.address, block.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                               files_.render[gpu], static_cast<off_t>(request.mmap_offset));
   if (mapped == MAP_FAILED) {
-    return fail(system_error("device.memory",
-                             fmt::format("mmap of {} bytes of {}{}", block.bytes, kfd::kRenderNodes,
-                                         discovery_.gpus[gpu].render_minor),
-                             errno));
+    return fail(system_error(
+        "device.memory",
+        fmt::format("mmap of {} bytes of {}{}", block.bytes, kfd::kRenderNodes, discovery_.gpus[gpu].render_minor),
+        errno));
   }
   return map_to_all_gpus(block);
 }
@@ -120,10 +119,10 @@ Status KfdMemory::map_to_all_gpus(const Block& block) {
                          static_cast<std::uint32_t>(ids.size()), 0};
   const int error = system_.call(files_.kfd, kfd::Call::map_memory, request);
   if (error == 0) return {};
-  return fail(system_error("device.memory",
-                           fmt::format("AMDKFD_IOC_MAP_MEMORY_TO_GPU of {} bytes: {} of {} GPUs", block.bytes,
-                                       request.done, ids.size()),
-                           error, "all GPUs of the node must be able to reach each other's memory"));
+  return fail(system_error(
+      "device.memory",
+      fmt::format("AMDKFD_IOC_MAP_MEMORY_TO_GPU of {} bytes: {} of {} GPUs", block.bytes, request.done, ids.size()),
+      error, "all GPUs of the node must be able to reach each other's memory"));
 }
 
 void KfdMemory::free_block(const Block& block) {

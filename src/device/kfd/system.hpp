@@ -8,7 +8,7 @@
 
 #include <tl/expected.hpp>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 #include "device/abi/kfd_abi.hpp"
 

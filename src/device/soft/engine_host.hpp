@@ -3,8 +3,9 @@
 
 #include <cstdint>
 
-#include "cortado/device/driver.hpp"
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
+
+#include "device/driver/driver.hpp"
 
 namespace cortado::device::soft {
 

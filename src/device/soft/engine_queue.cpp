@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/soft/memory_word.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -117,7 +116,8 @@ bool EngineQueue::move(const sdma::Packet& packet, const HostPlaces& places, std
 }
 
 void EngineQueue::start_transfer() {
-  transfers_.push_back({std::move(stream_.packet()), shape_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1, places_});
+  transfers_.push_back(
+      {std::move(stream_.packet()), shape_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1, places_});
 }
 
 StepResult EngineQueue::step() {
@@ -326,9 +326,10 @@ std::string EngineQueue::doing() const {
     const sdma::Packet& packet = const_cast<EngineQueue*>(this)->stream_.packet();
     if (const auto* poll = std::get_if<sdma::PollRegmem>(&packet)) {
       const auto mapping = context_.memory.mapping(poll->address, sizeof(std::uint32_t));
-      return fmt::format("polling {:#x} {} {}, reads {}", poll->address,
-                         kComparisons[static_cast<std::size_t>(poll->function)], poll->reference,
-                         mapping ? std::to_string(load_half(poll->address + mapping->to_host) & poll->mask) : "nothing: not mapped");
+      return fmt::format(
+          "polling {:#x} {} {}, reads {}", poll->address, kComparisons[static_cast<std::size_t>(poll->function)],
+          poll->reference,
+          mapping ? std::to_string(load_half(poll->address + mapping->to_host) & poll->mask) : "nothing: not mapped");
     }
     if (unfinished == 0 && signal_due_ != 0) return "delaying a signal: " + sdma::to_string(packet);
     if (unfinished == 0) return "at " + sdma::to_string(packet);

@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/device/driver.hpp"
-
+#include "device/driver/driver.hpp"
 #include "device/soft/engine_host.hpp"
 #include "device/soft/fault_injector.hpp"
 #include "device/soft/memory_map.hpp"

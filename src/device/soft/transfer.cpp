@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/soft/cpu_kernels.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device::soft {
 namespace {
@@ -195,7 +194,8 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
 
 void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count) {
   match(
-      packet, [&](const sdma::CopyLinear& p) { move_bytes(p.dst + places.dst + first, p.src + places.src + first, count); },
+      packet,
+      [&](const sdma::CopyLinear& p) { move_bytes(p.dst + places.dst + first, p.src + places.src + first, count); },
       [&](const sdma::CopyBroadcast& p) {
         move_bytes(p.dst1 + places.dst + first, p.src + places.src + first, count);
         move_bytes(p.dst2 + places.dst2 + first, p.src + places.src + first, count);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <sys/types.h>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device::vkfd {
 

@@ -11,9 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/device/vkfd.hpp"
-
 #include "device/vkfd/node_folder.hpp"
+#include "device/vkfd/vkfd.hpp"
 
 namespace cortado::device {
 namespace {

@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/machine/write.hpp"
-
+#include "base/file.hpp"
 #include "device/abi/kfd_abi.hpp"
 #include "device/vkfd/topology_tree.hpp"
+#include "machine/write.hpp"
 
 namespace cortado::device::vkfd {
 namespace {
@@ -32,7 +31,8 @@ std::string options_text(const VirtualNodeOptions& options) {
     text += fmt::format("lose-signal {} {} {}\n", fault.gpu.value, fault.engine.value, fault.nth);
   }
   for (const auto& fault : options.faults.delayed_signals) {
-    text += fmt::format("delay-signal {} {} {} {}\n", fault.gpu.value, fault.engine.value, fault.nth, fault.nanoseconds);
+    text +=
+        fmt::format("delay-signal {} {} {} {}\n", fault.gpu.value, fault.engine.value, fault.nth, fault.nanoseconds);
   }
   return text;
 }

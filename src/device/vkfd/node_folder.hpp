@@ -1,12 +1,13 @@
-// The folder that `cortado node` makes for its programs, and what is in it: the files of the driver, the machine, and how
-// the node is to behave.
+// The folder that `cortado node` makes for its programs, and what is in it: the files of the driver, the machine, and
+// how the node is to behave.
 #pragma once
 
 #include <string>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/vkfd.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
+
+#include "device/vkfd/vkfd.hpp"
 
 namespace cortado::device::vkfd {
 

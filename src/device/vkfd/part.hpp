@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cortado/base/result.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device::vkfd {
 

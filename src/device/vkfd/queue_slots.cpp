@@ -10,7 +10,8 @@ tl::expected<QueueSlots::Slot, int> QueueSlots::take(kfd::QueueType type, std::u
     return tl::unexpected(EINVAL);
   }
   Slot slot;
-  slot.xgmi = type == kfd::QueueType::sdma_xgmi || (type == kfd::QueueType::sdma_by_engine && engine >= ordinary_engines_);
+  slot.xgmi =
+      type == kfd::QueueType::sdma_xgmi || (type == kfd::QueueType::sdma_by_engine && engine >= ordinary_engines_);
   std::vector<bool>& places = slot.xgmi ? xgmi_ : ordinary_;
   const std::uint32_t engines = slot.xgmi ? xgmi_engines_ : ordinary_engines_;
   const std::uint32_t first = slot.xgmi ? ordinary_engines_ : 0;

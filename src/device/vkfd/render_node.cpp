@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-
 #include <sys/ioctl.h>
 
 #include <fmt/format.h>
@@ -72,7 +71,8 @@ int VirtualKfd::render_ioctl(std::uint32_t gpu, unsigned long request, void* arg
     options_.log(fmt::format("query {:#x} of the render node of GPU {} is not known here: EINVAL", info.query, gpu));
     return EINVAL;
   }
-  options_.log(fmt::format("ioctl {:#04x} of the render node of GPU {} is not known here: ENOTTY", _IOC_NR(request), gpu));
+  options_.log(
+      fmt::format("ioctl {:#04x} of the render node of GPU {} is not known here: ENOTTY", _IOC_NR(request), gpu));
   return ENOTTY;
 }
 

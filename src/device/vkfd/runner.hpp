@@ -14,8 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "cortado/base/random.hpp"
-
+#include "base/random.hpp"
 #include "device/soft/scheduler.hpp"
 #include "device/vkfd/ring_queue.hpp"
 

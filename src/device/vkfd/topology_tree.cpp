@@ -1,10 +1,9 @@
 #include "device/vkfd/topology_tree.hpp"
 
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -112,8 +111,9 @@ void add_gpu(Tree& tree, const Machine& machine, const Part& part, std::uint32_t
            link(kfd::kLinkPcie, gpu + 1, 0, 20, pcie_rate(machine), mask_of(machine, EngineClass::host)));
   for (std::uint32_t peer = 0; peer < machine.gpus; ++peer) {
     if (peer == gpu || !machine.linked[gpu][peer]) continue;
-    add_link(tree, node, links,
-             link(kfd::kLinkXgmi, gpu + 1, peer + 1, 15, xgmi_rate(machine, gpu, peer), recommended(machine, gpu, peer)));
+    add_link(
+        tree, node, links,
+        link(kfd::kLinkXgmi, gpu + 1, peer + 1, 15, xgmi_rate(machine, gpu, peer), recommended(machine, gpu, peer)));
   }
   tree[node + "/gpu_id"] = fmt::format("{}\n", gpu_id(gpu));
   tree[node + "/name"] = "ip discovery\n";
@@ -130,7 +130,7 @@ void add_gpu(Tree& tree, const Machine& machine, const Part& part, std::uint32_t
                                                  {"cache_lines_per_tag", 1},
                                                  {"association", 16},
                                                  {"latency", 0},
-                                                 {"type", 5}}) +
+                                                 {"type", 9}}) +
                                         "sibling_map 1\n";
   const auto count = [&](EngineClass kind) {
     return static_cast<std::uint64_t>(std::ranges::count(machine.engines, kind, &Engine::kind));

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "device/vkfd/part.hpp"
 

@@ -9,28 +9,14 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/cores.hpp"
-#include "cortado/base/text.hpp"
-
+#include "base/cores.hpp"
+#include "base/text.hpp"
 #include "device/vkfd/topology_tree.hpp"
 
 namespace cortado::device::vkfd {
 namespace {
 
-constexpr std::uint64_t kVkfdPage = 4096;
-constexpr std::uint64_t kDoorbellStride = std::uint64_t{1} << 32;  // libraries mask the low half before they look
-constexpr std::uint64_t kMmioOffset = std::uint64_t{1} << 44;
 constexpr std::uint64_t kGpuTick = 10;  // nanoseconds: a clock of 100 MHz
-constexpr double kUsableMemory = 0.75;  // of this computer
-
-std::uint64_t usable_memory() {
-  return static_cast<std::uint64_t>(kUsableMemory * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                                    static_cast<double>(::sysconf(_SC_PAGESIZE)));
-}
-
-std::uint64_t doorbell_offset(std::uint32_t gpu) {
-  return kDoorbellStride * (gpu + 1);
-}
 
 std::uint32_t count_engines(const Machine& machine, EngineClass kind) {
   return static_cast<std::uint32_t>(std::ranges::count(machine.engines, kind, &Engine::kind));
@@ -82,7 +68,8 @@ VirtualKfd::~VirtualKfd() {
   for (auto& [id, queue] : queues_) runner_.detach(*queue.ring);
   queues_.clear();
   for (auto& [handle, allocation] : allocations_) {
-    if (allocation.alias != nullptr) ::munmap(allocation.alias, allocation.mapping.range.end - allocation.mapping.range.begin);
+    if (allocation.alias != nullptr)
+      ::munmap(allocation.alias, allocation.mapping.range.end - allocation.mapping.range.begin);
   }
   for (const auto& gpu : gpus_) ::munmap(gpu->doorbells, kfd::kDoorbellPage);
 }
@@ -101,9 +88,7 @@ int VirtualKfd::with(unsigned long request, void* argument, Function&& function)
 
 int VirtualKfd::ioctl(unsigned long request, void* argument) {
   runner_.wake();
-  const auto plain = [&]<class T>(T*) {
-    return with<T>(request, argument, [&](T& whole) { return answer(whole); });
-  };
+  const auto plain = [&]<class T>(T*) { return with<T>(request, argument, [&](T& whole) { return answer(whole); }); };
   const auto nothing = [&](auto) { return 0; };
   using kfd::Call;
   switch (static_cast<Call>(_IOC_NR(request))) {
@@ -179,8 +164,8 @@ int VirtualKfd::answer(kfd::GetApertures& request) {
     auto* const out = reinterpret_cast<kfd::Apertures*>(request.apertures);
     for (std::uint32_t gpu = 0; gpu < std::min(count, request.nodes); ++gpu) {
       // A limit at 2^47 - 1 or above lets programs use their own addresses on the GPUs.
-      out[gpu] = {0x1000000000000, 0x10000ffffffff, 0x2000000000000, 0x20000ffffffff, 0x4000, 0x7fffffffffff,
-                  gpu_id(gpu),     0};
+      out[gpu] = {0x1000000000000, 0x10000ffffffff, 0x2000000000000, 0x20000ffffffff,
+                  0x4000,          0x7fffffffffff,  gpu_id(gpu),     0};
     }
   }
   request.nodes = count;
@@ -216,120 +201,6 @@ int VirtualKfd::answer(kfd::XnackMode& request) {
   return 0;
 }
 
-// --- Memory ----------------------------------------------------------------------------------------------------------
-
-std::uint64_t VirtualKfd::capacity_left(const Gpu& gpu) const {
-  const std::uint64_t host = usable_memory();
-  const std::uint64_t here = host > allocated_ ? host - allocated_ : 0;
-  return std::min(machine_.memory_bytes.value - std::min(machine_.memory_bytes.value, gpu.allocated), here);
-}
-
-int VirtualKfd::answer(kfd::AvailableMemory& request) {
-  const std::lock_guard lock(mutex_);
-  const Gpu* const gpu = gpu_of_id(request.gpu_id);
-  if (gpu == nullptr) return EINVAL;
-  request.available = capacity_left(*gpu);
-  return 0;
-}
-
-int VirtualKfd::answer(kfd::AllocMemory& request) {
-  const std::lock_guard lock(mutex_);
-  std::uint32_t index = 0;
-  Gpu* const gpu = gpu_of_id(request.gpu_id, &index);
-  if (gpu == nullptr || request.size == 0 || request.va % kVkfdPage != 0) return EINVAL;
-  const std::uint64_t size = (request.size + kVkfdPage - 1) / kVkfdPage * kVkfdPage;
-  Allocation allocation{index, {{request.va, request.va + size}, 0}, request.flags, 0, nullptr,
-                        std::vector<bool>(gpus_.size())};
-  if ((request.flags & kfd::kMemUserptr) != 0) {
-    // The program's own memory; the GPU may see it at another address.
-    if (request.mmap_offset % kVkfdPage != 0) return EINVAL;
-    allocation.mapping.to_host = request.mmap_offset - request.va;
-  } else if ((request.flags & kfd::kMemDoorbell) != 0) {
-    if (size != kfd::kDoorbellPage) return EINVAL;
-    allocation.mapping.to_host = reinterpret_cast<std::uintptr_t>(gpu->doorbells) - request.va;
-    request.mmap_offset = doorbell_offset(index);
-  } else if ((request.flags & (kfd::kMemVram | kfd::kMemGtt | kfd::kMemMmioRemap)) != 0) {
-    if (size > capacity_left(*gpu)) {
-      options_.log(fmt::format("GPU {}: {} more than the {} allocated are too much for the machine or this computer",
-                               index, format_bytes({size}), format_bytes({allocated_})));
-      return ENOMEM;
-    }
-    const bool registers = (request.flags & kfd::kMemMmioRemap) != 0;
-    const DeviceFile& file = registers ? kfd_file_ : gpu->file;
-    allocation.file_offset = registers ? kMmioOffset + index * kVkfdPage : gpu->file.reserve(size);
-    allocation.alias = file.map(allocation.file_offset, size);
-    if (allocation.alias == nullptr) return ENOMEM;
-    allocation.mapping.to_host = reinterpret_cast<std::uintptr_t>(allocation.alias) - request.va;
-    request.mmap_offset = allocation.file_offset;
-    allocated_ += size;
-    if ((request.flags & kfd::kMemVram) != 0) gpu->allocated += size;
-  } else {
-    return EINVAL;
-  }
-  request.handle = std::uint64_t{request.gpu_id} << 32 | next_handle_++;
-  allocations_.emplace(request.handle, std::move(allocation));
-  return 0;
-}
-
-int VirtualKfd::map_memory(kfd::MapMemory& request) {
-  const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(request.handle);
-  if (found == allocations_.end() || request.done > request.gpus) return EINVAL;
-  Allocation& allocation = found->second;
-  const auto* const ids = reinterpret_cast<const std::uint32_t*>(request.gpu_ids);
-  for (std::uint32_t i = request.done; i < request.gpus; ++i) {
-    std::uint32_t index = 0;
-    Gpu* const gpu = gpu_of_id(ids[i], &index);
-    if (gpu == nullptr) return EINVAL;
-    if (!allocation.mapped[index] && !gpu->pages.add(allocation.mapping)) return EINVAL;
-    allocation.mapped[index] = true;
-    request.done = i + 1;
-  }
-  return 0;
-}
-
-int VirtualKfd::unmap_memory(kfd::MapMemory& request) {
-  const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(request.handle);
-  if (found == allocations_.end() || request.done > request.gpus) return EINVAL;
-  Allocation& allocation = found->second;
-  const auto* const ids = reinterpret_cast<const std::uint32_t*>(request.gpu_ids);
-  for (std::uint32_t i = request.done; i < request.gpus; ++i) {
-    std::uint32_t index = 0;
-    Gpu* const gpu = gpu_of_id(ids[i], &index);
-    if (gpu == nullptr) return EINVAL;
-    if (allocation.mapped[index]) gpu->pages.remove(allocation.mapping.range.begin);
-    allocation.mapped[index] = false;
-    request.done = i + 1;
-  }
-  runner_.wait_for_running_steps();
-  return 0;
-}
-
-void VirtualKfd::remove_everywhere(Allocation& allocation) {
-  for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
-    if (allocation.mapped[gpu]) gpus_[gpu]->pages.remove(allocation.mapping.range.begin);
-  }
-  runner_.wait_for_running_steps();
-}
-
-int VirtualKfd::answer(kfd::FreeMemory& request) {
-  const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(request.handle);
-  if (found == allocations_.end()) return EINVAL;
-  Allocation& allocation = found->second;
-  remove_everywhere(allocation);
-  if (allocation.alias != nullptr) {
-    const std::uint64_t size = allocation.mapping.range.end - allocation.mapping.range.begin;
-    ::munmap(allocation.alias, size);
-    if ((allocation.flags & kfd::kMemMmioRemap) == 0) gpus_[allocation.gpu]->file.punch(allocation.file_offset, size);
-    allocated_ -= size;
-    if ((allocation.flags & kfd::kMemVram) != 0) gpus_[allocation.gpu]->allocated -= size;
-  }
-  allocations_.erase(found);
-  return 0;
-}
-
 // --- Queues ----------------------------------------------------------------------------------------------------------
 
 /// As kernels since 6.12 check it: the ring is one mapping of exactly its size, and each pointer lies in a mapping of
@@ -338,12 +209,12 @@ int VirtualKfd::check_queue(const kfd::CreateQueue& request, const Gpu& gpu, Rin
   if (request.percentage > kfd::kMostPercent || request.priority > kfd::kMostPriority) return EINVAL;
   if (!std::has_single_bit(request.ring_size)) return EINVAL;
   const auto pointer = [&](std::uint64_t address) -> std::uint64_t* {
-    const auto page = gpu.pages.mapping_at(address & ~(kVkfdPage - 1));
-    if (!page || page->range.end - page->range.begin != kVkfdPage || address % sizeof(std::uint64_t) != 0) return nullptr;
+    const auto page = gpu.pages.mapping_at(address & ~(kPage - 1));
+    if (!page || page->range.end - page->range.begin != kPage || address % sizeof(std::uint64_t) != 0) return nullptr;
     return reinterpret_cast<std::uint64_t*>(address + page->to_host);
   };
   const auto ring = gpu.pages.mapping_at(request.ring_base);
-  const std::uint64_t mapped = std::max<std::uint64_t>(request.ring_size, kVkfdPage);
+  const std::uint64_t mapped = std::max<std::uint64_t>(request.ring_size, kPage);
   if (!ring || ring->range.end - ring->range.begin != mapped) return EINVAL;
   place.ring = reinterpret_cast<std::byte*>(request.ring_base + ring->to_host);
   place.ring_bytes = std::max(request.ring_size, kfd::kSmallestRing);
@@ -371,9 +242,10 @@ int VirtualKfd::answer(kfd::CreateQueue& request) {
   }
   RingPlace place;
   if (const int error = check_queue(request, *gpu, place); error != 0) {
-    options_.log(fmt::format("GPU {}: a queue is refused: the ring must be one mapping of {} bytes at {:#x}, and its "
-                             "pointers must lie in mapped pages of their own",
-                             index, request.ring_size, request.ring_base));
+    options_.log(
+        fmt::format("GPU {}: a queue is refused: the ring must be one mapping of {} bytes at {:#x}, and its "
+                    "pointers must lie in mapped pages of their own",
+                    index, request.ring_size, request.ring_base));
     return error;
   }
   const auto slot = gpu->slots.take(type, request.sdma_engine_id);
@@ -390,9 +262,10 @@ int VirtualKfd::answer(kfd::CreateQueue& request) {
   const Engine* const engine = machine_.engine(EngineId{slot->engine});
   if (engine == nullptr || !engine->present) {
     queue.ring->active = false;
-    options_.log(fmt::format("GPU {}: queue {} is on engine {}, which the driver lists and the silicon lacks: it will "
-                             "never run",
-                             index, id, slot->engine));
+    options_.log(
+        fmt::format("GPU {}: queue {} is on engine {}, which the driver lists and the silicon lacks: it will "
+                    "never run",
+                    index, id, slot->engine));
   }
   runner_.attach(*queue.ring);
   queues_.emplace(id, std::move(queue));

@@ -1,8 +1,8 @@
-// A driver for GPUs that are software: ioctl in, result out, as amdkfd answers it. The DMA engines behind it are those of
-// the embedded node; they run in threads of this process, on rings and doorbells that belong to the program.
+// A driver for GPUs that are software: ioctl in, result out, as amdkfd answers it. The DMA engines behind it are those
+// of the embedded node; they run in threads of this process, on rings and doorbells that belong to the program.
 //
-// What programs map are plain files in memory: one for /dev/kfd with the doorbells, one a render node with the memory of
-// its GPU. Offsets that ioctls return are offsets in these files.
+// What programs map are plain files in memory: one for /dev/kfd with the doorbells, one a render node with the memory
+// of its GPU. Offsets that ioctls return are offsets in these files.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/soft.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
 
 #include "device/abi/kfd_abi.hpp"
 #include "device/soft/engine_queue.hpp"
+#include "device/soft/soft.hpp"
 #include "device/vkfd/device_file.hpp"
 #include "device/vkfd/events.hpp"
 #include "device/vkfd/page_table.hpp"
@@ -27,6 +27,13 @@
 #include "device/vkfd/runner.hpp"
 
 namespace cortado::device::vkfd {
+
+inline constexpr std::uint64_t kPage = 4096;
+
+/// Where programs map the doorbells of a GPU. Libraries mask the low half of an offset before they look at it.
+constexpr std::uint64_t doorbell_offset(std::uint32_t gpu) {
+  return (std::uint64_t{gpu} + 1) << 32;
+}
 
 struct VirtualKfdOptions {
   RunnerOptions runner;

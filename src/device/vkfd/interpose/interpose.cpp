@@ -1,8 +1,8 @@
-// Functions of the C library that a program's calls meet first. Paths of the driver's files lead into the node's folder,
-// its devices to the virtual driver; everything else goes on to the C library.
+// Functions of the C library that a program's calls meet first. Paths of the driver's files lead into the node's
+// folder, its devices to the virtual driver; everything else goes on to the C library.
 //
-// Open files are told by their inode, because programs duplicate descriptors. Devices are plain files in memory, so that
-// mmap needs nothing of us. A process without a node's folder costs one look at a variable.
+// Open files are told by their inode, because programs duplicate descriptors. Devices are plain files in memory, so
+// that mmap needs nothing of us. A process without a node's folder costs one look at a variable.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -24,8 +24,8 @@
 namespace cortado::device::vkfd {
 namespace {
 
-constexpr std::string_view kOurFiles[] = {"/sys/devices/virtual/kfd", "/sys/module/amdgpu", "/sys/dev/char/226:",
-                                          "/proc/modules", "/dev/kfd", "/dev/dri"};
+constexpr std::string_view kOurFiles[] = {
+    "/sys/devices/virtual/kfd", "/sys/module/amdgpu", "/sys/dev/char/226:", "/proc/modules", "/dev/kfd", "/dev/dri"};
 
 /// Where a path leads: the path itself, or a place in the node's folder.
 class Path {
@@ -143,7 +143,7 @@ int call_device(int file, unsigned long request, void* argument, bool& ours) {
 
 // The functions have names of our own in the source: the C library's headers declare theirs with attributes that a
 // definition would have to repeat.
-#define CORTADO_INTERPOSE(result, name, parameters) \
+#define CORTADO_INTERPOSE(result, name, parameters)                                          \
   extern "C" [[gnu::visibility("default")]] result cortado_##name parameters __asm__(#name); \
   result cortado_##name parameters
 
@@ -168,14 +168,14 @@ CORTADO_INTERPOSE(int, ioctl, (int file, unsigned long request, ...)) {
   return real(file, request, argument);
 }
 
-#define CORTADO_OPEN(name)                                               \
-  CORTADO_INTERPOSE(int, name, (const char* path, int flags, ...)) {     \
-    static auto* const real = next<OpenFunction>(#name);                 \
-    va_list arguments;                                                   \
-    va_start(arguments, flags);                                          \
-    const mode_t mode = mode_of(flags, arguments);                       \
-    va_end(arguments);                                                   \
-    return open_path(real, path, flags, mode);                           \
+#define CORTADO_OPEN(name)                                           \
+  CORTADO_INTERPOSE(int, name, (const char* path, int flags, ...)) { \
+    static auto* const real = next<OpenFunction>(#name);             \
+    va_list arguments;                                               \
+    va_start(arguments, flags);                                      \
+    const mode_t mode = mode_of(flags, arguments);                   \
+    va_end(arguments);                                               \
+    return open_path(real, path, flags, mode);                       \
   }
 CORTADO_OPEN(open)
 CORTADO_OPEN(open64)
@@ -193,10 +193,10 @@ CORTADO_OPENAT(openat)
 CORTADO_OPENAT(openat64)
 
 // What open() becomes in programs built with _FORTIFY_SOURCE.
-#define CORTADO_OPEN_TWO(name, plain)                                 \
-  CORTADO_INTERPOSE(int, name, (const char* path, int flags)) {       \
-    static auto* const real = next<OpenFunction>(#plain);             \
-    return open_path(real, path, flags, 0);                           \
+#define CORTADO_OPEN_TWO(name, plain)                           \
+  CORTADO_INTERPOSE(int, name, (const char* path, int flags)) { \
+    static auto* const real = next<OpenFunction>(#plain);       \
+    return open_path(real, path, flags, 0);                     \
   }
 CORTADO_OPEN_TWO(__open_2, open)
 CORTADO_OPEN_TWO(__open64_2, open64)
@@ -209,10 +209,10 @@ CORTADO_OPEN_TWO(__open64_2, open64)
 CORTADO_OPENAT_TWO(__openat_2, openat)
 CORTADO_OPENAT_TWO(__openat64_2, openat64)
 
-#define CORTADO_FOPEN(name)                                                    \
-  CORTADO_INTERPOSE(FILE*, name, (const char* path, const char* mode)) {       \
-    static auto* const real = next<FILE*(const char*, const char*)>(#name);    \
-    return real(Path(path).get(), mode);                                       \
+#define CORTADO_FOPEN(name)                                                 \
+  CORTADO_INTERPOSE(FILE*, name, (const char* path, const char* mode)) {    \
+    static auto* const real = next<FILE*(const char*, const char*)>(#name); \
+    return real(Path(path).get(), mode);                                    \
   }
 CORTADO_FOPEN(fopen)
 CORTADO_FOPEN(fopen64)
@@ -222,12 +222,13 @@ CORTADO_INTERPOSE(DIR*, opendir, (const char* path)) {
   return real(Path(path).get());
 }
 
-#define CORTADO_SCANDIR(name, entry)                                                                          \
-  CORTADO_INTERPOSE(int, name, (const char* path, entry*** list, int (*filter)(const entry*),                 \
-                                int (*compare)(const entry**, const entry**))) {                              \
-    static auto* const real =                                                                                 \
-        next<int(const char*, entry***, int (*)(const entry*), int (*)(const entry**, const entry**))>(#name); \
-    return real(Path(path).get(), list, filter, compare);                                                     \
+#define CORTADO_SCANDIR(name, entry)                                                                                  \
+  CORTADO_INTERPOSE(                                                                                                  \
+      int, name,                                                                                                      \
+      (const char* path, entry*** list, int (*filter)(const entry*), int (*compare)(const entry**, const entry**))) { \
+    static auto* const real =                                                                                         \
+        next<int(const char*, entry***, int (*)(const entry*), int (*)(const entry**, const entry**))>(#name);        \
+    return real(Path(path).get(), list, filter, compare);                                                             \
   }
 CORTADO_SCANDIR(scandir, struct dirent)
 CORTADO_SCANDIR(scandir64, struct dirent64)
@@ -247,20 +248,20 @@ CORTADO_INTERPOSE(ssize_t, readlink, (const char* path, char* out, size_t bytes)
   return real(Path(path).get(), out, bytes);
 }
 
-#define CORTADO_STAT(name, type)                                        \
-  CORTADO_INTERPOSE(int, name, (const char* path, type* status)) {      \
-    static auto* const real = next<int(const char*, type*)>(#name);     \
-    return stat_path<type>(real, path, status);                         \
+#define CORTADO_STAT(name, type)                                    \
+  CORTADO_INTERPOSE(int, name, (const char* path, type* status)) {  \
+    static auto* const real = next<int(const char*, type*)>(#name); \
+    return stat_path<type>(real, path, status);                     \
   }
 CORTADO_STAT(stat, struct stat)
 CORTADO_STAT(stat64, struct stat64)
 CORTADO_STAT(lstat, struct stat)
 CORTADO_STAT(lstat64, struct stat64)
 
-#define CORTADO_FSTAT(name, type)                             \
-  CORTADO_INTERPOSE(int, name, (int file, type* status)) {    \
-    static auto* const real = next<int(int, type*)>(#name);   \
-    return stat_file<type>(real, file, status);               \
+#define CORTADO_FSTAT(name, type)                           \
+  CORTADO_INTERPOSE(int, name, (int file, type* status)) {  \
+    static auto* const real = next<int(int, type*)>(#name); \
+    return stat_file<type>(real, file, status);             \
   }
 CORTADO_FSTAT(fstat, struct stat)
 CORTADO_FSTAT(fstat64, struct stat64)

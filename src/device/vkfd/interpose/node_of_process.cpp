@@ -9,8 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/cores.hpp"
-
+#include "base/cores.hpp"
 #include "device/vkfd/node_folder.hpp"
 
 namespace cortado::device::vkfd {
