@@ -297,6 +297,8 @@ constexpr Flag kFlags[] = {
      "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
      "lose-signal:GPU.ENGINE[:NTH], "
      "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
+    {"node", "--races", "", "", "", "",
+     "Report packets of different engines that touch the same bytes and do not wait for each other"},
     {"node", "--inject", "FAULT...", "", "", "",
      "A fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], lose-signal:GPU.ENGINE[:NTH], "
      "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
@@ -319,6 +321,8 @@ constexpr Flag kFlags[] = {
     {"run", "--trace", "FILE", "file", "", "",
      "Write a Perfetto trace; on devices, timestamps around each command slow it down; with two targets both timelines "
      "of the last row"},
+    {"node", "--trace", "FILE", "file", "", "", "Write a Perfetto trace: one track an engine"},
+    {"node", "--packets", "FILE", "file", "", "", "Write all packets that the engines executed, by queue"},
     {"model", "--trace", "FILE", "file", "", "", "Write a Perfetto trace of a layer by the fastest system"},
     {"overlap", "--trace", "FILE", "file", "", "now", "Write a Perfetto trace of the strategy to use"},
     {"run", "--picture", "FILE", "file", "", "single", "Write a picture of all queues over time, as SVG"},

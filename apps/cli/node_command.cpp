@@ -6,6 +6,7 @@
 
 #include "command.hpp"
 #include "device/vkfd/vkfd.hpp"
+#include "output_file.hpp"
 #include "target_request.hpp"
 
 namespace cortado::cli {
@@ -29,16 +30,24 @@ std::string interposer() {
   return beside.string();
 }
 
-Result<Exit> run_node(const Arguments& arguments, Console&) {
+Result<Exit> run_node(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
   device::VirtualNodeOptions options;
   if (arguments.given("--adversarial")) options.adversarial_seed = arguments.number<std::uint64_t>("--seed");
   for (const std::string& text : arguments.all("--inject")) {
     CORTADO_RETURN_IF_ERROR(parse_injection(text, machine.gpus, machine, options.faults));
   }
-  CORTADO_ASSIGN_OR_RETURN(const int code,
+  options.races = arguments.given("--races");
+  options.trace = arguments.or_empty("--trace");
+  options.packets = arguments.or_empty("--packets");
+  for (const std::string& file : {options.trace, options.packets}) {
+    if (!file.empty()) CORTADO_RETURN_IF_ERROR(check_output_path(file, {arguments.text("--machine")}));
+  }
+  CORTADO_ASSIGN_OR_RETURN(const auto run,
                            device::run_on_virtual_node(machine, options, interposer(), arguments.all("command")));
-  return static_cast<Exit>(code);
+  if (run.races > 0) console.talk(fmt::format("{} race{} between engines", run.races, run.races == 1 ? "" : "s"));
+  if (run.exit_code == 0 && run.races > 0) return Exit::failed;
+  return static_cast<Exit>(run.exit_code);
 }
 
 }  // namespace

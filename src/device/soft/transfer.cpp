@@ -192,6 +192,37 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
       [](const auto&) -> Fault { return std::nullopt; });
 }
 
+void for_each_access(const sdma::Packet& packet, const std::function<void(std::uint64_t, std::uint64_t, bool)>& visit) {
+  match(
+      packet,
+      [&](const sdma::CopyLinear& p) {
+        visit(p.src, p.bytes, false);
+        visit(p.dst, p.bytes, true);
+      },
+      [&](const sdma::CopyBroadcast& p) {
+        visit(p.src, p.bytes, false);
+        visit(p.dst1, p.bytes, true);
+        visit(p.dst2, p.bytes, true);
+      },
+      [&](const sdma::CopySwap& p) {
+        visit(p.a, p.bytes, true);
+        visit(p.b, p.bytes, true);
+      },
+      [&](const sdma::CopyWindow& p) {
+        for (std::uint64_t row = 0; row < std::uint64_t{p.height} * p.depth; ++row) {
+          visit(row_address(p, p.src, row), row_bytes(p), false);
+          visit(row_address(p, p.dst, row), row_bytes(p), true);
+        }
+      },
+      [&](const sdma::CopyAdd& p) {
+        visit(p.src, p.bytes, false);
+        visit(p.dst, p.bytes, true);
+      },
+      [&](const sdma::WriteLinear& p) { visit(p.dst, p.data.size() * sizeof(std::uint32_t), true); },
+      [&](const sdma::ConstFill& p) { visit(p.dst, std::uint64_t{p.elements} << p.element_log2, true); },
+      [](const auto&) {});
+}
+
 void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count) {
   match(
       packet,

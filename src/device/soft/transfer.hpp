@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "cortado/machine.hpp"
@@ -42,6 +43,9 @@ struct HostPlaces {
 /// `places` is filled.
 std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules,
                                           const AddressSpace& memory, RangeCache& ranges, HostPlaces& places);
+
+/// Calls visit(address, bytes, writes) for the bytes that the transfer reads and writes, row by row.
+void for_each_access(const sdma::Packet& packet, const std::function<void(std::uint64_t, std::uint64_t, bool)>& visit);
 
 /// Moves units first .. first + count - 1 of a transfer that passed the check.
 void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count);

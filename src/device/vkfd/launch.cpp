@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "base/file.hpp"
 #include "device/vkfd/node_folder.hpp"
+#include "device/vkfd/packet_log.hpp"
 #include "device/vkfd/vkfd.hpp"
 
 namespace cortado::device {
@@ -95,17 +97,31 @@ Result<int> start_and_wait(const std::vector<std::string>& command, const std::s
               "give the command as you would type it, after --");
 }
 
+Status write_outputs(const std::string& folder, const VirtualNodeOptions& options) {
+  if (options.trace.empty() && options.packets.empty()) return {};
+  CORTADO_ASSIGN_OR_RETURN(const auto packets, vkfd::read_packet_logs(folder));
+  if (!options.packets.empty()) {
+    CORTADO_RETURN_IF_ERROR(write_file(options.packets, vkfd::packet_listing(packets)));
+  }
+  if (options.trace.empty()) return {};
+  return write_file(options.trace, vkfd::packet_trace(packets));
+}
+
 }  // namespace
 
-Result<int> run_on_virtual_node(const Machine& machine, const VirtualNodeOptions& options, const std::string& library,
-                                const std::vector<std::string>& command) {
+Result<VirtualNodeRun> run_on_virtual_node(const Machine& machine, const VirtualNodeOptions& options,
+                                           const std::string& library, const std::vector<std::string>& command) {
   if (::access(library.c_str(), R_OK) != 0) {
     return fail(About::environment, "vkfd.library", fmt::format("{}: {}", library, std::strerror(errno)),
                 "build or install libcortado-kfd.so beside cortado");
   }
   CORTADO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   CORTADO_RETURN_IF_ERROR(vkfd::write_node_folder(folder.path(), machine, options));
-  return start_and_wait(command, folder.path(), with_preload(library));
+  VirtualNodeRun run;
+  CORTADO_ASSIGN_OR_RETURN(run.exit_code, start_and_wait(command, folder.path(), with_preload(library)));
+  CORTADO_ASSIGN_OR_RETURN(run.races, vkfd::count_findings(folder.path()));
+  CORTADO_RETURN_IF_ERROR(write_outputs(folder.path(), options));
+  return run;
 }
 
 }  // namespace cortado::device

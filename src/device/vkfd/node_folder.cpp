@@ -1,8 +1,11 @@
 #include "device/vkfd/node_folder.hpp"
 
+#include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -16,11 +19,14 @@ namespace {
 
 constexpr const char* kMachineFile = "/machine.toml";
 constexpr const char* kOptionsFile = "/options";
+constexpr const char* kFindingsFile = "/findings";
 
 /// One "name numbers..." a line.
 std::string options_text(const VirtualNodeOptions& options) {
   std::string text;
   if (options.adversarial_seed) text += fmt::format("adversarial {}\n", *options.adversarial_seed);
+  if (options.races) text += "races\n";
+  if (!options.trace.empty() || !options.packets.empty()) text += "log-packets\n";
   for (const auto& fault : options.faults.stalled_engines) {
     text += fmt::format("stall {} {} {}\n", fault.gpu.value, fault.engine.value, fault.after_packets);
   }
@@ -49,6 +55,8 @@ VirtualNodeOptions parse_options(const std::string& text) {
     const RankId gpu{static_cast<std::uint32_t>(numbers[0])};
     const EngineId engine{static_cast<std::uint32_t>(numbers[1])};
     if (name == "adversarial") options.adversarial_seed = numbers[0];
+    if (name == "races") options.races = true;
+    if (name == "log-packets") options.packets = "-";
     if (name == "stall") options.faults.stalled_engines.push_back({gpu, engine, numbers[2]});
     if (name == "drop-doorbell") options.faults.dropped_doorbells.push_back({gpu, engine, numbers[2]});
     if (name == "lose-signal") options.faults.lost_signals.push_back({gpu, engine, numbers[2]});
@@ -79,6 +87,20 @@ Status write_node_folder(const std::string& folder, const Machine& machine, cons
   }
   CORTADO_RETURN_IF_ERROR(write_below(folder, kMachineFile, machine_text(machine)));
   return write_below(folder, kOptionsFile, options_text(options));
+}
+
+void add_finding(const std::string& folder, const std::string& line) {
+  const int file = ::open((folder + kFindingsFile).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) return;
+  const std::string text = line + "\n";
+  [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
+  ::close(file);
+}
+
+Result<std::size_t> count_findings(const std::string& folder) {
+  if (::access((folder + kFindingsFile).c_str(), R_OK) != 0) return 0;
+  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(folder + kFindingsFile));
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 Result<NodeFolder> read_node_folder(const std::string& folder) {

@@ -2,6 +2,7 @@
 // how the node is to behave.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "cortado/machine.hpp"
@@ -16,6 +17,10 @@ inline constexpr const char* kFolderVariable = "CORTADO_NODE";
 
 /// Writes everything below the folder, which exists.
 Status write_node_folder(const std::string& folder, const Machine& machine, const VirtualNodeOptions& options);
+
+/// What a process of the node has found out, one line each; later calls count all of them.
+void add_finding(const std::string& folder, const std::string& line);
+Result<std::size_t> count_findings(const std::string& folder);
 
 struct NodeFolder {
   Machine machine;

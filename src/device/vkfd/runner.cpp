@@ -79,15 +79,15 @@ bool Runner::look_at_doorbells() {
   bool found = false;
   for (RingQueue* queue : queues_) {
     if (!queue->active || !queue->rang()) continue;
-    if (options_.doorbell_delay != 0) {
-      const std::uint64_t now = soft::steady_nanoseconds();
-      if (queue->ring_time == 0) queue->ring_time = now;
-      found = true;  // stay awake
-      if (now - queue->ring_time < options_.doorbell_delay) continue;
-      queue->ring_time = 0;
+    const std::uint64_t now = soft::steady_nanoseconds();
+    if (queue->ring_time == 0) {
+      queue->ring_time = now;
+      if (options_.observer != nullptr) options_.observer->rang(queue->handle());
     }
+    found = true;  // stay awake
+    if (now - queue->ring_time < options_.doorbell_delay) continue;
+    queue->ring_time = 0;
     if (!queue->take_doorbell()) continue;
-    found = true;
     if (!options_.seed) {
       scheduler_.notify(queue->slot);
       continue;

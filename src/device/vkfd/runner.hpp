@@ -16,6 +16,7 @@
 
 #include "base/random.hpp"
 #include "device/soft/scheduler.hpp"
+#include "device/vkfd/node_observer.hpp"
 #include "device/vkfd/ring_queue.hpp"
 
 namespace cortado::device::vkfd {
@@ -26,6 +27,7 @@ struct RunnerOptions {
   std::optional<std::uint64_t> seed;
   /// Nanoseconds that a doorbell is overlooked: programs that do not wait for each other's results get ahead.
   std::uint64_t doorbell_delay = 0;
+  NodeObserver* observer = nullptr;  ///< told of doorbells; may be null
 };
 
 class Runner {

@@ -58,7 +58,7 @@ Status VirtualKfd::add_gpu(std::uint32_t gpu) {
     return fail(Diagnostic{"vkfd.memory", std::strerror(errno), {}, {}, About::environment});
   }
   added->context = std::make_unique<soft::EngineContext>(
-      soft::EngineContext{added->pages, rules_, *this, delays_, no_trackers_, options_.observer});
+      soft::EngineContext{added->pages, rules_, *this, delays_, no_trackers_, options_.observer.get()});
   gpus_.push_back(std::move(added));
   return {};
 }
@@ -177,9 +177,9 @@ int VirtualKfd::answer(kfd::AcquireVm& request) {
 }
 
 int VirtualKfd::answer(kfd::ClockCounters& request) {
-  if (gpu_of_id(request.gpu_id) == nullptr) return EINVAL;
   const std::uint64_t now = soft::steady_nanoseconds();
-  request.gpu = now / kGpuTick;
+  // The host has a clock, too; libraries ask for it as that of node 0.
+  request.gpu = gpu_of_id(request.gpu_id) == nullptr ? 0 : now / kGpuTick;
   request.cpu = now;
   request.system = now;
   request.system_frequency = 1'000'000'000;
@@ -279,6 +279,7 @@ int VirtualKfd::answer(kfd::DestroyQueue& request) {
   const auto found = queues_.find(request.queue_id);
   if (found == queues_.end()) return EINVAL;
   runner_.detach(*found->second.ring);
+  if (options_.observer) options_.observer->queue_gone(found->second.ring->handle());
   gpus_[found->second.gpu]->slots.give_back(found->second.slot);
   queues_.erase(found);
   return 0;

@@ -21,6 +21,7 @@
 #include "device/soft/soft.hpp"
 #include "device/vkfd/device_file.hpp"
 #include "device/vkfd/events.hpp"
+#include "device/vkfd/node_observer.hpp"
 #include "device/vkfd/page_table.hpp"
 #include "device/vkfd/part.hpp"
 #include "device/vkfd/queue_slots.hpp"
@@ -40,7 +41,7 @@ struct VirtualKfdOptions {
   FaultInjection faults;
   /// One line for people: what was refused, what went wrong. Any thread.
   std::function<void(const std::string&)> log = [](const std::string&) {};
-  soft::QueueObserver* observer = nullptr;
+  std::unique_ptr<NodeObserver> observer;  ///< may be null
 };
 
 class VirtualKfd final : private soft::EngineHost {
@@ -121,7 +122,7 @@ class VirtualKfd final : private soft::EngineHost {
 
   const Machine machine_;
   const Part part_;
-  const VirtualKfdOptions options_;
+  VirtualKfdOptions options_;
   const soft::EngineRules rules_;
   const soft::DelayClock delays_;
   soft::MemoryMap no_memory_{Bytes{0}};

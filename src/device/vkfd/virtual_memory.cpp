@@ -124,6 +124,7 @@ int VirtualKfd::answer(kfd::FreeMemory& request) {
   if (found == allocations_.end()) return EINVAL;
   Allocation& allocation = found->second;
   remove_everywhere(allocation);
+  if (options_.observer) options_.observer->memory_gone(allocation.mapping.range);
   if (allocation.alias != nullptr) {
     const std::uint64_t size = allocation.mapping.range.end - allocation.mapping.range.begin;
     ::munmap(allocation.alias, size);

@@ -1,19 +1,27 @@
 #include "node_of_process.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <pthread.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/cores.hpp"
 #include "device/vkfd/node_folder.hpp"
+#include "device/vkfd/packet_log.hpp"
+#include "device/vkfd/race_checker.hpp"
 
 namespace cortado::device::vkfd {
 namespace {
+
+constexpr std::uint64_t kDoorbellDelay = 100'000;  // nanoseconds: many times what a program needs to ring the next
 
 // Never destroyed: threads of the program may use the node until the process ends.
 std::atomic<VirtualKfd*> the_driver{nullptr};
@@ -46,6 +54,18 @@ Result<std::unique_ptr<VirtualKfd>> make_driver() {
   options.faults = folder.options.faults;
   options.runner.seed = folder.options.adversarial_seed;
   options.runner.threads = std::max(available_cores(), 2U) - 1;
+  std::vector<std::unique_ptr<NodeObserver>> observers;
+  if (folder.options.races) {
+    observers.push_back(std::make_unique<RaceChecker>([](const std::string& race) {
+      say(race);
+      add_finding(std::string(node_folder()), race);
+    }));
+    options.runner.doorbell_delay = kDoorbellDelay;
+    options.runner.threads = 1;
+  }
+  if (!folder.options.packets.empty()) observers.push_back(std::make_unique<PacketLog>(std::string(node_folder())));
+  if (!observers.empty()) options.observer = std::make_unique<Observers>(std::move(observers));
+  options.runner.observer = options.observer.get();
   return VirtualKfd::create(folder.machine, std::move(options));
 }
 
