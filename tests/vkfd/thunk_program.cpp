@@ -7,6 +7,10 @@
 //   thunk_program unmapped        a copy to memory that the GPU does not reach; prints the exception
 //   thunk_program large BYTES     one copy packet of so many bytes
 //   thunk_program churn COUNT     so many queues, one after another
+//   thunk_program leave           ends while engines work
+//   thunk_program fork            a child that opens the driver anew, beside its parent
+//   thunk_program speed           prints what a small copy, a large copy and a call of the driver take
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -15,7 +19,9 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <hsakmt.h>
@@ -244,11 +250,72 @@ int churn(int count) {
   return 0;
 }
 
+int leave() {
+  constexpr std::uint32_t kLarge = 64 << 20;
+  auto* const memory = static_cast<std::byte*>(allocate(gpu_nodes[0], 2 * std::uint64_t{kLarge}, false));
+  auto* const queue = new Queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+  for (int i = 0; i < 20; ++i) queue->add(sdma::CopyLinear{kLarge, address_of(memory), address_of(memory + kLarge)});
+  queue->submit();
+  return 0;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int speed() {
+  constexpr std::uint32_t kLarge = 64 << 20;
+  auto* const from = static_cast<std::byte*>(allocate(0, kLarge, true));
+  auto* const to = static_cast<std::byte*>(allocate(0, kLarge, true));
+  auto* const words = static_cast<std::uint64_t*>(allocate(0, kBytes, true));
+  std::memset(from, 1, kLarge);
+  std::memset(to, 2, kLarge);
+  std::vector<double> small;
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+    for (std::uint32_t i = 1; i <= 40; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      queue.add(sdma::CopyLinear{kBytes, address_of(from), address_of(to)}).add(fence(words, round * 40 + i)).submit();
+      while (load(words) != round * 40 + i) {
+      }
+      small.push_back(seconds_since(start) * 1e6);
+    }
+  }
+  std::sort(small.begin(), small.end());
+  std::printf("copy of 4 KiB, doorbell to fence: median %.2f us, 90 %% below %.2f us\n", small[small.size() / 2],
+              small[small.size() * 9 / 10]);
+  double best_engine = 1e9;
+  double best_memcpy = 1e9;
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+    const auto start = std::chrono::steady_clock::now();
+    queue.add(sdma::CopyLinear{kLarge, address_of(from), address_of(to)}).add(fence(words, 10000 + i)).submit();
+    while (load(words) != 10000 + i) std::this_thread::yield();
+    best_engine = std::min(best_engine, seconds_since(start));
+    const auto again = std::chrono::steady_clock::now();
+    std::memcpy(to, from, kLarge);
+    best_memcpy = std::min(best_memcpy, seconds_since(again));
+  }
+  std::printf("copy of 64 MiB: %.2f GB/s, memcpy %.2f GB/s\n", kLarge / best_engine / 1e9, kLarge / best_memcpy / 1e9);
+  HsaClockCounters counters{};
+  constexpr int kCalls = 20000;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCalls; ++i) hsaKmtGetClockCounters(gpu_nodes[0], &counters);
+  std::printf("ioctl: %.2f us\n", seconds_since(start) * 1e6 / kCalls);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string what = argc > 1 ? argv[1] : "";
+  std::string what = argc > 1 ? argv[1] : "";
   check(hsaKmtOpenKFD(), "hsaKmtOpenKFD");
+  pid_t child = 0;
+  if (what == "fork") {
+    what = "ordered";
+    child = fork();
+    if (child == 0) check(hsaKmtOpenKFD(), "hsaKmtOpenKFD in the child");
+  }
   HsaSystemProperties system{};
   check(hsaKmtAcquireSystemProperties(&system), "hsaKmtAcquireSystemProperties");
   for (HSAuint32 node = 0; node < system.NumNodes; ++node) {
@@ -259,9 +326,16 @@ int main(int argc, char** argv) {
   if (gpu_nodes.empty()) give_up("no GPU");
   if (what == "copies") return copies();
   if (what == "unordered") return two_engines(false);
-  if (what == "ordered") return two_engines(true);
+  if (what == "ordered") {
+    const int result = two_engines(true);
+    int status = 0;
+    if (child > 0 && (waitpid(child, &status, 0) != child || status != 0)) give_up("the child failed");
+    return result;
+  }
   if (what == "unmapped") return unmapped();
   if (what == "large" && argc > 2) return large(static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)));
   if (what == "churn" && argc > 2) return churn(std::atoi(argv[2]));
-  give_up("copies, unordered, ordered, unmapped, large BYTES or churn COUNT?");
+  if (what == "leave") return leave();
+  if (what == "speed") return speed();
+  give_up("copies, unordered, ordered, unmapped, large BYTES, churn COUNT, leave or speed?");
 }

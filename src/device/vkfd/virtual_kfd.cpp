@@ -87,7 +87,6 @@ int VirtualKfd::with(unsigned long request, void* argument, Function&& function)
 }
 
 int VirtualKfd::ioctl(unsigned long request, void* argument) {
-  runner_.wake();
   const auto plain = [&]<class T>(T*) { return with<T>(request, argument, [&](T& whole) { return answer(whole); }); };
   const auto nothing = [&](auto) { return 0; };
   using kfd::Call;
@@ -129,6 +128,7 @@ int VirtualKfd::ioctl(unsigned long request, void* argument) {
     case Call::reset_event:
       return with<kfd::EventId>(request, argument, [&](auto& whole) { return events_.reset(whole.event_id); });
     case Call::wait_events:
+      runner_.wake();  // whoever waits has rung before
       return with<kfd::WaitEvents>(request, argument, [&](auto& whole) { return events_.wait(whole); });
     // Settings of caches and of kernels, neither of which are here.
     case Call::set_memory_policy:

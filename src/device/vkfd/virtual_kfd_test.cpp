@@ -1,7 +1,10 @@
 #include "device/vkfd/virtual_kfd.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,6 +139,27 @@ TEST(VirtualKfdQueue, DestroyWaitsUntilTheEngineIsDone) {
     ASSERT_EQ(process.destroy(queue), 0);  // and its ring is unmapped
   }
   EXPECT_EQ(process.free(memory), 0);
+  EXPECT_TRUE(process.log().empty());
+}
+
+TEST(VirtualKfdQueue, ManyThreadsUseTheDriver) {
+  TestProcess process("mi300x-8");
+  std::vector<std::thread> threads;
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+    threads.emplace_back([&process, gpu] {
+      for (std::uint32_t i = 0; i < 30; ++i) {
+        const auto memory = process.allocate_mapped(65536, gpu);
+        auto queue = process.make_queue(gpu, i % 16);
+        *memory.word(0) = i + 1;
+        TestProcess::submit(queue, {sdma::CopyLinear{32768, memory.va, memory.va + 32768}, sdma::Nop{}});
+        EXPECT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(queue); }));
+        EXPECT_EQ(memory.load(4096), i + 1);
+        EXPECT_EQ(process.destroy(queue), 0);
+        EXPECT_EQ(process.free(memory), 0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(process.log().empty());
 }
 
