@@ -6,11 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <vector>
-
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <string>
+#include <vector>
 
 namespace {
 

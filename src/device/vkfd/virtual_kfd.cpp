@@ -102,9 +102,9 @@ int VirtualKfd::ioctl(unsigned long request, void* argument) {
     case Call::free_memory:
       return plain(static_cast<kfd::FreeMemory*>(nullptr));
     case Call::map_memory:
-      return with<kfd::MapMemory>(request, argument, [&](auto& whole) { return map_memory(whole); });
+      return with<kfd::MapMemory>(request, argument, [&](auto& whole) { return change_mapping(whole, true); });
     case Call::unmap_memory:
-      return with<kfd::MapMemory>(request, argument, [&](auto& whole) { return unmap_memory(whole); });
+      return with<kfd::MapMemory>(request, argument, [&](auto& whole) { return change_mapping(whole, false); });
     case Call::create_queue:
       return plain(static_cast<kfd::CreateQueue*>(nullptr));
     case Call::destroy_queue:

@@ -96,8 +96,7 @@ class VirtualKfd final : private soft::EngineHost {
   int answer(kfd::AcquireVm& request);
   int answer(kfd::AllocMemory& request);
   int answer(kfd::FreeMemory& request);
-  int map_memory(kfd::MapMemory& request);
-  int unmap_memory(kfd::MapMemory& request);
+  int change_mapping(kfd::MapMemory& request, bool mapped);
   int answer(kfd::CreateQueue& request);
   int answer(kfd::DestroyQueue& request);
   int answer(kfd::UpdateQueue& request);

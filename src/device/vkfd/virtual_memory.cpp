@@ -76,7 +76,7 @@ int VirtualKfd::answer(kfd::AllocMemory& request) {
   return 0;
 }
 
-int VirtualKfd::map_memory(kfd::MapMemory& request) {
+int VirtualKfd::change_mapping(kfd::MapMemory& request, bool mapped) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(request.handle);
   if (found == allocations_.end() || request.done > request.gpus) return EINVAL;
@@ -86,28 +86,12 @@ int VirtualKfd::map_memory(kfd::MapMemory& request) {
     std::uint32_t index = 0;
     Gpu* const gpu = gpu_of_id(ids[i], &index);
     if (gpu == nullptr) return EINVAL;
-    if (!allocation.mapped[index] && !gpu->pages.add(allocation.mapping)) return EINVAL;
-    allocation.mapped[index] = true;
+    if (mapped && !allocation.mapped[index] && !gpu->pages.add(allocation.mapping)) return EINVAL;
+    if (!mapped && allocation.mapped[index]) gpu->pages.remove(allocation.mapping.range.begin);
+    allocation.mapped[index] = mapped;
     request.done = i + 1;
   }
-  return 0;
-}
-
-int VirtualKfd::unmap_memory(kfd::MapMemory& request) {
-  const std::lock_guard lock(mutex_);
-  const auto found = allocations_.find(request.handle);
-  if (found == allocations_.end() || request.done > request.gpus) return EINVAL;
-  Allocation& allocation = found->second;
-  const auto* const ids = reinterpret_cast<const std::uint32_t*>(request.gpu_ids);
-  for (std::uint32_t i = request.done; i < request.gpus; ++i) {
-    std::uint32_t index = 0;
-    Gpu* const gpu = gpu_of_id(ids[i], &index);
-    if (gpu == nullptr) return EINVAL;
-    if (allocation.mapped[index]) gpu->pages.remove(allocation.mapping.range.begin);
-    allocation.mapped[index] = false;
-    request.done = i + 1;
-  }
-  runner_.wait_for_running_steps();
+  if (!mapped) runner_.wait_for_running_steps();
   return 0;
 }
 
