@@ -52,7 +52,7 @@ struct Entry {
 constexpr std::array kTargets{
     Entry{{kSimulator, "the simulator: predicted times of the modelled machine"}, open_sim},
     Entry{{"soft", "the embedded node: software DMA engines that execute the real packets on real memory"}, open_soft},
-    Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd and libhsakmt"}, open_kfd},
+    Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd"}, open_kfd},
 };
 
 }  // namespace
