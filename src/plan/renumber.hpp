@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "cortado/program.hpp"
 
@@ -9,17 +11,18 @@
 
 namespace cortado::plan {
 
-/// Ids of the program that is added behind what `into` has already become ids of the whole.
+/// Ids of the program that is added become ids of the whole. Host queues, which nobody names, may have moved into those
+/// of the whole: `queues` has the new id of every queue.
 class Renumber {
  public:
-  explicit Renumber(const Program& into)
+  Renumber(const Program& into, std::vector<std::uint32_t> queues)
       : buffers_(static_cast<std::uint32_t>(into.buffers.size())),
         signals_(static_cast<std::uint32_t>(into.signals.size())),
-        queues_(static_cast<std::uint32_t>(into.queues.size())) {}
+        queues_(std::move(queues)) {}
 
   void operator()(Region& region) const { region.buffer.value += buffers_; }
   void operator()(SignalId& signal) const { signal.value += signals_; }
-  void operator()(QueueId& queue) const { queue.value += queues_; }
+  void operator()(QueueId& queue) const { queue.value = queues_[queue.value]; }
 
   void operator()(Command& command) const {
     match(
@@ -59,6 +62,8 @@ class Renumber {
     }
   }
 
+  void operator()(Tracker& tracker) const { all(tracker.region, tracker.signal); }
+
  private:
   template <class... Ids>
   void all(Ids&... ids) const {
@@ -67,7 +72,7 @@ class Renumber {
 
   std::uint32_t buffers_;
   std::uint32_t signals_;
-  std::uint32_t queues_;
+  std::vector<std::uint32_t> queues_;
 };
 
 }  // namespace cortado::plan

@@ -1,6 +1,7 @@
 #include "plan/layer/chain.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -103,9 +104,9 @@ void Chain::close_kernels() {
 
 Chain::Stage Chain::reserve(Program added, const std::string& name) {
   CORTADO_CHECK(added.ranks == program_.ranks, "programs of the same ranks");
-  Program without_queues = program_;  // their ids are given when it is launched
-  without_queues.queues.clear();
-  const Renumber renumber(without_queues);
+  std::vector<std::uint32_t> queues(added.queues.size());  // get their ids when they are launched
+  std::iota(queues.begin(), queues.end(), 0U);
+  const Renumber renumber(program_, std::move(queues));
   for (Buffer& buffer : added.buffers) {
     buffer.name = fmt::format("{}.{}", buffer.name, name);
     buffer.role = BufferRole::scratch;
@@ -117,8 +118,7 @@ Chain::Stage Chain::reserve(Program added, const std::string& name) {
   }
   for (Tracker& tracker : added.trackers) {
     tracker.name = fmt::format("{}.{}", tracker.name, name);
-    renumber(tracker.region);
-    renumber(tracker.signal);
+    renumber(tracker);
     program_.trackers.push_back(std::move(tracker));
   }
   for (Queue& queue : added.queues) {
