@@ -268,7 +268,7 @@ constexpr Flag kFlags[] = {
      "compared with it"},
     {"model", "--power-policy", "NAMES", "@power-policies", "", "sim",
      "Clocks of the fastest system follow power: policies separated by commas (cortado list power-policies), or all"},
-    {"model", "--cap", "W", "", "", "", "Watts that a board may draw (default: the machine's)"},
+    {"model", "--cap", "W", "", "", "sim", "Watts that a board may draw (default: the machine's)"},
     {"model", "--limit", "W", "", "", "managed", "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)"},
     {"power", "--cap", "W", "", "", "",
      "Watts that a board may draw (default: the machine's), or none: clocks are not managed"},
