@@ -18,7 +18,6 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "gemm/gemm.hpp"
-#include "pipeline/parallel.hpp"
 #include "plan/c3.hpp"
 #include "reproduce/published/scenarios.hpp"
 #include "reproduce/reproducer.hpp"
@@ -129,46 +128,32 @@ class Conccl {
   Outcome<void> simulate_all(const ReproduceOptions& options) {
     reports_.resize(problems_.size());
     const std::size_t all = reports_.size() + products_.size() + saturations_.size();
-    std::vector<std::optional<Failure>> failures(all);
-    const auto one = [&](std::size_t i) {
+    return run_all(all, options, [&](std::size_t i) -> Outcome<void> {
       if (i < reports_.size()) {
-        auto report = study_overlap(problems_[i], machine_);
-        if (report) {
-          reports_[i] = *std::move(report);
-        } else {
-          failures[i] = report.error();
-        }
-      } else if (i - reports_.size() < products_.size()) {
-        failures[i] = simulate_product(products_[i - reports_.size()]);
-      } else {
-        failures[i] = simulate_saturation(saturations_[i - reports_.size() - products_.size()]);
+        CORTADO_ASSIGN_OR_RETURN(reports_[i], study_overlap(problems_[i], machine_));
+        return {};
       }
-    };
-    const bool done = for_each_in_parallel(all, options.threads, one, [&](std::size_t finished) {
-      return !options.progress || options.progress(finished, all);
+      i -= reports_.size();
+      return i < products_.size() ? simulate_product(products_[i])
+                                  : simulate_saturation(saturations_[i - products_.size()]);
     });
-    for (const auto& failure : failures) {
-      if (failure) return tl::unexpected(*failure);
-    }
-    if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-    return {};
   }
 
   /// Units are withheld as policies do it: from compute-bound products by a mask, of which the library knows nothing
   /// when it chooses the kernel (c3-rp); from memory-bound ones by the choice of a kernel for the others (conccl-rp).
-  std::optional<Failure> simulate_product(Shrunk& product) const {
+  Outcome<void> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);
     for (const std::uint32_t fewer : kFewerUnits) {
       const GemmUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
       auto program = plan_gemms({product.shape}, units, 1, machine_);
       const auto report = predict(std::move(program), machine_);
-      if (!report) return report.error();
+      if (!report) return tl::unexpected(report.error());
       product.times.push_back(report->time);
     }
     return {};
   }
 
-  std::optional<Failure> simulate_saturation(Saturation& saturation) const {
+  Outcome<void> simulate_saturation(Saturation& saturation) const {
     for (const std::uint32_t units : kConCclCollectiveUnits) {
       std::optional<Nanoseconds> best;
       for (const VariantInfo& info : list_variants(saturation.request.collective)) {
@@ -177,7 +162,7 @@ class Conccl {
         request.variant = info.variant;
         request.compute_units = units;
         const auto report = predict(plan_collective(request, machine_), machine_);
-        if (!report) return report.error();
+        if (!report) return tl::unexpected(report.error());
         if (!best || report->time < *best) best = report->time;
       }
       saturation.times.push_back(best.value_or(Nanoseconds{}));

@@ -14,7 +14,6 @@
 #include "cortado/target.hpp"
 
 #include "base/check.hpp"
-#include "pipeline/parallel.hpp"
 #include "plan/c3.hpp"
 #include "reproduce/published/sublayers.hpp"
 #include "reproduce/reproducer.hpp"
@@ -90,15 +89,7 @@ class T3 {
   }
 
   Outcome<void> simulate_all(const ReproduceOptions& options) {
-    std::vector<Outcome<void>> results(cases_.size());
-    const bool done = for_each_in_parallel(
-        cases_.size(), options.threads, [&](std::size_t i) { results[i] = simulate(cases_[i]); },
-        [&](std::size_t finished) { return !options.progress || options.progress(finished, cases_.size()); });
-    if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-    for (const Outcome<void>& result : results) {
-      if (!result) return tl::unexpected(result.error());
-    }
-    return {};
+    return run_all(cases_.size(), options, [&](std::size_t i) { return simulate(cases_[i]); });
   }
 
   static Outcome<void> simulate(T3Case& one) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cortado/machine.hpp"
@@ -39,7 +40,8 @@ double flops(const GemmShape& shape);         ///< 2 m n k
 Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C
 Bytes read_bytes(const GemmShape& shape);     ///< A and B
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
-std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
+std::string to_string(const GemmShape& shape);                            ///< "8192x57344x8192 bf16"
+std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype);  ///< "8192x57344x8192"; none: something else
 
 /// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
 Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
