@@ -16,6 +16,7 @@
 #include "pipeline/model/stand_ins.hpp"
 #include "plan/c3.hpp"
 #include "plan/c3/append_program.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace {
