@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "device/kfd/kfd.hpp"
 #include "device/vkfd/vkfd.hpp"
 #include "output_file.hpp"
 #include "target_request.hpp"
@@ -31,6 +32,13 @@ std::string interposer() {
 }
 
 Result<Exit> run_node(const Arguments& arguments, Console& console) {
+  if (arguments.given("--report")) {
+    console.out(device::kfd_report());
+    return Exit::ok;
+  }
+  if (!arguments.given("command")) {
+    return fail("usage.argument", "no command given", "cortado node -- COMMAND, as you would type it");
+  }
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
   device::VirtualNodeOptions options;
   if (arguments.given("--adversarial")) options.adversarial_seed = arguments.number<std::uint64_t>("--seed");
