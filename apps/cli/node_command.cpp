@@ -15,8 +15,8 @@ namespace {
 
 constexpr Example kNodeExamples[] = {
     {"cortado node -- cortado run all-gather --bytes 1MiB --on kfd", "the kfd target on 8 virtual MI300X"},
-    {"cortado node --machine mi308x-8 --adversarial --seed 7 -- cortado run all-gather --bytes 64KiB --on kfd",
-     "another machine, everything in a random order"}};
+    {"cortado node --races --adversarial --seed 7 -- cortado run all-to-all --bytes 64KiB --on kfd",
+     "in a random order, and no engine may read what another still writes"}};
 
 /// Beside this program, or where an installation puts libraries.
 std::string interposer() {
