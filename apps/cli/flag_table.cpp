@@ -64,7 +64,7 @@ constexpr Flag kFlags[] = {
     {"reproduce", "publication", "PUBLICATION", "@publications", "", "",
      "Which one (cortado list publications), or all"},
     {"model", "name", "MODEL", "@models", "", "", "Name of a model (cortado list models), or path of a config.json"},
-    {"node", "command", "COMMAND...", "", "", "", "What to run, after --: a program and its arguments"},
+    {"node", "command", "[COMMAND]...", "", "", "", "What to run, after --: a program and its arguments"},
     {"completion", "shell", "SHELL", "bash|zsh", "", "", "bash or zsh"},
 
     // --- The machine -------------------------------------------------------------------------------------------------
@@ -314,6 +314,8 @@ constexpr Flag kFlags[] = {
      "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
      "lose-signal:GPU.ENGINE[:NTH], "
      "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
+    {"node", "--report", "", "", "", "",
+     "Print what the driver of this computer's GPUs says of itself, and how a small copy on each goes"},
     {"node", "--races", "", "", "", "",
      "Report packets of different engines that touch the same bytes and do not wait for each other"},
     {"node", "--inject", "FAULT...", "", "", "",

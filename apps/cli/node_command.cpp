@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "device/kfd/kfd.hpp"
 #include "device/vkfd/vkfd.hpp"
 #include "output_file.hpp"
 #include "target_request.hpp"
@@ -14,8 +15,8 @@ namespace {
 
 constexpr Example kNodeExamples[] = {
     {"cortado node -- cortado run all-gather --bytes 1MiB --on kfd", "the kfd target on 8 virtual MI300X"},
-    {"cortado node --machine mi308x-8 --adversarial --seed 7 -- cortado run all-gather --bytes 64KiB --on kfd",
-     "another machine, everything in a random order"}};
+    {"cortado node --races --adversarial --seed 7 -- cortado run all-to-all --bytes 64KiB --on kfd",
+     "in a random order, and no engine may read what another still writes"}};
 
 /// Beside this program, or where an installation puts libraries.
 std::string interposer() {
@@ -31,6 +32,13 @@ std::string interposer() {
 }
 
 Result<Exit> run_node(const Arguments& arguments, Console& console) {
+  if (arguments.given("--report")) {
+    console.out(device::kfd_report());
+    return Exit::ok;
+  }
+  if (!arguments.given("command")) {
+    return fail("usage.argument", "no command given", "cortado node -- COMMAND, as you would type it");
+  }
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
   device::VirtualNodeOptions options;
   if (arguments.given("--adversarial")) options.adversarial_seed = arguments.number<std::uint64_t>("--seed");

@@ -14,8 +14,10 @@ import tempfile
 import time
 
 
-# What another test computes already: accuracy_test.
-ELSEWHERE = {"cortado reproduce all --markdown accuracy.md"}
+# What another test computes already: accuracy_test; scenario.node, which sanitizers cannot follow.
+ELSEWHERE = {"cortado reproduce all --markdown accuracy.md",
+             "cortado node -- cortado run all-gather --bytes 1MiB --on kfd",
+             "cortado node --races --adversarial --seed 7 -- cortado run all-to-all --bytes 64KiB --on kfd"}
 
 
 def examples_of(output):

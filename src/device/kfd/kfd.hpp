@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "cortado/result.hpp"
 
@@ -19,5 +20,9 @@ namespace cortado::device {
 /// Opens the node. Without a GPU: an environment error that names the cause (file and errno) and what to
 /// use instead.
 Result<std::unique_ptr<Driver>> open_kfd_node();
+
+/// Versions, topology and how a small copy on every GPU went, call by call, for those who want to know why it fails. No
+/// serial numbers, no names.
+std::string kfd_report();
 
 }  // namespace cortado::device

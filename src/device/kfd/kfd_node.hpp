@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "cortado/result.hpp"
 
@@ -11,5 +12,6 @@
 namespace cortado::device {
 
 Result<std::unique_ptr<Driver>> open_kfd_node(std::unique_ptr<KfdSystem> system);
+std::string kfd_report(std::unique_ptr<KfdSystem> system);
 
 }  // namespace cortado::device

@@ -306,6 +306,19 @@ TEST_F(KfdNode, RateOfTheClockFollowsFromTheSystemClock) {
   EXPECT_EQ(open()->clock().ticks_per_second, 0U);
 }
 
+TEST_F(KfdNode, TheReportTellsWhatFails) {
+  const std::string good = kfd_report(computer_->system());
+  EXPECT_THAT(good, AllOf(HasSubstr("node 8\n"), HasSubstr("    gfx_target_version 90402\n"), HasSubstr("  link 7\n"),
+                          HasSubstr("KFD 1.17: 8 GPUs"),
+                          HasSubstr("GPU 7: copy right, fence written, interrupt came, queue idle\n"),
+                          HasSubstr("8 x ioctl CREATE_QUEUE: ok\n")));
+  EXPECT_THAT(good, testing::Not(HasSubstr("unique_id")));
+  computer_->failing = {{kfd::Call::create_queue, EINVAL}};
+  const std::string bad = kfd_report(computer_->system());
+  EXPECT_THAT(bad, AllOf(HasSubstr("GPU 0: device.queue: AMDKFD_IOC_CREATE_QUEUE"),
+                         HasSubstr("8 x ioctl CREATE_QUEUE: Invalid argument\n")));
+}
+
 TEST_F(KfdNode, ClosingGivesEverythingBack) {
   auto node = open();
   ASSERT_TRUE(node->allocate({.home = RankId{0}, .bytes = Bytes{4096}}));

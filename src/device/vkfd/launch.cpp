@@ -57,6 +57,11 @@ std::string with_preload(const std::string& library) {
                          int report) {
   ::setenv(vkfd::kFolderVariable, folder.c_str(), 1);
   ::setenv(kPreload, preload.c_str(), 1);
+#if defined(CORTADO_SANITIZED)
+  // The sanitizer's own library comes after ours, which it would complain of.
+  const char* const options = std::getenv("ASAN_OPTIONS");
+  ::setenv("ASAN_OPTIONS", (std::string(options == nullptr ? "" : options) + ":verify_asan_link_order=0").c_str(), 1);
+#endif
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);

@@ -66,8 +66,6 @@ int open_device(const DeviceName& name, int flags) {
 
 using OpenFunction = int(const char*, int, ...);
 using OpenAtFunction = int(int, const char*, int, ...);
-using OpenTwoFunction = int(const char*, int);
-using OpenAtTwoFunction = int(int, const char*, int);
 
 int open_path(OpenFunction* real, const char* path, int flags, mode_t mode) {
   if (path != nullptr) {
@@ -143,13 +141,13 @@ int call_device(int file, unsigned long request, void* argument, bool& ours) {
 
 // The functions have names of our own in the source: the C library's headers declare theirs with attributes that a
 // definition would have to repeat.
-#define CORTADO_INTERPOSE(result, name, parameters)                                          \
-  extern "C" [[gnu::visibility("default")]] result cortado_##name parameters __asm__(#name); \
-  result cortado_##name parameters
+#define CORTADO_INTERPOSE(result, function, symbol, parameters)                                   \
+  extern "C" [[gnu::visibility("default")]] result cortado_##function parameters __asm__(symbol); \
+  result cortado_##function parameters
 
-using namespace cortado::device::vkfd;
+using namespace cortado::device::vkfd;  // NOLINT: all that follows is for it
 
-CORTADO_INTERPOSE(int, ioctl, (int file, unsigned long request, ...)) {
+CORTADO_INTERPOSE(int, ioctl, "ioctl", (int file, unsigned long request, ...)) {
   va_list arguments;
   va_start(arguments, request);
   void* const argument = va_arg(arguments, void*);
@@ -168,108 +166,108 @@ CORTADO_INTERPOSE(int, ioctl, (int file, unsigned long request, ...)) {
   return real(file, request, argument);
 }
 
-#define CORTADO_OPEN(name)                                           \
-  CORTADO_INTERPOSE(int, name, (const char* path, int flags, ...)) { \
-    static auto* const real = next<OpenFunction>(#name);             \
-    va_list arguments;                                               \
-    va_start(arguments, flags);                                      \
-    const mode_t mode = mode_of(flags, arguments);                   \
-    va_end(arguments);                                               \
-    return open_path(real, path, flags, mode);                       \
-  }
-CORTADO_OPEN(open)
-CORTADO_OPEN(open64)
-
-#define CORTADO_OPENAT(name)                                                     \
-  CORTADO_INTERPOSE(int, name, (int folder, const char* path, int flags, ...)) { \
-    static auto* const real = next<OpenAtFunction>(#name);                       \
+#define CORTADO_OPEN(function, symbol)                                           \
+  CORTADO_INTERPOSE(int, function, symbol, (const char* path, int flags, ...)) { \
+    static auto* const real = next<OpenFunction>(symbol);                        \
     va_list arguments;                                                           \
     va_start(arguments, flags);                                                  \
     const mode_t mode = mode_of(flags, arguments);                               \
     va_end(arguments);                                                           \
-    return open_at(real, folder, path, flags, mode);                             \
+    return open_path(real, path, flags, mode);                                   \
   }
-CORTADO_OPENAT(openat)
-CORTADO_OPENAT(openat64)
+CORTADO_OPEN(open, "open")
+CORTADO_OPEN(open64, "open64")
+
+#define CORTADO_OPENAT(function, symbol)                                                     \
+  CORTADO_INTERPOSE(int, function, symbol, (int folder, const char* path, int flags, ...)) { \
+    static auto* const real = next<OpenAtFunction>(symbol);                                  \
+    va_list arguments;                                                                       \
+    va_start(arguments, flags);                                                              \
+    const mode_t mode = mode_of(flags, arguments);                                           \
+    va_end(arguments);                                                                       \
+    return open_at(real, folder, path, flags, mode);                                         \
+  }
+CORTADO_OPENAT(openat, "openat")
+CORTADO_OPENAT(openat64, "openat64")
 
 // What open() becomes in programs built with _FORTIFY_SOURCE.
-#define CORTADO_OPEN_TWO(name, plain)                           \
-  CORTADO_INTERPOSE(int, name, (const char* path, int flags)) { \
-    static auto* const real = next<OpenFunction>(#plain);       \
-    return open_path(real, path, flags, 0);                     \
+#define CORTADO_OPEN_CHECKED(function, symbol, plain)                       \
+  CORTADO_INTERPOSE(int, function, symbol, (const char* path, int flags)) { \
+    static auto* const real = next<OpenFunction>(plain);                    \
+    return open_path(real, path, flags, 0);                                 \
   }
-CORTADO_OPEN_TWO(__open_2, open)
-CORTADO_OPEN_TWO(__open64_2, open64)
+CORTADO_OPEN_CHECKED(open_checked, "__open_2", "open")
+CORTADO_OPEN_CHECKED(open64_checked, "__open64_2", "open64")
 
-#define CORTADO_OPENAT_TWO(name, plain)                                     \
-  CORTADO_INTERPOSE(int, name, (int folder, const char* path, int flags)) { \
-    static auto* const real = next<OpenAtFunction>(#plain);                 \
-    return open_at(real, folder, path, flags, 0);                           \
+#define CORTADO_OPENAT_CHECKED(function, symbol, plain)                                 \
+  CORTADO_INTERPOSE(int, function, symbol, (int folder, const char* path, int flags)) { \
+    static auto* const real = next<OpenAtFunction>(plain);                              \
+    return open_at(real, folder, path, flags, 0);                                       \
   }
-CORTADO_OPENAT_TWO(__openat_2, openat)
-CORTADO_OPENAT_TWO(__openat64_2, openat64)
+CORTADO_OPENAT_CHECKED(openat_checked, "__openat_2", "openat")
+CORTADO_OPENAT_CHECKED(openat64_checked, "__openat64_2", "openat64")
 
-#define CORTADO_FOPEN(name)                                                 \
-  CORTADO_INTERPOSE(FILE*, name, (const char* path, const char* mode)) {    \
-    static auto* const real = next<FILE*(const char*, const char*)>(#name); \
-    return real(Path(path).get(), mode);                                    \
+#define CORTADO_FOPEN(function, symbol)                                              \
+  CORTADO_INTERPOSE(FILE*, function, symbol, (const char* path, const char* mode)) { \
+    static auto* const real = next<FILE*(const char*, const char*)>(symbol);         \
+    return real(Path(path).get(), mode);                                             \
   }
-CORTADO_FOPEN(fopen)
-CORTADO_FOPEN(fopen64)
+CORTADO_FOPEN(fopen, "fopen")
+CORTADO_FOPEN(fopen64, "fopen64")
 
-CORTADO_INTERPOSE(DIR*, opendir, (const char* path)) {
+CORTADO_INTERPOSE(DIR*, opendir, "opendir", (const char* path)) {
   static auto* const real = next<DIR*(const char*)>("opendir");
   return real(Path(path).get());
 }
 
-#define CORTADO_SCANDIR(name, entry)                                                                                  \
+#define CORTADO_SCANDIR(function, symbol, entry)                                                                      \
   CORTADO_INTERPOSE(                                                                                                  \
-      int, name,                                                                                                      \
+      int, function, symbol,                                                                                          \
       (const char* path, entry*** list, int (*filter)(const entry*), int (*compare)(const entry**, const entry**))) { \
     static auto* const real =                                                                                         \
-        next<int(const char*, entry***, int (*)(const entry*), int (*)(const entry**, const entry**))>(#name);        \
+        next<int(const char*, entry***, int (*)(const entry*), int (*)(const entry**, const entry**))>(symbol);       \
     return real(Path(path).get(), list, filter, compare);                                                             \
   }
-CORTADO_SCANDIR(scandir, struct dirent)
-CORTADO_SCANDIR(scandir64, struct dirent64)
+CORTADO_SCANDIR(scandir, "scandir", struct dirent)
+CORTADO_SCANDIR(scandir64, "scandir64", struct dirent64)
 
-CORTADO_INTERPOSE(int, access, (const char* path, int mode)) {
+CORTADO_INTERPOSE(int, access, "access", (const char* path, int mode)) {
   static auto* const real = next<int(const char*, int)>("access");
   return real(Path(path).get(), mode);
 }
 
-CORTADO_INTERPOSE(int, faccessat, (int folder, const char* path, int mode, int flags)) {
+CORTADO_INTERPOSE(int, faccessat, "faccessat", (int folder, const char* path, int mode, int flags)) {
   static auto* const real = next<int(int, const char*, int, int)>("faccessat");
   return real(folder, Path(path).get(), mode, flags);
 }
 
-CORTADO_INTERPOSE(ssize_t, readlink, (const char* path, char* out, size_t bytes)) {
+CORTADO_INTERPOSE(ssize_t, readlink, "readlink", (const char* path, char* out, size_t bytes)) {
   static auto* const real = next<ssize_t(const char*, char*, size_t)>("readlink");
   return real(Path(path).get(), out, bytes);
 }
 
-#define CORTADO_STAT(name, type)                                    \
-  CORTADO_INTERPOSE(int, name, (const char* path, type* status)) {  \
-    static auto* const real = next<int(const char*, type*)>(#name); \
-    return stat_path<type>(real, path, status);                     \
+#define CORTADO_STAT(function, symbol, type)                                   \
+  CORTADO_INTERPOSE(int, function, symbol, (const char* path, type* status)) { \
+    static auto* const real = next<int(const char*, type*)>(symbol);           \
+    return stat_path<type>(real, path, status);                                \
   }
-CORTADO_STAT(stat, struct stat)
-CORTADO_STAT(stat64, struct stat64)
-CORTADO_STAT(lstat, struct stat)
-CORTADO_STAT(lstat64, struct stat64)
+CORTADO_STAT(stat, "stat", struct stat)
+CORTADO_STAT(stat64, "stat64", struct stat64)
+CORTADO_STAT(lstat, "lstat", struct stat)
+CORTADO_STAT(lstat64, "lstat64", struct stat64)
 
-#define CORTADO_FSTAT(name, type)                           \
-  CORTADO_INTERPOSE(int, name, (int file, type* status)) {  \
-    static auto* const real = next<int(int, type*)>(#name); \
-    return stat_file<type>(real, file, status);             \
+#define CORTADO_FSTAT(function, symbol, type)                          \
+  CORTADO_INTERPOSE(int, function, symbol, (int file, type* status)) { \
+    static auto* const real = next<int(int, type*)>(symbol);           \
+    return stat_file<type>(real, file, status);                        \
   }
-CORTADO_FSTAT(fstat, struct stat)
-CORTADO_FSTAT(fstat64, struct stat64)
+CORTADO_FSTAT(fstat, "fstat", struct stat)
+CORTADO_FSTAT(fstat64, "fstat64", struct stat64)
 
-#define CORTADO_FSTATAT(name, type)                                                       \
-  CORTADO_INTERPOSE(int, name, (int folder, const char* path, type* status, int flags)) { \
-    static auto* const real = next<int(int, const char*, type*, int)>(#name);             \
-    return stat_at<type>(real, folder, path, status, flags);                              \
+#define CORTADO_FSTATAT(function, symbol, type)                                                       \
+  CORTADO_INTERPOSE(int, function, symbol, (int folder, const char* path, type* status, int flags)) { \
+    static auto* const real = next<int(int, const char*, type*, int)>(symbol);                        \
+    return stat_at<type>(real, folder, path, status, flags);                                          \
   }
-CORTADO_FSTATAT(fstatat, struct stat)
-CORTADO_FSTATAT(fstatat64, struct stat64)
+CORTADO_FSTATAT(fstatat, "fstatat", struct stat)
+CORTADO_FSTATAT(fstatat64, "fstatat64", struct stat64)
