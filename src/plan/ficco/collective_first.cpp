@@ -13,8 +13,6 @@
 // before.
 #include <array>
 
-#include <fmt/format.h>
-
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
@@ -51,9 +49,8 @@ class CollectiveFirst {
     }
   }
 
-  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
-    return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
-                         bench_.only() ? Contract{} : contract(), steps_.count());
+  Result<FiccoPlan> finish() {
+    return bench_.finish(steps_.count(), [&] { return contract(); });
   }
 
  private:
@@ -228,7 +225,7 @@ Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const F
                                         const Machine& machine, std::optional<std::uint32_t> only) {
   CollectiveFirst program(request, schedule, machine, only);
   program.add_steps();
-  return program.finish(request.collective, name_of(schedule));
+  return program.finish();
 }
 
 }  // namespace cortado::plan

@@ -15,7 +15,7 @@ Result<FiccoPlan> plan_product_first(const DependentRequest& request, const Ficc
 /// Of Grain::tiles and Grain::waves (src/plan/tiles).
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                                  const Machine& machine, std::optional<std::uint32_t> only);
-Result<FiccoPlan> plan_product_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
+Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                               const Machine& machine, std::optional<std::uint32_t> only);
 
 /// Whether the pieces of a step stand one below another in memory of their own.

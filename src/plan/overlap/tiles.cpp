@@ -32,9 +32,7 @@ std::uint32_t fastest_chunks(FiccoSchedule schedule, const OverlapQuestion& ques
   std::optional<Nanoseconds> least;
   for (const std::uint32_t chunks : tile_chunks(schedule.grain, request, question.machine)) {
     schedule.chunks = chunks;
-    const bool known = schedule.means == CollectiveMeans::dma;  // to the model of one GPU
-    const auto time =
-        known ? question.costs.model.likely(request, schedule) : question.costs.model.exact(request, schedule);
+    const auto time = question.costs.model.likely(request, schedule);
     if (!time || (least && *time >= *least)) continue;
     least = *time;
     best = chunks;
@@ -67,9 +65,7 @@ std::string name_of_tiles(const FiccoSchedule& schedule, const OverlapProblem& p
   }
   if (schedule.grain == Grain::waves) name = "waves";
   if (schedule.chunks > 0) name += fmt::format("/{}", schedule.chunks);
-  if (schedule.means == CollectiveMeans::stores) name += "-stores";
-  if (schedule.means == CollectiveMeans::cores) name += "-cores";
-  return name;
+  return name.append(suffix_of(schedule.means));
 }
 
 std::vector<Strategy> tiles_strategies() {
