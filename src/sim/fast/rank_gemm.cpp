@@ -39,7 +39,7 @@ void RankRun::begin_kernel(const Command& command) {
     stores_.reset();
     if (streamed) stores_.emplace(*gemm, program_, trackers_);
     model_.emplace(shape_, tiling_of(*gemm), machine_, L2Windows::modelled,
-                   streamed ? ResultPath::streamed : ResultPath::cached, rows_in_step(*gemm));
+                   streamed ? ResultPath::streamed : ResultPath::cached, rows_in_step(*gemm, machine_.compute_units));
     workgroups_ = tile_count(*gemm) * gemm->split_k;
     waiting_ = workgroups_;
     clock_units_ = 0;
@@ -138,7 +138,6 @@ void RankRun::grant_tiles() {
     if (next != gemm_->waits.end()) tiles.count = std::min(tiles.count, next->tiles * gemm_->split_k - tiles.first);
     waiting_ -= tiles.count;
     units_of_tiles_ += tiles.count;
-    tiles.last = gemm_->waits.empty() && waiting_ == 0 && tiles.first >= gemm_units();
     can_begin(tiles.first) ? multiply_tiles(tiles) : held_.push_back(tiles);
   }
 }
