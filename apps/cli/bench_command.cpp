@@ -3,16 +3,16 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/breakdown.hpp"
-#include "cortado/pipeline/explain.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
 #include "gemm_bench.hpp"
+#include "pipeline/bench.hpp"
+#include "pipeline/breakdown.hpp"
+#include "pipeline/explain.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"

@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {

@@ -1,12 +1,12 @@
 #include "gemm_bench.hpp"
 
-#include "cortado/ir/text.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/gemm_bench.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/target.hpp"
 
 #include "borrowed.hpp"
+#include "pipeline/bench.hpp"
+#include "pipeline/gemm_bench.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 

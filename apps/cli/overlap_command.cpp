@@ -6,20 +6,19 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/characterize.hpp"
-#include "cortado/pipeline/explain.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/what_if.hpp"
-#include "cortado/plan/external.hpp"
-#include "cortado/report/trace.hpp"
+#include "cortado/program.hpp"
+#include "cortado/report.hpp"
+#include "cortado/study.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
 #include "overlap_request.hpp"
+#include "pipeline/characterize.hpp"
+#include "pipeline/explain.hpp"
+#include "plan/external.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"

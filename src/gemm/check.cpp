@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "base/text.hpp"
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {

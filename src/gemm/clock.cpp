@@ -13,8 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {

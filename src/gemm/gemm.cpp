@@ -1,13 +1,13 @@
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/tiles.hpp"
+#include "cortado/program.hpp"
 
 #include "gemm/matrix_timing.hpp"
+#include "ir/tiles.hpp"
 
 namespace cortado {
 

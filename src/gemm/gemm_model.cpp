@@ -30,9 +30,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/base/check.hpp"
-#include "cortado/gemm/gemm.hpp"
-
+#include "base/check.hpp"
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 #include "gemm/real.hpp"
 

@@ -1,4 +1,4 @@
-#include "cortado/pipeline/gemm_bench.hpp"
+#include "pipeline/gemm_bench.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/c3.hpp"
+#include "cortado/program.hpp"
+
+#include "plan/c3.hpp"
 
 namespace cortado::pipeline {
 namespace {

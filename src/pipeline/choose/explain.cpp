@@ -1,8 +1,8 @@
-#include "cortado/pipeline/explain.hpp"
+#include "pipeline/explain.hpp"
 
 #include <algorithm>
 
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline {
 namespace {

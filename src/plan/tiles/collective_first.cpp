@@ -7,8 +7,7 @@
 // The GEMM ends when all that the rank receives has been multiplied, so the barrier before an iteration is enough
 // for replay (ficco/collective_first.cpp). Copies on compute units are a kernel that is launched before the GEMM, so
 // tiles that wait cannot keep it from starting.
-#include "cortado/ir/tiles.hpp"
-
+#include "ir/tiles.hpp"
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"

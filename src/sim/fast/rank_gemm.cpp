@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "sim/fast/rank_run.hpp"
 
 namespace cortado::sim {
@@ -146,7 +145,8 @@ void RankRun::multiply_tiles(Tiles tiles) {
   const WorkgroupDemand demand = this->demand(tiles);
   const auto owner = kTiles + static_cast<std::uint32_t>(tiles_.size());
   tiles.seconds = demand.seconds;
-  tiles.flow = begin(demand.seconds * kWorkPerSecond, uses_of(demand, tiles.count).view(), speed_of_workgroups(), owner);
+  tiles.flow =
+      begin(demand.seconds * kWorkPerSecond, uses_of(demand, tiles.count).view(), speed_of_workgroups(), owner);
   tiles_.push_back(tiles);
 }
 
@@ -187,8 +187,8 @@ void RankRun::start_stores() {
     const ProductStores::Run& run = stores_->run(*next);
     const std::vector<ResourceUse> uses = uses_of_stores(stores_->block(run), stores_->writes(), stores_->reads());
     const bool stays = stores_->to(lane) == gpu_;
-    begin(static_cast<double>(run.bytes), uses, {.weight = stays ? timing_.memory.rate.value / timing_.engine.rate.value : 1},
-          kStores + lane);
+    begin(static_cast<double>(run.bytes), uses,
+          {.weight = stays ? timing_.memory.rate.value / timing_.engine.rate.value : 1}, kStores + lane);
   }
 }
 

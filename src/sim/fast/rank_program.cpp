@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/check.hpp"
+#include "ir/visit.hpp"
 #include "sim/fast/rank_run.hpp"
 
 namespace cortado::sim {
