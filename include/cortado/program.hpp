@@ -54,8 +54,7 @@
 //    limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait): nothing
 //    takes the unit away. The tiles of a Gemm get units in the order of production, so a tile that waits may keep later
 //    tiles from starting, never earlier ones. Units are given to the highest priority first, among equals to what was
-//    launched first: a part of a kernel with the submission of its queue, anything else when all before it in its queue
-//    is over. Whatever else the program says of order is unchanged by it.
+//    launched first. Whatever else the program says of order is unchanged by it.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 

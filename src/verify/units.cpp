@@ -10,8 +10,9 @@
 //     part of a kernel, which holds its units from launch to end, is launched when its queue is submitted; any other
 //     step when all that stands before it in its queue is over, so of a stream that is submitted first only the first.
 //     In either case the queue is through with the iteration before.
-// A higher priority alone does not help: nobody loses units that it holds. A circle G -> w -> G' -> ... -> G is refused.
-// It may go over several GPUs: where copy kernels push, each GPU waits for the kernel that another one cannot start.
+// A higher priority alone does not help: nobody loses units that it holds. A circle G -> w -> G' -> ... -> G is
+// refused. It may go over several GPUs: where copy kernels push, each GPU waits for the kernel that another one cannot
+// start.
 #include <algorithm>
 #include <map>
 #include <optional>

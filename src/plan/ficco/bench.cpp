@@ -104,8 +104,8 @@ Result<FiccoPlan> Bench::finish(Contract contract, std::uint32_t steps) {
   const bool product_first = request_.dependence == Dependence::product_first;
   const std::string gemm = to_string(request_.gemm);
   const std::string collective(request_.collective.name());
-  plan.program.name = fmt::format("{} -> {}, {}", product_first ? gemm : collective, product_first ? collective : gemm,
-                                  name_of(way_));
+  plan.program.name =
+      fmt::format("{} -> {}, {}", product_first ? gemm : collective, product_first ? collective : gemm, name_of(way_));
   return plan;
 }
 

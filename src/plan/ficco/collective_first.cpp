@@ -39,7 +39,7 @@ class CollectiveFirst {
       bench_.is_made(rank) ? add_rank(rank) : add_sender(rank);
   }
 
-  void add_steps() {
+  void add_commands() {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
       for (const std::uint32_t from : senders_) send(step, from);
       for (const std::uint32_t to : made_ranks_) {
@@ -223,9 +223,7 @@ class CollectiveFirst {
 
 Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
                                         const Machine& machine, std::optional<std::uint32_t> only) {
-  CollectiveFirst program(request, schedule, machine, only);
-  program.add_steps();
-  return program.finish();
+  return composed<CollectiveFirst>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

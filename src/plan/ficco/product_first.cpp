@@ -43,7 +43,7 @@ class ProductFirst {
     for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
   }
 
-  void add_steps() {
+  void add_commands() {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
       for (const std::uint32_t from : made_ranks_) {
         together_ ? make_together(step, from) : make_each(step, from);
@@ -301,9 +301,7 @@ class ProductFirst {
 
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
                                      const Machine& machine, std::optional<std::uint32_t> only) {
-  ProductFirst program(request, schedule, machine, only);
-  program.add_steps();
-  return program.finish();
+  return composed<ProductFirst>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

@@ -135,9 +135,7 @@ class TilesThatWait {
 
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                                  const Machine& machine, std::optional<std::uint32_t> only) {
-  TilesThatWait program(request, schedule, machine, only);
-  program.add_commands();
-  return program.finish();
+  return composed<TilesThatWait>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

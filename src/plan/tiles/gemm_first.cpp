@@ -265,10 +265,8 @@ class TilesThatRelease {
 }  // namespace
 
 Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                              const Machine& machine, std::optional<std::uint32_t> only) {
-  TilesThatRelease program(request, schedule, machine, only);
-  program.add_commands();
-  return program.finish();
+                                           const Machine& machine, std::optional<std::uint32_t> only) {
+  return composed<TilesThatRelease>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

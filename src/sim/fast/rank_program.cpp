@@ -67,8 +67,8 @@ SimTime RankRun::launch_copies(const Queue& queue, SimTime now) {
   const auto index = static_cast<std::uint32_t>(lanes_.size());
   const bool first_part = std::ranges::none_of(lanes_, &Lane::on_units);
   Lane& lane = lanes_.emplace_back(Lane{&queue});
-  const auto copy = std::ranges::find_if(
-      queue.commands, [](const Command& command) { return std::holds_alternative<Copy>(command); });
+  const auto copy = std::ranges::find_if(queue.commands,
+                                         [](const Command& command) { return std::holds_alternative<Copy>(command); });
   if (lane.on_units()) {
     if (first_part) now = now + to_sim_time(timing_.cores.launch);
     copies_begin_ = now + to_sim_time(first_start(queue, machine_));

@@ -125,7 +125,8 @@ TEST_F(TimeOfRank, IsNearTheSimulatorForAllSchedulesInBothDirections) {
 TEST_F(TimeOfRank, IsNearTheSimulatorForTilesByAllMeans) {
   for (const char* name : {"mi300x-8", "h100-8"}) {
     const Machine machine = load_machine(name).value();
-    for (const Collective collective : {Collective("all-gather"), Collective("reduce-scatter"), Collective("all-to-all")}) {
+    for (const Collective collective :
+         {Collective("all-gather"), Collective("reduce-scatter"), Collective("all-to-all")}) {
       for (const GemmShape& gemm : {GemmShape{8192, 8192, 3584}, GemmShape{32768, 1024, 8192}}) {
         DependentRequest request = behind(collective, gemm);
         if (collective == "all-to-all") request.gemm.m *= 8;
@@ -137,7 +138,8 @@ TEST_F(TimeOfRank, IsNearTheSimulatorForTilesByAllMeans) {
           };
           const double all = simulated(request, schedule, machine);
           EXPECT_LE(time(Sharing::ignored), all) << name << " " << collective.name() << " " << full_name(schedule);
-          EXPECT_NEAR(time(Sharing::modelled) / all, 1, 0.03) << name << " " << collective.name() << " " << full_name(schedule);
+          EXPECT_NEAR(time(Sharing::modelled) / all, 1, 0.03)
+              << name << " " << collective.name() << " " << full_name(schedule);
         }
       }
     }

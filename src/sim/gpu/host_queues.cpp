@@ -36,7 +36,11 @@ std::vector<SimTime> submit_costs(const Program& program, const Timing& timing) 
 }  // namespace
 
 HostQueues::HostQueues(Core& core, Queues& queues, RunPower& power)
-    : core_(core), queues_(queues), power_(power), submit_costs_(submit_costs(core.program, core.timing)), latest_launch_(core.program.ranks) {
+    : core_(core),
+      queues_(queues),
+      power_(power),
+      submit_costs_(submit_costs(core.program, core.timing)),
+      latest_launch_(core.program.ranks) {
   for (std::uint32_t i = 0; i < queues.size(); ++i) {
     if (core.program.queues[i].kind != QueueKind::host) continue;
     queues[i].submitted = core.options.iterations;

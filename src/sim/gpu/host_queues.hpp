@@ -30,7 +30,7 @@ class HostQueues {
   Core& core_;
   Queues& queues_;
   RunPower& power_;
-  std::vector<SimTime> submit_costs_;  // by queue: what its Submit costs the host
+  std::vector<SimTime> submit_costs_;   // by queue: what its Submit costs the host
   std::vector<SimTime> latest_launch_;  // by rank: when the kernel begins that was launched last
 };
 

@@ -76,7 +76,8 @@ void Products::begin(std::uint32_t index, const Gemm& gemm) {
   const bool staged = core_.timing.compute->stages.has_value();
   const bool streamed = staged || leaves_units(gemm, core_.gpu_of(index));
   product.model.emplace(shape_of(gemm), tiling_of(gemm), core_.machine, L2Windows::modelled,
-                        streamed ? ResultPath::streamed : ResultPath::cached, rows_in_step(gemm, core_.machine.compute_units));
+                        streamed ? ResultPath::streamed : ResultPath::cached,
+                        rows_in_step(gemm, core_.machine.compute_units));
   product.workgroups = tile_count(gemm) * gemm.split_k;
   product.waiting = product.workgroups;
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
