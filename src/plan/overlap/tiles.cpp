@@ -76,7 +76,7 @@ std::vector<Strategy> tiles_strategies() {
           tile_strategy({"tiles-rs", Grain::tiles, {"reduce-scatter"}},
                         {.summary = "one GEMM whose tiles release chunks, which are sent and added up (Flux)",
                          .wins = "GEMMs longer than the collective, with many tiles for each receiver",
-                         .loses = "short GEMMs: the sum at the end is exposed"}),
+                         .loses = "short GEMMs: the sum at the end is exposed; few rows: groups read all of B in turn"}),
           tile_strategy({"tiles-a2a", Grain::tiles, {"all-to-all"}},
                         {.summary = "one GEMM whose tiles release chunks, which are sent to their receivers",
                          .wins = "as tiles-rs; nothing is added up",
