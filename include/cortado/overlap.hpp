@@ -103,7 +103,7 @@ Result<OverlapProblem> check_problem(const OverlapProblem& problem, const Machin
 enum class CollectiveMeans {
   dma,     ///< engines
   cores,   ///< a kernel on as many compute units as libraries take (cores.collective_units of the machine)
-  stores,  ///< tiles, product first: the product stores straight into the memory of the peer
+  stores,  ///< tiles, GEMM first: it stores straight into the memory of the peer
 };
 
 /// How engines carry the pieces of a step: variants of the collective planner. Swap is none of them: it exchanges two

@@ -9,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "gemm/matrix_timing.hpp"
+#include "ir/tiles.hpp"
 
 namespace cortado {
 
@@ -119,16 +120,30 @@ bool is_memory_bound(const GemmShape& shape, const Machine& machine) {
   return memory > compute;
 }
 
-std::uint64_t rows_in_step(const Gemm& gemm) {
-  std::uint64_t groups = 0;
+namespace {
+
+/// Different numbers of tiles among these that are not 0 and below `all`, and one.
+template <class Marks>
+std::uint64_t groups_of(const Marks& marks, std::uint64_t all) {
+  std::uint64_t groups = 1;
   std::uint64_t last = 0;
-  for (const TileWait& wait : gemm.waits) {
-    if (groups == 0 || wait.tiles != last) ++groups;
-    last = wait.tiles;
+  for (const auto& mark : marks) {
+    if (mark.tiles > last && mark.tiles < all) ++groups;
+    last = mark.tiles;
   }
-  if (groups == 0) return 0;
-  if (gemm.waits.front().tiles > 0) ++groups;
-  return std::max<std::uint64_t>(1, gemm.m / groups);
+  return groups;
+}
+
+}  // namespace
+
+std::uint64_t rows_in_step(const Gemm& gemm, std::uint32_t units) {
+  if (gemm.waits.empty() && gemm.raises.empty()) return 0;
+  const std::uint64_t tiles = tile_count(gemm);
+  if (!gemm.waits.empty()) return std::max<std::uint64_t>(1, gemm.m / groups_of(gemm.waits, tiles));
+  const std::uint64_t groups = groups_of(gemm.raises, tiles);
+  const std::uint64_t workgroups = tiles * gemm.split_k;
+  const std::uint64_t side_by_side = (units * groups + workgroups - 1) / workgroups;
+  return std::max<std::uint64_t>(1, std::min(gemm.m, gemm.m / groups * std::max<std::uint64_t>(1, side_by_side)));
 }
 
 }  // namespace cortado

@@ -30,8 +30,9 @@ struct Tiling {
 GemmShape shape_of(const Gemm& gemm);
 Tiling tiling_of(const Gemm& gemm);
 
-/// Rows of C whose tiles are in step: where tiles wait, on the average those of a group; else 0, which stands for all.
-std::uint64_t rows_in_step(const Gemm& gemm);
+/// Rows of C whose tiles are in step, on the average: where tiles wait, those of a group; where they release, those of
+/// as many groups as so many units make at a time, as groups are made one after another; else 0, which stands for all.
+std::uint64_t rows_in_step(const Gemm& gemm, std::uint32_t units);
 
 /// The command of such a product; it raises no tile signals.
 Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c);

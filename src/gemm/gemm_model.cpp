@@ -11,7 +11,8 @@
 //   reads      A and B once, less what is warm; and what waves read again, less what caches hold. A wave stands in a
 //              compact block of tiles and reads rows(t), the least gm tile_m + gn tile_n with gm gn = t. Where groups
 //              of tiles wait for bytes of their own, groups are not in step: a block lies within the rows of one group,
-//              so every group reads B for itself, but for what caches still hold of it behind a whole pass
+//              so every group reads B for itself, but for what caches still hold of it behind a whole pass. Where they
+//              release bytes, groups come one after another: a block lies within those that are made at a time
 //   body       (products^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
 //              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
 //   time       body + tile_overhead (W(w / residents) - 1) + [split_k > 1] (split_time + 8 split_k m n / split_rate)

@@ -32,8 +32,9 @@ enum class ScheduleFamily {
 };
 
 /// serial first, shard-p2p, then all schedules of list_schedules() with every number of chunks that is searched: a
-/// quarter, half, once, twice and four times the ranks, at least two; then tiles and, behind a product, waves with
-/// tile_chunks. All move bytes with DMA engines. Whether they can be planned is not known yet.
+/// quarter, half, once, twice and four times the ranks, at least two; then tiles and, behind a GEMM, waves with
+/// tile_chunks. Tiles copy with DMA engines or with compute units or, behind a GEMM, store to peers; all others move
+/// bytes with DMA engines. Whether they can be planned is not known yet.
 std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine,
                                                ScheduleFamily family = ScheduleFamily::all);
 

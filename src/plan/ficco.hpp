@@ -12,7 +12,7 @@
 //             scatters if they do not stand together in C; else (unfused) every piece lands where it stands in A and is
 //             a product of its own
 //
-// Tiles (Grain::tiles, Grain::waves) cut finer still and leave the product whole: one kernel whose tiles wait for the
+// Tiles (Grain::tiles, Grain::waves) cut finer still and leave the GEMM whole: one kernel whose tiles wait for the
 // pieces that they multiply, or release pieces as they are written. Whether another system calls it fused, tile-centric
 // or persistent, it is this: Flux, Triton-distributed and TileLink, kraken, FlashOverlap (waves).
 //
@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,11 +77,11 @@ enum class Grain {
   whole,   ///< serial: the collective, then one product
   shards,  ///< shard-p2p: step t brings the whole shard of the peer t ranks away; the own one is multiplied first
   chunks,  ///< FiCCO
-  tiles,   ///< one product; tiles wait for chunks of every shard, or release them
-  waves,   ///< one product, which comes first; it releases what some whole waves of tiles have written
+  tiles,   ///< one GEMM; tiles wait for chunks of every shard, or release them
+  waves,   ///< one GEMM, which comes first; it releases what some whole waves of tiles have written
 };
 
-/// The product is one kernel.
+/// The GEMM is one kernel.
 constexpr bool has_tiles(Grain grain) {
   return grain == Grain::tiles || grain == Grain::waves;
 }
@@ -100,8 +101,14 @@ struct FiccoSchedule {
 /// "serial-dma", "shard-p2p", "hetero-fused-1d", ...
 std::string name_of(const FiccoSchedule& schedule);
 
-/// The name with its number of chunks, as find_schedule takes it: "hetero-fused-1d/16".
+/// The name with its number of chunks and, of tiles, its means, as find_schedule takes it: "hetero-fused-1d/16",
+/// "tiles/2-cores".
 std::string full_name(const FiccoSchedule& schedule);
+
+/// What stands behind a number of chunks: nothing (dma), "-cores" or "-stores".
+std::string_view suffix_of(CollectiveMeans means);
+/// Takes "-cores" or "-stores" off the end of a text, or the word alone; none: nothing was there.
+std::optional<CollectiveMeans> take_means(std::string_view& text);
 
 struct FiccoScheduleInfo {
   FiccoSchedule schedule;
@@ -159,7 +166,8 @@ struct RankProgram {
 };
 
 /// Of the ranks that can be last: the one with most rows to multiply, of several the middle one; and if rows are uneven
-/// the one with most kernels, where it is another. Engines carry pieces by plain copies, whatever the schedule says.
+/// the one with most kernels, where it is another. But for tiles, engines carry pieces by plain copies, whatever the
+/// schedule says.
 /// Refuses what plan_ficco refuses.
 Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& request, const FiccoSchedule& schedule,
                                                   const Machine& machine);

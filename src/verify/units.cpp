@@ -6,10 +6,13 @@
 //   - w is finished before G' begins, or begins after G' has ended;
 //   - the queues of waiting Gemms of the GPU are limited so that units are left for w: one, or one for every part of a
 //     kernel;
-//   - w is part of a kernel, which holds its units from launch to end, that is launched before G' and has no lower
-//     priority.
-// A priority alone does not help: nobody loses units that it holds. A circle G -> w -> G' -> ... -> G is refused. It
-// may go over several GPUs: where copy kernels push, each GPU waits for the kernel that another one cannot start.
+//   - w is launched before G' begins, and has no lower priority: then it is before G' when units are given (rule 8). A
+//     part of a kernel, which holds its units from launch to end, is launched when its queue is submitted; any other
+//     step when all that stands before it in its queue is over, so of a stream that is submitted first only the first.
+//     In either case the queue is through with the iteration before.
+// A higher priority alone does not help: nobody loses units that it holds. A circle G -> w -> G' -> ... -> G is
+// refused. It may go over several GPUs: where copy kernels push, each GPU waits for the kernel that another one cannot
+// start.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -111,7 +114,7 @@ class UnitCheck {
   std::vector<Blocked> blocked_steps() const {
     struct Doubt {
       Blocked blocked;
-      bool kernel = false;
+      bool yields = false;  // its priority is lower
     };
     std::vector<std::uint32_t> submitter(unrolled_.chain_count(), 0);
     for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
@@ -129,21 +132,28 @@ class UnitCheck {
         const WaitingGemm& gemm = gemms_[g];
         if (gemm.queue == step.queue || gpu(gemm.queue) != gpu(step.queue)) continue;
         const Queue& queue = program_.queues[step.queue];
-        const bool kernel = !queue.kernel.empty() && queue.priority >= program_.queues[gemm.queue].priority;
-        doubts.push_back({{s, g}, kernel});
-        queries.push_back(order_.finished_before(unrolled_.node(s, 0), unrolled_.node(gemm.begin, 0)));
-        queries.push_back(order_.finished_before(unrolled_.node(s, 0), unrolled_.node(gemm.begin, 1)));
+        const std::uint32_t first = unrolled_.first_step(step.chain);
+        const std::uint32_t last = first + unrolled_.step_count(step.chain) - 1;
+        const Node begin = unrolled_.node(gemm.begin, 0);
+        const Node next_begin = unrolled_.node(gemm.begin, 1);
+        doubts.push_back({{s, g}, queue.priority < program_.queues[gemm.queue].priority});
+        queries.push_back(order_.finished_before(unrolled_.node(s, 0), begin));
+        queries.push_back(order_.finished_before(unrolled_.node(s, 0), next_begin));
         queries.push_back({unrolled_.node(gemm.end, 0), unrolled_.node(s, 0), false});
-        queries.push_back({unrolled_.node(submitter[step.queue], 0), unrolled_.node(gemm.begin, 0), false});
+        queries.push_back(s == first || !queue.kernel.empty()
+                              ? Query{unrolled_.node(submitter[step.queue], 0), begin, false}
+                              : order_.finished_before(unrolled_.node(s - 1, 0), begin));
+        queries.push_back(order_.finished_before(unrolled_.node(last, 0), next_begin));
       }
     }
     order_.answer(queries);
     std::vector<Blocked> blocked;
     for (std::size_t d = 0; d < doubts.size(); ++d) {
-      const Query* of = &queries[4 * d];
-      const bool before = of[0].holds || (doubts[d].kernel && of[3].holds);
-      const bool before_next = of[1].holds;
-      if ((before && before_next) || of[2].holds) continue;
+      const Query* of = &queries[5 * d];
+      const bool finished = of[0].holds && of[1].holds;
+      const bool behind = of[2].holds;
+      const bool launched = of[3].holds && of[4].holds && !doubts[d].yields;
+      if (finished || behind || launched) continue;
       blocked.push_back(doubts[d].blocked);
     }
     return blocked;
@@ -190,7 +200,7 @@ class UnitCheck {
     }
     findings.add(Spot(program_, QueueId{gemm.queue}, gemm.command), std::move(message),
                  "limit the queue of the gemm so that units are left (compute_units), make the copies parts of one "
-                 "kernel that is submitted before the gemm, or let DMA engines copy");
+                 "kernel that is submitted before the gemm and has no lower priority, or let DMA engines copy");
   }
 
   const Unrolled& unrolled_;

@@ -62,7 +62,48 @@ TEST(VerifyUnits, ALimitLeavesUnits) {
 TEST(VerifyUnits, AKernelThatIsLaunchedFirstHoldsItsUnits) {
   EXPECT_THAT(errors_of(with_copies_on_units({.kernel = true})), IsEmpty());
   EXPECT_THAT(codes_of(with_copies_on_units({.kernel = true, .first = false})), ElementsAre("verify.units"));
-  EXPECT_THAT(codes_of(with_copies_on_units({.kernel = true, .priority = -1})), ElementsAre("verify.units"));
+}
+
+TEST(VerifyUnits, TheFirstCopyOfAStreamThatIsLaunchedFirstGetsItsUnits) {
+  Program program = with_copies_on_units({});
+  EXPECT_THAT(errors_of(program), IsEmpty());
+  // A second one is launched only when the first is over; tiles may have all units by then.
+  auto& copies = commands_of(program, "copies");
+  const Copy whole = std::get<Copy>(copies[0]);
+  const auto half = [](const Region& region, std::uint64_t at) {
+    return make_region(region.buffer, region.offset + Bytes{at}, {16});
+  };
+  copies[0] = Copy{half(whole.src, 0), half(whole.dst, 0)};
+  copies.insert(copies.begin() + 1, Copy{half(whole.src, 16), half(whole.dst, 16)});
+  EXPECT_THAT(codes_of(program), ElementsAre("verify.units"));
+  // Parts of a kernel do not give their units back in between.
+  program.queues[0].kernel = "copies";
+  EXPECT_THAT(errors_of(program), IsEmpty());
+}
+
+TEST(VerifyUnits, ALowerPriorityGivesLaunchedFirstAway) {
+  EXPECT_THAT(errors_of(with_copies_on_units({.priority = 1})), IsEmpty());
+  for (const bool kernel : {false, true}) {
+    EXPECT_THAT(codes_of(with_copies_on_units({.kernel = kernel, .priority = -1})), ElementsAre("verify.units"));
+  }
+}
+
+// Without a barrier the GEMM of the next iteration may begin while the last copy of this one, for which nobody waits,
+// still runs: then the first copy of the next iteration is launched behind the GEMM.
+TEST(VerifyUnits, AKernelOfTheLastIterationIsInTheWay) {
+  for (const bool kernel : {false, true}) {
+    Program program = with_copies_on_units({.kernel = kernel});
+    program.buffers.push_back({"rest", RankId{0}, {32}, BufferRole::scratch});
+    const BufferId rest{static_cast<std::uint32_t>(program.buffers.size() - 1)};
+    commands_of(program, "copies").emplace_back(Copy{make_region(rest, {0}, {16}), make_region(rest, {16}, {16})});
+    EXPECT_THAT(codes_of(program), ElementsAre("verify.units"));
+    // The host waits for it, too.
+    program.signals.push_back({"rested"});
+    const SignalId rested{static_cast<std::uint32_t>(program.signals.size() - 1)};
+    commands_of(program, "copies").emplace_back(Signal{rested});
+    commands_of(program, "host").emplace_back(Wait{rested});
+    EXPECT_THAT(errors_of(program), IsEmpty());
+  }
 }
 
 // Nobody takes units away from tiles that wait.

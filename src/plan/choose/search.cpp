@@ -149,6 +149,16 @@ std::vector<std::uint32_t> tile_chunks(Grain grain, const DependentRequest& requ
   return {ranks / 2, ranks, 2 * ranks};
 }
 
+namespace {
+
+std::vector<CollectiveMeans> tile_means(const DependentRequest& request) {
+  std::vector<CollectiveMeans> means{CollectiveMeans::dma, CollectiveMeans::cores};
+  if (request.dependence == Dependence::product_first) means.push_back(CollectiveMeans::stores);
+  return means;
+}
+
+}  // namespace
+
 std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine,
                                                ScheduleFamily family) {
   const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
@@ -170,9 +180,12 @@ std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, 
   }
   if (family == ScheduleFamily::ficco) return candidates;
   for (const FiccoScheduleInfo& info : list_tile_schedules()) {
-    for (const std::uint32_t chunks : tile_chunks(info.schedule.grain, request, machine)) {
-      candidates.push_back(info.schedule);
-      candidates.back().chunks = chunks;
+    for (const CollectiveMeans means : tile_means(request)) {
+      for (const std::uint32_t chunks : tile_chunks(info.schedule.grain, request, machine)) {
+        candidates.push_back(info.schedule);
+        candidates.back().chunks = chunks;
+        candidates.back().means = means;
+      }
     }
   }
   return candidates;

@@ -65,18 +65,24 @@ std::vector<std::uint32_t> chunk_counts(std::uint32_t ranks) {
   return counts;
 }
 
-// serial, shard-p2p and eight schedules with 2, 4, 8, 16 and 32 chunks
+// serial, shard-p2p and eight schedules with 2, 4, 8, 16 and 32 chunks; tiles by engines and by compute units, behind a
+// GEMM also by stores
 TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   const auto candidates = schedule_candidates(request(), machine());
-  EXPECT_EQ(candidates.size(), 2U + 8 * 5 + 3);
+  EXPECT_EQ(candidates.size(), 2U + 8 * 5 + 3 * 2);
   EXPECT_EQ(schedule_candidates(request(), machine(), ScheduleFamily::ficco).size(), 2U + 8 * 5);
-  EXPECT_EQ(full_name(candidates.back()), "tiles/4");
+  EXPECT_EQ(full_name(candidates[2 + 8 * 5 + 2]), "tiles/4");
+  EXPECT_EQ(full_name(candidates.back()), "tiles/4-cores");
   DependentRequest behind = request();
   behind.dependence = Dependence::product_first;
-  EXPECT_EQ(schedule_candidates(behind, machine()).size(), 2U + 8 * 5 + 3 + 3);
+  EXPECT_EQ(schedule_candidates(behind, machine()).size(), 2U + 8 * 5 + (3 + 3) * 3);
+  EXPECT_EQ(full_name(schedule_candidates(behind, machine()).back()), "waves/16-stores");
   EXPECT_EQ(name_of(candidates[0]), "serial-dma");
   EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
-  for (const FiccoSchedule& candidate : candidates) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
+  for (const FiccoSchedule& candidate : candidates) {
+    if (!has_tiles(candidate.grain)) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
+    EXPECT_EQ(find_schedule(full_name(candidate))->means, candidate.means);
+  }
 }
 
 TEST(ScheduleCandidates, HaveNoNumberOfChunksTwiceAndAtLeastTwo) {

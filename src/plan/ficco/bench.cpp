@@ -36,10 +36,13 @@ std::vector<std::uint32_t> Bench::made_ranks() const {
 }
 
 std::vector<std::uint32_t> Bench::senders() const {
-  if (!only_) return made_ranks();
+  return only_ ? senders_to(*only_) : made_ranks();
+}
+
+std::vector<std::uint32_t> Bench::senders_to(std::uint32_t rank) const {
   std::vector<std::uint32_t> before;
   for (std::uint32_t distance = 1; distance < ranks(); ++distance) {
-    before.push_back((*only_ + ranks() - distance) % ranks());
+    before.push_back((rank + ranks() - distance) % ranks());
   }
   return before;
 }
@@ -87,7 +90,7 @@ const Tiling& Bench::tiling(const GemmShape& shape) {
   return found->second;
 }
 
-Result<FiccoPlan> Bench::finish(std::string name, Contract contract, std::uint32_t steps) {
+Result<FiccoPlan> Bench::finish(Contract contract, std::uint32_t steps) {
   const auto most = only_ ? memory_.begin() + *only_ : std::max_element(memory_.begin(), memory_.end());
   FiccoPlan plan{{}, *most, staging_[static_cast<std::size_t>(most - memory_.begin())], steps};
   if (plan.footprint > machine_.memory_bytes) {
@@ -98,7 +101,11 @@ Result<FiccoPlan> Bench::finish(std::string name, Contract contract, std::uint32
                 "multiply fewer rows, or take another schedule: fused ones hold pieces, not whole matrices");
   }
   CORTADO_ASSIGN_OR_RETURN(plan.program, schedule_.finish(std::move(contract)));
-  plan.program.name = std::move(name);
+  const bool product_first = request_.dependence == Dependence::product_first;
+  const std::string gemm = to_string(request_.gemm);
+  const std::string collective(request_.collective.name());
+  plan.program.name =
+      fmt::format("{} -> {}, {}", product_first ? gemm : collective, product_first ? collective : gemm, name_of(way_));
   return plan;
 }
 

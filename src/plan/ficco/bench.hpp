@@ -43,6 +43,8 @@ class Bench {
   /// Ranks whose pieces the made ranks receive. Of one that stands for all: the nearest before it first, in the order
   /// in which it opens the queues that stand for theirs.
   std::vector<std::uint32_t> senders() const;
+  /// All other ranks, in the order in which their pieces arrive: the nearest before this one first.
+  std::vector<std::uint32_t> senders_to(std::uint32_t rank) const;
   bool is_made(std::uint32_t rank) const { return !only_ || rank == *only_; }
   /// The hop itself, or the one as far that starts at the rank that stands for all.
   Hop made_hop(const Hop& hop) const;
@@ -69,11 +71,15 @@ class Bench {
   /// Of a product that `multiply` would make, alone on the GPU; in ns, with the start of its kernel.
   double time_of(const GemmShape& shape);
 
-  /// `name` of the program.
-  Result<FiccoPlan> finish(std::string name, Contract contract, std::uint32_t steps);
+  /// `contract` is made only for a program of all ranks.
+  template <class MakeContract>
+  Result<FiccoPlan> finish(std::uint32_t steps, MakeContract contract) {
+    return finish(only_ ? Contract{} : contract(), steps);
+  }
 
  private:
   const Tiling& tiling(const GemmShape& shape);
+  Result<FiccoPlan> finish(Contract contract, std::uint32_t steps);
 
   const DependentRequest& request_;
   const FiccoSchedule& way_;

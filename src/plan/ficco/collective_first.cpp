@@ -13,8 +13,6 @@
 // before.
 #include <array>
 
-#include <fmt/format.h>
-
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
@@ -41,7 +39,7 @@ class CollectiveFirst {
       bench_.is_made(rank) ? add_rank(rank) : add_sender(rank);
   }
 
-  void add_steps() {
+  void add_commands() {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
       for (const std::uint32_t from : senders_) send(step, from);
       for (const std::uint32_t to : made_ranks_) {
@@ -51,9 +49,8 @@ class CollectiveFirst {
     }
   }
 
-  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
-    return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
-                         bench_.only() ? Contract{} : contract(), steps_.count());
+  Result<FiccoPlan> finish() {
+    return bench_.finish(steps_.count(), [&] { return contract(); });
   }
 
  private:
@@ -226,9 +223,7 @@ class CollectiveFirst {
 
 Result<FiccoPlan> plan_collective_first(const DependentRequest& request, const FiccoSchedule& schedule,
                                         const Machine& machine, std::optional<std::uint32_t> only) {
-  CollectiveFirst program(request, schedule, machine, only);
-  program.add_steps();
-  return program.finish(request.collective, name_of(schedule));
+  return composed<CollectiveFirst>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

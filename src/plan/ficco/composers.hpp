@@ -1,4 +1,4 @@
-// The two makers of programs. Request and schedule were checked. `only`: of the rank that stands for all.
+// The makers of programs. Request and schedule were checked. `only`: of the rank that stands for all.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,17 @@ Result<FiccoPlan> plan_product_first(const DependentRequest& request, const Ficc
 /// Of Grain::tiles and Grain::waves (src/plan/tiles).
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                                  const Machine& machine, std::optional<std::uint32_t> only);
-Result<FiccoPlan> plan_product_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                              const Machine& machine, std::optional<std::uint32_t> only);
+Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
+                                           const Machine& machine, std::optional<std::uint32_t> only);
+
+/// What each of them does with its class.
+template <class Composer>
+Result<FiccoPlan> composed(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine,
+                           std::optional<std::uint32_t> only) {
+  Composer program(request, schedule, machine, only);
+  program.add_commands();
+  return program.finish();
+}
 
 /// Whether the pieces of a step stand one below another in memory of their own.
 constexpr bool is_staged(const FiccoSchedule& schedule) {

@@ -10,7 +10,7 @@ Result<FiccoPlan> compose(const CheckedDependence& checked, const Machine& machi
                           std::optional<std::uint32_t> only = {}) {
   const bool product_first = checked.request.dependence == Dependence::product_first;
   const bool tiles = has_tiles(checked.schedule.grain);
-  const auto& plan = product_first ? (tiles ? plan_product_first_by_tiles : plan_product_first)
+  const auto& plan = product_first ? (tiles ? plan_gemm_first_by_tiles : plan_product_first)
                                    : (tiles ? plan_collective_first_by_tiles : plan_collective_first);
   return plan(checked.request, checked.schedule, machine, only);
 }
@@ -56,8 +56,7 @@ Result<FiccoPlan> plan_ficco(const DependentRequest& request, const FiccoSchedul
 Result<std::vector<RankProgram>> plan_ficco_ranks(const DependentRequest& request, const FiccoSchedule& schedule,
                                                   const Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(plan::CheckedDependence checked, plan::check_dependent(request, schedule, machine));
-  checked.schedule.means = CollectiveMeans::dma;
-  checked.schedule.units = 0;
+  if (!has_tiles(schedule.grain)) checked.schedule.means = CollectiveMeans::dma;
   checked.schedule.exchange = ExchangeVariant::pcpy;
   const plan::Exchange exchange(checked.request);
   const bool alike = plan::are_alike(exchange);

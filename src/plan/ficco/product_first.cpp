@@ -16,8 +16,6 @@
 #include <array>
 #include <map>
 
-#include <fmt/format.h>
-
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"
@@ -45,7 +43,7 @@ class ProductFirst {
     for (std::uint32_t rank = 0; rank < bench_.ranks(); ++rank) add_rank(rank);
   }
 
-  void add_steps() {
+  void add_commands() {
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
       for (const std::uint32_t from : made_ranks_) {
         together_ ? make_together(step, from) : make_each(step, from);
@@ -56,9 +54,8 @@ class ProductFirst {
     for (const std::uint32_t rank : made_ranks_) complete(rank);
   }
 
-  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
-    return bench_.finish(fmt::format("{} -> {}, {}", to_string(bench_.gemm()), collective, schedule),
-                         bench_.only() ? Contract{} : contract(), steps_.count());
+  Result<FiccoPlan> finish() {
+    return bench_.finish(steps_.count(), [&] { return contract(); });
   }
 
  private:
@@ -304,9 +301,7 @@ class ProductFirst {
 
 Result<FiccoPlan> plan_product_first(const DependentRequest& request, const FiccoSchedule& schedule,
                                      const Machine& machine, std::optional<std::uint32_t> only) {
-  ProductFirst program(request, schedule, machine, only);
-  program.add_steps();
-  return program.finish(request.collective, name_of(schedule));
+  return composed<ProductFirst>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,9 +22,13 @@ FiccoSchedule chunked(bool uniform, bool fused, CommShape shape) {
   return {.grain = Grain::chunks, .shape = shape, .uniform = uniform, .fused = fused};
 }
 
+constexpr std::pair<std::string_view, CollectiveMeans> kMeansSuffixes[] = {{"-cores", CollectiveMeans::cores},
+                                                                           {"-stores", CollectiveMeans::stores}};
+
 constexpr std::array kExchangeNames{"auto", "pcpy", "bcst", "b2b"};  // in the order of ExchangeVariant
 
 Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunks) {
+  if (has_tiles(schedule.grain)) schedule.means = take_means(chunks).value_or(schedule.means);
   const char* const end = chunks.data() + chunks.size();
   const auto [read_to, error] = std::from_chars(chunks.data(), end, schedule.chunks);
   if (error != std::errc() || read_to != end || schedule.chunks == 0) {
@@ -58,7 +63,25 @@ std::string name_of(const FiccoSchedule& schedule) {
 
 std::string full_name(const FiccoSchedule& schedule) {
   const std::string name = name_of(schedule);
-  return schedule.chunks > 0 ? fmt::format("{}/{}", name, schedule.chunks) : name;
+  if (schedule.chunks == 0) return name;
+  return fmt::format("{}/{}{}", name, schedule.chunks, has_tiles(schedule.grain) ? suffix_of(schedule.means) : "");
+}
+
+std::string_view suffix_of(CollectiveMeans means) {
+  for (const auto& [suffix, known] : kMeansSuffixes) {
+    if (known == means) return suffix;
+  }
+  return "";
+}
+
+std::optional<CollectiveMeans> take_means(std::string_view& text) {
+  for (const auto& [suffix, means] : kMeansSuffixes) {
+    const std::string_view word = suffix.substr(1);
+    if (!text.ends_with(word)) continue;
+    text.remove_suffix(text.ends_with(suffix) ? suffix.size() : word.size());
+    return means;
+  }
+  return std::nullopt;
 }
 
 std::vector<FiccoScheduleInfo> list_schedules() {
@@ -79,8 +102,8 @@ std::vector<FiccoScheduleInfo> list_schedules() {
 }
 
 std::vector<FiccoScheduleInfo> list_tile_schedules() {
-  return {info({.grain = Grain::tiles}, "one product, whose tiles wait for chunks or release them"),
-          info({.grain = Grain::waves}, "one product, which releases what some waves of its tiles have written")};
+  return {info({.grain = Grain::tiles}, "one GEMM, whose tiles wait for chunks or release them"),
+          info({.grain = Grain::waves}, "one GEMM, which releases what some waves of its tiles have written")};
 }
 
 Result<FiccoSchedule> find_schedule(std::string_view name) {

@@ -99,17 +99,17 @@ Status check_exchange(const DependentRequest& request, const FiccoSchedule& sche
 Status check_tiles(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
   const bool product_first = request.dependence == Dependence::product_first;
   if (schedule.grain == Grain::waves && !product_first) {
-    return fail(About::strategy, "ficco.schedule",
-                "waves release what a product writes; here the collective comes first", "take tiles");
+    return fail(About::strategy, "ficco.schedule", "waves release what a GEMM writes; here the collective comes first",
+                "take tiles");
   }
   if (schedule.means == CollectiveMeans::stores && !(has_tiles(schedule.grain) && product_first)) {
-    return fail(About::strategy, "ficco.schedule", "stores to peers are for tiles of a product that comes first",
+    return fail(About::strategy, "ficco.schedule", "stores to peers are for tiles of a GEMM that comes first",
                 "let engines or compute units copy");
   }
   if (schedule.units >= machine.compute_units) {
     return fail(About::strategy, "ficco.schedule",
                 fmt::format("{} compute units that copy, of {}", schedule.units, machine.compute_units),
-                "leave some for the product");
+                "leave some for the GEMM");
   }
   return {};
 }

@@ -25,22 +25,9 @@ tl::unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_vi
               "(c3-sp/32), a variant of the collective c3* and conccl* (conccl/bcst-prelaunch)");
 }
 
-/// Takes "-cores" or "-stores" off the end, or the word alone.
-void take_means(std::string_view& text, StrategyKnobs& knobs) {
-  constexpr std::pair<std::string_view, CollectiveMeans> kMeans[] = {{"cores", CollectiveMeans::cores},
-                                                                     {"stores", CollectiveMeans::stores}};
-  for (const auto& [name, means] : kMeans) {
-    if (!text.ends_with(name)) continue;
-    text.remove_suffix(name.size());
-    if (text.ends_with('-')) text.remove_suffix(1);
-    knobs.means = means;
-    return;
-  }
-}
-
 Result<StrategyKnobs> with_knob(StrategyKnobs knobs, const Strategy& strategy, std::string_view text) {
   if (strategy.family == "tiles") {
-    take_means(text, knobs);
+    knobs.means = take_means(text).value_or(knobs.means);
     if (text.empty()) return knobs;
   }
   std::uint32_t number = 0;

@@ -36,9 +36,7 @@ std::uint32_t fastest_chunks(FiccoSchedule schedule, const OverlapQuestion& ques
   std::optional<Nanoseconds> least;
   for (const std::uint32_t chunks : tile_chunks(schedule.grain, request, question.machine)) {
     schedule.chunks = chunks;
-    const bool known = schedule.means == CollectiveMeans::dma;  // to the model of one GPU
-    const auto time =
-        known ? question.costs.model.likely(request, schedule) : question.costs.model.exact(request, schedule);
+    const auto time = question.costs.model.likely(request, schedule);
     if (!time || (least && *time >= *least)) continue;
     least = *time;
     best = chunks;
@@ -92,9 +90,7 @@ std::string name_of_tiles(const FiccoSchedule& schedule, const OverlapProblem& p
   }
   if (schedule.grain == Grain::waves) name = "waves";
   if (schedule.chunks > 0) name += fmt::format("/{}", schedule.chunks);
-  if (schedule.means == CollectiveMeans::stores) name += "-stores";
-  if (schedule.means == CollectiveMeans::cores) name += "-cores";
-  return name;
+  return name.append(suffix_of(schedule.means));
 }
 
 std::vector<Strategy> tiles_strategies() {
@@ -105,7 +101,7 @@ std::vector<Strategy> tiles_strategies() {
           tile_strategy({"tiles-rs", Grain::tiles, {"reduce-scatter"}},
                         {.summary = "one GEMM whose tiles release chunks, which are sent and added up (Flux)",
                          .wins = "GEMMs longer than the collective, with many tiles for each receiver",
-                         .loses = "short GEMMs: the sum at the end is exposed"}),
+                         .loses = "short GEMMs: the sum at the end is exposed; few rows: groups read all of B in turn"}),
           tile_strategy({"tiles-a2a", Grain::tiles, {"all-to-all"}},
                         {.summary = "one GEMM whose tiles release chunks, which are sent to their receivers",
                          .wins = "as tiles-rs; nothing is added up",

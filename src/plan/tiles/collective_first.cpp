@@ -1,14 +1,12 @@
-// The collective first, by tiles: one product, each group of whose tiles waits for the rows that it multiplies.
+// The collective first, by tiles: one GEMM, each group of whose tiles waits for the rows that it multiplies.
 //
 //   engines of a rank   chunk by chunk: for every peer the rows of the chunk, then raise "arrived" of peer and chunk
-//   kernels of a rank   all-to-all: own rows to their place. Then the product: own rows first, then chunk by chunk the
+//   kernels of a rank   all-to-all: own rows to their place. Then the GEMM: own rows first, then chunk by chunk the
 //                       rows of every other rank, nearest sender first, in the order in which they arrive
 //
-// The product ends when all that the rank receives has been multiplied, so the barrier before an iteration is enough
-// for replay (ficco/collective_first.cpp). Copies on compute units are a kernel that is launched before the product, so
+// The GEMM ends when all that the rank receives has been multiplied, so the barrier before an iteration is enough
+// for replay (ficco/collective_first.cpp). Copies on compute units are a kernel that is launched before the GEMM, so
 // tiles that wait cannot keep it from starting.
-#include <fmt/format.h>
-
 #include "ir/tiles.hpp"
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
@@ -38,9 +36,8 @@ class TilesThatWait {
     for (const std::uint32_t to : bench_.made_ranks()) multiply(to);
   }
 
-  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
-    return bench_.finish(fmt::format("{} -> {}, {}", collective, to_string(bench_.gemm()), schedule),
-                         bench_.only() ? Contract{} : contract(), steps_.count());
+  Result<FiccoPlan> finish() {
+    return bench_.finish(steps_.count(), [&] { return contract(); });
   }
 
  private:
@@ -103,8 +100,7 @@ class TilesThatWait {
     }
     const std::size_t own_blocks = blocks.size();
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
-      for (std::uint32_t distance = 1; distance < bench_.ranks(); ++distance) {
-        const std::uint32_t from = (to + bench_.ranks() - distance) % bench_.ranks();
+      for (const std::uint32_t from : bench_.senders_to(to)) {
         const Piece piece = steps_.piece(step, from, to);
         if (piece.empty()) continue;
         add(piece);
@@ -139,9 +135,7 @@ class TilesThatWait {
 
 Result<FiccoPlan> plan_collective_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
                                                  const Machine& machine, std::optional<std::uint32_t> only) {
-  TilesThatWait program(request, schedule, machine, only);
-  program.add_commands();
-  return program.finish(request.collective, name_of(schedule));
+  return composed<TilesThatWait>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan

@@ -6,8 +6,9 @@
 // GPU twice, once for each end.
 //
 // Two questions are answered:
-//   time_of_rank      a program of one rank (RankProgram of plan/ficco.hpp): its kernels, and queues of engines that
-//                     they wait for
+//   time_of_rank      a program of one rank (RankProgram of plan/ficco.hpp): its kernels, and queues of engines or
+//   parts
+//                     of a copy kernel that they wait for, or that wait for them
 //   time_beside       a GEMM, and beside it a collective as one flow that takes as long as the collective alone, and on
 //                     the average as much of links and memory
 //
@@ -30,9 +31,9 @@ enum class Sharing {
   modelled,  ///< near what a simulation takes
 };
 
-/// The program has one host queue, and queues of this rank only: at most one of kernels. `closed`: the rank waits for
-/// nobody but these queues; else they stand for others that are about alike, and the least time does not count them.
-/// The machine has timing and passed check_gemm.
+/// The program has one host queue, and queues of this rank only: at most one stream of kernels. `closed`: the rank
+/// waits for nobody but these queues; else they stand for others that are about alike, and the least time does not
+/// count them. The machine has timing and passed check_gemm.
 Nanoseconds time_of_rank(const Program& program, bool closed, const Machine& machine, Sharing sharing);
 
 /// A collective alone, as the busiest GPU sees it.

@@ -5,7 +5,8 @@
 namespace cortado::sim {
 
 OneGpu::OneGpu(const Program& program, RankId gpu, const Machine& machine, Sharing sharing)
-    : machine_(machine),
+    : whole_(program),
+      machine_(machine),
       timing_(*machine.timing),
       gpu_(gpu),
       sharing_(sharing),
@@ -40,23 +41,50 @@ Transfers::Speed OneGpu::speed_of_workgroups() const {
   return {.cap = kWorkPerSecond, .weight = kWorkPerSecond / timing_.engine.rate.bytes_per_second()};
 }
 
-std::vector<ResourceUse> OneGpu::uses_of(const Queue& queue, const Copy& copy) {
-  const auto view = resources_.move_by_engine(gpu_, *queue.engine, copy).view();
-  std::vector<ResourceUse> uses(view.begin(), view.end());
-  // What products take, too, is at the ends of the link: fabric, cache and memory.
-  const auto at_ends =
-      resources_.product_by_cores(gpu_, {.cache_bytes = 1, .memory_load = 1, .fabric_share = 1}).view();
-  for (ResourceUse& use : uses) {
-    if (std::ranges::find(at_ends, use.resource, &ResourceUse::resource) != at_ends.end()) use.factor *= 2;
+std::vector<ResourceUse> OneGpu::at_both_ends(std::vector<ResourceUse> here, const UseList& by_peer) {
+  const std::vector<ResourceUse> there(by_peer.view().begin(), by_peer.view().end());
+  // What GEMMs take, too, is at the ends of the link.
+  for (const ResourceUse& end :
+       resources_.product_by_cores(gpu_, {.cache_bytes = 1, .memory_load = 1, .fabric_share = 1}).view()) {
+    const auto more = std::ranges::find(there, end.resource, &ResourceUse::resource);
+    if (more == there.end()) continue;
+    const auto known = std::ranges::find(here, end.resource, &ResourceUse::resource);
+    if (known == here.end()) {
+      here.push_back(*more);
+    } else {
+      known->factor += more->factor;
+    }
   }
-  return uses;
+  return here;
 }
 
-Bytes OneGpu::cache_held(double streaming, const GemmShape& beside) const {
+std::vector<ResourceUse> OneGpu::uses_by_engine(const Queue& queue, const Copy& copy) {
+  const UseList& uses = resources_.move_by_engine(gpu_, *queue.engine, copy);
+  return at_both_ends({uses.view().begin(), uses.view().end()}, uses);
+}
+
+std::vector<ResourceUse> OneGpu::uses_by_cores(const Copy& copy) {
+  const auto view = resources_.copy_by_cores(gpu_, copy).view();
+  const std::vector<ResourceUse> here(view.begin(), view.end());
+  const RankId source = whole_.buffer(copy.src.buffer).rank;
+  const RankId peer = source == gpu_ ? whole_.buffer(copy.dst.buffer).rank : source;
+  return at_both_ends(here, resources_.copy_by_cores(peer, copy));
+}
+
+std::vector<ResourceUse> OneGpu::uses_of_stores(const OutputBlock& block, double writes, double reads) {
+  const auto view = resources_.stores_by_cores(gpu_, block.to, block.op, writes, reads).view();
+  const std::vector<ResourceUse> here(view.begin(), view.end());
+  const RankId peer = whole_.buffer(block.to.buffer).rank;
+  if (peer == gpu_) return here;
+  const auto own = std::ranges::find(whole_.buffers, gpu_, &Buffer::rank);
+  const Region landing{BufferId{static_cast<std::uint32_t>(own - whole_.buffers.begin())}, {}, block.to.width};
+  return at_both_ends(here, resources_.stores_by_cores(peer, landing, block.op, writes, reads));
+}
+
+Bytes OneGpu::cache_held(double streaming, Bytes operands) const {
   if (streaming <= 0) return {};
-  const auto operands = static_cast<double>(operand_bytes(beside).value);
   const auto cache = static_cast<double>(timing_.memory.cache_bytes.value);
-  return {static_cast<std::uint64_t>(cache * streaming / (streaming + operands))};
+  return {static_cast<std::uint64_t>(cache * streaming / (streaming + static_cast<double>(operands.value)))};
 }
 
 }  // namespace cortado::sim

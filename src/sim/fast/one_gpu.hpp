@@ -32,11 +32,20 @@ class OneGpu {
   UseList& uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups);
   /// Relative to copies: a full resource gives everybody the same share of full speed.
   Transfers::Speed speed_of_workgroups() const;
-  /// A copy by an engine of the GPU, at both ends of its link.
-  std::vector<ResourceUse> uses_of(const Queue& queue, const Copy& copy);
+  // At both ends of a link: the GPU stands for its peer as well, which does the same.
+  /// A copy by an engine of the GPU.
+  std::vector<ResourceUse> uses_by_engine(const Queue& queue, const Copy& copy);
+  /// A copy by compute units.
+  std::vector<ResourceUse> uses_by_cores(const Copy& copy);
+  /// Stores of a GEMM to their place: so many bytes written for one, and read before.
+  std::vector<ResourceUse> uses_of_stores(const OutputBlock& block, double writes, double reads);
   /// What streams through the last-level cache shares it with the operands, in proportion to their bytes.
-  Bytes cache_held(double streaming, const GemmShape& beside) const;
+  Bytes cache_held(double streaming, Bytes operands) const;
 
+  /// What the GPU does, and of what its peer does the share that is this GPU's: fabric, cache and memory.
+  std::vector<ResourceUse> at_both_ends(std::vector<ResourceUse> here, const UseList& by_peer);
+
+  const Program& whole_;
   const Machine& machine_;
   const Timing& timing_;
   const RankId gpu_;

@@ -189,7 +189,8 @@ class OverlapRun : OneGpu {
     }
     GemmSurroundings beside;
     if (collective_runs_) {
-      beside = {.streams = collective_held_, .cache_held = cache_held(collective_.footprint, overlap_.gemm)};
+      beside = {.streams = collective_held_,
+                .cache_held = cache_held(collective_.footprint, operand_bytes(overlap_.gemm))};
     }
     return model_.demand({.running = gemm_held_, .units = clock_units_, .last = last}, clock_, beside);
   }

@@ -1,5 +1,6 @@
 #include "sim/gpu/host_queues.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -35,7 +36,11 @@ std::vector<SimTime> submit_costs(const Program& program, const Timing& timing) 
 }  // namespace
 
 HostQueues::HostQueues(Core& core, Queues& queues, RunPower& power)
-    : core_(core), queues_(queues), power_(power), submit_costs_(submit_costs(core.program, core.timing)) {
+    : core_(core),
+      queues_(queues),
+      power_(power),
+      submit_costs_(submit_costs(core.program, core.timing)),
+      latest_launch_(core.program.ranks) {
   for (std::uint32_t i = 0; i < queues.size(); ++i) {
     if (core.program.queues[i].kind != QueueKind::host) continue;
     queues[i].submitted = core.options.iterations;
@@ -81,14 +86,23 @@ SimTime HostQueues::start(QueueId id) const {
   return power_.by_units(core_.gpu_of(id.value), first_start(queue, core_.machine));
 }
 
+/// Kernels of a GPU begin in the order of their launches, but for those of libraries, whose start is software.
+SimTime HostQueues::fetched_at(QueueId id) {
+  const SimTime at = core_.now() + start(id);
+  const Queue& queue = core_.program.queue(id);
+  if (queue.kind != QueueKind::compute || queue.protocol != Protocol::none) return at;
+  SimTime& latest = latest_launch_[queue.rank->value];
+  latest = std::max(latest, at);
+  return latest;
+}
+
 void HostQueues::finish(std::uint32_t index, const Command& command) {
   QueueState& queue = queues_[index];
   match(
       command,
       [&](const Submit& submit) {
         queues_[submit.queue.value].submit_span = queue.span;
-        core_.events.schedule(core_.now() + start(submit.queue), EventClass::begin,
-                              {EventKind::fetched, submit.queue.value});
+        core_.events.schedule(fetched_at(submit.queue), EventClass::begin, {EventKind::fetched, submit.queue.value});
       },
       [&](const Trigger& t) { queues_.raise_at(core_.now(), index, t.signal, t.value, SignalOp::add); },
       [&](const Signal& s) { queues_.raise_at(core_.now(), index, s.signal, s.value, s.op); },

@@ -24,12 +24,14 @@ class HostQueues {
  private:
   SimTime cost(const Command& command) const;
   SimTime start(QueueId queue) const;  ///< submission to the first packet or instruction
+  SimTime fetched_at(QueueId queue);
   void finish(std::uint32_t queue, const Command& command);
 
   Core& core_;
   Queues& queues_;
   RunPower& power_;
-  std::vector<SimTime> submit_costs_;  // by queue: what its Submit costs the host
+  std::vector<SimTime> submit_costs_;   // by queue: what its Submit costs the host
+  std::vector<SimTime> latest_launch_;  // by rank: when the kernel begins that was launched last
 };
 
 }  // namespace cortado::sim

@@ -77,7 +77,8 @@ void Products::begin(std::uint32_t index, const Gemm& gemm) {
   const bool staged = core_.timing.compute->stages.has_value();
   const bool streamed = staged || leaves_units(gemm, core_.gpu_of(index));
   product.model.emplace(shape_of(gemm), tiling_of(gemm), core_.machine, L2Windows::modelled,
-                        streamed ? ResultPath::streamed : ResultPath::cached, rows_in_step(gemm));
+                        streamed ? ResultPath::streamed : ResultPath::cached,
+                        rows_in_step(gemm, core_.machine.compute_units));
   product.workgroups = tile_count(gemm) * gemm.split_k;
   product.waiting = product.workgroups;
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);
@@ -200,7 +201,7 @@ void Products::begin_workgroups(std::uint32_t index, std::uint32_t granted) {
   Batch batch;
   batch.first = first;
   batch.count = count;
-  batch.last = product.waiting == 0 && first >= units_available(index);
+  batch.last = gemm_of(index).raises.empty() && product.waiting == 0 && first >= units_available(index);
   begin_batch(index, batch);
 }
 

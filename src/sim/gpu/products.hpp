@@ -19,8 +19,9 @@
 // tracker watches) changes nothing but their order.
 //
 // Tiles that wait (TileWait) hold the units that they were granted; those of other groups go on. Each takes `poll`
-// more: the flag is read past the caches, also where it is there already. No wave of such a product is cut for all
-// units, and groups of tiles read B each for themselves, as they are not in step (gemm_model.cpp).
+// more: the flag is read past the caches, also where it is there already. No wave of a product whose tiles wait or
+// release is cut for all units, as tiles have a place in the order; and groups of tiles read B each for themselves, as
+// those that wait are not in step and those that release come one after another (gemm_model.cpp).
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,14 @@
-// The product first, by tiles: one product, which releases rows as its tiles are written.
+// The GEMM first, by tiles: one GEMM, which releases rows as its tiles are written.
 //
-//   kernels of a rank   the product: rows for other ranks first, chunk by chunk, nearest receiver first; own rows last.
+//   kernels of a rank   the GEMM: rows for other ranks first, chunk by chunk, nearest receiver first; own rows last.
 //                       Behind each group of tiles "made" is raised. Reduce-scatter: then add up what has come
 //   engines of a rank   for every group: wait for "made", bring the rows, raise "arrived"
 //
-// Tiles: a group has the rows of one chunk for one receiver. Waves: a group has the rows of tiles that some whole waves
-// have written, for whichever receivers; rows whose last tiles are in the next wave belong to the next group.
-// With stores to peers nobody copies: tiles go straight to where they are needed, and the product raises "arrived".
+// Tiles: a group has the rows of one chunk for one receiver. Waves: a group has what some whole waves of tiles have
+// written. Tiles are reordered for it, as FlashOverlap does: rows of tiles go to the receivers in turn, so that a group
+// has rows for all of them, and those for one stand together: one copy each, and all links are busy.
+// Copies on compute units are a kernel that is launched before the GEMM and holds its units to its end.
+// With stores to peers nobody copies: tiles go straight to where they are needed, and the GEMM raises "arrived".
 //
 // At the end the kernels of a rank wait for all that it receives, so its queues end only then, and the barrier before
 // an iteration is enough for replay (ficco/product_first.cpp).
@@ -46,9 +48,8 @@ class TilesThatRelease {
     for (const std::uint32_t to : bench_.made_ranks()) complete(to);
   }
 
-  Result<FiccoPlan> finish(Collective collective, const std::string& schedule) {
-    return bench_.finish(fmt::format("{} -> {}, {}", to_string(bench_.gemm()), collective, schedule),
-                         bench_.only() ? Contract{} : contract(), groups_);
+  Result<FiccoPlan> finish() {
+    return bench_.finish(groups_, [&] { return contract(); });
   }
 
  private:
@@ -56,7 +57,7 @@ class TilesThatRelease {
     Matrix a;
     Matrix b;
     Matrix c;
-    Matrix product;   // every row where its row of A stands, but for own rows and those that are stored at peers
+    Matrix made;      // every row where its row of A stands, but for own rows and those that are stored at peers
     Matrix received;  // to add up, sender by sender
   };
   /// Rows that are released together.
@@ -77,7 +78,7 @@ class TilesThatRelease {
     if (bench_.is_made(r) && rows > 0) {  // of another rank only where pieces land
       rank.a = bench_.matrix("a", r, rows, gemm.k, BufferRole::input);
       rank.b = bench_.matrix("b", r, gemm.k, gemm.n, BufferRole::input);
-      if (!stores_) rank.product = bench_.matrix("product", r, rows, gemm.n, BufferRole::scratch);
+      if (!stores_) rank.made = bench_.matrix("made", r, rows, gemm.n, BufferRole::scratch);
     }
     rank.c = bench_.matrix("c", r, exchange_.rows_for(r), gemm.n, BufferRole::output);
     if (exchange_.reduces()) {
@@ -97,93 +98,90 @@ class TilesThatRelease {
     return landing.rows(piece.placed);
   }
 
-  /// Where the product writes a piece.
+  /// Where the GEMM writes a piece.
   Region made(const Piece& piece) const {
-    return stores_ || piece.from == piece.to ? landing(piece) : ranks_[piece.from].product.rows(piece.given);
+    return stores_ || piece.from == piece.to ? landing(piece) : ranks_[piece.from].made.rows(piece.given);
   }
 
-  // --- The product ---------------------------------------------------------------------------------------------------
+  // --- The GEMM ------------------------------------------------------------------------------------------------------
 
   void multiply(std::uint32_t from) {
     const std::uint64_t rows = exchange_.rows_of(from);
     if (rows == 0) return;
-    std::vector<Piece> pieces;  // in the order of production
+    std::vector<Group> groups;  // in the order of production
     for (std::uint32_t step = 0; step < steps_.count(); ++step) {
       for (const RankId to : bench_.peers(from)) {
-        if (const Piece piece = steps_.piece(step, from, to.value); !piece.empty()) pieces.push_back(piece);
+        if (const Piece piece = steps_.piece(step, from, to.value); !piece.empty()) groups.push_back({piece});
       }
     }
-    const std::size_t sent = pieces.size();
-    if (const Piece own = steps_.own(from); !own.empty()) pieces.push_back(own);
-    std::vector<OutputBlock> blocks;
-    for (const Piece& piece : pieces) {
-      blocks.push_back({piece.given.begin, 0, piece.rows(), bench_.gemm().n, made(piece)});
-    }
     const Rank& rank = ranks_[from];
-    Gemm gemm = bench_.ordered_gemm(rank.a.rows({0, rows}), rank.b.rows({0, bench_.gemm().k}), std::move(blocks));
-    pieces.resize(sent);
-    const std::vector<Group> groups = way_.grain == Grain::waves ? by_waves(gemm, pieces) : one_by_one(pieces);
+    Gemm gemm = bench_.ordered_gemm(rank.a.rows({0, rows}), rank.b.rows({0, bench_.gemm().k}), blocks(groups, from));
+    if (way_.grain == Grain::waves) {
+      groups = by_waves(gemm, groups);
+      gemm.outputs = blocks(groups, from);
+    }
     groups_ = std::max(groups_, static_cast<std::uint32_t>(groups.size()));
     std::vector<SignalId> signals;
-    std::uint64_t rows_before = 0;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      for (const Piece& piece : groups[g]) rows_before += piece.rows();
-      signals.push_back(raise_behind(gemm, pieces, rows_before, from, g, groups[g]));
+    std::uint64_t tiles = 0;
+    std::size_t block = 0;
+    for (const Group& group : groups) {
+      for (std::size_t i = 0; i < group.size(); ++i) tiles += tile_count(gemm, gemm.outputs[block++]);
+      const RankId home = stores_ && group.size() == 1 ? RankId{group.front().to} : RankId{from};
+      signals.push_back(bench_.schedule().signal(fmt::format("made{}.{}", from, signals.size()), home));
+      gemm.raises.push_back({tiles, signals.back(), 1});
     }
-    bench_.multiply(from, std::move(gemm));
+    // Engines can wait for their launch; a kernel that copies gets no units before the end if the GEMM has them all.
+    const bool copies_first = way_.means == CollectiveMeans::cores;
+    if (!copies_first) bench_.multiply(from, gemm);
     for (std::size_t g = 0; g < groups.size(); ++g) send(groups[g], signals[g]);
+    if (copies_first) bench_.multiply(from, std::move(gemm));
   }
 
-  static std::vector<Group> one_by_one(const std::vector<Piece>& pieces) {
-    std::vector<Group> groups;
-    for (const Piece& piece : pieces) groups.push_back({piece});
-    return groups;
+  /// What the groups have, then the own rows.
+  std::vector<OutputBlock> blocks(const std::vector<Group>& groups, std::uint32_t from) const {
+    std::vector<OutputBlock> all;
+    const auto add = [&](const Piece& piece) {
+      all.push_back({piece.given.begin, 0, piece.rows(), bench_.gemm().n, made(piece)});
+    };
+    for (const Group& group : groups) std::ranges::for_each(group, add);
+    if (const Piece own = steps_.own(from); !own.empty()) add(own);
+    return all;
   }
 
-  /// Cut where the last tile of a row is in the first wave behind a boundary.
-  std::vector<Group> by_waves(const Gemm& gemm, const std::vector<Piece>& pieces) const {
+  /// Rows of tiles for the receivers in turn; a group ends where the next one would not be through with its waves.
+  std::vector<Group> by_waves(const Gemm& gemm, const std::vector<Group>& of_receivers) const {
     const std::uint64_t all = tile_count(gemm);
     const std::uint64_t units = machine_.compute_units;
     const std::uint64_t waves = (all + units - 1) / units;
     const std::uint64_t tiles_at_once = (waves + way_.chunks - 1) / way_.chunks * units;
-    const std::uint64_t across = (gemm.n + gemm.tile_n - 1) / gemm.tile_n;
+    std::uint64_t most_rows = 0;
+    for (const Group& one : of_receivers) most_rows = std::max(most_rows, one.front().rows());
     std::vector<Group> groups(1);
     std::uint64_t tiles = 0;
-    for (const Piece& piece : pieces) {
-      std::uint64_t begin = 0;
-      for (std::uint64_t row = 0; row < piece.rows(); row += gemm.tile_m) {
-        const bool fits = tiles + across <= groups.size() * tiles_at_once;
-        if (!fits && row > begin) groups.back().push_back(rows_of(piece, begin, row));
-        if (!fits) begin = row;
-        while (tiles + across > groups.size() * tiles_at_once) groups.emplace_back();
-        tiles += across;
+    for (std::uint64_t row = 0; row < most_rows; row += gemm.tile_m) {
+      for (const Group& one : of_receivers) {
+        const Piece& piece = one.front();
+        if (row >= piece.rows()) continue;
+        tiles += (gemm.n + gemm.tile_n - 1) / gemm.tile_n;
+        while (tiles > groups.size() * tiles_at_once) groups.emplace_back();
+        add_rows(groups.back(), piece, row, std::min(gemm.tile_m, piece.rows() - row));
       }
-      groups.back().push_back(rows_of(piece, begin, piece.rows()));
     }
     std::erase_if(groups, [](const Group& group) { return group.empty(); });
     return groups;
   }
 
-  static Piece rows_of(Piece piece, std::uint64_t begin, std::uint64_t end) {
-    piece.given = {piece.given.begin + begin, end - begin};
-    piece.placed = {piece.placed.begin + begin, end - begin};
-    return piece;
-  }
-
-  /// A signal behind so many rows of the pieces.
-  SignalId raise_behind(Gemm& gemm, const std::vector<Piece>& pieces, std::uint64_t rows, std::uint32_t from,
-                        std::size_t group, const Group& released) {
-    std::uint64_t tiles = 0;
-    const std::uint64_t across = (gemm.n + gemm.tile_n - 1) / gemm.tile_n;
-    for (const Piece& piece : pieces) {
-      const std::uint64_t here = std::min(rows, piece.rows());
-      tiles += (here + gemm.tile_m - 1) / gemm.tile_m * across;
-      rows -= here;
+  /// Of a piece, behind those that the group has of it.
+  static void add_rows(Group& group, Piece piece, std::uint64_t row, std::uint64_t count) {
+    const auto known = std::ranges::find(group, piece.to, &Piece::to);
+    if (known != group.end()) {
+      known->given.count += count;
+      known->placed.count += count;
+      return;
     }
-    const RankId home = stores_ && released.size() == 1 ? RankId{released.front().to} : RankId{from};
-    const SignalId signal = bench_.schedule().signal(fmt::format("made{}.{}", from, group), home);
-    gemm.raises.push_back({tiles, signal, 1});
-    return signal;
+    piece.given = {piece.given.begin + row, count};
+    piece.placed = {piece.placed.begin + row, count};
+    group.push_back(piece);
   }
 
   void send(const Group& group, SignalId made_signal) {
@@ -213,8 +211,7 @@ class TilesThatRelease {
       for (std::uint32_t step = 0; step < steps_.count(); ++step) add_up(to, steps_.piece(step, to, to), step);
       return;
     }
-    for (std::uint32_t distance = 1; distance < bench_.ranks(); ++distance) {
-      const std::uint32_t from = (to + bench_.ranks() - distance) % bench_.ranks();
+    for (const std::uint32_t from : bench_.senders_to(to)) {
       for (const SignalId arrived : arrivals(from, to)) bench_.kernels(to).wait(arrived);
     }
     if (exchange_.reduces()) reduce(to, steps_.own(to).placed);
@@ -223,8 +220,7 @@ class TilesThatRelease {
   /// What others made of the rows of a step.
   void add_up(std::uint32_t to, const Piece& own, std::uint32_t step) {
     if (own.empty()) return;
-    for (std::uint32_t distance = 1; distance < bench_.ranks(); ++distance) {
-      const std::uint32_t from = (to + bench_.ranks() - distance) % bench_.ranks();
+    for (const std::uint32_t from : bench_.senders_to(to)) {
       const std::vector<SignalId>& all = arrivals(from, to);
       if (step < all.size()) bench_.kernels(to).wait(all[step]);
     }
@@ -268,11 +264,9 @@ class TilesThatRelease {
 
 }  // namespace
 
-Result<FiccoPlan> plan_product_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
-                                              const Machine& machine, std::optional<std::uint32_t> only) {
-  TilesThatRelease program(request, schedule, machine, only);
-  program.add_commands();
-  return program.finish(request.collective, name_of(schedule));
+Result<FiccoPlan> plan_gemm_first_by_tiles(const DependentRequest& request, const FiccoSchedule& schedule,
+                                           const Machine& machine, std::optional<std::uint32_t> only) {
+  return composed<TilesThatRelease>(request, schedule, machine, only);
 }
 
 }  // namespace cortado::plan
