@@ -104,7 +104,7 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   const auto trace = arguments.find("--trace");
   if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, {name}));
   CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments));
   pipeline::ModelRequest request{.model = model};
   CORTADO_ASSIGN_OR_RETURN(request.layout, layout_of(arguments));
   CORTADO_ASSIGN_OR_RETURN(request.phase, phase_of(arguments, model));

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "cortado/gemm/gemm.hpp"
 
 #include "gemm/matrix_timing.hpp"
@@ -28,6 +30,8 @@ double joules_of_flop(const Power& power, DType dtype) {
       return power.f16_flop;
     case DType::bf16:
       return power.bf16_flop;
+    case DType::i8:
+      return power.i8_flop;
     default:
       return power.f8_flop;
   }
@@ -59,6 +63,21 @@ double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine&
   const double of_iod = awake(power.iod) + traffic.beyond_l2 * power.cache_byte / period;
   const double of_hbm = awake(power.hbm) + (traffic.reads + traffic.writes) * power.hbm_byte / period;
   return power.rest_idle_w + (1 + power.loss) * (of_xcd + of_iod + of_hbm);
+}
+
+std::string clock_text(const Machine& machine) {
+  const bool described = machine.power && machine.power->xcd;
+  if (!described || machine.clock == ClockMode::fixed) {
+    return fmt::format("clocks fixed: GEMMs have those of {} for their element type{}", machine.name,
+                       described ? "" : ", which says nothing of power");
+  }
+  std::string text =
+      fmt::format("clocks by power: GEMMs have the highest at which the board keeps to {:.0f} W", machine.power->cap_w);
+  if (machine.power->burst_ms > 0) {
+    text += fmt::format("; the first {:.0f} ms of {:.0f} calls in a row may draw more", machine.power->burst_ms,
+                        kCallsInARow);
+  }
+  return text;
 }
 
 double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units) {

@@ -72,7 +72,7 @@ Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32
   const std::vector<std::uint32_t>& sides = cut.whole_tiles ? compute.anchor_sides : compute.tile_sides;
   const std::uint64_t least_tile = cut.whole_tiles ? largest_tile(whole, compute, cut) : 0;
   for (const std::uint64_t tile_m : sides) {
-    if (is_too_wide(tile_m, whole.m / cut.row_parts)) continue;
+    if (is_too_wide(tile_m, group_rows(whole) / cut.row_parts)) continue;
     for (const std::uint64_t tile_n : sides) {
       if (is_too_wide(tile_n, whole.n / cut.column_parts) || !exists(compute, tile_m, tile_n)) continue;
       if (tile_m * tile_n < least_tile) continue;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cortado/base/result.hpp"
 #include "cortado/ir/program.hpp"
@@ -18,12 +19,23 @@
 
 namespace cortado {
 
+/// Rows of A and C that are multiplied by a B of their own; `count` such groups.
+struct RowGroup {
+  std::uint64_t rows = 0;
+  std::uint64_t count = 1;
+  friend bool operator==(const RowGroup&, const RowGroup&) = default;
+};
+
 struct GemmShape {
-  std::uint64_t m = 0;  ///< rows of A and C
+  std::uint64_t m = 0;  ///< rows of A and C, of all groups together
   std::uint64_t n = 0;  ///< columns of B and C
   std::uint64_t k = 0;  ///< columns of A, rows of B
   DType dtype = DType::bf16;
   bool accumulate = false;  ///< adds to what C holds
+  // The rest is known to the model of a GEMM alone; programs have none of it (check_gemm).
+  std::optional<DType> result{};    ///< element type of C; none: that of A and B
+  std::uint32_t scale_block = 0;    ///< elements along k, of B also along n, that share a scale in f32; 0 = no scales
+  std::vector<RowGroup> groups{};  ///< batched and grouped GEMMs, in one kernel; empty: one group of all rows
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 
@@ -33,6 +45,12 @@ struct Tiling {
   std::uint64_t split_k = 1;  ///< workgroups that share a tile
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
+
+DType result_type(const GemmShape& shape);
+std::uint64_t group_count(const GemmShape& shape);  ///< matrices B; at least 1
+std::uint64_t group_rows(const GemmShape& shape);   ///< of a group, on the average, rounded up
+/// `shape`, so many times in one kernel, each with an A, a B and a C of its own.
+GemmShape batched(GemmShape shape, std::uint64_t count);
 
 GemmShape shape_of(const Gemm& gemm);
 Tiling tiling_of(const Gemm& gemm);
@@ -44,17 +62,21 @@ std::uint64_t rows_in_step(const Gemm& gemm);
 Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c);
 
 double flops(const GemmShape& shape);         ///< 2 m n k
-Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C
-Bytes read_bytes(const GemmShape& shape);     ///< A and B
+Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C, with their scales
+Bytes read_bytes(const GemmShape& shape);     ///< A and B, with their scales
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
-std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
+/// "8192x57344x8192 bf16"; "64*8+100x512x7168 f8 to bf16, scales of 128": eight groups of 64 rows and one of 100.
+std::string to_string(const GemmShape& shape);
 
 /// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
 Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
 
-/// Whether the machine can do it: dimensions as above, an element type that the machine has
-/// products of (gemm.dtype), operands that fit the memory of a GPU together with `beside` (gemm.memory), a machine file
-/// with [compute] (gemm.compute).
+/// Whether the machine can do it alone: dimensions as above, element types that the machine has products of (gemm.dtype),
+/// block scales that it knows the cost of (gemm.scales), groups that add up to m (gemm.shape), operands that fit the
+/// memory of a GPU together with `beside` (gemm.memory), a machine file with [compute] (gemm.compute).
+Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes beside = {});
+
+/// The same, and whether programs have such GEMMs: floating point, C of the type of A and B, no scales, no groups.
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
 
 /// Of the compute units, under products of the element type, as the machine file has it. The machine passed check_gemm.
@@ -155,8 +177,11 @@ class GemmModel {
 
   const Machine* machine_;
   GemmShape shape_;
+  double element_;        // bytes of an element of A, with its part of a scale
+  double element_b_;      // of B
+  double element_c_;      // of C
+  double group_rows_;
   Tiling tiling_;
-  std::uint64_t tiles_m_;
   std::uint64_t tiles_n_;
   std::uint64_t workgroups_;
   L2Windows windows_;
@@ -172,6 +197,9 @@ inline constexpr double kWeightsInTurn = 6;
 /// Of the compute units while the product runs alone on so many of them: the highest at which the board keeps to its
 /// cap, or sustained_clock_ghz where machine.clock is fixed or the machine does not describe power.
 double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units);
+
+/// What decides the clock of products on the machine, for people: "clocks by power: ...", "clocks fixed: ...".
+std::string clock_text(const Machine& machine);
 
 /// Of a GPU with the product alone on so many units at that clock. The machine describes power.
 double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units,

@@ -75,12 +75,14 @@ enum class DType {
   f16,
   bf16,
   f32,
+  i8,
   f8,  ///< 4 bits of exponent (bias 8), 3 of fraction, no infinity, no negative zero: what gfx942 calls FP8 (E4M3 FNUZ)
 };
 
 constexpr Bytes size_of(DType dtype) {
   switch (dtype) {
     case DType::u8:
+    case DType::i8:
     case DType::f8:
       return {1};
     case DType::f16:
@@ -95,7 +97,7 @@ constexpr Bytes size_of(DType dtype) {
 
 /// Floating point: what matrix products are made of.
 constexpr bool is_float(DType dtype) {
-  return dtype != DType::u8 && dtype != DType::i32;
+  return dtype != DType::u8 && dtype != DType::i8 && dtype != DType::i32;
 }
 
 /// Bytes of a buffer: `rows` runs of `width` bytes whose starts are `pitch` bytes apart. One row is a plain range (its

@@ -70,6 +70,7 @@ struct Power {
   double f16_flop = 0;
   double bf16_flop = 0;
   double f8_flop = 0;
+  double i8_flop = 0;
   double l2_byte = 0;      ///< XCD: that compute units read or write beyond their own caches
   double cache_byte = 0;   ///< IOD: of the last-level cache
   double link_byte = 0;    ///< IOD: at each end of a link

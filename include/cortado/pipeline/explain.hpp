@@ -12,10 +12,39 @@
 #include "cortado/pipeline/overlap.hpp"
 #include "cortado/pipeline/phases.hpp"
 #include "cortado/plan/schedule_heuristic.hpp"
+#include "cortado/published/published.hpp"
 #include "cortado/report/characterization.hpp"
 #include "cortado/report/table.hpp"
+#include "cortado/target/failure.hpp"
 
 namespace cortado::pipeline {
+
+/// A published number beside ours (published/*.toml): how far the model is off there.
+struct Evidence {
+  std::string title;   ///< of the table
+  std::string column;  ///< variant, or ranks
+  Bytes bytes{};
+  std::string unit;
+  double published = 0;
+  double ours = 0;
+  double time_error = 0;  ///< of our time: 0.05 = 5 % too slow. Speed-ups are turned round
+  published::UsedFor used_for = published::UsedFor::validation;
+  std::string source;
+};
+
+/// All that is published of the collective on the machine; computed again, so that it holds for the machine as given.
+Outcome<std::vector<Evidence>> collective_evidence(Collective collective, const Machine& machine);
+
+/// How far the model is off near such a size, one line a table and column; or that nothing is known.
+std::vector<std::string> evidence_lines(const std::vector<Evidence>& evidence, const CollectiveRequest& request,
+                                        const Machine& machine);
+
+/// The same of a GEMM: the mean error of the list that the machine has, and that of the nearest shape.
+Result<std::vector<std::string>> evidence_lines(const GemmShape& gemm, const Machine& machine);
+
+/// Of our time of the request, where something like it was measured at half to twice the size.
+std::optional<double> known_error(const std::vector<Evidence>& evidence, const CollectiveRequest& request,
+                                  const Machine& machine);
 
 struct Explanation {
   std::string machine;
@@ -26,11 +55,15 @@ struct Explanation {
   ChoiceTable table;                    ///< around it
   std::optional<EnergyUse> energy{};    ///< of the best; none: a machine without power
   std::optional<EnergyUse> runner_up_energy{};
+  std::vector<std::string> evidence{};  ///< how far the model is known to be off here
+  std::string verdict{};                ///< what these errors do to the choice
 };
 
-/// Chooses for the request and looks at `sizes`, in ascending order, for changes of the choice.
+/// Chooses for the request and looks at `sizes`, in ascending order, for changes of the choice. `evidence` is that of the
+/// collective and machine.
 Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine, Chooser& chooser,
-                            const std::vector<Bytes>& sizes, const Chooser::Progress& progress = {});
+                            const std::vector<Bytes>& sizes, const std::vector<Evidence>& evidence = {},
+                            const Chooser::Progress& progress = {});
 
 /// Index of the longest phase in PathPhases::in_order().
 std::size_t longest_phase(const PathPhases& phases);
@@ -54,9 +87,13 @@ struct ScheduleExplanation {
 /// None where FiCCO does not apply.
 Result<std::optional<ScheduleExplanation>> explain_schedule(const OverlapProblem& problem, const Machine& machine);
 
-/// overlap_document with what every strategy decided, and the schedule explained.
+/// What is known of the errors of the model for the GEMM and the library's collective of a problem.
+Outcome<std::vector<std::string>> overlap_evidence(const OverlapProblem& problem, const Machine& machine);
+
+/// overlap_document with what every strategy decided, the schedule explained, and how far the model is known to be off.
 report::Document explain_overlap_document(const OverlapReport& report,
-                                          const std::optional<ScheduleExplanation>& schedule);
+                                          const std::optional<ScheduleExplanation>& schedule,
+                                          const std::vector<std::string>& evidence = {});
 
 /// overlap_document with what decomposition and contention cost.
 report::Document why_document(const OverlapReport& report, const report::Characterization& costs);

@@ -94,6 +94,7 @@ struct OperatorRow {
 struct ModelReport {
   ModelRequest request;
   std::string machine;
+  std::string clock{};  ///< what decides that of GEMMs, in words
   std::uint32_t gpus = 0;
   MemoryNeed memory{};
   ParameterCounts parameters{};

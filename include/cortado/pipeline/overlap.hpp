@@ -72,7 +72,8 @@ struct OverlapRow {
 struct OverlapReport {
   OverlapProblem problem;  ///< as check_problem has it
   std::string machine;
-  std::string where;  ///< the modelled machine, or the device
+  std::string where;    ///< the modelled machine, or the device
+  std::string clock{};  ///< what decides that of GEMMs, in words; empty: measured
   bool simulated = false;
   std::uint32_t iterations = 1;  ///< measured, of each program
   Nanoseconds gemm_alone{};

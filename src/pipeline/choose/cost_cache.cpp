@@ -28,7 +28,7 @@ std::string hash_of(std::string_view text) {
 /// Of the model and of all values of the machine, wherever they come from.
 std::string content_key(Machine machine) {
   machine.provenance.clear();
-  return hash_of(fmt::format("{}\n{}", kModelFingerprint, machine_text(machine)));
+  return hash_of(fmt::format("{}\n{}\n{}", kModelFingerprint, static_cast<int>(machine.clock), machine_text(machine)));
 }
 
 nlohmann::json to_json(const sim::CollectiveProfile& profile) {
