@@ -6,10 +6,10 @@
 #include <memory>
 #include <thread>
 
-#include "cortado/device/executor.hpp"
-#include "cortado/device/soft.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
 
+#include "device/executor/executor.hpp"
+#include "device/soft/soft.hpp"
 #include "measure.hpp"
 
 namespace cortado::bench {

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/calibrate.hpp"
-#include "cortado/pipeline/compare.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 #include "measure.hpp"
+#include "pipeline/bench.hpp"
+#include "pipeline/calibrate.hpp"
+#include "pipeline/compare.hpp"
 
 namespace cortado::bench {
 namespace {

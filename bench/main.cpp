@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "measure.hpp"
 
 namespace cortado::bench {

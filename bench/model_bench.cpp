@@ -1,5 +1,5 @@
 // A model of 80 layers by all systems: with nothing known before, and with what products and collectives take known.
-#include "cortado/pipeline/model.hpp"
+#include "cortado/study.hpp"
 
 #include "measure.hpp"
 

@@ -1,10 +1,10 @@
 // A product beside a collective on eight GPUs: all policies predicted, and the decision of `auto` alone.
 #include <string>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/study.hpp"
 
 #include "measure.hpp"
+#include "pipeline/choose.hpp"
 
 namespace cortado::bench {
 namespace {

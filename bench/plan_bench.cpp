@@ -1,10 +1,10 @@
 // Planning and verifying: one 8-GPU collective, and how the verifier grows with the commands.
 #include <string>
 
-#include "cortado/ir/visit.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/verify.hpp"
 
+#include "ir/visit.hpp"
 #include "measure.hpp"
 
 namespace cortado::bench {

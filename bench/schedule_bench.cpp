@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/schedule_heuristic.hpp"
+#include "cortado/study.hpp"
 
 #include "measure.hpp"
+#include "pipeline/choose.hpp"
+#include "plan/schedule_heuristic.hpp"
 
 namespace cortado::bench {
 namespace {

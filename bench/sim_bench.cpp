@@ -12,19 +12,19 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
 
+#include "base/text.hpp"
+#include "ir/visit.hpp"
+#include "sim/gpu/simulate.hpp"
 #include "sim_programs.hpp"
 
 namespace cortado::bench {
 namespace {
 
-constexpr sim::FluidOptions kExact{};
-constexpr sim::FluidOptions kLocal{.mode = sim::SharingMode::local, .tolerance = 0.01};
-constexpr sim::FluidOptions kCoarse{.mode = sim::SharingMode::local, .tolerance = 0.02};
+constexpr sim::RateSharing kExact{};
+constexpr sim::RateSharing kLocal{.local = true, .tolerance = 0.01};
+constexpr sim::RateSharing kCoarse{.local = true, .tolerance = 0.02};
 
 double processor_seconds() {
   timespec now{};
@@ -58,7 +58,7 @@ struct Measured {
 };
 
 /// Short simulations are repeated; the least time counts.
-Measured measure(const CheckedProgram& program, const sim::FluidOptions& sharing) {
+Measured measure(const CheckedProgram& program, const sim::RateSharing& sharing) {
   Measured measured;
   double spent = 0;
   for (int run = 0; run < 1000 && spent < 0.3; ++run) {
@@ -72,14 +72,14 @@ Measured measure(const CheckedProgram& program, const sim::FluidOptions& sharing
   return measured;
 }
 
-std::string name_of(const sim::FluidOptions& sharing) {
-  return sharing.mode == sim::SharingMode::exact ? "exact" : fmt::format("local {:g} %", 100 * sharing.tolerance);
+std::string name_of(const sim::RateSharing& sharing) {
+  return sharing.local ? fmt::format("local {:g} %", 100 * sharing.tolerance) : "exact";
 }
 
 // --- targets ---------------------------------------------------------------------------------------------------------
 
 void add_target(TextTable& table, const std::string& what, const Machine& machine, Program program, double plan_seconds,
-                const sim::FluidOptions& sharing, double target) {
+                const sim::RateSharing& sharing, double target) {
   const ProgramCounts counts = count(program);
   const CheckedProgram verified = unproved(std::move(program), machine);
   const Measured measured = measure(verified, sharing);
@@ -138,17 +138,17 @@ void growth() {
     const Program symmetric = direct_all_gather(machine, ranks);
     const auto copies = count(symmetric).commands;
     double exact_reference = 0;
-    for (const sim::FluidOptions& sharing : {kExact, kLocal, kCoarse}) {
+    for (const sim::RateSharing& sharing : {kExact, kLocal, kCoarse}) {
       double reference = 0;
       for (const Symmetry symmetry : {Symmetry::symmetric, Symmetry::staggered, Symmetry::unequal}) {
-        if (sharing.mode == sim::SharingMode::exact && symmetry != Symmetry::symmetric && ranks > kLargestExact) {
+        if (!sharing.local && symmetry != Symmetry::symmetric && ranks > kLargestExact) {
           continue;
         }
         Program program = symmetric;
         perturb(program, machine, symmetry, 1);
         const Measured m = measure(unproved(std::move(program), machine), sharing);
         if (symmetry == Symmetry::symmetric) reference = m.seconds;
-        if (sharing.mode == sim::SharingMode::exact && symmetry == Symmetry::symmetric) exact_reference = m.seconds;
+        if (!sharing.local && symmetry == Symmetry::symmetric) exact_reference = m.seconds;
         table.add_row({std::to_string(ranks), std::to_string(copies), to_string(symmetry), name_of(sharing),
                        std::to_string(m.result.events), duration(m.seconds),
                        fmt::format("{:.0f}", m.seconds / static_cast<double>(copies) * 1e9),
@@ -173,7 +173,7 @@ void error(std::uint32_t largest) {
         perturb(program, machine, symmetry, seed);
         const CheckedProgram verified = unproved(std::move(program), machine);
         const Measured exact = measure(verified, kExact);
-        for (const sim::FluidOptions& sharing : {kLocal, kCoarse}) {
+        for (const sim::RateSharing& sharing : {kLocal, kCoarse}) {
           const Measured local = measure(verified, sharing);
           table.add_row({std::to_string(ranks), to_string(symmetry), std::to_string(seed), name_of(sharing),
                          duration(local.seconds), duration(exact.seconds), fmt::format("{:.3f}", us(exact)),

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/base/random.hpp"
-#include "cortado/base/units.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/result.hpp"
+
+#include "base/random.hpp"
 
 namespace cortado::bench {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/verify.hpp"
 
 namespace cortado::bench {
 

@@ -9,8 +9,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "cortado/device/sdma.hpp"
-#include "cortado/device/soft.hpp"
+#include "cortado/packets.hpp"
+
+#include "device/soft/soft.hpp"
 
 namespace cortado::device {
 namespace {

@@ -3,12 +3,12 @@
 #include <cstring>
 #include <memory>
 
-#include "cortado/device/sdma.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/packets.hpp"
+#include "cortado/program.hpp"
 
 #include "device/executor/recording_driver.hpp"
 #include "device/executor/ring_writer.hpp"
+#include "ir/visit.hpp"
 #include "measure.hpp"
 
 namespace cortado::bench {

@@ -1,12 +1,12 @@
 // A product fused with the reduce-scatter behind it, as T3 does it: simulated, and planned and proved before.
 #include <fmt/format.h>
 
-#include "cortado/plan/t3.hpp"
-#include "cortado/published/sublayers.hpp"
-#include "cortado/sim/simulate.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
 #include "measure.hpp"
+#include "plan/t3.hpp"
+#include "reproduce/published/sublayers.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::bench {
 

@@ -1,9 +1,9 @@
-# cortado_module(NAME <name> [GENERATED ...] [LINKS ...] [PRIVATE_LINKS ...] [TEST_LINKS ...] [OTHER_TESTS ...])
+# cortado_module(NAME <name> [NOT_INSTALLED] [GENERATED ...] [LINKS ...] [PRIVATE_LINKS ...] [TEST_LINKS ...] [OTHER_TESTS ...])
 #
 # One module = one static library `cortado_<name>` (alias cortado::<name>) of all sources in the folder and below and of
 # those that the build generates; and, with CORTADO_TESTS, one test program `<name>_test` of the x_test.cpp files that
 # stand beside them and of the folders called testing. OTHER_TESTS belong to a program of their own. A module without
-# sources becomes an interface library.
+# sources becomes an interface library. NOT_INSTALLED is for what only programs of this tree link.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
 target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
@@ -51,7 +51,7 @@ function(cortado_sources sources tests)
 endfunction()
 
 function(cortado_module)
-  cmake_parse_arguments(arg "" "NAME" "GENERATED;LINKS;PRIVATE_LINKS;TEST_LINKS;OTHER_TESTS" ${ARGN})
+  cmake_parse_arguments(arg "NOT_INSTALLED" "NAME" "GENERATED;LINKS;PRIVATE_LINKS;TEST_LINKS;OTHER_TESTS" ${ARGN})
   cortado_sources(sources tests)
   if(arg_OTHER_TESTS)
     list(REMOVE_ITEM tests ${arg_OTHER_TESTS})
@@ -74,7 +74,9 @@ function(cortado_module)
   target_include_directories(${target} ${public}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} ${public} ${arg_LINKS})
-  set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
+  if(NOT arg_NOT_INSTALLED)
+    set_property(GLOBAL APPEND PROPERTY CORTADO_MODULES ${target})
+  endif()
   if(CORTADO_TESTS AND tests)
     cortado_test(NAME ${arg_NAME}_test SOURCES ${tests} LINKS cortado::${arg_NAME} ${arg_TEST_LINKS})
   endif()

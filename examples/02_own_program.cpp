@@ -4,11 +4,9 @@
 // proved and run.
 #include <cstdio>
 
-#include "cortado/device/executor.hpp"
-#include "cortado/device/soft.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/contracts.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/program.hpp"
+#include "cortado/target.hpp"
+#include "cortado/verify.hpp"
 
 using namespace cortado;
 
@@ -47,17 +45,14 @@ int main() {
     std::printf("%s\n", to_string(verified.error().front()).c_str());
     return 1;
   }
-  auto node = device::open_soft_node(*machine, 3, {.workers = {}, .adversarial_seed = 7, .faults = {}});
+  const auto node = open_target({.name = "soft", .gpus = 3, .soft = {.adversarial_seed = 7}}, *machine);
   if (!node) return 1;
-  auto prepared = device::PreparedProgram::prepare(*verified, **node);
-  if (!prepared) return 1;
-  const auto result = prepared->run({.iterations = 20, .check = device::CheckOutputs::every});
-  if (!result) {
-    std::printf("%s\n", to_string(result.error()).c_str());
+  const auto run = (*node)->run(*verified, {.iterations = 20, .device = {.check = device::CheckOutputs::every}});
+  if (!run) {
+    std::printf("%s\n", to_string(run.error().errors.front()).c_str());
     return 1;
   }
   std::printf("with the wait: proved, and run 20 times in adversarial order: %llu bytes checked, %llu wrong\n",
-              static_cast<unsigned long long>(result->checked_bytes),
-              static_cast<unsigned long long>(result->wrong_bytes));
-  return result->wrong_bytes == 0 ? 0 : 1;
+              static_cast<unsigned long long>(run->check->checked), static_cast<unsigned long long>(run->check->wrong));
+  return run->check->wrong == 0 ? 0 : 1;
 }

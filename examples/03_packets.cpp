@@ -1,7 +1,7 @@
 // From a command to the dwords that an MI300X DMA engine reads, and back.
 #include <cstdio>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 using namespace cortado;
 

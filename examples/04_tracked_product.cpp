@@ -1,74 +1,55 @@
-// T3 as a programmer sees it: a product whose output map is written by hand.
+// T3 in steps: a GEMM whose output map sends parts of the result on, and memory that counts updates.
 //
-// Four GPUs multiply, and the sum of the four products is divided among them. Each GPU sends to the next one in the
-// ring: stores of its first chunk go straight there, the next two are passed on by DMA commands that wait until memory
-// has counted two updates of a piece (the own one and that of the GPU before), and the last one stays.
+// Four GPUs multiply, and the sum of the four results is divided among them. Stores of a GPU's first chunk go straight
+// to the next GPU of the ring; later chunks are passed on by DMA commands that wait until memory has counted all
+// updates of a piece, the own one and that of the GPU before; the last one stays.
 //
-// The first version counts one update instead of two, so pieces leave before the neighbour's sum is in. The verifier
-// refuses it; the right one is proved, timed and run.
+// The first version counts one update less, so pieces leave before the neighbour's sum is in. The verifier refuses it;
+// the right one is proved, timed and run.
 #include <cstdio>
 
-#include "cortado/device/executor.hpp"
-#include "cortado/device/soft.hpp"
-#include "cortado/plan/t3.hpp"
-#include "cortado/sim/simulate.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/overlap.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
+#include "cortado/verify.hpp"
 
 using namespace cortado;
 
 constexpr std::uint32_t kRanks = 4;
 
-std::vector<T3Map> ring(std::uint64_t updates) {
-  std::vector<T3Map> maps;
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    const RankId next{(rank + 1) % kRanks};
-    const auto before = [&](std::uint32_t steps) { return (rank + kRanks - steps) % kRanks; };
-    maps.push_back(T3Map(kRanks)
-                       .remote_map(before(1), next, CopyOp::add)
-                       .dma_map(before(2), {next, CopyOp::add}, updates)
-                       .dma_map(before(3), {next, CopyOp::add}, updates)
-                       .keep(rank, 2));
-  }
-  return maps;
-}
-
-int report(const Diagnostic& error) {
+int failed(const Diagnostic& error) {
   std::printf("%s\n", to_string(error).c_str());
   return 1;
 }
 
 int main() {
   const auto machine = load_machine("mi300x-8+t3");
-  if (!machine) return report(machine.error());
-  const T3Request request{.gemm = {512, 256, 128, DType::f16},
-                          .collective = "reduce-scatter",
-                          .ranks = kRanks,
-                          .tiling = Tiling{32, 64, 1},
-                          .pieces = 2};
+  if (!machine) return failed(machine.error());
+  const OverlapProblem problem{.relation = Relation::collective_needs_gemm,
+                               .gemms = {{.m = 512, .n = 256, .k = 128, .dtype = DType::f16}},
+                               .collectives = {{.collective = "reduce-scatter"}},
+                               .ranks = kRanks};
+  const auto plan = pipeline::plan_strategy(problem, *machine, "t3", {.pieces = 2, .algorithm = "ring"});
+  if (!plan) return failed(plan.error().errors.front());
 
-  const auto hasty = plan_t3(request, ring(1), *machine);
-  if (!hasty) return report(hasty.error());
-  const auto refused = verify(hasty->program, *machine);
+  Program hasty = plan->program;
+  for (Tracker& tracker : hasty.trackers) tracker.updates -= 1;
+  const auto refused = verify(std::move(hasty), *machine);
   if (refused) return 1;  // the verifier must catch the wrong count
-  std::printf("one update: %s\n", to_string(refused.error().front()).c_str());
+  std::printf("an update less: %s\n", to_string(refused.error().front()).c_str());
 
-  const auto plan = plan_t3(request, ring(2), *machine);
-  if (!plan) return report(plan.error());
   const auto verified = verify(plan->program, *machine);
-  if (!verified) return report(verified.error().front());
-  const auto simulated = sim::simulate(*verified);
-  if (!simulated) return report(simulated.error());
-  std::printf("two updates: proved; %zu trackers, %llu ns predicted\n", plan->program.trackers.size(),
-              static_cast<unsigned long long>(median_time(simulated->timeline).value));
+  if (!verified) return failed(verified.error().front());
+  const auto predicted = simulator()->run(*verified, {});
+  if (!predicted) return failed(predicted.error().errors.front());
+  std::printf("all updates: proved; %zu trackers, %llu ns predicted\n", plan->program.trackers.size(),
+              static_cast<unsigned long long>(predicted->time.value));
 
-  auto node = device::open_soft_node(*machine, kRanks, {.workers = {}, .adversarial_seed = 7, .faults = {}});
-  if (!node) return report(node.error());
-  auto prepared = device::PreparedProgram::prepare(*verified, **node);
-  if (!prepared) return report(prepared.error());
-  const auto result = prepared->run({.iterations = 5, .check = device::CheckOutputs::every});
-  if (!result) return report(result.error());
+  const auto node = open_target({.name = "soft", .gpus = kRanks, .soft = {.adversarial_seed = 7}}, *machine);
+  if (!node) return failed(node.error());
+  const auto run = (*node)->run(*verified, {.iterations = 5, .device = {.check = device::CheckOutputs::every}});
+  if (!run) return failed(run.error().errors.front());
   std::printf("run 5 times in adversarial order: %llu bytes checked, %llu wrong\n",
-              static_cast<unsigned long long>(result->checked_bytes),
-              static_cast<unsigned long long>(result->wrong_bytes));
-  return result->wrong_bytes == 0 ? 0 : 1;
+              static_cast<unsigned long long>(run->check->checked), static_cast<unsigned long long>(run->check->wrong));
+  return run->check->wrong == 0 ? 0 : 1;
 }

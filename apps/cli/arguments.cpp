@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/base/units.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::cli {
 

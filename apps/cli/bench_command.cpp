@@ -3,16 +3,17 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/breakdown.hpp"
-#include "cortado/pipeline/explain.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
 #include "gemm_bench.hpp"
+#include "pipeline/bench.hpp"
+#include "pipeline/breakdown.hpp"
+#include "pipeline/explain.hpp"
+#include "reproduce/evidence.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -96,8 +97,8 @@ class Sweep {
       asked.variant = kAutoVariant;
       asked.bytes = size;
       asked.prelaunch = request_.prelaunch.back();
-      CORTADO_ASSIGN_OR_RETURN(by_size.emplace_back(),
-                               pipeline::explain(choice_request(arguments_, asked), machine, chooser, request_.sizes, *evidence));
+      CORTADO_ASSIGN_OR_RETURN(by_size.emplace_back(), pipeline::explain(choice_request(arguments_, asked), machine,
+                                                                         chooser, request_.sizes, *evidence));
     }
     console_.clear_progress();
     keep_times(chooser, console_);

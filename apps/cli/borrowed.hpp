@@ -1,7 +1,7 @@
 // What to think of predictions on machines whose file has constants of other machines.
 #pragma once
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "console.hpp"
 

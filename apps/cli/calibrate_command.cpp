@@ -1,13 +1,12 @@
 // cortado calibrate: a machine file for the embedded node of this computer.
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/machine/write.hpp"
-#include "cortado/pipeline/calibrate.hpp"
-
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
+#include "machine/write.hpp"
 #include "output_file.hpp"
+#include "pipeline/calibrate.hpp"
 #include "study_progress.hpp"
 
 namespace cortado::cli {

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/plan/external.hpp"
+#include "cortado/program.hpp"
 
+#include "base/text.hpp"
+#include "ir/visit.hpp"
+#include "plan/external.hpp"
 #include "target_request.hpp"
 
 namespace cortado::cli {

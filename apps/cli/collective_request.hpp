@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 
-#include "cortado/base/result.hpp"
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/plan/choose.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/result.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"
+#include "pipeline/bench.hpp"
+#include "pipeline/choose.hpp"
+#include "plan/choose.hpp"
 
 namespace cortado::cli {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"

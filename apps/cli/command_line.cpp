@@ -8,8 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "command.hpp"
 #include "flags.hpp"
 #include "help.hpp"

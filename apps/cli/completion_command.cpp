@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "command.hpp"
 #include "flags.hpp"
 

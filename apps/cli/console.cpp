@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 namespace cortado::cli {
 namespace {

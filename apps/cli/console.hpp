@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "cortado/base/result.hpp"
-#include "cortado/target/failure.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
 
 #include "stage_clock.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "command.hpp"
 #include "command_line.hpp"

@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {
@@ -125,7 +124,8 @@ constexpr Flag kFlags[] = {
     {"bench", "--dtype", "TYPE", "@dtypes", "", "alone|gemms",
      "Element type (default: f32 of reductions, bf16 of GEMMs)"},
     {"bench", "--shapes", "MxNxK,...|FILE", "file", "", "gemms",
-     "Which GEMMs; M may be the rows of each group of a grouped GEMM, 128+64+300. Or a CSV with columns m, n and k, and "
+     "Which GEMMs; M may be the rows of each group of a grouped GEMM, 128+64+300. Or a CSV with columns m, n and k, "
+     "and "
      "dtype, out_dtype, batch, scale_block where rows have their own"},
     {"bench", "--out-dtype", "TYPE", "@dtypes", "", "gemms",
      "Element type of C (default: bf16 of f8, i32 of i8, else as --dtype)"},

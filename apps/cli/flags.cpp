@@ -4,21 +4,18 @@
 #include <charconv>
 #include <set>
 
-#include "cortado/base/check.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/machine/power.hpp"
-#include "cortado/pipeline/model.hpp"
-#include "cortado/pipeline/what_if.hpp"
-#include "cortado/plan/choose.hpp"
-#include "cortado/plan/overlap.hpp"
-#include "cortado/plan/t3.hpp"
-#include "cortado/published/published.hpp"
-#include "cortado/sim/power.hpp"
-#include "cortado/target/target.hpp"
-#include "cortado/verify/verify.hpp"
-#include "cortado/workload/model.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/model.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
+#include "cortado/verify.hpp"
 
+#include "base/check.hpp"
 #include "lists.hpp"
+#include "plan/choose.hpp"
+#include "plan/overlap.hpp"
+#include "plan/t3.hpp"
+#include "reproduce/published/published.hpp"
 
 namespace cortado::cli {
 namespace {

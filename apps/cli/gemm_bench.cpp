@@ -1,12 +1,12 @@
 #include "gemm_bench.hpp"
 
-#include "cortado/ir/text.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/pipeline/gemm_bench.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/target.hpp"
 
 #include "borrowed.hpp"
+#include "pipeline/bench.hpp"
+#include "pipeline/gemm_bench.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -24,8 +24,7 @@ Result<Exit> bench_gemm(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   const std::string on = arguments.find("--on").value_or(std::string(kSimulator));
   pipeline::GemmDefaults defaults;
-  CORTADO_ASSIGN_OR_RETURN(defaults.dtype,
-                           parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeOfGemms))));
+  CORTADO_ASSIGN_OR_RETURN(defaults.dtype, parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeOfGemms))));
   if (on != kSimulator) defaults.result = defaults.dtype;  // programs have one type
   if (const auto result = arguments.find("--out-dtype")) {
     CORTADO_ASSIGN_OR_RETURN(defaults.result, parse_dtype(*result));

@@ -1,7 +1,7 @@
 // cortado bench gemm: times of GEMMs alone.
 #pragma once
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"

@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {

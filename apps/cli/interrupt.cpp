@@ -5,8 +5,7 @@
 #include <string_view>
 #include <unistd.h>
 
-#include "cortado/base/file.hpp"
-
+#include "base/file.hpp"
 #include "console.hpp"
 
 namespace cortado::cli {

@@ -5,8 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/result.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::cli {
 

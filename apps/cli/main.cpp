@@ -2,8 +2,7 @@
 #include <csignal>
 #include <exception>
 
-#include "cortado/base/uncaught.hpp"
-
+#include "base/uncaught.hpp"
 #include "command_line.hpp"
 #include "interrupt.hpp"
 

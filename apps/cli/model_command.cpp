@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/model.hpp"
-#include "cortado/report/trace.hpp"
+#include "cortado/program.hpp"
+#include "cortado/report.hpp"
+#include "cortado/study.hpp"
 
+#include "base/file.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "output_file.hpp"

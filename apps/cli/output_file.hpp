@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"

@@ -7,11 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/external.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "plan/external.hpp"
 
 namespace cortado::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/plan/overlap.hpp"
+#include "cortado/result.hpp"
 
 #include "arguments.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::cli {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::cli {
 

@@ -1,13 +1,13 @@
 // cortado packets: the dwords that a GPU would get, and back.
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/device/executor.hpp"
-#include "cortado/device/sdma.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/packets.hpp"
+#include "cortado/program.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "command.hpp"
+#include "device/executor/executor.hpp"
 #include "json.hpp"
 #include "packet_text.hpp"
 #include "program_input.hpp"

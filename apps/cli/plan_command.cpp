@@ -3,17 +3,18 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/explain.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
 #include "overlap_command.hpp"
 #include "overlap_request.hpp"
+#include "pipeline/explain.hpp"
+#include "reproduce/evidence.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 

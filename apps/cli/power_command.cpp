@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/power.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
 
 #include "borrowed.hpp"
 #include "command.hpp"

@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/program.hpp"
+#include "cortado/verify.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado::cli {
 

@@ -1,11 +1,10 @@
 // cortado reproduce: published numbers beside ours.
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/pipeline/reproduce.hpp"
-
+#include "base/file.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
+#include "reproduce/reproduce.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"

@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/calibrate.hpp"
-#include "cortado/pipeline/compare.hpp"
-#include "cortado/report/bandwidth.hpp"
-#include "cortado/report/trace.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/report.hpp"
+#include "cortado/timeline.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "collective_request.hpp"
 #include "flags.hpp"
 #include "output_file.hpp"
+#include "pipeline/calibrate.hpp"
+#include "pipeline/compare.hpp"
 #include "program_input.hpp"
+#include "sim/gpu/simulate.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -159,7 +159,7 @@ class RunBoth {
   }
 
   static Bytes bytes_of(const Point& point) {
-    return point.request ? point.request->bytes : report::whole_buffer(point.program.program());
+    return point.request ? point.request->bytes : whole_buffer(point.program.program());
   }
 
   const Arguments& arguments_;

@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/choose.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
 
 #include "borrowed.hpp"
 #include "collective_request.hpp"
@@ -16,6 +15,7 @@
 #include "json.hpp"
 #include "output_file.hpp"
 #include "overlap_request.hpp"
+#include "plan/choose.hpp"
 #include "program_input.hpp"
 #include "run_both.hpp"
 #include "run_report.hpp"
@@ -80,7 +80,7 @@ RunOptions run_options(const Arguments& arguments, const Task& task, const Targe
   options.watts = arguments.given("--trace");
   options.sim.span_names = pictured;
   options.sim.arbitration = task.arbitration;
-  if (arguments.text("--sharing") == "local") options.sim.sharing.mode = sim::SharingMode::local;
+  if (arguments.text("--sharing") == "local") options.sim.sharing.local = true;
   options.device = device_run_options(arguments);
   options.device.check = check_of(arguments);
   const auto progress = [&console](std::uint64_t done, std::uint64_t of) { console.stage_at(done, of); };

@@ -4,14 +4,14 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/report/energy.hpp"
-#include "cortado/report/timeline_picture.hpp"
-#include "cortado/report/trace.hpp"
-#include "cortado/timeline/critical_path.hpp"
+#include "cortado/report.hpp"
+#include "cortado/timeline.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "collective_request.hpp"
+#include "report/energy.hpp"
+#include "report/timeline_picture.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -81,7 +81,7 @@ std::string RunReport::predicted_text(const Run& run) const {
 }
 
 std::string RunReport::sharing_note() const {
-  if (run_.sim.sharing.mode == sim::SharingMode::exact) return {};
+  if (!run_.sim.sharing.local) return {};
   return fmt::format(", local sharing within {:g} %", 100 * run_.sim.sharing.tolerance);
 }
 

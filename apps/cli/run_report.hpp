@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "cortado/base/result.hpp"
-#include "cortado/target/target.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
+#include "cortado/verify.hpp"
 
 #include "arguments.hpp"
 #include "json.hpp"

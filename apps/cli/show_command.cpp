@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/target/target.hpp"
-#include "cortado/workload/model.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/model.hpp"
+#include "cortado/program.hpp"
+#include "cortado/target.hpp"
 
+#include "base/text.hpp"
 #include "command.hpp"
 #include "json.hpp"
 

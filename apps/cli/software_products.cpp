@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado::cli {
 namespace {

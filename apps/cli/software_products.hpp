@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::cli {
 

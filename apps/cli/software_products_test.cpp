@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::cli {
 namespace software_products_test {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/target/failure.hpp"
+#include "cortado/target.hpp"
 
 #include "console.hpp"
 #include "interrupt.hpp"

@@ -1,7 +1,6 @@
 #include "table_output.hpp"
 
-#include "cortado/base/file.hpp"
-
+#include "base/file.hpp"
 #include "output_file.hpp"
 
 namespace cortado::cli {

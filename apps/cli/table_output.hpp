@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/report/table.hpp"
+#include "cortado/report.hpp"
+#include "cortado/result.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"

@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/cores.hpp"
-
+#include "base/cores.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {

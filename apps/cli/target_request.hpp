@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/executor.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
 
 #include "arguments.hpp"
+#include "device/executor/executor.hpp"
 
 namespace cortado::cli {
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/study.hpp"
 
+#include "base/text.hpp"
 #include "collective_request.hpp"
 #include "flags.hpp"
 #include "overlap_request.hpp"

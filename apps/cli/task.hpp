@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "cortado/base/result.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/overlap.hpp"
-#include "cortado/target/failure.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
 
 #include "arguments.hpp"
 #include "console.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::cli {
 

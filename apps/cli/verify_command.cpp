@@ -4,18 +4,18 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
+#include "base/text.hpp"
 #include "command.hpp"
+#include "ir/visit.hpp"
 #include "json.hpp"
 #include "program_input.hpp"
 
 namespace cortado::cli {
 namespace {
 
-/// The verifier checks so many iterations together (verify/verify.hpp).
+/// The verifier checks so many iterations together (cortado/verify.hpp).
 constexpr int kCheckedIterations = 2;
 
 std::size_t command_count(const Program& program) {

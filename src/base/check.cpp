@@ -1,4 +1,4 @@
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 #include <cstdio>
 #include <cstdlib>

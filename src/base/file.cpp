@@ -1,4 +1,4 @@
-#include "cortado/base/file.hpp"
+#include "base/file.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 namespace cortado {
 namespace {

@@ -1,4 +1,4 @@
-#include "cortado/base/file.hpp"
+#include "base/file.hpp"
 
 #include <csignal>
 #include <filesystem>

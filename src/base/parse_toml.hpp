@@ -6,7 +6,7 @@
 
 #include <toml++/toml.h>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::internal {
 

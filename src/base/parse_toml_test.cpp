@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 namespace cortado::internal {
 namespace parse_toml_test {

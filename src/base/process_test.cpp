@@ -1,4 +1,4 @@
-#include "cortado/base/process.hpp"
+#include "base/process.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "cortado/base/small_float.hpp"
+#include "base/small_float.hpp"
 
 #include <cmath>
 #include <limits>

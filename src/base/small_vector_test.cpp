@@ -1,4 +1,4 @@
-#include "cortado/base/small_vector.hpp"
+#include "base/small_vector.hpp"
 
 #include <string>
 

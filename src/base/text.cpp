@@ -1,4 +1,4 @@
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado {
 namespace {

@@ -1,4 +1,4 @@
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 

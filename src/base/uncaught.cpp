@@ -1,4 +1,4 @@
-#include "cortado/base/uncaught.hpp"
+#include "base/uncaught.hpp"
 
 #include <new>
 #include <system_error>

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "base/text.hpp"
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {
@@ -31,17 +31,18 @@ Status check_result(const GemmShape& shape) {
   const bool whole = shape.dtype == DType::i8;
   const bool wide = size_of(result) >= size_of(shape.dtype) && result != DType::u8;
   if (wide && (is_float(result) || whole)) return {};
-  return fail("gemm.dtype", fmt::format("no library has products of {} with results of {}", to_string(shape.dtype),
-                                        to_string(result)),
-              whole ? "give i32, bf16, f16, f32 or i8" : "give a floating-point type that is as wide or wider");
+  return fail(
+      "gemm.dtype",
+      fmt::format("no library has products of {} with results of {}", to_string(shape.dtype), to_string(result)),
+      whole ? "give i32, bf16, f16, f32 or i8" : "give a floating-point type that is as wide or wider");
 }
 
 Status check_scales(const GemmShape& shape, const Machine& machine) {
   constexpr std::uint32_t kMostBlock = 4096;
   if (shape.scale_block == 0) return {};
   if (size_of(shape.dtype).value != 1 || shape.scale_block > kMostBlock) {
-    return fail("gemm.scales", fmt::format("scales of blocks of {} for elements of {}", shape.scale_block,
-                                           to_string(shape.dtype)),
+    return fail("gemm.scales",
+                fmt::format("scales of blocks of {} for elements of {}", shape.scale_block, to_string(shape.dtype)),
                 fmt::format("block scales are for f8 and i8, in blocks of 1 to {}, 128 as a rule", kMostBlock));
   }
   if (machine.timing->compute->block_scale_efficiency > 0) return {};
@@ -76,11 +77,10 @@ Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside
     return {};
   }
   const Bytes element = size_of(shape.dtype);
-  std::string what =
-      fmt::format("the product {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
-                  format_bytes(element * (shape.m * shape.k)),
-                  format_bytes(element * (group_count(shape) * shape.k * shape.n)),
-                  format_bytes(size_of(result_type(shape)) * (shape.m * shape.n)));
+  std::string what = fmt::format("the product {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
+                                 format_bytes(element * (shape.m * shape.k)),
+                                 format_bytes(element * (group_count(shape) * shape.k * shape.n)),
+                                 format_bytes(size_of(result_type(shape)) * (shape.m * shape.n)));
   if (beside.value > 0) what += fmt::format(" beside {} of the collective", format_bytes(beside));
   return fail(About::machine, "gemm.memory",
               fmt::format("{}, but a GPU of {} has {}", what, machine.name, format_bytes(machine.memory_bytes)),

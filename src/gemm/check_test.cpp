@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado {
 namespace check_test {

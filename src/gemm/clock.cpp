@@ -15,8 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {

@@ -1,8 +1,7 @@
 // Clocks of products under the cap of the board.
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/testing.hpp"
 
 namespace cortado {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-#include "cortado/gemm/gemm.hpp"
+#include "base/check.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado {
 namespace {

@@ -1,8 +1,8 @@
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 #include "gemm/matrix_timing.hpp"
 

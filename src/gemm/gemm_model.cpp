@@ -14,7 +14,8 @@
 //              so every group reads B for itself, but for what caches still hold of it behind a whole pass
 //   types      A and B with their scales, 4 / block bytes an element of A and 4 / block^2 of B, and products at
 //              block_scale_efficiency of their rate; C has a type of its own. Sums are f32 or i32 in registers
-//   groups     several GEMMs in one kernel: tiles of all groups share the waves, each group pads its rows to whole tiles
+//   groups     several GEMMs in one kernel: tiles of all groups share the waves, each group pads its rows to whole
+//   tiles
 //              and reads a B of its own; a wave's block of tiles lies within one group
 //   body       (products^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
 //              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
@@ -33,9 +34,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/base/check.hpp"
-#include "cortado/gemm/gemm.hpp"
-
+#include "base/check.hpp"
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 #include "gemm/real.hpp"
 

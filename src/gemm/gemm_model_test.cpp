@@ -2,8 +2,7 @@
 // last-level cache) unless a test says otherwise.
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 #include "gemm/testing.hpp"
 

@@ -1,4 +1,4 @@
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 #include <gtest/gtest.h>
 

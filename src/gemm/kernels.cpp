@@ -1,12 +1,11 @@
-#include "cortado/gemm/kernels.hpp"
+#include "gemm/kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {

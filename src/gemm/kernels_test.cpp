@@ -1,4 +1,4 @@
-#include "cortado/gemm/kernels.hpp"
+#include "gemm/kernels.hpp"
 
 #include <gtest/gtest.h>
 

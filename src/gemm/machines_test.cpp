@@ -1,7 +1,7 @@
 // The machines that say what products cost: what is published of each is what the model gives.
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado {
 namespace machines_test {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado {
 

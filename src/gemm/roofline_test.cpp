@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/testing.hpp"
 
 namespace cortado {

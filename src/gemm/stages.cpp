@@ -1,14 +1,13 @@
-#include "cortado/gemm/stages.hpp"
+#include "gemm/stages.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/tiles.hpp"
-
+#include "base/check.hpp"
 #include "gemm/real.hpp"
+#include "ir/tiles.hpp"
 
 namespace cortado {
 namespace {

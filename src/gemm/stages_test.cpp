@@ -1,12 +1,12 @@
 // Stages by hand: tiles of 16 x 16 f16 with k = 16, so that a tile row of A, a tile column of B and a tile of C have
 // 512 bytes each.
-#include "cortado/gemm/stages.hpp"
+#include "gemm/stages.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado {
 namespace stages_test {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 namespace cortado {
 

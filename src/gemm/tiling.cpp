@@ -6,8 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "cortado/gemm/gemm.hpp"
-
+#include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 #include "gemm/real.hpp"
 

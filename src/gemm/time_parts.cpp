@@ -1,4 +1,4 @@
-#include "cortado/gemm/time_parts.hpp"
+#include "gemm/time_parts.hpp"
 
 #include <algorithm>
 

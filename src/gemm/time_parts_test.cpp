@@ -1,5 +1,5 @@
 // Parts of a product's time. All on mi300x-8 at fixed clocks: 304 units.
-#include "cortado/gemm/time_parts.hpp"
+#include "gemm/time_parts.hpp"
 
 #include <gtest/gtest.h>
 

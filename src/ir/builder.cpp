@@ -1,6 +1,6 @@
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado {
 namespace {

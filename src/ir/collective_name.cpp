@@ -1,10 +1,10 @@
-#include "cortado/ir/collective_name.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado {
 

@@ -1,4 +1,4 @@
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado {
 namespace {

@@ -1,6 +1,6 @@
-#include "cortado/ir/contracts.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cortado/program.hpp"
 
 namespace cortado {
 namespace contracts_test {

@@ -1,8 +1,8 @@
-#include "cortado/ir/engine_signals.hpp"
+#include "ir/engine_signals.hpp"
 
 #include <algorithm>
 
-#include "cortado/ir/visit.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado {
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::json {
 

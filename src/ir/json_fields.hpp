@@ -8,8 +8,9 @@
 #include <concepts>
 #include <type_traits>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::json {
 

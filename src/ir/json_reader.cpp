@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "ir/command_table.hpp"
 #include "ir/json_document.hpp"
 #include "ir/json_fields.hpp"
 

@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/random.hpp"
+#include "ir/command_table.hpp"
 
 namespace cortado {
 namespace json_test {

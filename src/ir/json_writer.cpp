@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/command_table.hpp"
 #include "ir/json_fields.hpp"
 
 namespace cortado {

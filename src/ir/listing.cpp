@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/command_table.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado {
 namespace {

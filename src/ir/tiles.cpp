@@ -1,4 +1,4 @@
-#include "cortado/ir/tiles.hpp"
+#include "ir/tiles.hpp"
 
 #include <algorithm>
 #include <iterator>

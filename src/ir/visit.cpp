@@ -1,4 +1,4 @@
-#include "cortado/ir/visit.hpp"
+#include "ir/visit.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,11 +1,9 @@
-#include "cortado/ir/visit.hpp"
+#include "ir/visit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/contracts.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado {
 namespace visit_test {

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <set>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 namespace cortado {
 namespace {

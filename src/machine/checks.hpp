@@ -1,7 +1,7 @@
 // What the keys of a machine file say of each other.
 #pragma once
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "machine/reader.hpp"
 

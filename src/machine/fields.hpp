@@ -20,7 +20,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 namespace cortado::internal {
 

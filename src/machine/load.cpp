@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "machine/embedded.hpp"
 
 namespace cortado {

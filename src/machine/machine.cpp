@@ -1,11 +1,11 @@
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/small_vector.hpp"
+#include "base/check.hpp"
+#include "base/small_vector.hpp"
 
 namespace cortado {
 

@@ -1,4 +1,4 @@
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,8 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/file.hpp"
-
+#include "base/file.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace cortado {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "base/parse_toml.hpp"
 #include "machine/checks.hpp"

@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
+#include "base/file.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace cortado::internal {

@@ -1,7 +1,7 @@
-#include "cortado/machine/power.hpp"
-
 #include <algorithm>
 #include <iterator>
+
+#include "cortado/machine.hpp"
 
 namespace cortado {
 

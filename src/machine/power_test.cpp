@@ -1,6 +1,6 @@
-#include "cortado/machine/power.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cortado/machine.hpp"
 
 namespace cortado {
 namespace power_test {

@@ -12,8 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "machine/checks.hpp"
 #include "machine/fields.hpp"
 #include "machine/reader.hpp"

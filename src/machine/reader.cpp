@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 namespace cortado::internal {
 namespace {

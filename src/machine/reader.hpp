@@ -19,7 +19,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "machine/fields.hpp"
 

@@ -1,4 +1,4 @@
-#include "cortado/machine/write.hpp"
+#include "machine/write.hpp"
 
 #include <algorithm>
 #include <cstdint>

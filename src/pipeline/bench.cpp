@@ -1,8 +1,7 @@
-#include "cortado/pipeline/bench.hpp"
-
-#include "cortado/plan/external.hpp"
+#include "pipeline/bench.hpp"
 
 #include "pipeline/parallel.hpp"
+#include "plan/external.hpp"
 
 namespace cortado::pipeline {
 namespace {

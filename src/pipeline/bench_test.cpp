@@ -1,11 +1,11 @@
-#include "cortado/pipeline/bench.hpp"
+#include "pipeline/bench.hpp"
 
 #include <array>
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline {
 namespace bench_test {

@@ -1,4 +1,4 @@
-#include "cortado/pipeline/breakdown.hpp"
+#include "pipeline/breakdown.hpp"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
 
 namespace cortado::pipeline {
 namespace {

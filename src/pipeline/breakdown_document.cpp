@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "cortado/pipeline/breakdown.hpp"
-#include "cortado/report/energy.hpp"
+#include "pipeline/breakdown.hpp"
+#include "report/energy.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -1,8 +1,8 @@
-#include "cortado/pipeline/breakdown.hpp"
+#include "pipeline/breakdown.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline {
 namespace breakdown_test {

@@ -1,15 +1,15 @@
-#include "cortado/pipeline/calibrate.hpp"
+#include "pipeline/calibrate.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include "cortado/base/cores.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/machine/write.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
+#include "base/cores.hpp"
+#include "base/text.hpp"
+#include "machine/write.hpp"
 #include "pipeline/calibration_program.hpp"
 
 namespace cortado::pipeline {

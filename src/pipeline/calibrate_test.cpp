@@ -1,14 +1,14 @@
-#include "cortado/pipeline/calibrate.hpp"
+#include "pipeline/calibrate.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "cortado/machine/write.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/target/target.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/target.hpp"
+#include "cortado/verify.hpp"
 
+#include "machine/write.hpp"
 #include "pipeline/calibration_program.hpp"
 
 namespace cortado::pipeline {

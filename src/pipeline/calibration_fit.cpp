@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/pipeline/calibrate.hpp"
+#include "pipeline/calibrate.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/calibrate.hpp"
+#include "pipeline/calibrate.hpp"
 
 namespace cortado::pipeline {
 namespace calibration_fit_test {

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
+
+#include "base/check.hpp"
 
 namespace cortado::pipeline {
 

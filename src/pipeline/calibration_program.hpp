@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::pipeline {
 

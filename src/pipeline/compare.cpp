@@ -1,4 +1,4 @@
-#include "cortado/pipeline/compare.hpp"
+#include "pipeline/compare.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "cortado/pipeline/compare.hpp"
-#include "cortado/report/energy.hpp"
+#include "pipeline/compare.hpp"
+#include "report/energy.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -1,10 +1,10 @@
-#include "cortado/pipeline/compare.hpp"
+#include "pipeline/compare.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/collective.hpp"
-#include "cortado/target/target.hpp"
-#include "cortado/timeline/critical_path.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/target.hpp"
+#include "cortado/timeline.hpp"
 
 namespace cortado::pipeline {
 namespace compare_test {

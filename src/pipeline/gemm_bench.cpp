@@ -1,4 +1,4 @@
-#include "cortado/pipeline/gemm_bench.hpp"
+#include "pipeline/gemm_bench.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/c3.hpp"
+#include "cortado/program.hpp"
+
+#include "plan/c3.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -118,7 +119,8 @@ Result<GemmShape> shape_from(const ShapeText& text, const GemmDefaults& defaults
   if (shape.result == shape.dtype) shape.result.reset();
   CORTADO_ASSIGN_OR_RETURN(shape.n, number_of("n", text.n.empty() ? "-" : text.n, 0));
   CORTADO_ASSIGN_OR_RETURN(shape.k, number_of("k", text.k.empty() ? "-" : text.k, 0));
-  CORTADO_ASSIGN_OR_RETURN(const std::uint64_t scales, number_of("scale_block", text.scale_block, defaults.scale_block));
+  CORTADO_ASSIGN_OR_RETURN(const std::uint64_t scales,
+                           number_of("scale_block", text.scale_block, defaults.scale_block));
   shape.scale_block = static_cast<std::uint32_t>(scales);
   CORTADO_ASSIGN_OR_RETURN(const std::uint64_t batch, number_of("batch", text.batch, defaults.batch));
   if (batch == 0) return fail("gemm.shape", "a batch of no GEMMs", "give 1 or more");
@@ -302,7 +304,10 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
         [](const Row& r) { return shown_rows(r.shape); }},
        {{.key = "n", .head = "n", .meaning = "columns of B and C"}, [](const Row& r) { return r.shape.n; }},
        {{.key = "k", .head = "k", .meaning = "columns of A, rows of B"}, [](const Row& r) { return r.shape.k; }},
-       {{.key = "batch", .head = "batch", .meaning = "GEMMs of one kernel, each with a B of its own", .view = of_batches},
+       {{.key = "batch",
+         .head = "batch",
+         .meaning = "GEMMs of one kernel, each with a B of its own",
+         .view = of_batches},
         [](const Row& r) { return group_count(r.shape); }},
        {{.key = "groups", .head = "groups", .meaning = "their rows where these differ: 128+64*2", .view = of_groups},
         [](const Row& r) { return groups_cell(r.shape); }},

@@ -1,11 +1,11 @@
-#include "cortado/pipeline/gemm_bench.hpp"
+#include "pipeline/gemm_bench.hpp"
 
 #include <cstdio>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/c3.hpp"
+#include "plan/c3.hpp"
 
 namespace cortado::pipeline {
 namespace gemm_bench_test {

@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/bench.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
+
+#include "pipeline/bench.hpp"
 
 namespace cortado::pipeline {
 namespace point_runner_test {

@@ -1,12 +1,13 @@
-#include "cortado/report/bench_rows.hpp"
+#include "report/bench_rows.hpp"
 
 #include <map>
 
 #include <fmt/format.h>
 
-#include "cortado/report/bandwidth.hpp"
-#include "cortado/report/energy.hpp"
-#include "cortado/report/skipped.hpp"
+#include "cortado/timeline.hpp"
+
+#include "report/energy.hpp"
+#include "report/skipped.hpp"
 
 namespace cortado::report {
 namespace {

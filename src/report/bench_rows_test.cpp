@@ -1,4 +1,4 @@
-#include "cortado/report/bench_rows.hpp"
+#include "report/bench_rows.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

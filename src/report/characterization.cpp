@@ -1,11 +1,10 @@
-#include "cortado/report/characterization.hpp"
+#include "report/characterization.hpp"
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/report/energy.hpp"
-
+#include "base/text.hpp"
 #include "report/characterization_parts.hpp"
+#include "report/energy.hpp"
 
 namespace cortado::report {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cortado/report/characterization.hpp"
+#include "report/characterization.hpp"
 
 namespace cortado::report {
 

@@ -1,4 +1,4 @@
-#include "cortado/report/characterization.hpp"
+#include "report/characterization.hpp"
 
 #include <sstream>
 
@@ -6,9 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/report/energy.hpp"
-
 #include "report/bar_chart.hpp"
+#include "report/energy.hpp"
 
 namespace cortado::report {
 namespace characterization_test {

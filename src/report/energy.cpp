@@ -1,4 +1,4 @@
-#include "cortado/report/energy.hpp"
+#include "report/energy.hpp"
 
 #include <array>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 namespace cortado::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "cortado/report/energy.hpp"
+#include "report/energy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

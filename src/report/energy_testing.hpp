@@ -1,7 +1,7 @@
 // Energies for the tests of what is made of them.
 #pragma once
 
-#include "cortado/timeline/energy.hpp"
+#include "cortado/timeline.hpp"
 
 namespace cortado::report {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/report/table.hpp"
+#include "cortado/report.hpp"
 
 namespace cortado::report {
 

@@ -1,6 +1,6 @@
-#include "cortado/report/objective.hpp"
-
 #include <limits>
+
+#include "cortado/report.hpp"
 
 namespace cortado::report {
 

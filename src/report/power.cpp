@@ -1,14 +1,14 @@
-#include "cortado/report/power.hpp"
-
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/report/energy.hpp"
+#include "cortado/report.hpp"
 
+#include "base/text.hpp"
+#include "report/energy.hpp"
 #include "report/power_parts.hpp"
+#include "report/skipped.hpp"
 
 namespace cortado::report {
 namespace {

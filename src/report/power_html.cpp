@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "report/area_chart.hpp"
 #include "report/bar_chart.hpp"
 #include "report/power_parts.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cortado/report/power.hpp"
+#include "cortado/report.hpp"
 
 namespace cortado::report {
 

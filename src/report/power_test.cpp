@@ -1,8 +1,8 @@
-#include "cortado/report/power.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "cortado/report.hpp"
 
 #include "report/area_chart.hpp"
 

@@ -1,12 +1,11 @@
-#include "cortado/report/schedule_map.hpp"
+#include "report/schedule_map.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include "cortado/report/energy.hpp"
-
+#include "report/energy.hpp"
 #include "report/schedule_map_parts.hpp"
 
 namespace cortado::report {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cortado/report/schedule_map.hpp"
+#include "report/schedule_map.hpp"
 
 namespace cortado::report {
 

@@ -1,4 +1,4 @@
-#include "cortado/report/schedule_map.hpp"
+#include "report/schedule_map.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

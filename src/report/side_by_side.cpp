@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/report/trace.hpp"
+#include "cortado/report.hpp"
 
 namespace cortado::report {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/report/trace.hpp"
+#include "cortado/report.hpp"
 
 namespace cortado::report {
 namespace side_by_side_test {

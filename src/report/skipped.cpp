@@ -1,4 +1,4 @@
-#include "cortado/report/skipped.hpp"
+#include "report/skipped.hpp"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
-#include "cortado/report/table.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
+#include "cortado/report.hpp"
+
+#include "base/check.hpp"
+#include "base/text.hpp"
 
 namespace cortado::report {
 namespace {

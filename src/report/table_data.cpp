@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "report/table_json.hpp"
 
 namespace cortado::report {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cortado/report/table.hpp"
+#include "cortado/report.hpp"
 
 namespace cortado::report {
 

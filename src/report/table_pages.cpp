@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/report/table.hpp"
+#include "cortado/report.hpp"
 
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "report/chart.hpp"
 #include "report/html_page.hpp"
 #include "report/svg.hpp"

@@ -1,5 +1,3 @@
-#include "cortado/report/table.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "cortado/report.hpp"
 
 namespace cortado::report::table_test {
 namespace {

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/report/table.hpp"
+#include "cortado/report.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado::report {
 namespace {

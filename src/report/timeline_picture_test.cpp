@@ -1,4 +1,4 @@
-#include "cortado/report/timeline_picture.hpp"
+#include "report/timeline_picture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,3 @@
-#include "cortado/report/trace.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,8 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/report/energy.hpp"
+#include "cortado/program.hpp"
+#include "cortado/report.hpp"
+
+#include "report/energy.hpp"
 
 namespace cortado::report {
 namespace {

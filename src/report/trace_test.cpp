@@ -1,5 +1,3 @@
-#include "cortado/report/trace.hpp"
-
 #include <cmath>
 #include <map>
 
@@ -7,7 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
+#include "cortado/report.hpp"
 
 #include "report/energy_testing.hpp"
 

@@ -1,3 +1,4 @@
+#include "device/executor/executor.hpp"
 #include "target/make.hpp"
 
 namespace cortado {

@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include "cortado/device/driver.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
+
+#include "device/driver/driver.hpp"
 
 namespace cortado {
 

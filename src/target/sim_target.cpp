@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/gpu/simulate.hpp"
 #include "target/make.hpp"
 
 namespace cortado {

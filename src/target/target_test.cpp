@@ -1,10 +1,10 @@
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 #include <gmock/gmock.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/timeline/critical_path.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/program.hpp"
+#include "cortado/timeline.hpp"
 
 #include "target/make.hpp"
 

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/device/kfd.hpp"
-
+#include "base/text.hpp"
+#include "device/kfd/kfd.hpp"
 #include "target/make.hpp"
 
 namespace cortado {
@@ -76,10 +75,10 @@ Opened open_target(const TargetRequest& request, const Machine& machine) {
 Run run_of(const Program& program, Timeline timeline) {
   Run run{.timeline = std::move(timeline), .counts = count(program)};
   run.time = median_time(run.timeline);
-  run.bytes = report::whole_buffer(program);
+  run.bytes = whole_buffer(program);
   run.energy = energy_of_iteration(run.timeline);
   if (program.contract.products.empty()) {
-    run.bandwidths = report::bandwidths(program.contract.name, program.ranks, run.bytes, run.time);
+    run.bandwidths = bandwidths(program.contract.name, program.ranks, run.bytes, run.time);
   }
   return run;
 }

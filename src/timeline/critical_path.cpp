@@ -1,8 +1,8 @@
-#include "cortado/timeline/critical_path.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <vector>
+
+#include "cortado/timeline.hpp"
 
 namespace cortado {
 namespace {

@@ -1,6 +1,6 @@
-#include "cortado/timeline/critical_path.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cortado/timeline.hpp"
 
 namespace cortado {
 namespace critical_path_test {

@@ -1,12 +1,12 @@
-#include "cortado/timeline/role_times.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "cortado/ir/visit.hpp"
+#include "cortado/timeline.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado {
 namespace {

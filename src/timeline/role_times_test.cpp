@@ -1,6 +1,6 @@
-#include "cortado/timeline/role_times.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cortado/timeline.hpp"
 
 namespace cortado {
 namespace role_times_test {

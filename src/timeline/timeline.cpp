@@ -1,4 +1,4 @@
-#include "cortado/timeline/timeline.hpp"
+#include "cortado/timeline.hpp"
 
 #include <algorithm>
 

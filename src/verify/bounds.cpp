@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
 #include "verify/regions.hpp"

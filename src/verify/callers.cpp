@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cortado/ir/visit.hpp"
-
+#include "ir/visit.hpp"
 #include "verify/regions.hpp"
 
 namespace cortado::verifier {

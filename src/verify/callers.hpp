@@ -1,10 +1,10 @@
-// The callers of all ranks (rule 4 of ir/program.hpp), found in one pass over queues and contract.
+// The callers of all ranks (rule 4 of cortado/program.hpp), found in one pass over queues and contract.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::verifier {
 

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/visit.hpp"
-
+#include "ir/visit.hpp"
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/verify/packet_space.hpp"
-
 #include "verify/machine_limits.hpp"
 #include "verify/naming.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::verifier {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/callers.hpp"
 #include "verify/coverage.hpp"

@@ -1,8 +1,7 @@
 // Part of verify.machine: counters that engines compare.
 #include <fmt/format.h>
 
-#include "cortado/ir/engine_signals.hpp"
-
+#include "ir/engine_signals.hpp"
 #include "verify/machine_limits.hpp"
 
 namespace cortado::verifier {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cortado/ir/visit.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
+#include "ir/visit.hpp"
 #include "verify/interval_map.hpp"
 #include "verify/strips.hpp"
 

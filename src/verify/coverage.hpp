@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::verifier {
 

@@ -1,9 +1,9 @@
 // verify.deadlock: names every waiter that can never go on, what it waits for, and who should have signalled.
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "base/text.hpp"
 #include "verify/execution.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"

@@ -2,7 +2,7 @@
 // raises that may come before it make exactly that value; the others must come after it.
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/happens_before.hpp"
 #include "verify/naming.hpp"

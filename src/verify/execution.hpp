@@ -4,8 +4,8 @@
 // could do: if this execution cannot finish, none can, and the set of steps it reaches is the largest possible.
 //
 // Groups of tiles are the exception: here each runs behind the one before it, as if earlier tiles that wait held all
-// compute units (rule 8 of ir/program.hpp). A program that needs a later group for an earlier one finishes with luck
-// only, and counts as one that does not.
+// compute units (rule 8 of cortado/program.hpp). A program that needs a later group for an earlier one finishes with
+// luck only, and counts as one that does not.
 #pragma once
 
 #include <cstdint>

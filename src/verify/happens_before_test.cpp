@@ -5,8 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-
+#include "base/random.hpp"
 #include "verify/testing/programs.hpp"
 
 namespace cortado::verifier {

@@ -1,10 +1,10 @@
 // verify.ids: whatever is named exists, and every command stands on a queue that takes it.
 #include <fmt/format.h>
 
-#include "cortado/ir/command_table.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/command_table.hpp"
+#include "ir/visit.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::verifier {
 namespace interval_map_test {

@@ -1,8 +1,8 @@
 // The parts of verify.machine, one file each.
 #pragma once
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
+#include "base/random.hpp"
 #include "verify/testing/interpreter.hpp"
 #include "verify/testing/programs.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/results.hpp"
 #include "verify/runs.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::verifier {
 namespace multiply_test {

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/visit.hpp"
 #include "verify/testing/interpreter.hpp"
 #include "verify/testing/programs.hpp"
 

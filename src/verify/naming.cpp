@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::verifier {
 

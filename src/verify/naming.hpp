@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::verifier {
 

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "base/text.hpp"
+#include "ir/visit.hpp"
 #include "verify/machine_limits.hpp"
 
 namespace cortado::verifier {

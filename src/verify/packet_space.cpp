@@ -1,6 +1,6 @@
-#include "cortado/verify/packet_space.hpp"
+#include "verify/packet_space.hpp"
 
-#include "cortado/ir/visit.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado {
 

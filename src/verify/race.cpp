@@ -19,9 +19,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/small_vector.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "base/small_vector.hpp"
 #include "verify/execution.hpp"
 #include "verify/happens_before.hpp"
 #include "verify/interval_map.hpp"

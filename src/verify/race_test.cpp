@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/testing/programs.hpp"
 

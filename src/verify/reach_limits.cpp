@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/text.hpp"
+#include "ir/visit.hpp"
 #include "verify/machine_limits.hpp"
 #include "verify/naming.hpp"
 

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-
+#include "base/random.hpp"
 #include "verify/happens_before.hpp"
 #include "verify/rule.hpp"
 #include "verify/testing/programs.hpp"

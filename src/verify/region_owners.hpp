@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/interval_map.hpp"
 #include "verify/strips.hpp"

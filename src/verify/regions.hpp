@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::verifier {
 

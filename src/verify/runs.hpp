@@ -10,8 +10,9 @@
 #include <cstdint>
 #include <span>
 
-#include "cortado/base/small_vector.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+
+#include "base/small_vector.hpp"
 
 namespace cortado::verifier {
 

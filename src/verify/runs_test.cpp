@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::verifier {
 namespace runs_test {

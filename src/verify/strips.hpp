@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/base/small_vector.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+
+#include "base/small_vector.hpp"
 
 namespace cortado::verifier {
 

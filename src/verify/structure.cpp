@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "ir/visit.hpp"
 #include "verify/callers.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"

@@ -1,5 +1,4 @@
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "verify/execution.hpp"
 #include "verify/happens_before.hpp"
 #include "verify/rule.hpp"

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "verify/multiply.hpp"
 
 namespace cortado::verifier {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/results.hpp"
 #include "verify/symbolic_buffer.hpp"

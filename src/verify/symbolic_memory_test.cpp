@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::verifier {
 namespace symbolic_memory_test {

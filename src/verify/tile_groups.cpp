@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "cortado/ir/tiles.hpp"
+#include "ir/tiles.hpp"
 
 namespace cortado::verifier {
 namespace {

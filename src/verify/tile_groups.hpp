@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::verifier {
 

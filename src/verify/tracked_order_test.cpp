@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/testing/interpreter.hpp"
 #include "verify/testing/mapped.hpp"

@@ -1,12 +1,12 @@
 // verify.tracker: every byte of a tracker's region gets exactly the updates that the tracker counts, in every
-// iteration, and nothing but updates (rule 7 of ir/program.hpp).
+// iteration, and nothing but updates (rule 7 of cortado/program.hpp).
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
+#include "base/text.hpp"
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
 #include "verify/regions.hpp"

@@ -1,5 +1,5 @@
-// verify.units: a tile that waits holds its compute unit (rule 8 of ir/program.hpp). If what it waits for needs units
-// of a GPU all of whose units may be held by waiting tiles, both may wait for ever.
+// verify.units: a tile that waits holds its compute unit (rule 8 of cortado/program.hpp). If what it waits for needs
+// units of a GPU all of whose units may be held by waiting tiles, both may wait for ever.
 //
 // A waiting Gemm G needs a step w if G cannot end without w but can begin without it. A waiting Gemm G' of the GPU of
 // w, on another queue, may keep w from starting unless
@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/happens_before.hpp"
 #include "verify/naming.hpp"

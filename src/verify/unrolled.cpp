@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cortado/ir/tiles.hpp"
-
+#include "ir/tiles.hpp"
 #include "verify/naming.hpp"
 #include "verify/region_owners.hpp"
 #include "verify/tile_groups.hpp"

@@ -1,11 +1,11 @@
 // Two consecutive iterations of a program as a graph of steps.
 //
 // A step is a command, or a part of one: a Gemm that raises signals becomes a sequence of tile groups with a raise
-// behind each. The caller (rule 4 of ir/program.hpp) is a step before the first and one behind the last command of its
-// host queue. A tracker (rule 7) is a queue of its own, behind those of the program, with one step: its raise, which
-// comes when all its updates are in. Tiles that wait start in any order that their waits allow, so each group of tiles
-// of such a Gemm is a chain of its own, behind those of the trackers: the waits of the group and its work. The queue of
-// the Gemm submits all of them, joins them in the order of production, and raises tile signals in between. Two
+// behind each. The caller (rule 4 of cortado/program.hpp) is a step before the first and one behind the last command of
+// its host queue. A tracker (rule 7) is a queue of its own, behind those of the program, with one step: its raise,
+// which comes when all its updates are in. Tiles that wait start in any order that their waits allow, so each group of
+// tiles of such a Gemm is a chain of its own, behind those of the trackers: the waits of the group and its work. The
+// queue of the Gemm submits all of them, joins them in the order of production, and raises tile signals in between. Two
 // iterations are enough: whatever orders a step before one of the next iteration orders it before the same step of all
 // later ones, because a queue starts its commands in order.
 //
@@ -22,10 +22,10 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/program.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
+#include "ir/visit.hpp"
 #include "verify/callers.hpp"
 
 namespace cortado::verifier {

@@ -7,8 +7,9 @@
 #include <compare>
 #include <cstdint>
 
-#include "cortado/base/small_vector.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+
+#include "base/small_vector.hpp"
 
 namespace cortado::verifier {
 

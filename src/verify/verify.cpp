@@ -1,10 +1,9 @@
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "verify/rule.hpp"
 
 namespace cortado {

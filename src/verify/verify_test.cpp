@@ -1,4 +1,4 @@
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::workload {
 

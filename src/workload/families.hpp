@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/workload/model.hpp"
+#include "cortado/model.hpp"
 
 #include "workload/config.hpp"
 

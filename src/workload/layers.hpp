@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/workload/operators.hpp"
+#include "workload/operators.hpp"
 
 namespace cortado::workload {
 

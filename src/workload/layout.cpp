@@ -1,5 +1,3 @@
-#include "cortado/workload/layout.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "cortado/model.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado {
 namespace {

@@ -1,6 +1,6 @@
-#include "cortado/workload/layout.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cortado/model.hpp"
 
 namespace cortado {
 namespace layout_test {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/workload/model.hpp"
+#include "cortado/model.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
 #include "workload/config.hpp"
 #include "workload/embedded.hpp"
 #include "workload/families.hpp"

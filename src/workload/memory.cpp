@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/workload/layout.hpp"
+#include "cortado/model.hpp"
 
 namespace cortado {
 namespace {

@@ -1,4 +1,4 @@
-#include "cortado/workload/model.hpp"
+#include "cortado/model.hpp"
 
 #include <fstream>
 

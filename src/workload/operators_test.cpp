@@ -1,4 +1,4 @@
-#include "cortado/workload/operators.hpp"
+#include "workload/operators.hpp"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/workload/model.hpp"
+#include "cortado/model.hpp"
 
 namespace cortado {
 namespace {

@@ -2,7 +2,7 @@
 // (ConCCL on 8 MI300X).
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/choose.hpp"
+#include "pipeline/choose.hpp"
 
 namespace cortado {
 namespace core_saturation_test {

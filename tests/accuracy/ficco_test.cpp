@@ -1,5 +1,5 @@
 // What FiCCO found over its sixteen products. Nothing of ours was fitted to it.
-#include "cortado/plan/ficco.hpp"
+#include "plan/ficco.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/reproduce.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace ficco_test {

@@ -1,8 +1,8 @@
 // Products against measured points, with the goals of published/gemm.toml.
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/gemm_bench.hpp"
-#include "cortado/pipeline/reproduce.hpp"
+#include "pipeline/gemm_bench.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace gemm_accuracy_test {

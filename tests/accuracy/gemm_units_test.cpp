@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/published/scenarios.hpp"
+#include "gemm/gemm.hpp"
+#include "reproduce/published/scenarios.hpp"
 
 namespace cortado {
 namespace gemm_units_test {

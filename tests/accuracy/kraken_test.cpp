@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/reproduce.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace kraken_test {

@@ -1,7 +1,7 @@
 // The simulator against measured times of NCCL and RCCL, with the tolerances of published/nccl.toml and rccl.toml.
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/reproduce.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace library_test {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/reproduce.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace models_accuracy_test {

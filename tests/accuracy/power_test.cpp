@@ -1,12 +1,13 @@
 // The simulator against published numbers of power, with the tolerances of published/comppow.toml and dma-latte.toml.
-#include "cortado/pipeline/power.hpp"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/reproduce.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
+
+#include "gemm/gemm.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace power_test {

@@ -2,12 +2,11 @@
 // the heuristic and of auto is demanded on shapes that nothing was fitted to.
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/plan/choose_schedule.hpp"
-#include "cortado/plan/schedule_heuristic.hpp"
-
+#include "base/random.hpp"
+#include "pipeline/choose.hpp"
+#include "plan/choose_schedule.hpp"
 #include "plan/heuristic/fit/fit.hpp"
+#include "plan/schedule_heuristic.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace cortado::schedules {

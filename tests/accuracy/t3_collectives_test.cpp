@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/pipeline/choose.hpp"
+#include "gemm/gemm.hpp"
+#include "pipeline/choose.hpp"
 
 namespace cortado {
 namespace t3_collectives_test {

@@ -2,7 +2,7 @@
 // on it). published/t3.toml says which figures the constants were chosen by and which were kept apart.
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/reproduce.hpp"
+#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace t3_test {

@@ -1,6 +1,7 @@
 // No text makes the machine parser crash or throw; a text that is a machine gives one whose tables fit together.
-#include "cortado/base/check.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+
+#include "base/check.hpp"
 
 namespace {
 

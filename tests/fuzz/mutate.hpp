@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::fuzz {
 

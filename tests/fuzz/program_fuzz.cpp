@@ -1,6 +1,7 @@
 // No text makes the program parser crash or throw; a text that is a program is written back as the same program.
-#include "cortado/base/check.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cortado;

@@ -2,8 +2,9 @@
 #include <cstring>
 #include <vector>
 
-#include "cortado/base/check.hpp"
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
+
+#include "base/check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace cortado;

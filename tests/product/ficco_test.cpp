@@ -1,6 +1,6 @@
 // A product and the collective that it depends on, by every schedule and exchange: planned, proved, and run on the
 // embedded node, plain and adversarial.
-#include "cortado/plan/ficco.hpp"
+#include "plan/ficco.hpp"
 
 #include <array>
 #include <numeric>

@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/random.hpp"
-#include "cortado/device/executor.hpp"
-#include "cortado/device/soft.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/check.hpp"
+#include "base/random.hpp"
+#include "device/executor/executor.hpp"
+#include "device/soft/soft.hpp"
 
 namespace cortado::product {
 

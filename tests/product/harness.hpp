@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cortado/device/driver.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/verify.hpp"
+
+#include "device/driver/driver.hpp"
 
 namespace cortado {
 

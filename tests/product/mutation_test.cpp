@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/plan/t3.hpp"
+#include "cortado/program.hpp"
 
 #include "harness.hpp"
+#include "ir/visit.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado::product {
 namespace mutation_test {

@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cortado/plan/cost.hpp"
-
 #include "harness.hpp"
+#include "plan/cost.hpp"
 
 namespace cortado::product {
 namespace overlap_test {

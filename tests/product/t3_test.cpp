@@ -1,14 +1,14 @@
 // Products fused with the collective behind them, by every preset of T3: planned, proved, and run on the embedded node,
 // plain and adversarial. Sums of products are compared up to the roundings that product_check.hpp states; what is not
 // summed is exact.
-#include "cortado/plan/t3.hpp"
+#include "plan/t3.hpp"
 
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 #include "harness.hpp"
 #include "tests/support/swept_ranks.hpp"

@@ -11,11 +11,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/verify.hpp"
 
+#include "base/file.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace cortado {

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/device/compute.hpp"
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+
+#include "device/driver/compute.hpp"
 
 namespace cortado::device {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/driver.hpp"
+#include "cortado/result.hpp"
 
+#include "device/driver/driver.hpp"
 #include "device/executor/address_map.hpp"
 
 namespace cortado::device {

@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/executor/expectation.hpp"
 #include "device/executor/product_check.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

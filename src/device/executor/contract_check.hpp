@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 #include "device/executor/pattern.hpp"
 

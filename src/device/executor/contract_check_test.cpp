@@ -6,9 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/contracts.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::device {
 namespace contract_check_test {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "cortado/device/driver.hpp"
+#include "device/driver/driver.hpp"
 
 namespace cortado::device {
 

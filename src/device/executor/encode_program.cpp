@@ -1,7 +1,6 @@
-#include "cortado/device/executor.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "device/executor/executor.hpp"
 #include "device/executor/lower.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 

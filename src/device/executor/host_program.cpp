@@ -1,7 +1,7 @@
 #include "device/executor/host_program.hpp"
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
+#include "base/check.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::device {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "cortado/base/units.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device {
 

@@ -7,10 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/device/sdma.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/packets.hpp"
+#include "cortado/program.hpp"
+
+#include "base/check.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 #include "device/executor/address_map.hpp"
 

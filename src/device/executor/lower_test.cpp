@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/engine_signals.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
 #include "device/executor/signal_range.hpp"
+#include "ir/engine_signals.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace lower_test {

@@ -1,8 +1,9 @@
 // What a command counts as moved.
 #pragma once
 
-#include "cortado/ir/program.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 

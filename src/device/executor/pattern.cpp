@@ -8,10 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/base/small_float.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "base/random.hpp"
+#include "base/small_float.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

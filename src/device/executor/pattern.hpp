@@ -25,8 +25,8 @@
 #include <span>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device {
 

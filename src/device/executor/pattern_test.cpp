@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::device {
 namespace pattern_test {

@@ -8,10 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/executor/moved_bytes.hpp"
 #include "device/executor/signal_range.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

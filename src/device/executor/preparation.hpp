@@ -6,12 +6,11 @@
 #include <memory>
 #include <vector>
 
-#include "cortado/device/executor.hpp"
-
 #include "device/executor/address_map.hpp"
 #include "device/executor/compute_stream.hpp"
 #include "device/executor/contract_check.hpp"
 #include "device/executor/device_resources.hpp"
+#include "device/executor/executor.hpp"
 #include "device/executor/host_program.hpp"
 #include "device/executor/ring_writer.hpp"
 

@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/executor/recording_driver.hpp"
 #include "device/executor/testing.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace preparation_test {

@@ -1,7 +1,6 @@
 #include <utility>
 
-#include "cortado/device/executor.hpp"
-
+#include "device/executor/executor.hpp"
 #include "device/executor/preparation.hpp"
 #include "device/executor/runner.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "cortado/base/random.hpp"
-#include "cortado/ir/visit.hpp"
+#include "base/random.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/device/driver.hpp"
+#include "device/driver/driver.hpp"
 
 namespace cortado::device::testing {
 

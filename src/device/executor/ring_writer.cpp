@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "cortado/base/check.hpp"
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
+
+#include "base/check.hpp"
 
 namespace cortado::device {
 

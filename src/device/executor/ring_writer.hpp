@@ -11,8 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "cortado/device/driver.hpp"
-
+#include "device/driver/driver.hpp"
 #include "device/executor/lower.hpp"
 
 namespace cortado::device {

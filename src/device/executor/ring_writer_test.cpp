@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/executor/recording_driver.hpp"
 

@@ -1,9 +1,8 @@
 // Runs of whole programs on the embedded node.
 #include <gtest/gtest.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/executor/testing.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace run_test {

@@ -9,8 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/base/random.hpp"
-
+#include "base/random.hpp"
 #include "device/executor/backoff.hpp"
 #include "device/executor/host_state.hpp"
 #include "device/executor/host_trace.hpp"

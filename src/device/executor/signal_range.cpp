@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/engine_signals.hpp"
+#include "ir/engine_signals.hpp"
 
 namespace cortado::device {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device {
 

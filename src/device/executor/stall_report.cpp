@@ -10,9 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "base/text.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 #include "device/executor/host_state.hpp"
 #include "device/executor/preparation.hpp"

@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/device/executor.hpp"
-#include "cortado/device/soft.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
+
+#include "device/executor/executor.hpp"
+#include "device/soft/soft.hpp"
 
 namespace cortado {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
 #include "device/executor/moved_bytes.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device {
 namespace {

@@ -14,9 +14,9 @@
 
 #include <cstdint>
 
-#include "cortado/device/driver.hpp"
-#include "cortado/timeline/timeline.hpp"
+#include "cortado/timeline.hpp"
 
+#include "device/driver/driver.hpp"
 #include "device/executor/host_trace.hpp"
 #include "device/executor/preparation.hpp"
 

@@ -11,10 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/device/kfd.hpp"
-
+#include "base/check.hpp"
 #include "device/kfd/discover.hpp"
+#include "device/kfd/kfd.hpp"
 #include "device/kfd/memory.hpp"
 #include "device/kfd/status.hpp"
 #include "device/kfd/thunk.hpp"

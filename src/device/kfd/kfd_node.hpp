@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/driver.hpp"
+#include "cortado/result.hpp"
 
+#include "device/driver/driver.hpp"
 #include "device/kfd/thunk.hpp"
 
 namespace cortado::device {

@@ -7,8 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/device/kfd.hpp"
-
+#include "device/kfd/kfd.hpp"
 #include "device/kfd/testing/fake_thunk.hpp"
 
 namespace cortado::device {

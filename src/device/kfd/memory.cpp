@@ -6,8 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "device/kfd/status.hpp"
 
 namespace cortado::device {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/driver.hpp"
+#include "cortado/result.hpp"
 
+#include "device/driver/driver.hpp"
 #include "device/kfd/discover.hpp"
 #include "device/kfd/thunk.hpp"
 

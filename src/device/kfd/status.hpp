@@ -6,7 +6,7 @@
 
 #include <hsakmt.h>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device {
 

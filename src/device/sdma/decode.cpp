@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/sdma/opcode_names.hpp"
 #include "device/sdma/rules.hpp"

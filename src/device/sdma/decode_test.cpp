@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/sdma/golden.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/device/sdma.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/packets.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::sdma {
 namespace {

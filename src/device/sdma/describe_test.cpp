@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/sdma/golden.hpp"
 

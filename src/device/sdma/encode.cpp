@@ -1,8 +1,8 @@
 #include <cstring>
 
-#include "cortado/base/check.hpp"
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
+#include "base/check.hpp"
 #include "device/sdma/rules.hpp"
 #include "device/sdma/wire.hpp"
 

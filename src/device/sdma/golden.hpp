@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 namespace cortado::sdma::golden {
 

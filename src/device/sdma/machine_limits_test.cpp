@@ -1,8 +1,8 @@
 // The packet sizes and limits in the machine files are those of the encoder.
 #include <gtest/gtest.h>
 
-#include "cortado/device/sdma.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/sdma/rules.hpp"
 

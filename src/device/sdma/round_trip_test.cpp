@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
+#include "base/random.hpp"
 #include "device/sdma/golden.hpp"
 
 namespace cortado::sdma {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/sdma/wire.hpp"
 

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cortado/device/compute.hpp"
-#include "cortado/device/driver.hpp"
-
+#include "device/driver/compute.hpp"
+#include "device/driver/driver.hpp"
 #include "device/soft/mapped_gemm.hpp"
 #include "device/soft/memory_map.hpp"
 #include "device/soft/packet_fault.hpp"

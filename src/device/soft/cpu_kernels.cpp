@@ -6,9 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/small_float.hpp"
-
+#include "base/check.hpp"
+#include "base/small_float.hpp"
 #include "device/soft/blas.hpp"
 
 namespace cortado::device::soft {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "cortado/device/compute.hpp"
+#include "device/driver/compute.hpp"
 
 namespace cortado::device::soft {
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/base/small_float.hpp"
+#include "base/random.hpp"
+#include "base/small_float.hpp"
 
 namespace cortado::device::soft {
 namespace cpu_kernels_test {

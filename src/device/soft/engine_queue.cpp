@@ -6,9 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/soft/memory_word.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device::soft {
 namespace {

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "cortado/device/driver.hpp"
-
+#include "device/driver/driver.hpp"
 #include "device/soft/event_table.hpp"
 #include "device/soft/fault_injector.hpp"
 #include "device/soft/memory_map.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "cortado/device/driver.hpp"
+#include "device/driver/driver.hpp"
 
 namespace cortado::device::soft {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/device/soft.hpp"
+#include "device/soft/soft.hpp"
 
 namespace cortado::device::soft {
 

@@ -3,10 +3,9 @@
 #include <chrono>
 #include <vector>
 
-#include "cortado/base/cores.hpp"
-#include "cortado/device/soft.hpp"
-
+#include "base/cores.hpp"
 #include "device/soft/cpu_kernels.hpp"
+#include "device/soft/soft.hpp"
 
 namespace cortado::device {
 namespace {

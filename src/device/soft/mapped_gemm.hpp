@@ -16,9 +16,8 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/base/random.hpp"
-#include "cortado/device/compute.hpp"
-
+#include "base/random.hpp"
+#include "device/driver/compute.hpp"
 #include "device/soft/packet_fault.hpp"
 #include "device/soft/tracker_unit.hpp"
 

@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "device/soft/pages.hpp"
 
 namespace cortado::device::soft {

@@ -13,8 +13,9 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/driver.hpp"
+#include "cortado/result.hpp"
+
+#include "device/driver/driver.hpp"
 
 namespace cortado::device::soft {
 

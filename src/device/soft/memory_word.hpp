@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 namespace cortado::device::soft {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cortado/device/driver.hpp"
+#include "device/driver/driver.hpp"
 
 namespace cortado::device::soft {
 

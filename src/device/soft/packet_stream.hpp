@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/device/sdma.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/soft/packet_fault.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "cortado/base/result.hpp"
+#include "cortado/result.hpp"
 
 namespace cortado::device::soft {
 

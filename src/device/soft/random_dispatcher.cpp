@@ -1,8 +1,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cortado/base/random.hpp"
-
+#include "base/random.hpp"
 #include "device/soft/dispatcher.hpp"
 
 namespace cortado::device::soft {

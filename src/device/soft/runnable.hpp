@@ -1,7 +1,7 @@
 // What threads of the node run: a queue that makes progress in short steps.
 #pragma once
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::device::soft {
 

@@ -9,10 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/cores.hpp"
-#include "cortado/device/soft.hpp"
-
+#include "base/check.hpp"
+#include "base/cores.hpp"
 #include "device/soft/blas.hpp"
 #include "device/soft/compute_runner.hpp"
 #include "device/soft/dispatcher.hpp"
@@ -20,6 +18,7 @@
 #include "device/soft/event_table.hpp"
 #include "device/soft/fault_injector.hpp"
 #include "device/soft/memory_map.hpp"
+#include "device/soft/soft.hpp"
 #include "device/soft/tracker_unit.hpp"
 
 namespace cortado::device {

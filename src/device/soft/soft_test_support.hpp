@@ -11,8 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/device/sdma.hpp"
-#include "cortado/device/soft.hpp"
+#include "cortado/packets.hpp"
+
+#include "device/soft/soft.hpp"
 
 namespace cortado::device::soft {
 

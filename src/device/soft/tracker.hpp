@@ -11,8 +11,7 @@
 #include <mutex>
 #include <optional>
 
-#include "cortado/device/driver.hpp"
-
+#include "device/driver/driver.hpp"
 #include "device/soft/packet_fault.hpp"
 #include "device/soft/update_counts.hpp"
 

@@ -8,8 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "device/soft/cpu_kernels.hpp"
 #include "device/soft/memory_word.hpp"
 

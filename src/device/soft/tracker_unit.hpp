@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/device/driver.hpp"
+#include "cortado/result.hpp"
 
+#include "device/driver/driver.hpp"
 #include "device/soft/memory_map.hpp"
 #include "device/soft/tracker.hpp"
 

@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/visit.hpp"
-
 #include "device/soft/cpu_kernels.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::device::soft {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "cortado/device/sdma.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/packets.hpp"
 
 #include "device/soft/memory_map.hpp"
 #include "device/soft/packet_fault.hpp"

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/gemm/gemm.hpp"
+#include "cortado/result.hpp"
+
+#include "gemm/gemm.hpp"
 
 namespace cortado::fit {
 

@@ -1,7 +1,6 @@
 #include <cstdlib>
 
-#include "cortado/pipeline/choose.hpp"
-
+#include "pipeline/choose.hpp"
 #include "pipeline/choose/simulated_cost.hpp"
 #include "pipeline/parallel.hpp"
 

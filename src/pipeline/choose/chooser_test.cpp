@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/pipeline/choose.hpp"
-
+#include "base/file.hpp"
+#include "pipeline/choose.hpp"
 #include "pipeline/choose/cache_testing.hpp"
 
 namespace cortado::pipeline {

@@ -6,10 +6,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cortado/base/file.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/machine/write.hpp"
+#include "cortado/program.hpp"
 
+#include "base/file.hpp"
+#include "machine/write.hpp"
 #include "model_fingerprint.hpp"
 
 namespace cortado::pipeline {

@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "cortado/base/result.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/plan/ficco.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
 
+#include "plan/ficco.hpp"
 #include "sim/fast/fast.hpp"
 
 namespace cortado::pipeline {

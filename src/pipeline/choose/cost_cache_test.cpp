@@ -5,8 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/file.hpp"
-
+#include "base/file.hpp"
 #include "pipeline/choose/cache_testing.hpp"
 
 namespace cortado::pipeline {

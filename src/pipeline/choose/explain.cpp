@@ -1,10 +1,10 @@
-#include "cortado/pipeline/explain.hpp"
+#include "pipeline/explain.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -40,7 +40,8 @@ std::string verdict_on(const ChoiceRow& row, const std::vector<Evidence>& eviden
   }
   if (better == nullptr) return "With the known errors taken off the choice stays the same.";
   return fmt::format(
-      "With the known errors taken off {} would be faster, {:.1f} us against {:.1f} us: measure both before you decide.",
+      "With the known errors taken off {} would be faster, {:.1f} us against {:.1f} us: measure both before you "
+      "decide.",
       way_name(better->request), least, *best);
 }
 
@@ -62,8 +63,8 @@ Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine
   const std::uint32_t ranks = request.base.ranks == 0 ? machine.gpus : request.base.ranks;
   std::vector<std::string> lines = evidence_lines(evidence, row.best().request, machine);
   std::string verdict = verdict_on(row, evidence, machine);
-  return Explanation{machine.name, ranks,            std::move(row),   best.phases,      runner_up, std::move(table),
-                     best.energy,  runner_up_energy, std::move(lines), std::move(verdict)};
+  return Explanation{machine.name,     ranks,       std::move(row),   best.phases,      runner_up,
+                     std::move(table), best.energy, runner_up_energy, std::move(lines), std::move(verdict)};
 }
 
 std::size_t longest_phase(const PathPhases& phases) {

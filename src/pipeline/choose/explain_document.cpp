@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/explain.hpp"
-#include "cortado/report/energy.hpp"
-#include "cortado/report/skipped.hpp"
+#include "base/text.hpp"
+#include "pipeline/explain.hpp"
+#include "report/energy.hpp"
+#include "report/skipped.hpp"
 
 namespace cortado::pipeline {
 namespace {

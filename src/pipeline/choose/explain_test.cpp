@@ -1,4 +1,4 @@
-#include "cortado/pipeline/explain.hpp"
+#include "pipeline/explain.hpp"
 
 #include <map>
 

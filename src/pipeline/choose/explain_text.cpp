@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/explain.hpp"
+#include "base/text.hpp"
+#include "pipeline/explain.hpp"
 
 namespace cortado::pipeline {
 namespace {

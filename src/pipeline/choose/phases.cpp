@@ -1,7 +1,8 @@
-#include "cortado/pipeline/phases.hpp"
+#include "pipeline/phases.hpp"
 
-#include "cortado/base/check.hpp"
-#include "cortado/timeline/critical_path.hpp"
+#include "cortado/timeline.hpp"
+
+#include "base/check.hpp"
 
 namespace cortado::pipeline {
 

@@ -1,8 +1,8 @@
-#include "cortado/pipeline/phases.hpp"
+#include "pipeline/phases.hpp"
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
 
 namespace cortado::pipeline {
 namespace phases_test {

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
+
+#include "pipeline/choose.hpp"
 
 namespace cortado::pipeline {
 namespace schedule_chooser_test {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/plan/choose_schedule.hpp"
+#include "pipeline/choose.hpp"
+#include "plan/choose_schedule.hpp"
 
 namespace cortado::pipeline {
 namespace schedule_cost_test {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/plan/external.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
+
+#include "pipeline/choose.hpp"
+#include "plan/external.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 Result<Nanoseconds> SimulatedCost::gemm(const GemmShape& shape, std::uint32_t units) const {

@@ -4,9 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cortado/plan/cost.hpp"
-
 #include "pipeline/choose/cost_cache.hpp"
+#include "plan/cost.hpp"
 
 namespace cortado::pipeline {
 

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
+
+#include "pipeline/choose.hpp"
 
 namespace cortado::pipeline {
 namespace simulated_cost_test {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/pipeline/model.hpp"
+#include "cortado/study.hpp"
 
 #include "pipeline/model/costs.hpp"
 

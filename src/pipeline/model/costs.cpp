@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/plan/choose.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
+
+#include "plan/choose.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -10,10 +10,11 @@
 #include <tuple>
 #include <vector>
 
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/problem.hpp"
-#include "cortado/target/failure.hpp"
-#include "cortado/workload/operators.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/overlap.hpp"
+#include "cortado/target.hpp"
+
+#include "workload/operators.hpp"
 
 namespace cortado::pipeline {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/pipeline/model.hpp"
+#include "cortado/program.hpp"
+#include "cortado/study.hpp"
 
+#include "base/text.hpp"
 #include "report/bar_chart.hpp"
 
 namespace cortado::pipeline {

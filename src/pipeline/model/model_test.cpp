@@ -1,6 +1,6 @@
-#include "cortado/pipeline/model.hpp"
-
 #include <gtest/gtest.h>
+
+#include "cortado/study.hpp"
 
 namespace cortado::pipeline {
 namespace model_test {

@@ -1,3 +1,5 @@
+#include "cortado/study.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -5,9 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/model.hpp"
-
+#include "base/text.hpp"
 #include "pipeline/model/composition.hpp"
 #include "pipeline/parallel.hpp"
 

@@ -1,15 +1,14 @@
-#include "cortado/pipeline/characterize.hpp"
+#include "pipeline/characterize.hpp"
 
 #include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "cortado/sim/simulate.hpp"
-
 #include "pipeline/overlap/characterize_parts.hpp"
 #include "pipeline/overlap/decomposition.hpp"
 #include "pipeline/overlap/times.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -1,8 +1,7 @@
 // What characterisations and maps have in common.
 #pragma once
 
-#include "cortado/pipeline/characterize.hpp"
-
+#include "pipeline/characterize.hpp"
 #include "pipeline/parallel.hpp"
 
 namespace cortado::pipeline {

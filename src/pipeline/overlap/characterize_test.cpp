@@ -1,12 +1,13 @@
-#include "cortado/pipeline/characterize.hpp"
+#include "pipeline/characterize.hpp"
 
 #include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/study.hpp"
+
+#include "gemm/gemm.hpp"
 
 namespace cortado::pipeline {
 namespace characterize_test {

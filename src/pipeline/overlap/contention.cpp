@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cortado/ir/visit.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
+#include "ir/visit.hpp"
 #include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {

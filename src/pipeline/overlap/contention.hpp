@@ -14,9 +14,9 @@
 // scattered rows) never run at the same time as them; they count on neither side.
 #pragma once
 
-#include "cortado/target/failure.hpp"
-#include "cortado/timeline/timeline.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/target.hpp"
+#include "cortado/timeline.hpp"
+#include "cortado/verify.hpp"
 
 namespace cortado::pipeline {
 

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/ficco.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
+
+#include "plan/ficco.hpp"
 
 namespace cortado::pipeline {
 namespace contention_test {

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "cortado/gemm/time_parts.hpp"
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/report/characterization.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+
+#include "gemm/time_parts.hpp"
+#include "report/characterization.hpp"
 
 namespace cortado::pipeline {
 

@@ -1,7 +1,8 @@
 // Why an overlap takes the time it takes, and how its strategies were chosen.
 #include <fmt/format.h>
 
-#include "cortado/pipeline/explain.hpp"
+#include "pipeline/explain.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace {

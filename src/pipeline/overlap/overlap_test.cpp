@@ -1,9 +1,8 @@
-#include "cortado/pipeline/overlap.hpp"
-
 #include <gmock/gmock.h>
 
-#include "cortado/pipeline/choose.hpp"
+#include "cortado/study.hpp"
 
+#include "pipeline/choose.hpp"
 #include "pipeline/overlap/times.hpp"
 
 namespace cortado::pipeline {

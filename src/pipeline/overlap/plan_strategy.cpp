@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/study.hpp"
+
+#include "pipeline/choose.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/machine/machine.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/study.hpp"
+#include "cortado/target.hpp"
 
 namespace cortado::pipeline {
 namespace plan_strategy_test {

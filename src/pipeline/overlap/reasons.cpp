@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/report/energy.hpp"
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "report/energy.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cortado/pipeline/overlap.hpp"
+#include "cortado/study.hpp"
 
 namespace cortado::pipeline {
 

@@ -1,11 +1,11 @@
 #include <optional>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/choose_schedule.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/program.hpp"
 
 #include "pipeline/overlap/characterize_parts.hpp"
 #include "pipeline/overlap/times.hpp"
+#include "plan/choose_schedule.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 namespace {

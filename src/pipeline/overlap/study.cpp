@@ -4,13 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/sim/power.hpp"
+#include "cortado/target.hpp"
 
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "pipeline/choose.hpp"
 #include "pipeline/overlap/reasons.hpp"
 #include "pipeline/overlap/times.hpp"
+#include "plan/overlap.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 namespace {

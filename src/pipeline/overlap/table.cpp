@@ -1,9 +1,12 @@
 // An overlap study as a document.
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/report/energy.hpp"
+#include "cortado/study.hpp"
+
+#include "base/text.hpp"
+#include "gemm/gemm.hpp"
+#include "report/energy.hpp"
+#include "report/skipped.hpp"
 
 namespace cortado::pipeline {
 namespace {

@@ -4,9 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/target/target.hpp"
-#include "cortado/timeline/dram_traffic.hpp"
-#include "cortado/timeline/role_times.hpp"
+#include "cortado/target.hpp"
+#include "cortado/timeline.hpp"
 
 #include "pipeline/overlap/contention.hpp"
 

@@ -1,11 +1,11 @@
-#include "cortado/pipeline/what_if.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "cortado/study.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado::pipeline {
 namespace {

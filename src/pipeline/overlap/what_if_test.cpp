@@ -1,7 +1,7 @@
-#include "cortado/pipeline/what_if.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cortado/study.hpp"
 
 namespace cortado::pipeline {
 namespace what_if_test {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado::pipeline {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "cortado/report/power.hpp"
-#include "cortado/timeline/timeline.hpp"
+#include "cortado/report.hpp"
+#include "cortado/timeline.hpp"
 
 namespace cortado::pipeline {
 

@@ -1,17 +1,18 @@
+#include "cortado/study.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/pipeline/choose.hpp"
-#include "cortado/pipeline/overlap.hpp"
-#include "cortado/pipeline/power.hpp"
-#include "cortado/plan/choose.hpp"
-#include "cortado/target/target.hpp"
+#include "cortado/target.hpp"
 
+#include "base/check.hpp"
+#include "pipeline/choose.hpp"
 #include "pipeline/parallel.hpp"
 #include "pipeline/power/over_time.hpp"
+#include "plan/choose.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 namespace {

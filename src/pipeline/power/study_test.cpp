@@ -1,8 +1,9 @@
+#include "cortado/study.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/pipeline/power.hpp"
-#include "cortado/plan/choose.hpp"
+#include "plan/choose.hpp"
 
 namespace cortado::pipeline {
 namespace study_test {

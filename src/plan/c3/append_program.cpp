@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
+#include "base/check.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::plan {
 namespace {

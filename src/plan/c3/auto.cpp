@@ -12,9 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/plan/choose.hpp"
-
 #include "plan/c3/way.hpp"
+#include "plan/choose.hpp"
 
 namespace cortado::plan {
 namespace {

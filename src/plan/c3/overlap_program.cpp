@@ -14,10 +14,10 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "plan/c3/append_program.hpp"
 #include "plan/c3/way.hpp"
 #include "plan/collective/variant.hpp"

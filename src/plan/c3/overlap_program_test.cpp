@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
 #include "plan/c3/testing.hpp"
 

@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/plan/choose.hpp"
-#include "cortado/plan/cost.hpp"
-
+#include "plan/choose.hpp"
 #include "plan/collective/testing.hpp"
+#include "plan/cost.hpp"
 
 namespace cortado::plan {
 

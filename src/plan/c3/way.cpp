@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/plan/choose.hpp"
-
+#include "base/text.hpp"
+#include "plan/choose.hpp"
 #include "plan/collective/variant.hpp"
 
 namespace cortado {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/plan/cost.hpp"
+#include "plan/cost.hpp"
 
 namespace cortado::plan {
 

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "cortado/plan/choose_schedule.hpp"
-#include "cortado/plan/schedule_heuristic.hpp"
+#include "plan/choose_schedule.hpp"
+#include "plan/schedule_heuristic.hpp"
 
 namespace cortado {
 

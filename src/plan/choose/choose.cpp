@@ -1,14 +1,13 @@
-#include "cortado/plan/choose.hpp"
+#include "plan/choose.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/plan/external.hpp"
-
+#include "base/check.hpp"
+#include "base/text.hpp"
 #include "plan/collective/variant.hpp"
+#include "plan/external.hpp"
 
 namespace cortado {
 namespace {

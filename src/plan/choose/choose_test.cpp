@@ -1,4 +1,4 @@
-#include "cortado/plan/choose.hpp"
+#include "plan/choose.hpp"
 
 #include <algorithm>
 #include <cstddef>

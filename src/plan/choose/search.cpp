@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/plan/choose_schedule.hpp"
+#include "plan/choose_schedule.hpp"
 
 namespace cortado {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/choose_schedule.hpp"
+#include "plan/choose_schedule.hpp"
 
 namespace cortado {
 namespace search_test {

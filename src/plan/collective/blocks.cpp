@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado::plan {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::plan {
 

@@ -1,6 +1,6 @@
 #include "plan/collective/broadcast.hpp"
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::plan {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::plan {
 namespace {

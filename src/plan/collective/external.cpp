@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/process.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/external.hpp"
+#include "cortado/program.hpp"
 
+#include "base/process.hpp"
 #include "plan/collective/variant.hpp"
+#include "plan/external.hpp"
 
 namespace cortado::plan {
 namespace {

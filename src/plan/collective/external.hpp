@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
 
 namespace cortado::plan {
 

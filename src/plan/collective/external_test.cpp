@@ -1,5 +1,5 @@
 // Planners outside of the tree: the example, and ones that answer something else than what was asked.
-#include "cortado/plan/external.hpp"
+#include "plan/external.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "cortado/plan/choose.hpp"
-#include "cortado/plan/overlap.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
 #include "plan/c3/testing.hpp"
+#include "plan/choose.hpp"
+#include "plan/overlap.hpp"
 #include "tests/support/source_dir.hpp"
 
 namespace cortado::plan {

@@ -3,7 +3,7 @@
 //
 //   out of place: in<r> goes to block r of out<root>, the root's own among them
 //   in place:     the root's block is already at its place in buf<root>
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 #include "plan/collective/blocks.hpp"
 #include "plan/collective/variant.hpp"

@@ -18,8 +18,8 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::plan {
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado {
 namespace {

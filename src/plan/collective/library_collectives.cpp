@@ -11,8 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "plan/collective/all_gather.hpp"
 #include "plan/collective/all_reduce.hpp"
 #include "plan/collective/all_to_all.hpp"

@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/visit.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::plan {
 namespace library_test {

@@ -1,6 +1,6 @@
 // point-to-point pcpy: the source (root) pushes its buffer to the destination (peer) on the engine that the machine
 // prefers for it.
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 #include "plan/collective/variant.hpp"
 

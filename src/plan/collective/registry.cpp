@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/plan/external.hpp"
+#include "cortado/collective.hpp"
 
+#include "base/text.hpp"
 #include "plan/collective/external.hpp"
 #include "plan/collective/library.hpp"
 #include "plan/collective/variant.hpp"
+#include "plan/external.hpp"
 
 namespace cortado {
 namespace plan {

@@ -1,6 +1,6 @@
 #include "plan/collective/scatter.hpp"
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 #include "plan/collective/blocks.hpp"
 

@@ -4,11 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/contracts.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/verify/packet_space.hpp"
+#include "cortado/program.hpp"
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+#include "ir/visit.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::plan {
 namespace {

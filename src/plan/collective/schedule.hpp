@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/base/result.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 #include "plan/collective/host.hpp"
 

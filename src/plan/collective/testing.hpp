@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/visit.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/machine.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::plan {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
 
 #include "plan/collective/schedule.hpp"
 

@@ -8,9 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "cortado/plan/ficco.hpp"
-
 #include "plan/collective/schedule.hpp"
+#include "plan/ficco.hpp"
 #include "plan/ficco/matrix.hpp"
 
 namespace cortado::plan {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "cortado/plan/ficco.hpp"
+#include "plan/ficco.hpp"
 
 namespace cortado::plan {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 #include "plan/ficco/exchange.hpp"
 #include "plan/ficco/matrix.hpp"

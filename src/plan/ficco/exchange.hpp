@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/plan/ficco.hpp"
-
+#include "plan/ficco.hpp"
 #include "plan/ficco/matrix.hpp"
 
 namespace cortado::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado::plan {
 namespace {

@@ -35,8 +35,9 @@
 
 #include <cstdint>
 
-#include "cortado/machine/machine.hpp"
-#include "cortado/plan/ficco.hpp"
+#include "cortado/machine.hpp"
+
+#include "plan/ficco.hpp"
 
 namespace cortado::plan {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::plan {
 

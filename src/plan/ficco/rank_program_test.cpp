@@ -1,9 +1,8 @@
 // Programs of one rank that stands for all, against those of all ranks.
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "gemm/gemm.hpp"
+#include "ir/visit.hpp"
 #include "plan/ficco/testing.hpp"
 
 namespace cortado::plan {

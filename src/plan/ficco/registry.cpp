@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/plan/ficco.hpp"
+#include "base/text.hpp"
+#include "plan/ficco.hpp"
 
 namespace cortado {
 namespace {

@@ -4,8 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-
+#include "base/text.hpp"
 #include "plan/ficco/composers.hpp"
 #include "plan/ficco/exchange.hpp"
 #include "plan/ficco/steps.hpp"

@@ -1,7 +1,7 @@
 // What a dependent product must be before it is planned.
 #pragma once
 
-#include "cortado/plan/ficco.hpp"
+#include "plan/ficco.hpp"
 
 namespace cortado::plan {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
 
 #include "plan/ficco/exchange.hpp"
 

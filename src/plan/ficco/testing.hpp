@@ -1,9 +1,8 @@
 // Helpers of the tests of finer-grain overlap.
 #pragma once
 
-#include "cortado/plan/ficco.hpp"
-
 #include "plan/collective/testing.hpp"
+#include "plan/ficco.hpp"
 
 namespace cortado::plan {
 

@@ -1,10 +1,10 @@
-#include "cortado/plan/tokens.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "cortado/overlap.hpp"
 
 #include "plan/ficco/matrix.hpp"
 

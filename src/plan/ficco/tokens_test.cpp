@@ -1,7 +1,7 @@
-#include "cortado/plan/tokens.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "cortado/overlap.hpp"
 
 namespace cortado {
 namespace tokens_test {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "cortado/plan/schedule_heuristic.hpp"
+#include "plan/schedule_heuristic.hpp"
 
 namespace cortado::plan {
 

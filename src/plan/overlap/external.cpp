@@ -1,9 +1,9 @@
 // A strategy that an executable outside of Cortado plans.
-#include "cortado/plan/external.hpp"
+#include "plan/external.hpp"
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
 
 #include "plan/collective/external.hpp"
 #include "plan/overlap/strategy.hpp"

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/plan/overlap.hpp"
+#include "base/text.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado {
 namespace {

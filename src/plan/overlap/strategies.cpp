@@ -4,9 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/plan/external.hpp"
-
+#include "base/text.hpp"
+#include "plan/external.hpp"
 #include "plan/overlap/strategy.hpp"
 
 namespace cortado {

@@ -1,9 +1,8 @@
 // What strategies are made of.
 #pragma once
 
-#include "cortado/plan/overlap.hpp"
-
 #include "plan/c3/way.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::plan {
 

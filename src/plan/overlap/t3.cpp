@@ -1,5 +1,5 @@
 // T3: trackers count the stores of the GEMM and release DMA, memory adds up what arrives.
-#include "cortado/plan/t3.hpp"
+#include "plan/t3.hpp"
 
 #include <fmt/format.h>
 

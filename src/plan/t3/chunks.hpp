@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/plan/t3.hpp"
-
 #include "plan/ficco/matrix.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado::plan {
 

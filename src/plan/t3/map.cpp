@@ -1,4 +1,4 @@
-#include "cortado/plan/t3.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado {
 namespace {

@@ -1,6 +1,6 @@
 // The maps of the usual collectives, and the one list of them. Rank r stands before rank r+1 in every ring, the last
 // one before rank 0.
-#include "cortado/plan/t3.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado {
 namespace {

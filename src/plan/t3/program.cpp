@@ -8,15 +8,15 @@
 // The barrier of the hosts before an iteration is enough for replay, although engines are submitted before it: they
 // wait for trackers, and nothing is stored before a product has started behind the barrier. The host does not end
 // before all that its rank receives is there: engines wait for what they pass on, and the host for what is final.
+#include "cortado/program.hpp"
+
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/contracts.hpp"
-#include "cortado/plan/t3.hpp"
-
+#include "base/text.hpp"
+#include "plan/t3.hpp"
 #include "plan/t3/request.hpp"
 #include "plan/t3/slots.hpp"
 

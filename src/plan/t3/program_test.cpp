@@ -2,8 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "cortado/ir/tiles.hpp"
-
+#include "ir/tiles.hpp"
 #include "plan/t3/testing.hpp"
 
 namespace cortado::plan {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
+#include "base/text.hpp"
 
 namespace cortado {
 namespace plan {

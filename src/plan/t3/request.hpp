@@ -1,7 +1,7 @@
 // Checks what is asked for, and settles what was left open.
 #pragma once
 
-#include "cortado/plan/t3.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado::plan {
 

@@ -1,9 +1,8 @@
 // Helpers of the tests of T3.
 #pragma once
 
-#include "cortado/plan/t3.hpp"
-
 #include "plan/collective/testing.hpp"
+#include "plan/t3.hpp"
 
 namespace cortado::plan {
 

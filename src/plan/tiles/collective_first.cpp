@@ -9,8 +9,7 @@
 // tiles that wait cannot keep it from starting.
 #include <fmt/format.h>
 
-#include "cortado/ir/tiles.hpp"
-
+#include "ir/tiles.hpp"
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"

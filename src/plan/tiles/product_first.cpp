@@ -15,9 +15,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/tiles.hpp"
-
+#include "base/check.hpp"
+#include "ir/tiles.hpp"
 #include "plan/ficco/bench.hpp"
 #include "plan/ficco/carrier.hpp"
 #include "plan/ficco/composers.hpp"

@@ -2,8 +2,7 @@
 #include <set>
 #include <vector>
 
-#include "cortado/ir/visit.hpp"
-
+#include "ir/visit.hpp"
 #include "sim/fast/fast.hpp"
 
 namespace cortado::sim {

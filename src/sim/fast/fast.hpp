@@ -18,9 +18,10 @@
 
 #include <cstdint>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+
+#include "gemm/gemm.hpp"
 
 namespace cortado::sim {
 

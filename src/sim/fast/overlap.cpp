@@ -1,8 +1,7 @@
 // A GEMM beside a collective that is one flow.
 #include <algorithm>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "sim/fast/one_gpu.hpp"
 #include "sim/gpu/protocols.hpp"
 

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/c3.hpp"
-#include "cortado/sim/simulate.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
+#include "plan/c3.hpp"
 #include "sim/fast/fast.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace overlap_test {

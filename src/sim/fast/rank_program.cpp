@@ -3,10 +3,9 @@
 #include <optional>
 #include <utility>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/check.hpp"
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "sim/fast/one_gpu.hpp"
 
 namespace cortado::sim {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include "cortado/plan/ficco.hpp"
-#include "cortado/sim/simulate.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/verify.hpp"
 
+#include "plan/ficco.hpp"
 #include "sim/fast/fast.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace rank_program_test {

@@ -1,11 +1,10 @@
-#include "cortado/sim/fluid.hpp"
+#include "sim/fluid/fluid.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "sim/fluid/solver.hpp"
 
 namespace cortado::sim {

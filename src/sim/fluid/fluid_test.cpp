@@ -1,5 +1,5 @@
 // Cases small enough to be solved by hand. Each states what is given, what follows, and the rates.
-#include "cortado/sim/fluid.hpp"
+#include "sim/fluid/fluid.hpp"
 
 #include <optional>
 #include <vector>

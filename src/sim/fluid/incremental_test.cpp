@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/sim/fluid.hpp"
+#include "sim/fluid/fluid.hpp"
 
 namespace cortado::sim {
 namespace incremental_test {

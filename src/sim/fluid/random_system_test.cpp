@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "base/random.hpp"
+#include "sim/fluid/fluid.hpp"
 
 namespace cortado::sim {
 namespace random_system_test {

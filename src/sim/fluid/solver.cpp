@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cortado/base/check.hpp"
-
+#include "base/check.hpp"
 #include "sim/fluid/rounding.hpp"
 
 namespace cortado::sim::internal {

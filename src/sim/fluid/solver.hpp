@@ -9,8 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "cortado/sim/fluid.hpp"
-
+#include "sim/fluid/fluid.hpp"
 #include "sim/fluid/water_level.hpp"
 
 namespace cortado::sim::internal {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/base/random.hpp"
-#include "cortado/sim/event_queue.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "base/random.hpp"
+#include "sim/fluid/fluid.hpp"
+#include "sim/kernel/event_queue.hpp"
 
 namespace cortado::sim {
 

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/machine/timing.hpp"
+#include "cortado/machine.hpp"
 
 namespace cortado::sim {
 

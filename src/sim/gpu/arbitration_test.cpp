@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/machine/machine.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "cortado/machine.hpp"
+
+#include "sim/fluid/fluid.hpp"
 
 namespace cortado::sim {
 namespace arbitration_test {

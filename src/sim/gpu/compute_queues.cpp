@@ -1,7 +1,6 @@
 #include "sim/gpu/compute_queues.hpp"
 
-#include "cortado/ir/visit.hpp"
-
+#include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {

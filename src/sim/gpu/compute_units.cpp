@@ -4,7 +4,7 @@
 #include <map>
 #include <string_view>
 
-#include "cortado/base/check.hpp"
+#include "base/check.hpp"
 
 namespace cortado::sim {
 namespace {

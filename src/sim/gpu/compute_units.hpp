@@ -11,10 +11,10 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/sim/time.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
+#include "sim/kernel/time.hpp"
 #include "sim/power/listener.hpp"
 
 namespace cortado::sim {

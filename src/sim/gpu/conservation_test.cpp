@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/plan/c3.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
 
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
+#include "plan/c3.hpp"
 #include "plan/c3/testing.hpp"
 #include "sim/gpu/fused_testing.hpp"
 #include "sim/gpu/run.hpp"
@@ -23,7 +23,7 @@ namespace cortado::sim {
 /// A run that is looked at whenever time goes on.
 class WatchedRun {
  public:
-  WatchedRun(const CheckedProgram& program, FluidOptions sharing)
+  WatchedRun(const CheckedProgram& program, RateSharing sharing)
       : program_(program), options_{.sharing = sharing}, run_(program_, options_) {}
 
   /// `above` of a capacity is allowed.
@@ -235,7 +235,7 @@ TEST_P(ConservationOn, HoldsForEveryVariant) {
       const Bytes moved = bytes_of_moves(program->program());
       EXPECT_EQ(WatchedRun(*program, {}).go(1e-9).timeline.bytes_moved, moved);
       constexpr double kTolerance = 0.01;
-      const FluidOptions local{.mode = SharingMode::local, .tolerance = kTolerance};
+      const RateSharing local{.local = true, .tolerance = kTolerance};
       EXPECT_EQ(WatchedRun(*program, local).go((1 + kTolerance) / (1 - kTolerance) - 1).timeline.bytes_moved, moved);
       ++simulated;
     }
@@ -289,7 +289,7 @@ TEST_P(ConservationOfProducts, HoldsForEveryPolicy) {
       for (const Nanoseconds end : exact.queue_ends) last = std::max(last, static_cast<double>(end.value));
       EXPECT_LE(exact.unit_seconds, 8 * machine.compute_units * last * 1e-9);
       constexpr double kTolerance = 0.01;
-      const FluidOptions local{.mode = SharingMode::local, .tolerance = kTolerance};
+      const RateSharing local{.local = true, .tolerance = kTolerance};
       WatchedRun(*program, local).go((1 + kTolerance) / (1 - kTolerance) - 1);
     }
   }

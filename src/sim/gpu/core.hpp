@@ -2,12 +2,11 @@
 // record of what happened.
 #pragma once
 
-#include "cortado/sim/fluid.hpp"
-#include "cortado/sim/simulate.hpp"
-
+#include "sim/fluid/fluid.hpp"
 #include "sim/gpu/events.hpp"
 #include "sim/gpu/recorder.hpp"
 #include "sim/gpu/signal_board.hpp"
+#include "sim/gpu/simulate.hpp"
 #include "sim/gpu/transfers.hpp"
 #include "sim/power/listener.hpp"
 

@@ -1,8 +1,9 @@
 // Collectives by compute units: launches, flags and compute units.
 #include <gtest/gtest.h>
 
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
+
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace core_kernels_test {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/ficco.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "plan/ficco.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace dependent_products_test {

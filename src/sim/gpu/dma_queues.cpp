@@ -1,6 +1,6 @@
 #include "sim/gpu/dma_queues.hpp"
 
-#include "cortado/ir/visit.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::sim {
 

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/contracts.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/program.hpp"
+
+#include "gemm/gemm.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace energy_test {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cortado/sim/event_queue.hpp"
+#include "sim/kernel/event_queue.hpp"
 
 namespace cortado::sim {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cortado/plan/ficco.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "plan/ficco.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace exchange_variants_test {

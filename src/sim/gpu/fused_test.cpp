@@ -3,10 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/t3.hpp"
-#include "cortado/sim/simulate.hpp"
-
+#include "plan/t3.hpp"
 #include "sim/gpu/fused_testing.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace fused_test {

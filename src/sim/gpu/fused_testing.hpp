@@ -1,13 +1,14 @@
-// A product fused with a ring reduce-scatter, in the words of ir/program.hpp, for tests of the simulator.
+// A product fused with a ring reduce-scatter, in the words of cortado/program.hpp, for tests of the simulator.
 #pragma once
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/builder.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/program.hpp"
+#include "cortado/verify.hpp"
+
+#include "gemm/gemm.hpp"
 
 namespace cortado::sim {
 

@@ -4,9 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
+
+#include "base/random.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace golden_test {
@@ -53,8 +54,8 @@ std::uint64_t hash(const Timeline& timeline) {
   return sum;
 }
 
-void expect(const CheckedProgram& program, SharingMode mode, std::int64_t ns, std::uint64_t expected) {
-  const auto result = simulate(program, {.iterations = 2, .trace = true, .sharing = {.mode = mode}});
+void expect(const CheckedProgram& program, bool local, std::int64_t ns, std::uint64_t expected) {
+  const auto result = simulate(program, {.iterations = 2, .trace = true, .sharing = {.local = local}});
   ASSERT_TRUE(result) << to_string(result.error());
   std::int64_t sum = 0;
   for (const Nanoseconds time : result->timeline.iteration_times) sum += time.value;
@@ -67,8 +68,8 @@ TEST(Golden, TimelinesStayAsTheyAre) {
     const Machine machine = load_machine(golden.machine).value();
     const auto program = verify(plan_collective(golden.request, machine).value(), machine);
     ASSERT_TRUE(program) << to_string(program.error().front());
-    expect(*program, SharingMode::exact, golden.exact_ns, golden.exact_hash);
-    expect(*program, SharingMode::local, golden.local_ns, golden.local_hash);
+    expect(*program, false, golden.exact_ns, golden.exact_hash);
+    expect(*program, true, golden.local_ns, golden.local_hash);
   }
 }
 

@@ -4,9 +4,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "gemm/gemm.hpp"
+#include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/timeline/energy.hpp"
+#include "cortado/program.hpp"
+#include "cortado/timeline.hpp"
 
 namespace cortado::sim {
 

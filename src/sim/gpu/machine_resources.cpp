@@ -4,9 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "cortado/base/check.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/check.hpp"
+#include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {

@@ -29,10 +29,10 @@
 #include <span>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
+#include "sim/fluid/fluid.hpp"
 #include "sim/gpu/use_list.hpp"
 
 namespace cortado::sim {

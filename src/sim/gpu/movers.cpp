@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "cortado/ir/visit.hpp"
-
+#include "ir/visit.hpp"
 #include "sim/gpu/machine_resources.hpp"
 
 namespace cortado::sim {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/timeline/dram_traffic.hpp"
+#include "cortado/timeline.hpp"
 
 #include "sim/gpu/arbitration.hpp"
 #include "sim/gpu/core.hpp"

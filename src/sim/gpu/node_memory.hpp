@@ -14,10 +14,10 @@
 #include <map>
 #include <vector>
 
-#include "cortado/ir/visit.hpp"
-#include "cortado/machine/timing.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "cortado/machine.hpp"
 
+#include "ir/visit.hpp"
+#include "sim/fluid/fluid.hpp"
 #include "sim/gpu/machine_resources.hpp"
 
 namespace cortado::sim {

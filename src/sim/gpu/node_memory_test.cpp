@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::sim {
 namespace node_memory_test {

@@ -1,8 +1,9 @@
 // Which links bytes take: from the source to the GPU that executes the command, and on to the destination.
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/program.hpp"
+
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace paths_test {

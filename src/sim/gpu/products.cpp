@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 
 namespace cortado::sim {

@@ -28,9 +28,8 @@
 #include <span>
 #include <vector>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/gemm/stages.hpp"
-
+#include "gemm/gemm.hpp"
+#include "gemm/stages.hpp"
 #include "sim/gpu/compute_units.hpp"
 #include "sim/gpu/machine_resources.hpp"
 #include "sim/gpu/movers.hpp"

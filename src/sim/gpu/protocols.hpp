@@ -1,8 +1,8 @@
 // What the machine says of the protocol of a compute queue.
 #pragma once
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/timing.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::sim {
 

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::sim {
 namespace {
@@ -24,7 +25,7 @@ Recorder::Recorder(const CheckedProgram& program, const SimulateOptions& options
     : program_(program.program()), trace_(options.trace), names_(options.span_names), iterations_(options.iterations) {
   timeline_.simulated = true;
   timeline_.where = fmt::format("simulated {}", program.machine().name);
-  if (options.sharing.mode == SharingMode::local) {
+  if (options.sharing.local) {
     timeline_.where += fmt::format(", local sharing within {:g} %", 100 * options.sharing.tolerance);
   }
   if (!trace_) return;

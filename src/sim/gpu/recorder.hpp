@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "cortado/sim/simulate.hpp"
-#include "cortado/sim/time.hpp"
-#include "cortado/timeline/timeline.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/timeline.hpp"
+#include "cortado/verify.hpp"
+
+#include "sim/gpu/simulate.hpp"
+#include "sim/kernel/time.hpp"
 
 namespace cortado::sim {
 

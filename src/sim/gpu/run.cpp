@@ -6,16 +6,18 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
+#include "cortado/program.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado::sim {
 namespace {
 
 /// Transfers all have the same priority (Transfers::begin); levels for more classes would only spread the memory.
-FluidOptions one_class(FluidOptions sharing) {
-  sharing.priority_classes = 1;
-  return sharing;
+FluidOptions one_class(const RateSharing& sharing) {
+  return {.mode = sharing.local ? SharingMode::local : SharingMode::exact,
+          .tolerance = sharing.tolerance,
+          .priority_classes = 1};
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ Result<Simulated> Run::finish() && {
   result.tracker_wait_seconds = trackers_.seconds_waited();
   result.unit_seconds = units_.unit_seconds();
   result.events = core_.events.processed();
-  result.sharing_work = core_.fluid.work();
+  result.sharing_work = core_.fluid.work().flows_visited;
   return result;
 }
 

@@ -11,12 +11,11 @@
 
 #include <cstdint>
 
-#include "cortado/sim/simulate.hpp"
-
 #include "sim/gpu/clock_control.hpp"
 #include "sim/gpu/compute_queues.hpp"
 #include "sim/gpu/dma_queues.hpp"
 #include "sim/gpu/host_queues.hpp"
+#include "sim/gpu/simulate.hpp"
 #include "sim/gpu/thread_turns.hpp"
 
 namespace cortado::sim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cortado/gemm/gemm.hpp"
+#include "gemm/gemm.hpp"
 
 namespace cortado::sim {
 namespace {

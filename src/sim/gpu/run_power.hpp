@@ -14,9 +14,8 @@
 #include <optional>
 #include <vector>
 
-#include "cortado/sim/simulate.hpp"
-
 #include "sim/gpu/iteration_energy.hpp"
+#include "sim/gpu/simulate.hpp"
 #include "sim/power/manager.hpp"
 #include "sim/power/meter.hpp"
 #include "sim/power/places.hpp"

@@ -1,13 +1,14 @@
-// How far SharingMode::local is from SharingMode::exact in whole simulations, and that a Timeline says which was used.
+// How far local sharing of rates is from exact in whole simulations, and that a Timeline says which was used.
 #include <cmath>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
+
+#include "base/random.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace sharing_mode_test {
@@ -32,7 +33,7 @@ CheckedProgram unequal_all_gather(std::uint32_t ranks, std::uint64_t seed) {
   return unproved(std::move(program), machine);
 }
 
-Simulated simulated(const CheckedProgram& program, FluidOptions sharing) {
+Simulated simulated(const CheckedProgram& program, RateSharing sharing) {
   return simulate(program, {.iterations = 1, .trace = false, .sharing = sharing}).value();
 }
 
@@ -40,17 +41,17 @@ TEST(SharingMode, LocalIsWithinOnePercentOfTheCompletionTimeAndCheaper) {
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     const CheckedProgram program = unequal_all_gather(40, seed);
     const Simulated exact = simulated(program, {});
-    const Simulated local = simulated(program, {.mode = SharingMode::local});
+    const Simulated local = simulated(program, {.local = true});
     const auto time = [](const Simulated& s) { return static_cast<double>(median_time(s.timeline).value); };
     EXPECT_NEAR(time(local) / time(exact), 1, 0.01) << "seed " << seed;
-    EXPECT_LT(local.sharing_work.flows_visited * 3, exact.sharing_work.flows_visited) << "seed " << seed;
+    EXPECT_LT(local.sharing_work * 3, exact.sharing_work) << "seed " << seed;
   }
 }
 
 TEST(SharingMode, TheTimelineNamesAnApproximation) {
   const CheckedProgram program = unequal_all_gather(4, 1);
   EXPECT_EQ(simulated(program, {}).timeline.where, "simulated switch-1024");
-  EXPECT_EQ(simulated(program, {.mode = SharingMode::local, .tolerance = 0.02}).timeline.where,
+  EXPECT_EQ(simulated(program, {.local = true, .tolerance = 0.02}).timeline.where,
             "simulated switch-1024, local sharing within 2 %");
 }
 

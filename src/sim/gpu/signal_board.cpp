@@ -1,6 +1,6 @@
 #include "sim/gpu/signal_board.hpp"
 
-#include "cortado/ir/visit.hpp"
+#include "ir/visit.hpp"
 
 namespace cortado::sim {
 

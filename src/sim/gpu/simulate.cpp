@@ -1,14 +1,14 @@
-#include "cortado/sim/simulate.hpp"
+#include "sim/gpu/simulate.hpp"
 
 #include <set>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/ir/visit.hpp"
+#include "cortado/program.hpp"
 
+#include "gemm/gemm.hpp"
+#include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 #include "sim/gpu/run.hpp"
 

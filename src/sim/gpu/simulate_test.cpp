@@ -1,11 +1,12 @@
-#include "cortado/sim/simulate.hpp"
+#include "sim/gpu/simulate.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/ir/visit.hpp"
-#include "cortado/plan/collective.hpp"
+#include "cortado/collective.hpp"
+#include "cortado/program.hpp"
+
+#include "ir/visit.hpp"
 
 namespace cortado::sim {
 namespace simulate_test {

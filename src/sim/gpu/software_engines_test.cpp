@@ -1,8 +1,9 @@
 // Engines in software: queues that take turns on threads (engine_timing.threads), and one memory behind all GPUs.
 #include <gtest/gtest.h>
 
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
+
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace software_engines_test {

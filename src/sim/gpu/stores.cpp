@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cortado/ir/tiles.hpp"
+#include "ir/tiles.hpp"
 
 namespace cortado::sim {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 #include "sim/gpu/trackers.hpp"
 

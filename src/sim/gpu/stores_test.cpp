@@ -3,8 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/gemm/gemm.hpp"
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
+
+#include "gemm/gemm.hpp"
 
 namespace cortado::sim {
 namespace stores_test {

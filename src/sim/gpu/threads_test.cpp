@@ -4,8 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/plan/collective.hpp"
-#include "cortado/sim/simulate.hpp"
+#include "cortado/collective.hpp"
+
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::sim {
 namespace threads_test {
@@ -32,8 +33,8 @@ TEST(Threads, SimulationsSideBySideGiveWhatOneGives) {
   const Machine machine = load_machine("switch-1024").value();
   CollectiveRequest request{.collective = "all-to-all", .variant = "b2b", .bytes = 3'000'000_B, .ranks = 16, .ways = 2};
   const VerifiedProgram program = verify(plan_collective(request, machine).value(), machine).value();
-  for (const SharingMode mode : {SharingMode::exact, SharingMode::local}) {
-    const SimulateOptions options{.iterations = 2, .trace = true, .sharing = {.mode = mode}};
+  for (const bool local : {false, true}) {
+    const SimulateOptions options{.iterations = 2, .trace = true, .sharing = {.local = local}};
     const Timeline alone = simulate(program, options).value().timeline;
     for (const std::size_t threads : {1U, 2U, 4U}) {
       std::vector<Timeline> timelines(threads);

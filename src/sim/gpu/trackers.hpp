@@ -1,4 +1,4 @@
-// The trackers of a program (ir/program.hpp, rule 7) and the entries of the unit that each GPU has for them.
+// The trackers of a program (cortado/program.hpp, rule 7) and the entries of the unit that each GPU has for them.
 //
 // A tracker takes ceil(bytes / granularity) entries of its GPU when its first update begins, and frees them when all
 // updates are in. Who would open a tracker for which there are no entries waits.
@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "cortado/ir/program.hpp"
-#include "cortado/machine/machine.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::sim {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::sim {
 namespace trackers_test {

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "cortado/base/units.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "cortado/result.hpp"
 
+#include "sim/fluid/fluid.hpp"
 #include "sim/gpu/events.hpp"
 #include "sim/gpu/use_list.hpp"
 #include "sim/power/listener.hpp"

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "cortado/base/units.hpp"
-#include "cortado/sim/fluid.hpp"
+#include "cortado/result.hpp"
 
+#include "sim/fluid/fluid.hpp"
 #include "sim/power/listener.hpp"
 
 namespace cortado::sim {

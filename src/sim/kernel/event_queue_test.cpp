@@ -1,4 +1,4 @@
-#include "cortado/sim/event_queue.hpp"
+#include "sim/kernel/event_queue.hpp"
 
 #include <map>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::sim {
 namespace event_queue_test {

@@ -1,4 +1,4 @@
-#include "cortado/sim/time.hpp"
+#include "sim/kernel/time.hpp"
 
 #include <limits>
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "cortado/machine/power.hpp"
-#include "cortado/timeline/energy.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/timeline.hpp"
 
 #include "sim/power/scaling.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "cortado/sim/fluid.hpp"
-#include "cortado/sim/time.hpp"
+#include "sim/fluid/fluid.hpp"
+#include "sim/kernel/time.hpp"
 
 namespace cortado::sim {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cortado/sim/power.hpp"
-#include "cortado/sim/time.hpp"
+#include "cortado/target.hpp"
 
+#include "sim/kernel/time.hpp"
 #include "sim/power/activity.hpp"
 #include "sim/power/meter.hpp"
 #include "sim/power/policies/policy.hpp"

@@ -1,4 +1,4 @@
-// The power meter: an observer of a simulation that counts joules, by GPU and by part (timeline/energy.hpp).
+// The power meter: an observer of a simulation that counts joules, by GPU and by part (cortado/timeline.hpp).
 //
 // What is drawn changes only when rates of flows, compute units that are held, engines that poll, or clocks do. A
 // change by w watts at time t adds w (T - t) joules until T; so a part keeps two sums, W of all w and M of all w t, and
@@ -16,11 +16,11 @@
 #include <span>
 #include <vector>
 
-#include "cortado/machine/power.hpp"
-#include "cortado/sim/fluid.hpp"
-#include "cortado/sim/time.hpp"
-#include "cortado/timeline/timeline.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/timeline.hpp"
 
+#include "sim/fluid/fluid.hpp"
+#include "sim/kernel/time.hpp"
 #include "sim/power/scaling.hpp"
 
 namespace cortado::sim {

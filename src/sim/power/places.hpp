@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "cortado/machine/power.hpp"
+#include "cortado/machine.hpp"
 
 #include "sim/power/listener.hpp"
 #include "sim/power/meter.hpp"

@@ -1,7 +1,7 @@
 // A small GPU whose power can be worked out by hand.
 #pragma once
 
-#include "cortado/machine/power.hpp"
+#include "cortado/machine.hpp"
 
 namespace cortado::sim {
 

@@ -4,10 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "cortado/base/random.hpp"
-#include "cortado/ir/tiles.hpp"
-#include "cortado/ir/visit.hpp"
-
+#include "base/random.hpp"
+#include "ir/tiles.hpp"
+#include "ir/visit.hpp"
 #include "verify/testing/tracked_bytes.hpp"
 #include "verify/tile_groups.hpp"
 

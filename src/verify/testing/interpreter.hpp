@@ -1,11 +1,11 @@
-// Runs a program on real bytes in a random order that rules 1 to 4 and 7 of ir/program.hpp allow: the judge over the
-// verifier. A program that the verifier accepts must give the right bytes whatever the seed.
+// Runs a program on real bytes in a random order that rules 1 to 4 and 7 of cortado/program.hpp allow: the judge over
+// the verifier. A program that the verifier accepts must give the right bytes whatever the seed.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "cortado/ir/program.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::verifier::testing {
 

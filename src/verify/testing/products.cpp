@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/testing/programs.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cortado/ir/builder.hpp"
+#include "cortado/program.hpp"
 
 namespace cortado::verifier::testing {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cortado/ir/contracts.hpp"
+#include "cortado/program.hpp"
 
 #include "verify/testing/mapped.hpp"
 #include "verify/testing/products.hpp"

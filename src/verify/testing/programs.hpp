@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "cortado/ir/builder.hpp"
-#include "cortado/machine/machine.hpp"
-#include "cortado/verify/verify.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/verify.hpp"
 
 namespace cortado::verifier::testing {
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/check.hpp"
-#include "cortado/plan/choose_schedule.hpp"
+#include "base/check.hpp"
+#include "plan/choose_schedule.hpp"
 
 namespace cortado::schedules {
 namespace {

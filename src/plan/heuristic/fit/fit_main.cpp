@@ -9,9 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/pipeline/choose.hpp"
-
+#include "base/file.hpp"
+#include "pipeline/choose.hpp"
 #include "pipeline/parallel.hpp"
 #include "plan/heuristic/fit/fit.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "cortado/base/random.hpp"
+#include "base/random.hpp"
 
 namespace cortado::schedules {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/plan/ficco.hpp"
+#include "plan/ficco.hpp"
 
 namespace cortado::schedules {
 

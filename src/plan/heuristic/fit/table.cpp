@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/file.hpp"
-#include "cortado/base/text.hpp"
-#include "cortado/ir/text.hpp"
-#include "cortado/plan/choose_schedule.hpp"
+#include "cortado/program.hpp"
 
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "plan/choose_schedule.hpp"
 #include "plan/heuristic/heuristic.hpp"
 
 namespace cortado::schedules {

@@ -11,9 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cortado/plan/cost.hpp"
-#include "cortado/plan/ficco.hpp"
-
+#include "plan/cost.hpp"
+#include "plan/ficco.hpp"
 #include "plan/heuristic/fit/shapes.hpp"
 
 namespace cortado::schedules {

@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "cortado/base/text.hpp"
-#include "cortado/sim/power.hpp"
+#include "cortado/target.hpp"
+
+#include "base/text.hpp"
 
 namespace cortado::sim {
 

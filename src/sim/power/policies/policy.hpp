@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "cortado/sim/power.hpp"
+#include "cortado/target.hpp"
 
 #include "sim/power/activity.hpp"
 

@@ -1,0 +1,48 @@
+// Steps of whole models that were measured (published/steps/*.toml): which model, layout and phase, and what of it the
+// figure of the same name says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/result.hpp"
+
+namespace cortado::published {
+
+struct ModelStep {
+  std::string name;  ///< of the figure
+  std::string model;
+  std::string machine;
+  std::string phase;   ///< train, prefill, generate; serve: requests in a steady state, as many as `batch` at a time
+  std::string metric;  ///< seconds, tokens_per_s, tokens_per_s_per_gpu, requests_per_s, tflops_per_gpu, gain, relative
+  std::string system;  ///< by which it was done
+  std::string
+      over;  ///< gain: the system that it is compared with; relative: the step of whose tokens_per_s it is a multiple
+  std::string dtype;
+  std::string kv_dtype;
+  std::string recompute;
+  std::string schedule;
+  std::uint32_t tp = 1;
+  std::uint32_t ep = 1;
+  std::uint32_t fsdp = 1;
+  std::uint32_t dp = 1;
+  std::uint32_t pp = 1;
+  std::uint32_t stages = 2;
+  std::uint32_t micro_batches = 1;
+  bool sp = false;
+  std::uint64_t batch = 1;
+  std::uint64_t tokens = 0;
+  std::uint64_t output = 0;
+  std::optional<std::uint64_t> layers{};  ///< of a proxy that has fewer than the model
+  std::optional<double> cap_w{};          ///< of the boards, where it is not the machine's
+  std::optional<double> memory_gb{};      ///< of a GPU, where it is not the machine's
+};
+
+Result<std::vector<ModelStep>> load_steps(const std::string& name);
+
+/// Refuses files with mistakes (published.syntax, published.value).
+Result<std::vector<ModelStep>> parse_steps(const std::string& text, const std::string& file);
+
+}  // namespace cortado::published

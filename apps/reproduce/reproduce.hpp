@@ -1,0 +1,26 @@
+// Published results computed again on a modelled machine.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
+
+#include "reproduce/reproduction.hpp"
+
+namespace cortado::pipeline {
+
+struct ReproduceOptions {
+  std::uint32_t threads = 1;  ///< simulations at the same time; results do not depend on it
+  /// Called with (done, total) simulations, never by two threads at once; false stops.
+  std::function<bool(std::size_t, std::size_t)> progress{};
+};
+
+/// `machine` none: the one that the publication was measured on.
+Outcome<report::Reproduction> reproduce(const std::string& publication, const std::optional<Machine>& machine,
+                                        const ReproduceOptions& options = {});
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,491 @@
+// A Machine: the GPUs of one node, their DMA engines, the links between them, the limits of their packets, and what the
+// models of time and power need to know of them.
+//
+// Machines are data files (machines/*.toml); every value in them carries its source and a confidence:
+//   A vendor driver, runtime source or documentation; B measured and published; C third-party; D derived by arithmetic;
+//   assumption: not known, chosen by us.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cortado/result.hpp"
+
+// --- Timing ----------------------------------------------------------------------------------------------------------
+//
+// What the simulator needs to know of a machine beyond shapes and limits; docs/models.md gives the equations.
+
+namespace cortado {
+
+/// What the host thread that drives the engines spends. Sources and fits: docs/models.md.
+struct HostTiming {
+  Nanoseconds packet;   ///< build one packet and write it into the ring
+  Nanoseconds submit;   ///< fences, write pointer and doorbell of one submission
+  Nanoseconds trigger;  ///< write one trigger word
+  Nanoseconds poll;     ///< look at one signal
+  Nanoseconds signal;   ///< raise one signal from the host
+};
+
+/// One DMA engine. The life of one copy: fetch, copy_start, bytes / rate, sync.
+struct EngineTiming {
+  Nanoseconds fetch;                   ///< doorbell to the first packet read
+  Nanoseconds wake;                    ///< a polled word changes to the poll seeing it
+  Nanoseconds copy_start;              ///< packet read to the first byte moving
+  Nanoseconds copy_issue;              ///< between the starts of consecutive copies of a queue, which overlap otherwise
+  std::uint32_t copies_in_flight = 1;  ///< of one queue, that move bytes at the same time
+  Nanoseconds sync;                    ///< last byte landed to the signal visible to its waiters
+  GBps rate;            ///< bytes written per second by copies and swaps (both directions of a swap together)
+  GBps uncached_rate;   ///< the same of bytes that the last-level cache does not hold; 0 = no slower
+  GBps broadcast_rate;  ///< bytes written per second by broadcasts, both destinations together; 0 = no broadcast
+  GBps local_rate;      ///< bytes per second of a copy within one GPU
+  /// Of all engines of a GPU together: bytes per second over links for which the affinity table names another engine
+  /// than the one that moves them. 0 = such bytes are as fast as others.
+  GBps detour_rate{};
+  /// Engines in software: the dma and host queues of the whole node take turns on so many threads, and a copy of a
+  /// queue is over before the next one starts. 0 = every engine is hardware of its own.
+  std::uint32_t threads = 0;
+};
+
+enum class LinkShape {
+  mesh,      ///< a link of its own for every connected pair and direction
+  switched,  ///< one port per GPU and direction into a switch that never blocks
+};
+
+struct LinkTiming {
+  LinkShape shape = LinkShape::mesh;
+  GBps rate;  ///< achieved, one direction, of a link (mesh) or of a GPU's port (switched)
+  GBps peak;  ///< on paper
+  Nanoseconds latency;
+};
+
+/// A boundary in the memory that all GPUs of the node share.
+struct NodeLevel {
+  Bytes cache_bytes;  ///< what the caches on this side of it hold
+  GBps rate;          ///< reads and writes of all GPUs together that cross it
+  friend bool operator==(const NodeLevel&, const NodeLevel&) = default;
+};
+
+/// Whom a full memory serves: requests of products (compute) or those of copies (communication).
+enum class ArbitrationPolicy {
+  round_robin,    ///< in turn
+  compute_first,  ///< communication gets what products leave, at least starvation_share
+  mca,            ///< communication gets in while fewer than a threshold of requests wait; docs/models.md
+};
+
+inline constexpr std::array<std::pair<std::string_view, ArbitrationPolicy>, 3> kArbitrationPolicies{
+    {{"round-robin", ArbitrationPolicy::round_robin},
+     {"compute-first", ArbitrationPolicy::compute_first},
+     {"mca", ArbitrationPolicy::mca}}};
+
+struct MemoryArbitration {
+  ArbitrationPolicy policy = ArbitrationPolicy::round_robin;
+  std::uint32_t queue_depth = 0;  ///< requests that wait at a full memory
+  /// mca: one threshold for each class of memory intensity of a product, the share of time that its first stage spends
+  /// on the memory. A threshold of queue_depth lets all in.
+  std::vector<std::uint32_t> thresholds;
+  std::vector<double> intensities;  ///< where the next class begins, ascending; one fewer than thresholds
+  double starvation_share = 0;      ///< of the memory, that communication gets in any case
+  /// What communication takes of the fabric where its requests stand among those of a product in turn, against requests
+  /// that are let in apart: row buffers and directions of the bus change all the time. In between in proportion to the
+  /// share that communication gets.
+  double mixing_cost = 1;
+};
+
+/// Memory of one GPU.
+struct MemoryTiming {
+  GBps peak;          ///< on paper, reads and writes together
+  GBps rate;          ///< achievable
+  Bytes cache_bytes;  ///< last-level cache at the memory; 0 = none
+  GBps cache_rate;    ///< 0 = no cache
+  /// Where all GPUs share one memory, from the nearest boundary to the farthest; empty: each GPU has its own memory
+  /// only.
+  std::vector<NodeLevel> node{};
+  double update_cost = 1;                          ///< time of a byte that the memory adds, against one that it stores
+  std::optional<MemoryArbitration> arbitration{};  ///< none: everybody gets the same share of what it would take alone
+};
+
+/// Compute units that copy, as GPU-core collective libraries do.
+struct CoreTiming {
+  Nanoseconds launch;          ///< a kernel launch as the host pays it
+  Nanoseconds call;            ///< one more library call behind the same launch (a send, a receive)
+  Nanoseconds start;           ///< launch to the first instruction
+  Nanoseconds flag;            ///< raise a flag in a peer's memory until the peer sees it
+  GBps copy_rate;              ///< bytes per second that one compute unit moves to a peer
+  GBps local_rate;             ///< bytes per second that one compute unit reads or writes in its own memory
+  double wire_efficiency = 1;  ///< share of the link rate that stores from compute units reach
+  /// How sharp the corner is between too few compute units for a link and enough: with u units and a link that gives
+  /// them L, rate^-s = (u * copy_rate)^-s + L^-s. 0 = a true corner, the smaller of both.
+  double sharpness = 0;
+  /// That a collective library occupies where nobody says how many, twice as many for sends and receives; 0 = all of
+  /// the GPU.
+  std::uint32_t collective_units = 0;
+  /// Share of copy_rate that is left while products run on the same GPU: stores wait longer behind their traffic.
+  double beside_products = 1;
+};
+
+/// One way in which kernels of a collective library hand bytes from GPU to GPU (Protocol of program.hpp).
+struct ProtocolTiming {
+  Nanoseconds start;           ///< launch to the first byte
+  Nanoseconds step;            ///< last byte stored to the next GPU going on: fence or flag, poll, barrier of the block
+  GBps unit_rate;              ///< bytes per second that one compute unit hands on
+  GBps local_rate;             ///< bytes per second that one compute unit unpacks or adds up within its GPU
+  double wire_efficiency = 1;  ///< of the link rate, that payload reaches
+  Bytes unit_bytes;            ///< of a block: one compute unit more for each so many bytes; 0 = always all
+};
+
+/// What the library itself believes of a protocol on rings: base + hops x hop + bytes / (bus x ranks / hops). It
+/// chooses by that, whatever the truth.
+struct ProtocolEstimate {
+  Nanoseconds base;
+  Nanoseconds hop;
+  GBps bus;
+};
+
+struct RingProtocol {
+  ProtocolTiming timing;
+  ProtocolEstimate estimate;
+};
+
+/// Reductions in the switch (NVLS): a GPU's part of the sum goes in loops of `units` x chunk bytes.
+struct MulticastTiming {
+  Nanoseconds start;           ///< launch to the first loop
+  Nanoseconds loop;            ///< of every loop, beside its bytes
+  double fill = 0;             ///< loops until the first one is through
+  double wire_efficiency = 1;  ///< of the port rate
+  std::uint32_t units = 0;     ///< compute units that work
+  // What the library believes: base + bytes / (efficiency x ranks x rate), with the highest of the rates that `ranks`
+  // channels together do not take more of than the port has.
+  Nanoseconds estimate_base;
+  double estimate_efficiency = 0;
+  std::vector<double> estimate_rates;  ///< GB/s of a channel, descending
+  GBps estimate_port;
+};
+
+/// The collective library of a machine, NCCL or RCCL: what it runs and what that costs. Sources and fits:
+/// docs/models.md.
+struct LibraryTiming {
+  std::string name;
+  /// Where the last block of a gathering ring goes: through staging memory, and is unpacked when nothing else is left
+  /// to do (true), or unpacked beside other channels that keep the links busy (false).
+  bool staged = false;
+  Bytes direct_bytes;        ///< up to this size by direct kernels (cores-ll, cores-simple); 0 = never
+  Bytes direct_ll_bytes;     ///< of these, up to this size by cores-ll
+  std::uint32_t send_units;  ///< compute units of sends and receives, of all peers together
+  Bytes send_ll_bytes;       ///< sends to one peer up to this size by the protocol ll
+  /// Collectives on copy engines: a batch of copies smaller than this goes back to back through one engine; larger ones
+  /// have an engine each, behind a gate, which a coordinator opens and joins. 0 = an engine each, without coordinator.
+  Bytes batch_bytes{};
+  RingProtocol ll;
+  std::optional<RingProtocol> ll128{};
+  RingProtocol simple;
+  ProtocolTiming sends;
+  std::optional<MulticastTiming> multicast{};
+};
+
+/// Matrix products of one element type on one compute unit.
+struct MatrixTiming {
+  std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such products
+  double clock_ghz = 0;               ///< sustained under such load
+  double efficiency = 0;              ///< of the pipes at that clock, within an endless tile
+};
+
+/// Products in stages: all workgroups that run together read, then multiply, then store.
+struct StageTiming {
+  double read_share = 0;  ///< of the operands, that is read before products start; the rest beside them
+  std::uint32_t cache_ways =
+      0;  ///< of the last-level cache; operands of a stage are found there or not (docs/models.md)
+};
+
+/// What products need to know of the compute units and of the caches before the last-level one. docs/models.md has the
+/// equations.
+struct ComputeTiming {
+  std::uint32_t dies = 1;     ///< with an L2 each; workgroups go to them in turn
+  Bytes l2_bytes;             ///< of one die
+  GBps l2_rate;               ///< of one die, operands that its units take in; multicast counts for each unit
+  GBps unit_rate;             ///< bytes per second that one compute unit can take in from beyond its L2
+  double operand_cost = 0;    ///< of bringing a row of A or a column of B to the pipes, in multiply-adds with it
+  Nanoseconds tile_overhead;  ///< of a wave, beside its products: first loads, stores of the result
+  Nanoseconds start{};  ///< of a product in a stream, from the kernel before it; 0 = as cores.start, and every wave
+                        ///< has tile_overhead, where it is the later ones only else
+  Nanoseconds poll{};   ///< of a tile that waits: to read its flag past the caches, once it is there
+  double wave_rounding = 1;      ///< 1: a last wave takes as long as a full one; 0: its work is cut for all units
+  double step_latency_ns = 0;    ///< that a workgroup takes at least for a step of k
+  double residency = 0;          ///< workgroups of 128 x 128 that a unit holds at a time; 0 = one of any size
+  double overlap_sharpness = 0;  ///< p of (a^p + b^p)^(1/p) for things that go on at the same time; 0 = the longest
+  GBps write_rate{};             ///< stores of C; 0 = they count as memory traffic only
+  Nanoseconds first_bytes{};     ///< until the memory streams at its full rate
+  Nanoseconds split_time{};      ///< of the pass that adds the sums of a split product
+  GBps split_rate{};             ///< of these sums, in f32, out and in
+  double warm_share = 0;         ///< of L2, that still holds operands of the kernels before
+  /// Sides of tiles that kernels exist for; one side is of anchor_sides, and a tile has most_tile elements at most.
+  std::vector<std::uint32_t> tile_sides{32, 64, 128, 256};
+  std::vector<std::uint32_t> anchor_sides{32, 64, 128, 256};
+  std::uint64_t most_tile = 65536;
+  std::vector<std::uint32_t> splits{1, 2, 4, 8, 16};  ///< workgroups that share the k of a tile
+  std::uint64_t least_depth = 2048;                   ///< of k, that is worth a workgroup of its own
+  Bytes stream_window{};   ///< of L2, that a workgroup's stream of operands needs to be read only once; 0 = ample
+  double thrash_ramp = 0;  ///< excess over L2, as a share of it, at which everything is read twice
+  /// What products and links contend for besides caches and memory, as shares of the GPU's fabric.
+  double fabric_products = 0;           ///< products on all compute units at full speed
+  double fabric_links = 0;              ///< all links at full rate in both directions, driven by engines
+  double fabric_cores = 1;              ///< a byte that compute units send over a link against one that an engine sends
+  std::optional<StageTiming> stages{};  ///< none: reads and stores spread over the life of a workgroup
+  MatrixTiming f32;
+  MatrixTiming f16;
+  MatrixTiming bf16;
+  MatrixTiming f8;
+  MatrixTiming i8;
+  /// Rate with scales for blocks of the operands over that without; 0 = not known.
+  double block_scale_efficiency = 0;
+};
+
+/// Kernels that are neither products nor copies: attention, norms, activations. docs/models.md has the equations.
+struct KernelTiming {
+  Nanoseconds gap{};                ///< between two kernels of a framework's stream, beside what the second one takes
+  double softmax_per_clock = 0;     ///< scores that one compute unit turns into weights, in a clock
+  double attention_backward = 1;    ///< rate of attention's backward pass against its forward pass
+  double attention_read_share = 1;  ///< of memory.rate, at which attention reads the cached keys and values
+  double stream_share = 1;          ///< of memory.rate, that kernels reach which read and write once
+};
+
+/// All-reduce kernels of serving engines, which are direct: what they do instead of the library's up to a size.
+struct ServingTiming {
+  Bytes all_reduce_bytes{};
+};
+
+/// Between nodes. All GPUs of a node have a port each.
+struct NetworkTiming {
+  GBps rate;            ///< of a port, one direction, as collectives reach it
+  Nanoseconds latency;  ///< of a step from node to node
+};
+
+struct Timing {
+  HostTiming host;
+  EngineTiming engine;
+  LinkTiming link;
+  MemoryTiming memory;
+  CoreTiming cores;
+  std::optional<ComputeTiming> compute{};  ///< none: no products can be simulated
+  std::optional<LibraryTiming> library{};  ///< none: no collective library is known
+  std::optional<KernelTiming> kernels{};   ///< none: no whole models
+  std::optional<ServingTiming> serving{};  ///< none: serving engines use the library
+  std::optional<NetworkTiming> network{};  ///< none: one node only
+};
+
+// --- Power -----------------------------------------------------------------------------------------------------------
+//
+// What the power model needs to know of one GPU; docs/models.md gives the equations.
+//
+// Every component has a clock and a voltage that follows it. Energies of events and watts of clocks are given at the
+// nominal clock of their component, which is the one that the times of the machine file hold for; products alone have
+// clocks of their own there (compute.bf16_clock_GHz), which the compute dies reach under such load.
+
+/// The parts of a GPU whose power is counted apart.
+enum class Component {
+  xcd,   ///< compute dies: compute units and their L2
+  iod,   ///< I/O dies: fabric, last-level cache, memory controllers, links, DMA engines
+  hbm,   ///< memory
+  rest,  ///< of the board: voltage regulators, and what has no clock of its own
+};
+
+inline constexpr std::array<Component, 4> kComponents{Component::xcd, Component::iod, Component::hbm, Component::rest};
+inline constexpr std::array<std::string_view, 4> kComponentNames{"xcd", "iod", "hbm", "rest"};
+
+constexpr std::string_view name_of(Component component) {
+  return kComponentNames[static_cast<std::size_t>(component)];
+}
+
+/// Volts at clocks, linear between points; both ascend.
+struct VoltageCurve {
+  std::vector<double> ghz;
+  std::vector<double> volts;
+
+  double lowest() const { return ghz.front(); }
+  double highest() const { return ghz.back(); }
+  /// Within the curve; outside, that of its nearest end.
+  double volts_at(double clock_ghz) const;
+};
+
+/// A component with a clock.
+struct ComponentPower {
+  double idle_w = 0;       ///< nothing runs on it
+  double leakage_w = 0;    ///< on top of that while it is awake, at the nominal voltage
+  double clock_w = 0;      ///< on top of that while it is awake, at nominal clock and voltage: clock trees
+  double nominal_ghz = 0;  ///< a point of the curve
+  VoltageCurve curve;
+};
+
+struct Power {
+  double cap_w = 0;              ///< of the board
+  Nanoseconds control_interval;  ///< between two decisions of the power management
+  double clock_step_ghz = 0;     ///< clocks are whole multiples of it
+  double raise_ghz = 0;  ///< that the clock of the compute dies goes up in an interval, at most; down it goes at once
+  double burst_ms = 0;   ///< of load that may draw more than the cap before clocks come down
+  double leakage_exponent = 0;  ///< leakage grows with this power of the voltage
+  double rest_idle_w = 0;
+  double loss = 0;  ///< of voltage regulators, as a share of what the other components draw; counts as rest
+  /// None: the machine does not describe it. What it draws without work is in `rest_idle_w`, and policies that want its
+  /// clock are refused.
+  std::optional<ComponentPower> xcd{};
+  std::optional<ComponentPower> iod{};
+  std::optional<ComponentPower> hbm{};
+
+  // Events, joules each.
+  double f32_flop = 0;  ///< XCD
+  double f16_flop = 0;
+  double bf16_flop = 0;
+  double f8_flop = 0;
+  double i8_flop = 0;
+  double l2_byte = 0;      ///< XCD: that compute units read or write beyond their own caches
+  double cache_byte = 0;   ///< IOD: of the last-level cache
+  double link_byte = 0;    ///< IOD: at each end of a link
+  double engine_byte = 0;  ///< IOD: that a DMA engine moves
+  double packet = 0;       ///< IOD: that a DMA engine reads
+  double hbm_byte = 0;     ///< HBM, its interface in the IOD included
+  /// Of the time that compute units take for a byte of a copy, the share that follows the xcd clock; the rest is
+  /// latency beyond the compute dies.
+  double copy_clock_share = 1;
+  // Watts while it lasts.
+  double unit_w = 0;     ///< XCD: a compute unit that a kernel holds, at the nominal clock
+  double polling_w = 0;  ///< IOD: a DMA engine that polls
+
+  /// Nullptr for `rest` and for what the machine does not describe.
+  const ComponentPower* component(Component which) const;
+  double idle_w() const;  ///< of the whole GPU, regulators included
+};
+
+// --- Machine ---------------------------------------------------------------------------------------------------------
+
+/// Where a number of a machine file comes from.
+struct Provenance {
+  std::string key;  ///< "dma.max_copy_bytes"
+  std::string value;
+  std::string source;
+  std::string confidence;  ///< "A", "B", "C", "D" or "assumption"
+};
+
+enum class EngineClass {
+  host,  ///< reaches host memory and its own GPU; not peers
+  peer,  ///< reaches its own GPU and the peers (xGMI class)
+};
+
+struct Engine {
+  EngineId id;
+  EngineClass kind = EngineClass::peer;
+  bool present = true;  ///< false: in the driver's table but not in silicon; a queue on it hangs
+};
+
+/// Bytes of ring space a command takes, in dwords, and the limits of one packet.
+struct DmaLimits {
+  Bytes max_copy_bytes;                   ///< of one Copy or Broadcast packet
+  Bytes max_swap_bytes;                   ///< of one Swap packet
+  Bytes broadcast_alignment;              ///< both destinations must agree modulo this (32)
+  Bytes swap_alignment;                   ///< both addresses must be multiples of this (64)
+  Bytes window_alignment;                 ///< base addresses and pitches of a strided copy (4)
+  std::uint64_t max_window_elements = 0;  ///< extent of a strided copy in x and in y, elements of at most 16 bytes
+  std::uint64_t max_pitch_elements = 0;   ///< pitch of a strided copy
+  Bytes ring_bytes;                       ///< size of a queue's ring, a power of two
+  std::uint32_t queues_per_engine = 0;
+  std::uint32_t copy_dwords = 0;
+  std::uint32_t broadcast_dwords = 0;
+  std::uint32_t swap_dwords = 0;
+  std::uint32_t window_dwords = 0;
+  std::uint32_t poll_dwords = 0;
+  std::uint32_t atomic_dwords = 0;
+  std::uint32_t fence_dwords = 0;
+  std::uint32_t timestamp_dwords = 0;
+  std::uint32_t add_copy_dwords = 0;  ///< private packet of machines with near_memory_compute
+};
+
+/// Hardware at the memory of a GPU that counts updates (program.hpp, rule 7).
+struct TrackerLimits {
+  std::uint32_t entries = 0;  ///< of one GPU
+  Bytes granularity;          ///< memory that one entry watches
+
+  /// That a tracker of so many bytes takes.
+  std::uint64_t entries_for(Bytes bytes) const {
+    return bytes.value == 0 ? 0 : (bytes.value - 1) / std::max<std::uint64_t>(granularity.value, 1) + 1;
+  }
+};
+
+struct Features {
+  bool broadcast = false;
+  bool swap = false;
+  /// Memory adds at the destination: Copy with op = add on dma queues, output blocks of products with op = add.
+  bool near_memory_compute = false;
+  std::optional<TrackerLimits> tracker{};  ///< none: programs with trackers are refused
+};
+
+/// The clock of compute units that multiply.
+enum class ClockMode {
+  by_power,  ///< the highest at which the board keeps to its cap
+  fixed,     ///< the one that the machine file gives for the element type
+};
+
+struct Machine {
+  std::string name;
+  std::string title;  ///< one line for lists
+  std::string file;   ///< where it was read from, or "built in"
+  std::uint32_t gpus = 0;
+  std::string gpu;  ///< e.g. "MI300X"
+  std::uint32_t compute_units = 0;
+  Bytes memory_bytes;  ///< per GPU
+  Bytes allocation_alignment;
+  std::vector<Engine> engines;  ///< the same on every GPU
+  DmaLimits dma;
+  Features features;
+  /// affinity[src][dst] = the engine of GPU src that is best for GPU dst; none where src == dst or where any will do.
+  /// Empty if the machine has no such table.
+  std::vector<std::vector<std::optional<EngineId>>> affinity;
+  /// linked[src][dst]: GPU src can address the memory of GPU dst.
+  std::vector<std::vector<bool>> linked;
+  /// Parallel links from src to dst where they differ between pairs; empty if every linked pair has one. See
+  /// link_count.
+  std::vector<std::vector<std::uint32_t>> link_counts;
+  std::optional<Timing> timing;  ///< none: programs can be planned, proved and run for the machine, not simulated
+  std::optional<Power> power{};  ///< of each GPU; none: simulations say nothing of energy
+  ClockMode clock = ClockMode::by_power;  ///< of times; no part of the file. Machines without power have fixed clocks
+  std::vector<Provenance> provenance;
+
+  const Engine* engine(EngineId id) const;  ///< nullptr if the machine has no such engine
+
+  /// The engine GPU src should use towards GPU dst: the affinity table, else the present peer engines in turn, the
+  /// peers of src counted in ascending order (so different peers get different engines as long as there are enough).
+  EngineId engine_towards(RankId src, RankId dst) const;
+
+  /// How many parallel links of timing->link join GPU src to GPU dst; 0 where src == dst or where they are not linked.
+  std::uint32_t link_count(RankId src, RankId dst) const;
+
+  /// Present engines of a class, ascending.
+  std::vector<EngineId> present_engines(EngineClass kind) const;
+};
+
+/// "by-power" or "fixed" (machine.clock).
+Result<ClockMode> parse_clock_mode(std::string_view name);
+
+/// Names of the machines that come with Cortado, sorted.
+std::vector<std::string> machine_names();
+
+/// A built-in machine by name, or a file by path (anything with a '/' or ending in .toml).
+Result<Machine> load_machine(const std::string& name_or_path);
+
+/// Constants that a machine file takes over from other machines: those whose source begins with "as h100-8" or "as
+/// H100".
+struct BorrowedConstants {
+  std::size_t number = 0;
+  std::size_t of = 0;               ///< all constants of the file
+  std::vector<std::string> from{};  ///< names of machines, sorted
+};
+BorrowedConstants borrowed_constants(const Machine& machine);
+
+/// A machine from the text of a file; messages name the line and the key.
+Result<Machine> parse_machine(const std::string& text, const std::string& file);
+
+}  // namespace cortado

@@ -1,0 +1,247 @@
+// Packets of the AMD SDMA 4.4.2 engine (MI300X, gfx942): one small struct a packet, an encoder and a decoder.
+//
+// Sources of the layouts: the Linux driver's vega10_sdma_pkt_open.h and sdma_v4_4_2.c, and ROCr's sdma_registers.h
+// (swap). All packets are little-endian dwords; dword 0 has the opcode in bits 7:0 and the sub-opcode in bits 15:8. The
+// structs hold meaning (a byte count), not raw fields (count minus one).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+#include "cortado/verify.hpp"
+
+namespace cortado::sdma {
+
+/// Skips `payload` dwords that follow; also drains earlier copies. A zero dword is Nop{0}.
+struct Nop {
+  std::uint16_t payload = 0;  ///< 14 bits
+  friend bool operator==(const Nop&, const Nop&) = default;
+};
+
+struct CopyLinear {
+  std::uint32_t bytes = 0;  ///< 1 .. 2^30
+  std::uint64_t src = 0;
+  std::uint64_t dst = 0;
+  friend bool operator==(const CopyLinear&, const CopyLinear&) = default;
+};
+
+struct CopyBroadcast {
+  std::uint32_t bytes = 0;
+  std::uint64_t src = 0;
+  std::uint64_t dst1 = 0;
+  std::uint64_t dst2 = 0;
+  friend bool operator==(const CopyBroadcast&, const CopyBroadcast&) = default;
+};
+
+/// Addresses are 64-byte aligned: their low six bits are not in the packet.
+struct CopySwap {
+  std::uint32_t bytes = 0;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  friend bool operator==(const CopySwap&, const CopySwap&) = default;
+};
+
+/// One side of a sub-window copy; pitches and coordinates in elements.
+struct WindowSide {
+  std::uint64_t base = 0;
+  std::uint32_t x = 0;            ///< 14 bits
+  std::uint32_t y = 0;            ///< 14 bits
+  std::uint32_t z = 0;            ///< 11 bits
+  std::uint32_t pitch = 1;        ///< 1 .. 2^19
+  std::uint32_t slice_pitch = 1;  ///< 1 .. 2^28
+  friend bool operator==(const WindowSide&, const WindowSide&) = default;
+};
+
+/// Linear sub-window copy of up to three dimensions.
+struct CopyWindow {
+  std::uint32_t element_log2 = 0;  ///< 0 .. 4: elements of 1 .. 16 bytes
+  WindowSide src;
+  WindowSide dst;
+  std::uint32_t width = 1;   ///< 1 .. 2^14 elements
+  std::uint32_t height = 1;  ///< 1 .. 2^14
+  std::uint32_t depth = 1;   ///< 1 .. 2^11
+  friend bool operator==(const CopyWindow&, const CopyWindow&) = default;
+};
+
+/// PRIVATE to Cortado, no real engine knows it: dst += src element by element, for machines whose memory reduces. COPY
+/// with sub-opcode 0xf0; dword 0 carries the element type in bits 27:24; the rest as CopyLinear (7 dwords).
+struct CopyAdd {
+  DType dtype = DType::f32;
+  std::uint32_t bytes = 0;
+  std::uint64_t src = 0;
+  std::uint64_t dst = 0;
+  friend bool operator==(const CopyAdd&, const CopyAdd&) = default;
+};
+
+struct WriteLinear {
+  std::uint64_t dst = 0;
+  std::vector<std::uint32_t> data;  ///< 1 .. 2^20 dwords
+  friend bool operator==(const WriteLinear&, const WriteLinear&) = default;
+};
+
+struct ConstFill {
+  std::uint64_t dst = 0;
+  std::uint32_t pattern = 0;
+  std::uint32_t element_log2 = 2;  ///< 0 byte, 1 half word, 2 dword
+  std::uint32_t elements = 0;      ///< decoded as (count >> element_log2) + 1, which accepts both encodings in use
+  friend bool operator==(const ConstFill&, const ConstFill&) = default;
+};
+
+struct Fence {
+  std::uint64_t address = 0;  ///< dword aligned
+  std::uint32_t value = 0;
+  friend bool operator==(const Fence&, const Fence&) = default;
+};
+
+struct Trap {
+  std::uint32_t context = 0;  ///< 28 bits
+  friend bool operator==(const Trap&, const Trap&) = default;
+};
+
+enum class PollFunction : std::uint8_t { always = 0, lt = 1, le = 2, eq = 3, ne = 4, ge = 5, gt = 6 };
+
+/// 32-bit compare of (memory & mask) with the reference. Register polls are decoded but executed by no one here.
+struct PollRegmem {
+  bool memory = true;
+  bool hdp_flush = false;
+  PollFunction function = PollFunction::ge;
+  std::uint64_t address = 0;
+  std::uint32_t reference = 0;
+  std::uint32_t mask = 0xffffffff;
+  std::uint16_t interval = 4;
+  std::uint16_t retry_count = 0xfff;  ///< 12 bits; 0xfff = for ever
+  friend bool operator==(const PollRegmem&, const PollRegmem&) = default;
+};
+
+inline constexpr std::uint8_t kAtomicAdd64 = 47;
+
+struct Atomic {
+  std::uint8_t operation = kAtomicAdd64;  ///< 7 bits, texture-cache numbering
+  bool loop = false;
+  std::uint64_t address = 0;
+  std::uint64_t data = 0;
+  std::uint64_t compare = 0;
+  std::uint16_t loop_interval = 0;  ///< 13 bits
+  friend bool operator==(const Atomic&, const Atomic&) = default;
+};
+
+enum class TimestampOp : std::uint8_t { set = 0, get_local = 1, get_global = 2 };
+
+struct Timestamp {
+  TimestampOp operation = TimestampOp::get_global;
+  std::uint64_t address_or_value = 0;  ///< get: address, 8-byte aligned; set: the value
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
+};
+
+struct CondExe {
+  std::uint64_t address = 0;
+  std::uint32_t reference = 0;
+  std::uint16_t exec_count = 0;  ///< 14 bits: dwords that follow run only if memory equals the reference
+  friend bool operator==(const CondExe&, const CondExe&) = default;
+};
+
+struct Indirect {
+  std::uint8_t vmid = 0;
+  std::uint64_t base = 0;    ///< 32-byte aligned
+  std::uint32_t dwords = 0;  ///< 20 bits
+  std::uint64_t context_save = 0;
+  friend bool operator==(const Indirect&, const Indirect&) = default;
+};
+
+/// ROCr's fixed 6-dword packet that flushes the host data path.
+struct HdpFlush {
+  friend bool operator==(const HdpFlush&, const HdpFlush&) = default;
+};
+
+using Packet = std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill,
+                            Fence, Trap, PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush>;
+
+/// Dwords the packet takes in the ring.
+std::size_t dwords(const Packet& packet);
+
+/// Writes the packet at `out`, which has room for dwords(packet); returns the dwords written. The typed forms are for
+/// the submission path. A packet without an encoding is a broken invariant (CHECK): why_not_encodable tells before.
+std::size_t encode(const Packet& packet, std::uint32_t* out);
+std::size_t encode(const Nop& packet, std::uint32_t* out);
+std::size_t encode(const CopyLinear& packet, std::uint32_t* out);
+std::size_t encode(const CopyBroadcast& packet, std::uint32_t* out);
+std::size_t encode(const CopySwap& packet, std::uint32_t* out);
+std::size_t encode(const CopyWindow& packet, std::uint32_t* out);
+std::size_t encode(const CopyAdd& packet, std::uint32_t* out);
+std::size_t encode(const WriteLinear& packet, std::uint32_t* out);
+std::size_t encode(const ConstFill& packet, std::uint32_t* out);
+std::size_t encode(const Fence& packet, std::uint32_t* out);
+std::size_t encode(const Trap& packet, std::uint32_t* out);
+std::size_t encode(const PollRegmem& packet, std::uint32_t* out);
+std::size_t encode(const Atomic& packet, std::uint32_t* out);
+std::size_t encode(const Timestamp& packet, std::uint32_t* out);
+std::size_t encode(const CondExe& packet, std::uint32_t* out);
+std::size_t encode(const Indirect& packet, std::uint32_t* out);
+std::size_t encode(const HdpFlush& packet, std::uint32_t* out);
+
+/// Why the packet has no encoding ("bytes is 0", "a is not 64-byte aligned"); empty if it has. Only what the packet
+/// format itself cannot say; limits of a machine (bytes a packet, the 32-byte rule of broadcast) are the verifier's.
+std::string why_not_encodable(const Packet& packet);
+
+enum class DecodeErrorKind {
+  truncated,  ///< the span ends inside the packet
+  unknown_opcode,
+  unknown_sub_opcode,
+  /// A bit is set outside the fields of the structs above. Some of these bits change what the packet does (encryption,
+  /// endian swap, cache policy), so that a packet with any of them must not run as if it were absent.
+  reserved_bits,
+  misaligned,  ///< an address with low bits that the packet format requires to be zero
+};
+
+struct DecodeError {
+  DecodeErrorKind kind{};
+  std::uint32_t header = 0;       ///< dword 0
+  std::size_t needed_dwords = 0;  ///< truncated: what the packet would take
+  std::uint64_t address = 0;      ///< misaligned: the address
+  std::string message{};
+};
+
+struct Decoded {
+  /// Builds the packet in place: moving a variant costs more than decoding does.
+  template <class P>
+  Decoded(P&& decoded_packet, std::size_t size) : packet(std::forward<P>(decoded_packet)), dwords(size) {}
+
+  Packet packet;
+  std::size_t dwords;
+};
+
+/// The packet at the start of `ring`. Never reads past the span. A decoded packet encodes back to a packet that decodes
+/// the same.
+tl::expected<Decoded, DecodeError> decode(std::span<const std::uint32_t> ring);
+
+/// "COPY linear 4096 B 0x7f1234567000 -> 0x7e0000001000"
+std::string to_string(const Packet& packet);
+
+}  // namespace cortado::sdma
+
+// --- Packets of a program --------------------------------------------------------------------------------------------
+
+namespace cortado::device {
+
+/// One queue's packets of one iteration, as a GPU would get them.
+struct QueuePackets {
+  QueueId queue;
+  std::vector<std::uint32_t> dwords;
+  /// start[i] = index of the first dword of command i; start.back() = dwords.size().
+  std::vector<std::uint32_t> start;
+};
+
+/// Packets of a program without a device, at addresses of a fixed layout, so that the bytes repeat: the buffers of rank
+/// r one behind the other from 0x1000'0000'0000 * (r + 1), each aligned to the allocation alignment of the machine;
+/// signals from 0x0f00'0000'0000, 64 bytes apart; timestamp slots from 0x0e00'0000'0000, 32 bytes apart.
+Result<std::vector<QueuePackets>> encode_program(const VerifiedProgram& program);
+
+}  // namespace cortado::device

@@ -1,0 +1,610 @@
+// The Program: what planners make and what verifier, simulator and device take. A program is data.
+//
+// ---------------------------------------------------------------------------------------------------------------------
+// Meaning of a program. Verifier, simulator and device all implement exactly this.
+//
+// 1. Queues. A program has queues of three kinds; each holds an ordered list of commands.
+//    - host:    a CPU thread. A command finishes before the next one starts.
+//    - compute: a stream of kernels of one GPU. A command finishes before the next one starts. Queues of a rank that
+//               name the same `kernel` are parts (workgroups) of one kernel: one launch, submitted one right behind
+//               another. They run side by side and are ordered among each other as any queues are: by signals only.
+//    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still
+//               be moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
+//               bytes. Signal and Timestamp start only when every earlier command of the queue has finished and its
+//               bytes are visible to all. Wait holds back everything after it, but does not wait for earlier copies.
+//    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that
+//    names it; Submit makes everything the host did before visible to the queue.
+//
+// 2. Signals are 64-bit counters, zero before the first iteration. A Signal (or Trigger) makes all that finished before
+//    it visible to whoever is released by it. Wait(ge, v) holds its queue until the counter is at least v. Two queues
+//    are ordered only by Submit and by signals.
+//
+// 3. Iterations. A program is replayed any number of times with no barrier between: in every queue the commands of
+//    iteration k+1 stand right behind those of iteration k. Counters are never reset. All values in commands are
+//    relative to the iteration: with D(s) = what one iteration adds to signal s (its `advance`), in iteration k = 0, 1,
+//    ... a Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds
+//    to s, or the largest value set. A signal is either added to or set, never both.
+//
+// 4. The caller. Every rank has a caller, in the first host queue of that rank (or the first one without a rank):
+//    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms
+//    or factors in the contract), and after its last command it reads the rank's output bytes (all outputs of the
+//    contract). So a host queue must not end before its ranks' outputs are complete and its ranks' inputs are no longer
+//    read.
+//
+// 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
+//    caller wrote them in the same iteration; of floating-point sums and products, up to rounding. It covers every
+//    byte of an output buffer and at least one byte of every inout buffer.
+//
+// 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
+//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
+//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4 or 7; else the program has
+//    a race and no meaning.
+//
+// 7. Trackers. A tracker watches a region of one GPU's memory. Writes of its bytes by a Gemm with an output map and by
+//    copies of dma queues are updates: a Copy updates its destination once, an output block of a Gemm split_k times.
+//    Every byte of the region is to be updated `updates` times in an iteration. Of updates with op add, whichever comes
+//    first in an iteration stores, all later ones add: nobody clears the memory. When every byte has had its updates,
+//    the tracker makes them visible, starts over, and raises its signal by `value`.
+//    Updates with op add of tracked bytes need no order among each other within an iteration (the memory adds one after
+//    another, in an order that nobody knows); any other access does, and updates of the next iteration come after the
+//    tracker has started over. A byte is added to by all its updates or stored by its only one; nothing else writes it.
+//    A tracker tells nothing of other bytes: the tiles of a Gemm may be finished in any order.
+//
+// 8. Compute units. Copies, Kernels and the tiles of Gemms run on the compute units of their GPU, of which a queue may
+//    limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait): nothing
+//    takes the unit away. The tiles of a Gemm get units in the order of production, so a tile that waits may keep later
+//    tiles from starting, never earlier ones. Units are given to the highest priority first, among equals to what was
+//    launched first. Whatever else the program says of order is unchanged by it.
+// ---------------------------------------------------------------------------------------------------------------------
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "cortado/result.hpp"
+
+namespace cortado {
+
+/// Element type of what is reduced or multiplied. Plain copies do not look at it.
+enum class DType {
+  u8,
+  i32,
+  f16,
+  bf16,
+  f32,
+  i8,
+  f8,  ///< 4 bits of exponent (bias 8), 3 of fraction, no infinity, no negative zero: what gfx942 calls FP8 (E4M3 FNUZ)
+};
+
+constexpr Bytes size_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8:
+    case DType::i8:
+    case DType::f8:
+      return {1};
+    case DType::f16:
+    case DType::bf16:
+      return {2};
+    case DType::i32:
+    case DType::f32:
+      return {4};
+  }
+  return {0};
+}
+
+/// Floating point: what matrix products are made of.
+constexpr bool is_float(DType dtype) {
+  return dtype != DType::u8 && dtype != DType::i8 && dtype != DType::i32;
+}
+
+/// Bytes of a buffer: `rows` runs of `width` bytes whose starts are `pitch` bytes apart. One row is a plain range (its
+/// pitch is not looked at; make_region leaves it zero). Rows never overlap: pitch >= width.
+struct Region {
+  BufferId buffer;
+  Bytes offset;
+  Bytes width;
+  std::uint64_t rows = 1;
+  Bytes pitch{};
+
+  constexpr Bytes bytes() const { return width * rows; }                                       ///< bytes touched
+  constexpr Bytes extent() const { return rows == 0 ? Bytes{} : pitch * (rows - 1) + width; }  ///< first to last
+  constexpr Bytes row_offset(std::uint64_t row) const { return offset + pitch * row; }
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+constexpr Region make_region(BufferId buffer, Bytes offset, Bytes bytes) {
+  return {buffer, offset, bytes, 1, {}};
+}
+
+// --- Commands --------------------------------------------------------------------------------------------------------
+
+enum class CopyOp {
+  store,  ///< destination = source
+  add,    ///< destination += source, element by element; on a dma queue needs memory that reduces
+};
+
+/// Bytes from one region to another of the same shape. One packet of a DMA engine.
+struct Copy {
+  Region src;
+  Region dst;
+  CopyOp op = CopyOp::store;
+  DType dtype = DType::u8;  ///< element type for `add`
+  friend bool operator==(const Copy&, const Copy&) = default;
+};
+
+/// One source, two destinations, one packet; the source is read once. One-row regions of equal width.
+struct Broadcast {
+  Region src;
+  Region dst1;
+  Region dst2;
+  friend bool operator==(const Broadcast&, const Broadcast&) = default;
+};
+
+/// Exchanges two regions in place, one packet. One-row regions of equal width that do not overlap.
+struct Swap {
+  Region a;
+  Region b;
+  friend bool operator==(const Swap&, const Swap&) = default;
+};
+
+enum class Compare {
+  ge,  ///< counter >= value: the right choice
+  eq,  ///< counter == value: hangs for ever once the counter has passed the value
+};
+
+/// Holds the queue until the signal compares with the value (relative to the iteration, rule 3).
+struct Wait {
+  SignalId signal;
+  std::uint64_t value = 1;
+  Compare compare = Compare::ge;
+  friend bool operator==(const Wait&, const Wait&) = default;
+};
+
+enum class SignalOp {
+  add,  ///< atomic 64-bit add; any number of queues may add
+  set,  ///< store of a value (relative to the iteration); only one queue may set a signal, with increasing values
+};
+
+/// Raises a signal after everything before it in its queue is finished and visible.
+struct Signal {
+  SignalId signal;
+  std::uint64_t value = 1;
+  SignalOp op = SignalOp::add;
+  friend bool operator==(const Signal&, const Signal&) = default;
+};
+
+/// Signal `signal` by `value` when `tiles` output tiles of a Gemm, counted in the order of production (Gemm), have been
+/// written.
+struct TileSignal {
+  std::uint64_t tiles = 0;
+  SignalId signal;
+  std::uint64_t value = 1;
+  friend bool operator==(const TileSignal&, const TileSignal&) = default;
+};
+
+/// The tiles of a Gemm from number `tiles` on (counted from 0 in the order of production), up to the next entry with a
+/// higher number, start only when the signal is at least `value` (relative to the iteration, rule 3). Entries with the
+/// same number count together. A group of tiles waits for its own entries only; which order tiles start in, and what a
+/// tile that waits holds, says rule 8.
+struct TileWait {
+  std::uint64_t tiles = 0;
+  SignalId signal;
+  std::uint64_t value = 1;
+  friend bool operator==(const TileWait&, const TileWait&) = default;
+};
+
+/// A block of a Gemm's output and where its stores go: to the memory of its own GPU or straight to that of another.
+struct OutputBlock {
+  std::uint64_t row = 0;     ///< first row of C
+  std::uint64_t column = 0;  ///< first column of C
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  Region to{};                ///< one row per matrix row of the block
+  CopyOp op = CopyOp::store;  ///< add: every byte of `to` has a tracker (rule 7), and the memory reduces
+  friend bool operator==(const OutputBlock&, const OutputBlock&) = default;
+};
+
+/// C = A·B or C += A·B, row-major: A is m x k, B is k x n, C is m x n elements; each region has one row per matrix row.
+/// With an output map, C has no region of its own: its blocks, which have every element of C exactly once, go where the
+/// map says, and `accumulate` is false. Tiles are produced block by block in the order of the map, in row-major order
+/// within a block; a tile never spans two blocks (tiles.hpp). Without a map C is the one block. A Gemm whose tiles wait
+/// has a map: the order of its tiles is part of the program.
+struct Gemm {
+  Region a;
+  Region b;
+  Region c{};  ///< empty, Region{}, if there is an output map
+  std::uint64_t m = 0;
+  std::uint64_t n = 0;
+  std::uint64_t k = 0;
+  DType dtype = DType::f32;
+  bool accumulate = false;
+  std::uint64_t tile_m = 128;
+  std::uint64_t tile_n = 128;
+  std::vector<TileSignal> raises{};    ///< ascending in `tiles`
+  std::uint64_t split_k = 1;           ///< workgroups that share the k of one tile; how it is done, not what, but for
+                                       ///< trackers: each of them updates an output block once
+  std::vector<OutputBlock> outputs{};  ///< the output map; empty: all of C to region c
+  std::vector<TileWait> waits{};       ///< ascending in `tiles`
+  friend bool operator==(const Gemm&, const Gemm&) = default;
+};
+
+/// The sizes of a GEMM: C = A·B, A is m x k, B is k x n.
+/// Rows of A and C that are multiplied by a B of their own; `count` such groups.
+struct RowGroup {
+  std::uint64_t rows = 0;
+  std::uint64_t count = 1;
+  friend bool operator==(const RowGroup&, const RowGroup&) = default;
+};
+
+struct GemmShape {
+  std::uint64_t m = 0;  ///< rows of A and C, of all groups together
+  std::uint64_t n = 0;  ///< columns of B and C
+  std::uint64_t k = 0;  ///< columns of A, rows of B
+  DType dtype = DType::bf16;
+  bool accumulate = false;  ///< adds to what C holds
+  // The rest is known to the model of a GEMM alone; programs have none of it (gemm.program).
+  std::optional<DType> result{};   ///< element type of C; none: that of A and B
+  std::uint32_t scale_block = 0;   ///< elements along k, of B also along n, that share a scale in f32; 0 = no scales
+  std::vector<RowGroup> groups{};  ///< batched and grouped GEMMs, in one kernel; empty: one group of all rows
+  friend bool operator==(const GemmShape&, const GemmShape&) = default;
+};
+
+enum class KernelOp {
+  reduce,        ///< dst = sum of all sources, element by element; dst may be one of the sources
+  gather_rows,   ///< row i of dst = row rows[i] of sources[0]
+  scatter_rows,  ///< row rows[i] of dst = row i of sources[0]
+};
+
+/// A small kernel on compute units.
+struct Kernel {
+  KernelOp op = KernelOp::reduce;
+  std::vector<Region> sources;
+  Region dst;
+  DType dtype = DType::u8;
+  std::vector<std::uint64_t> rows{};  ///< row numbers of gather and scatter
+  std::vector<Region> also{};         ///< reduce: gets the same sum as dst; may be one of the sources, too
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+/// Publishes a dma or compute queue's commands of this iteration: one write of the pointers, one doorbell.
+struct Submit {
+  QueueId queue;
+  friend bool operator==(const Submit&, const Submit&) = default;
+};
+
+/// Adds to the word that prelaunched queues poll. Host only; otherwise as Signal with `add`.
+struct Trigger {
+  SignalId signal;
+  std::uint64_t value = 1;
+  friend bool operator==(const Trigger&, const Trigger&) = default;
+};
+
+/// Records the time under a label. The labels "begin" and "end" in a host queue bracket what is reported as the time of
+/// the program; without them it is the whole iteration.
+struct Timestamp {
+  std::string label;
+  friend bool operator==(const Timestamp&, const Timestamp&) = default;
+};
+
+/// The closed set of commands. ir/command_table.hpp has the one table of their names and of the queues that take them.
+using Command = std::variant<Copy, Broadcast, Swap, Wait, Signal, Gemm, Kernel, Submit, Trigger, Timestamp>;
+
+// --- Resources -------------------------------------------------------------------------------------------------------
+
+/// What the caller does with a buffer. The program may write all of them.
+enum class BufferRole {
+  input,    ///< writes it, or parts of it
+  output,   ///< reads all of it
+  inout,    ///< writes and reads it; it may leave parts unread, or use them for itself
+  scratch,  ///< nothing
+};
+
+struct Buffer {
+  std::string name;
+  RankId rank;
+  Bytes size;
+  BufferRole role = BufferRole::scratch;
+  friend bool operator==(const Buffer&, const Buffer&) = default;
+};
+
+struct SignalInfo {
+  std::string name;
+  std::optional<RankId> home{};  ///< whose memory holds it; host memory if none
+  friend bool operator==(const SignalInfo&, const SignalInfo&) = default;
+};
+
+/// Counts updates of a region's bytes and raises a signal when all are in (rule 7). Needs a machine with trackers.
+struct Tracker {
+  std::string name;
+  Region region;              ///< trackers watch different bytes
+  std::uint64_t updates = 1;  ///< of every byte, in an iteration
+  SignalId signal;
+  std::uint64_t value = 1;  ///< added to the signal
+  friend bool operator==(const Tracker&, const Tracker&) = default;
+};
+
+enum class QueueKind { dma, compute, host };
+
+/// What the time of a queue counts as. It is for reports: how a program runs does not depend on it.
+enum class QueueRole {
+  collective,
+  gemm,     ///< a stream of GEMMs; of its other commands some are the collective's (ir/visit.hpp, role_of)
+  control,  ///< launches and waits
+};
+
+/// How a kernel of a collective library hands bytes from GPU to GPU. It decides what a copy, a sum and a signal of the
+/// queue cost (Timing::library of the machine) and means nothing else.
+enum class Protocol {
+  none,
+  ll,        ///< a flag in every 8 bytes: half the wire, no handshake
+  ll128,     ///< a flag in every 128 bytes
+  simple,    ///< plain data, and a counter that tells of it
+  sends,     ///< as simple, in kernels made of sends and receives
+  multicast  ///< the switch adds what it reads from all GPUs and writes to all of them: reductions only
+};
+
+struct Queue {
+  std::string name;
+  QueueKind kind = QueueKind::dma;
+  std::optional<RankId> rank{};      ///< dma, compute: always; host: the rank it speaks for, none = all ranks
+  std::optional<EngineId> engine{};  ///< dma: always; others: never
+  std::int32_t priority = 0;         ///< compute: higher runs first
+  std::optional<std::uint32_t> compute_units{};  ///< compute: at most so many; none = all
+  std::vector<Command> commands{};
+  std::string kernel{};  ///< compute: the kernel of the rank that the queue is a part of; empty = a stream of its own
+  std::uint32_t calls = 0;  ///< compute: library calls of the host behind it that a launch does not cover (a send, a
+                            ///< receive); they cost the host time and mean nothing else
+  QueueRole role = QueueRole::collective;
+  Protocol protocol = Protocol::none;  ///< compute
+  Bytes chunk{};                       ///< multicast: what a compute unit takes at a time, of a GPU's part of the sum
+  friend bool operator==(const Queue&, const Queue&) = default;
+};
+
+// --- Contract --------------------------------------------------------------------------------------------------------
+
+/// Every byte of `output` equals the element-wise sum of the terms (of one term: that term, byte for byte). All regions
+/// have the same number of bytes, taken in row order.
+struct Clause {
+  Region output;
+  std::vector<Region> terms;
+  DType dtype = DType::u8;
+  friend bool operator==(const Clause&, const Clause&) = default;
+};
+
+/// A matrix product as a term: the blocks of A, each with one row per matrix row and all k columns, stand one below
+/// another; B has k rows.
+struct Product {
+  std::vector<Region> a;
+  Region b;
+  friend bool operator==(const Product&, const Product&) = default;
+};
+
+/// `output`, one row per matrix row, equals the sum of the products. A device may round after every product and every
+/// partial sum over k; the contract says nothing of rounding.
+struct ProductClause {
+  Region output;
+  std::vector<Product> products;
+  DType dtype = DType::f32;  ///< of A, B and the output
+  friend bool operator==(const ProductClause&, const ProductClause&) = default;
+};
+
+struct Contract {
+  std::string name;  ///< e.g. "all-gather"; functions below make the usual ones
+  std::vector<Clause> clauses;
+  std::vector<ProductClause> products{};
+  friend bool operator==(const Contract&, const Contract&) = default;
+};
+
+/// The whole program. Ids are indices into the vectors. Building one by hand is fine; ProgramBuilder is shorter.
+struct Program {
+  std::string name;
+  std::string machine;  ///< name of the machine it was planned for
+  std::uint32_t ranks = 0;
+  std::vector<Buffer> buffers;
+  std::vector<SignalInfo> signals;
+  std::vector<Queue> queues;
+  Contract contract;
+  std::vector<Tracker> trackers{};
+  friend bool operator==(const Program&, const Program&) = default;
+
+  const Buffer& buffer(BufferId id) const { return buffers.at(id.value); }
+  const Queue& queue(QueueId id) const { return queues.at(id.value); }
+};
+
+// --- Figures ---------------------------------------------------------------------------------------------------------
+
+/// Numbers of a program that users compare: 56 / 56 / 56 for the plain 8-GPU all-gather.
+struct ProgramCounts {
+  std::uint64_t commands = 0;      ///< Copy, Broadcast and Swap that cross GPUs
+  std::uint64_t local_copies = 0;  ///< those that stay on one GPU
+  std::uint64_t signals = 0;       ///< Signal commands on dma queues
+  std::uint64_t doorbells = 0;     ///< Submits of dma queues
+  std::uint64_t triggers = 0;
+  std::uint64_t waits = 0;    ///< all queues
+  std::uint64_t kernels = 0;  ///< Gemm and Kernel commands of streams, and kernels that queues are parts of
+};
+ProgramCounts count(const Program& program);
+
+// --- Collectives -----------------------------------------------------------------------------------------------------
+//
+// The collectives there are, as a type: a name from outside becomes one in find_collective(), and only there.
+
+/// A literal of its name is one, checked by the compiler: `request.collective = "all-gather"`.
+class Collective {
+ public:
+  enum class Kind : std::uint8_t {
+    all_gather,
+    all_to_all,
+    reduce_scatter,
+    all_reduce,
+    broadcast,
+    gather,
+    scatter,
+    point_to_point,
+  };
+  static constexpr std::array<std::string_view, 8> kNames{
+      "all-gather", "all-to-all", "reduce-scatter", "all-reduce", "broadcast", "gather", "scatter", "point-to-point"};
+
+  constexpr Collective() = default;
+  constexpr explicit Collective(Kind kind) : kind_(kind) {}
+  consteval Collective(const char* name) : kind_(literal(name)) {}
+
+  constexpr Kind kind() const { return kind_; }
+  constexpr std::string_view name() const { return kNames[static_cast<std::size_t>(kind_)]; }
+  friend constexpr auto operator<=>(Collective, Collective) = default;
+
+ private:
+  static consteval Kind literal(std::string_view name) {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      if (kNames[i] == name) return static_cast<Kind>(i);
+    }
+    throw "there is no such collective";
+  }
+
+  Kind kind_ = Kind::all_gather;
+};
+
+/// All, in the order of lists.
+inline constexpr auto kCollectives = [] {
+  std::array<Collective, Collective::kNames.size()> all;
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = Collective(static_cast<Collective::Kind>(i));
+  return all;
+}();
+
+/// By name; unknown ones are refused with the nearest known one (plan.unknown_collective).
+Result<Collective> find_collective(std::string_view name);
+
+}  // namespace cortado
+
+template <>
+struct fmt::formatter<cortado::Collective> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(cortado::Collective collective, Context& context) const {
+    return fmt::formatter<std::string_view>::format(collective.name(), context);
+  }
+};
+
+// --- Building --------------------------------------------------------------------------------------------------------
+//
+// Builds a Program step by step. The builder only appends; whether the program is right is the verifier's question.
+
+namespace cortado {
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(std::string name, std::string machine, std::uint32_t ranks);
+
+  BufferId buffer(std::string name, RankId rank, Bytes size, BufferRole role);
+  SignalId signal(std::string name, std::optional<RankId> home = {});
+  QueueId dma_queue(std::string name, RankId rank, EngineId engine);
+  QueueId compute_queue(std::string name, RankId rank, std::int32_t priority = 0,
+                        std::optional<std::uint32_t> compute_units = {}, std::string kernel = {},
+                        std::uint32_t calls = 0);
+  /// Of a compute queue.
+  void protocol(QueueId queue, Protocol protocol, Bytes chunk = {});
+  QueueId host_queue(std::string name, std::optional<RankId> rank = {});
+
+  void tracker(Tracker tracker) { program_.trackers.push_back(std::move(tracker)); }
+
+  /// Appends to a queue; returns *this so that short queues read as a sentence. A queue that gets a Gemm has the role
+  /// of one; host queues control, all others are the collective's.
+  ProgramBuilder& add(QueueId queue, Command command);
+
+  void contract(Contract contract) { program_.contract = std::move(contract); }
+
+  const Program& peek() const { return program_; }
+  Program finish() && { return std::move(program_); }
+
+ private:
+  Program program_;
+};
+
+// --- Contracts of collectives ----------------------------------------------------------------------------------------
+//
+// The contracts of the usual collectives. Vectors are indexed by rank; regions are given by the planner, so that blocks
+// may be uneven and outputs may be the input buffers (in place).
+
+/// The part of a one-row region from `offset`, `bytes` long.
+constexpr Region slice(const Region& region, Bytes offset, Bytes bytes) {
+  return make_region(region.buffer, region.offset + offset, bytes);
+}
+
+/// outputs[r] = inputs[0], inputs[1], ... one after another, for every rank r.
+Contract all_gather_contract(const std::vector<Region>& inputs, const std::vector<Region>& outputs);
+
+/// send[i][j] goes to receive[j][i]; zero-size blocks make no clause.
+Contract all_to_all_contract(const std::vector<std::vector<Region>>& send,
+                             const std::vector<std::vector<Region>>& receive);
+
+/// outputs[r] = sum over ranks i of blocks[i][r].
+Contract reduce_scatter_contract(const std::vector<std::vector<Region>>& blocks, const std::vector<Region>& outputs,
+                                 DType dtype);
+
+/// outputs[r] = sum over ranks i of inputs[i], for every rank r.
+Contract all_reduce_contract(const std::vector<Region>& inputs, const std::vector<Region>& outputs, DType dtype);
+
+/// outputs[r] = input of the root, for every rank r that has an output.
+Contract broadcast_contract(const Region& input, const std::vector<Region>& outputs);
+
+/// output of the root = inputs[0], inputs[1], ... one after another.
+Contract gather_contract(const std::vector<Region>& inputs, const Region& output);
+
+/// outputs[r] = blocks[r], all blocks being the root's.
+Contract scatter_contract(const std::vector<Region>& blocks, const std::vector<Region>& outputs);
+
+/// C = A·B of the Gemm's operands; for one that accumulates, C was zero before.
+ProductClause product_clause(const Gemm& gemm);
+
+/// output = input.
+Contract point_to_point_contract(const Region& input, const Region& output);
+
+// --- Text ------------------------------------------------------------------------------------------------------------
+//
+// Text forms of a program: a listing for people and JSON for files.
+
+/// Names of enumerators as they stand in JSON and on the command line.
+std::string_view to_string(DType dtype);
+std::string_view to_string(QueueKind kind);
+std::string_view to_string(QueueRole role);
+std::string_view to_string(BufferRole role);
+std::string_view to_string(CopyOp op);
+std::string_view to_string(Compare compare);
+std::string_view to_string(SignalOp op);
+std::string_view to_string(KernelOp op);
+std::string_view to_string(Protocol protocol);
+/// Also takes fp32, fp16 and fp8.
+Result<DType> parse_dtype(std::string_view name);
+
+/// One line: "copy in0[0+128] -> out3[0+128]".
+std::string to_string(const Program& program, const Command& command);
+std::string to_string(const Program& program, const Region& region);
+
+/// The whole program, one line a command, grouped by queue.
+std::string listing(const Program& program);
+
+inline constexpr int kProgramSchema = 1;
+
+/// JSON with "schema": "cortado.program" and "version": kProgramSchema. parse_program(to_json(p)) == p, and
+/// to_json(parse_program(text)) is canonical. One line a buffer, signal and command, so that files can be read and
+/// diffed.
+std::string to_json(const Program& program);
+
+/// Refuses anything that is not exactly a program: wrong schema or version, missing, unknown or mistyped keys, numbers
+/// out of range, with the key (queues[3].commands[0].src.offset) and, for broken JSON, the line. Ids are not resolved
+/// here: that is the verifier's rule. `file` is only for the place in the Diagnostic.
+Result<Program> parse_program(std::string_view text, const std::string& file = {});
+
+/// A program from a file, or from standard input for "-".
+Result<Program> load_program(const std::string& path);
+
+}  // namespace cortado

@@ -1,0 +1,85 @@
+// Proves a program correct before anything runs it. Only verify() makes a VerifiedProgram, and only a VerifiedProgram
+// can be run. A simulation takes any CheckedProgram: choices among programs and halves of programs need no proof.
+//
+// Two consecutive iterations are checked together, because programs are replayed without a barrier (program.hpp).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+
+namespace cortado {
+
+struct VerifyOptions {
+  /// Codes of rules to leave out, e.g. "verify.race"; for programs proved elsewhere. What was left out stays written on
+  /// the CheckedProgram.
+  std::vector<std::string> skip_rules{};
+  /// Stop collecting after so many errors of one rule.
+  std::size_t max_errors_per_rule = 8;
+};
+
+struct RuleInfo {
+  std::string_view code;  ///< "verify.bounds"
+  std::string_view summary;
+};
+
+/// All rules in the order they run. A rule that needs the earlier ones (deadlock needs known ids) is not run when they
+/// fail.
+std::vector<RuleInfo> verify_rules();
+
+/// A program that passed all rules but those that were left out, with the machine it was checked for. Cheap to copy;
+/// immutable.
+class CheckedProgram {
+ public:
+  const Program& program() const { return *program_; }
+  const Machine& machine() const { return *machine_; }
+  const std::vector<std::string>& skipped_rules() const { return skipped_rules_; }
+
+ private:
+  friend tl::expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program, const Machine&,
+                                                                             const VerifyOptions&);
+  friend CheckedProgram unproved(Program, const Machine&);
+  CheckedProgram(std::shared_ptr<const Program> program, std::shared_ptr<const Machine> machine,
+                 std::vector<std::string> skipped_rules)
+      : program_(std::move(program)), machine_(std::move(machine)), skipped_rules_(std::move(skipped_rules)) {}
+
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Machine> machine_;
+  std::vector<std::string> skipped_rules_;
+};
+
+/// A program that passed all rules.
+class VerifiedProgram : public CheckedProgram {
+ private:
+  friend tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program, const Machine&);
+  friend struct ProofForTesting;  // what a device does with programs that the verifier refuses
+  explicit VerifiedProgram(CheckedProgram checked) : CheckedProgram(std::move(checked)) {}
+};
+
+/// The program with its proof, or every error found (at least one).
+tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine);
+
+/// The program as far as it is proved, or every error found (at least one).
+tl::expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
+                                                                    const VerifyOptions& options);
+
+/// All rules are left out.
+CheckedProgram unproved(Program program, const Machine& machine);
+
+/// How many bytes of all output and inout buffers the contract covers. Output buffers are always covered completely;
+/// parts of an inout buffer may be the caller's own.
+struct OutputCoverage {
+  Bytes covered;
+  Bytes whole;
+};
+
+/// None if verify.contract was left out.
+std::optional<OutputCoverage> output_coverage(const CheckedProgram& checked);
+
+}  // namespace cortado

@@ -1,0 +1,53 @@
+// Text forms of sizes and rates, and plain text tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/result.hpp"
+
+namespace cortado {
+
+/// "4096", "4KiB", "1.5MiB", "2GB" (decimal) -> bytes. Refuses negative, fractional-byte and > 2^63-1 results.
+Result<Bytes> parse_bytes(std::string_view text);
+
+/// "1KiB:64MiB" (doubling, both ends included) or "1KiB,3KiB,1MiB" or one size.
+Result<std::vector<Bytes>> parse_sizes(std::string_view text);
+
+/// Shortest exact form: 1024 -> "1KiB", 1536 -> "1536", 1048576 -> "1MiB". parse_bytes reads it back.
+std::string format_bytes(Bytes bytes);
+
+/// The candidate nearest to `wrong` for "did you mean", or empty if none is near.
+std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates);
+
+/// "did you mean pcpy?"; `otherwise` if no candidate is near.
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates,
+                         std::string otherwise = {});
+
+/// "did you mean pcpy? known: pcpy, bcst", or without the question if nothing is near.
+std::string suggestion(std::string_view wrong, const std::vector<std::string>& known,
+                       std::string_view heading = "known: ");
+
+/// Replaces every control character except line feed and tab by its JSON escape: ESC -> "\u001b". Valid JSON stays
+/// valid, and the text is safe for terminals and XML.
+std::string escape_control(std::string_view text);
+
+/// "a, b, c"
+std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
+
+/// Columns of text with a header, aligned; numbers (cells that parse as one) to the right, the rest to the left. Cells
+/// of the header may have several lines, which end on the same one.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header);
+  void add_row(std::vector<std::string> cells);  ///< as many cells as the header has
+  std::string to_string(std::string_view indent = "") const;
+
+ private:
+  std::size_t columns_;
+  std::size_t header_;                          // lines of the header, the first of rows_
+  std::vector<std::vector<std::string>> rows_;  // cells of one line each
+};
+
+}  // namespace cortado

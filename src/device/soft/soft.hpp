@@ -1,0 +1,33 @@
+// The embedded node: software GPUs whose DMA engines read real rings and execute real packets on real memory.
+//
+// What it does where real engines leave room: a POLL with a finite retry count polls for ever; TIMESTAMP "set" is
+// ignored, "get" records the host's steady clock in nanoseconds; rings are not memory that packets may name; indirect
+// buffers do not nest; the priority of a compute queue has no effect. An engine accepts the packets that its machine's
+// limits and features allow, others are engine faults.
+//
+// Trackers (driver.hpp) count updates byte by byte; their entries have no limit here, the most that were in use can be
+// asked for. Faults of the queue that writes: more updates of a byte than programmed, a product that adds to bytes
+// without a tracker, a write of tracked bytes that is no update.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
+
+#include "device/driver/driver.hpp"
+
+namespace cortado::device {
+
+/// A node of `gpus` GPUs with the engines, limits and features of the machine.
+Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus,
+                                               const SoftOptions& options = {});
+
+/// Floating-point operations a second of products on such a node: one thread measured for 20 ms, times the threads that
+/// have a core of their own.
+double soft_gemm_rate(DType dtype, const SoftOptions& options = {});
+
+}  // namespace cortado::device

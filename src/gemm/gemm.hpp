@@ -1,0 +1,206 @@
+// Matrix products on the compute units of one GPU: how they are cut into workgroups, and what a workgroup takes.
+//
+// C = A·B, A is m x k, B is k x n. The output is cut into tiles of tile_m x tile_n; split_k workgroups share the k of a
+// tile. A workgroup occupies one compute unit until it is done; a GPU with u of them works in ceil(workgroups / u)
+// waves, the last of which may be partial. docs/models.md gives the equations and what is assumed in them.
+//
+// Simulator and planners both use this: the simulator runs the workgroups beside everything else that goes on, planners
+// estimate the product alone.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+
+namespace cortado {
+
+struct Tiling {
+  std::uint64_t tile_m = 0;   ///< rows of C
+  std::uint64_t tile_n = 0;   ///< columns of C
+  std::uint64_t split_k = 1;  ///< workgroups that share a tile
+  friend bool operator==(const Tiling&, const Tiling&) = default;
+};
+
+DType result_type(const GemmShape& shape);
+std::uint64_t group_count(const GemmShape& shape);  ///< matrices B; at least 1
+std::uint64_t group_rows(const GemmShape& shape);   ///< of a group, on the average, rounded up
+/// `shape`, so many times in one kernel, each with an A, a B and a C of its own.
+GemmShape batched(GemmShape shape, std::uint64_t count);
+
+GemmShape shape_of(const Gemm& gemm);
+Tiling tiling_of(const Gemm& gemm);
+
+/// Rows of C whose tiles are in step: where tiles wait, on the average those of a group; else 0, which stands for all.
+std::uint64_t rows_in_step(const Gemm& gemm);
+
+/// The command of such a product; it raises no tile signals.
+Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c);
+
+double flops(const GemmShape& shape);         ///< 2 m n k
+Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C, with their scales
+Bytes read_bytes(const GemmShape& shape);     ///< A and B, with their scales
+std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
+/// "8192x57344x8192 bf16"; "64*8+100x512x7168 f8 to bf16, scales of 128": eight groups of 64 rows and one of 100.
+std::string to_string(const GemmShape& shape);
+
+/// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
+Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
+
+/// Whether the machine can do it alone: dimensions as above, element types that the machine has products of
+/// (gemm.dtype), block scales that it knows the cost of (gemm.scales), groups that add up to m (gemm.shape), operands
+/// that fit the memory of a GPU together with `beside` (gemm.memory), a machine file with [compute] (gemm.compute).
+Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes beside = {});
+
+/// The same, and whether programs have such GEMMs: floating point, C of the type of A and B, no scales, no groups.
+Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
+
+/// Of the compute units, under products of the element type, as the machine file has it. The machine passed check_gemm.
+double sustained_clock_ghz(DType dtype, const Machine& machine);
+
+/// More operands than the memory can bring while the compute units multiply: the memory, not the units, sets the time.
+bool is_memory_bound(const GemmShape& shape, const Machine& machine);
+
+/// A product in parts that no tile spans, as even as can be: an output map cuts it so.
+struct ProductCut {
+  std::uint64_t row_parts = 1;
+  std::uint64_t column_parts = 1;
+  bool whole_tiles = false;  ///< tiles wait or are waited for: no workgroups share one, and a last wave is not cut
+};
+
+/// As libraries choose: of the tiles and splits that kernels exist for, those with the least estimated time on so many
+/// compute units. The machine passed check_gemm, as for all that follows.
+Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units, const ProductCut& cut = {});
+
+/// Whether L2 can be too small for the windows of all workgroups. Libraries choose their kernels as if it never were.
+enum class L2Windows { modelled, ample };
+
+/// Where the tiles of C go.
+enum class ResultPath {
+  cached,   ///< through the caches, with the operands
+  streamed  ///< past them, by stores that are no part of what a workgroup takes (output maps, products in stages)
+};
+
+/// What goes on beside a product on its GPU.
+struct GemmSurroundings {
+  std::uint32_t streams = 0;  ///< workgroups of others, each of which keeps a window of the L2 caches
+  Bytes cache_held{};         ///< of the last-level cache, by what others read and write
+};
+
+/// Workgroups of a product that run side by side.
+struct GemmWave {
+  std::uint64_t running = 0;
+  std::uint32_t units = 0;  ///< that the product can have
+  bool last = false;        ///< behind others, with nothing left to start: its tiles are cut for all units, as far as
+                            ///< wave_rounding lets them
+};
+
+/// What one workgroup of a wave takes.
+struct WorkgroupDemand {
+  double seconds = 0;         ///< that it holds its unit if the memory does not keep it waiting
+  double memory_seconds = 0;  ///< that it keeps the memory busy, at its full rate
+  double cache_bytes = 0;     ///< in and out of L2, to and from the last-level cache
+  double memory_bytes = 0;    ///< in and out of the memory
+  double memory_writes = 0;   ///< of these, written
+};
+
+class GemmModel {
+ public:
+  /// The machine passed check_gemm and outlives the model. `rows_together`: of C, whose tiles are made side by side,
+  /// where groups of tiles wait for each other's bytes no longer than for their own; 0 = all.
+  GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine& machine,
+            L2Windows windows = L2Windows::modelled, ResultPath results = ResultPath::cached,
+            std::uint64_t rows_together = 0);
+
+  std::uint64_t workgroups() const { return workgroups_; }
+
+  /// Of the whole product alone on so many units, from the first load to the last store.
+  double seconds(double units, double clock_ghz) const;
+  WorkgroupDemand demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside = {}) const;
+
+  /// What the whole product takes, by cause, in seconds: each alone would take so long.
+  struct Traffic {
+    double reads = 0;      ///< of the memory
+    double writes = 0;     ///< of C
+    double beyond_l2 = 0;  ///< between L2 and what is beyond it
+    double out_of_l2 = 0;  ///< to the compute units
+    double sums = 0;       ///< partial sums of a split product, out and in
+  };
+  struct Terms {
+    double products = 0;
+    double latency = 0;
+    double l2 = 0;
+    double memory = 0;
+    double beside = 0;  ///< not overlapped with any of these: starts of tiles, sums of splits
+    double waves = 0;
+    double resident_waves = 0;
+    Traffic traffic;
+  };
+  Terms terms(double units, double clock_ghz, const GemmSurroundings& beside = {}) const;
+
+ private:
+  struct Body {
+    double seconds = 0;
+    double of_units = 0;
+    double of_memory = 0;
+  };
+
+  double operand_rows(double tiles) const;
+  double refetched(double per_die) const;
+  Traffic traffic(double units, const GemmSurroundings& beside) const;
+  double memory_bytes(const Traffic& traffic) const;
+  Body body(const Terms& terms) const;
+
+  const Machine* machine_;
+  GemmShape shape_;
+  Tiling tiling_;
+  double element_;    // bytes of an element of A, with its part of a scale
+  double element_b_;  // of B
+  double element_c_;  // of C
+  double group_rows_;
+  std::uint64_t tiles_n_;
+  std::uint64_t workgroups_;
+  L2Windows windows_;
+  ResultPath results_;
+  std::uint64_t rows_together_;
+};
+
+/// Calls behind one another that power management looks at, as a benchmark makes them: six of nine graphs.
+inline constexpr double kCallsInARow = 54;
+/// Weights that such calls take in turn, so that they are cold unless all fit the caches.
+inline constexpr double kWeightsInTurn = 6;
+
+/// Of the compute units while the product runs alone on so many of them: the highest at which the board keeps to its
+/// cap, or sustained_clock_ghz where machine.clock is fixed or the machine does not describe power.
+double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units);
+
+/// What decides the clock of products on the machine, for people: "clocks by power: ...", "clocks fixed: ...".
+std::string clock_text(const Machine& machine);
+
+/// Of a GPU with the product alone on so many units at that clock. The machine describes power.
+double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units,
+                  double clock_ghz);
+
+struct GemmEstimate {
+  double seconds = 0;       ///< without launch and start
+  double memory_bytes = 0;  ///< of the whole product
+  std::uint64_t waves = 0;  ///< the last of which may be partial
+  double clock_ghz = 0;
+};
+
+/// Alone on a GPU with so many compute units, at the clock that it then has or at another one.
+GemmEstimate estimate_gemm(const GemmShape& shape, const Tiling& tiling, const Machine& machine, std::uint32_t units,
+                           std::optional<double> clock_ghz = {});
+
+/// From the end of the kernel before it in a stream to its first workgroups.
+Nanoseconds gemm_start(const Machine& machine);
+/// The same of any command of a compute queue.
+Nanoseconds start_of(const Command& command, const Machine& machine);
+/// Of the first kernel of a queue, from its launch.
+Nanoseconds first_start(const Queue& queue, const Machine& machine);
+
+}  // namespace cortado

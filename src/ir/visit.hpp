@@ -1,0 +1,109 @@
+// Visiting commands: exhaustive matching, and what a command touches.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cortado/program.hpp"
+
+#include "base/small_vector.hpp"
+
+namespace cortado {
+
+/// match(command, [](const Copy&) {...}, [](const auto&) {...});
+template <class... Lambdas>
+struct Overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+
+template <class Variant, class... Lambdas>
+decltype(auto) match(Variant&& variant, Lambdas&&... lambdas) {
+  return std::visit(Overloaded<std::decay_t<Lambdas>...>{std::forward<Lambdas>(lambdas)...},
+                    std::forward<Variant>(variant));
+}
+
+/// Calls visit(SignalId, value, SignalOp) for every raise of the command, in the order they happen: the one place that
+/// knows which commands raise signals.
+template <class Visitor>
+void for_each_raise(const Command& command, Visitor&& visit) {
+  match(
+      command, [&](const Signal& s) { visit(s.signal, s.value, s.op); },
+      [&](const Trigger& t) { visit(t.signal, t.value, SignalOp::add); },
+      [&](const Gemm& gemm) {
+        for (const TileSignal& raise : gemm.raises) visit(raise.signal, raise.value, SignalOp::add);
+      },
+      [](const auto&) {});
+}
+
+/// Calls visit(SignalId, value) for every counter value that the command waits for: the one place that knows which
+/// commands wait.
+template <class Visitor>
+void for_each_wait(const Command& command, Visitor&& visit) {
+  match(
+      command, [&](const Wait& wait) { visit(wait.signal, wait.value); },
+      [&](const Gemm& gemm) {
+        for (const TileWait& wait : gemm.waits) visit(wait.signal, wait.value);
+      },
+      [](const auto&) {});
+}
+
+/// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
+/// products. The same region may come often.
+template <class Visitor>
+void for_each_input(const Contract& contract, Visitor&& visit) {
+  for (const Clause& clause : contract.clauses) {
+    for (const Region& term : clause.terms) visit(term);
+  }
+  for (const ProductClause& clause : contract.products) {
+    for (const Product& product : clause.products) {
+      for (const Region& block : product.a) visit(block);
+      visit(product.b);
+    }
+  }
+}
+
+/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then products.
+template <class Visitor>
+void for_each_output(const Contract& contract, Visitor&& visit) {
+  for (const Clause& clause : contract.clauses) visit(clause.output);
+  for (const ProductClause& clause : contract.products) visit(clause.output);
+}
+
+enum class AccessKind { read, write, read_write };
+
+struct Access {
+  Region region;
+  AccessKind kind;
+};
+using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap have no more
+
+/// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all
+/// rows of its destination.
+Accesses accesses(const Command& command);
+
+/// The role of a queue where nothing else is said: a host controls, a compute queue with a Gemm is the GEMM's.
+QueueRole usual_role(const Queue& queue);
+
+/// The role of one command. In a stream of GEMMs, reductions, and copies after the last GEMM, are the collective's; all
+/// else has the role of its queue.
+QueueRole role_of(const Queue& queue, std::size_t command);
+
+/// Copy, Broadcast or Swap.
+bool moves_bytes(const Command& command);
+
+/// Bytes a command writes.
+Bytes bytes_written(const Command& command);
+
+/// D(s) of rule 3 for every signal of the program.
+std::vector<std::uint64_t> signal_advances(const Program& program);
+
+/// The host queue whose thread is the caller of the rank (rule 4), or none.
+std::optional<QueueId> caller_queue(const Program& program, RankId rank);
+
+/// Regions of the rank that its caller writes before an iteration, and reads after it (rule 4).
+std::vector<Region> caller_inputs(const Program& program, RankId rank);
+std::vector<Region> caller_outputs(const Program& program, RankId rank);
+
+}  // namespace cortado

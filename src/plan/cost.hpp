@@ -1,0 +1,51 @@
+// How long things take on one machine: what planners choose by. pipeline::simulated_cost answers from the simulator and
+// from a faster model of one GPU.
+#pragma once
+
+#include "cortado/collective.hpp"
+#include "cortado/result.hpp"
+
+#include "plan/c3.hpp"
+#include "plan/ficco.hpp"
+
+namespace cortado {
+
+/// A time, or why it cannot be done this way. Calls from several threads at a time are allowed. A model need not know
+/// everything: what it does not know is refused (plan.cost).
+class CostModel {
+ public:
+  CostModel() = default;
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+  virtual ~CostModel() = default;
+
+  /// A product alone on so many compute units.
+  virtual Result<Nanoseconds> gemm(const GemmShape& /*shape*/, std::uint32_t /*units*/) const { return unknown(); }
+  /// A collective alone.
+  virtual Result<Nanoseconds> collective(const CollectiveRequest& /*request*/) const { return unknown(); }
+  /// Both at once, independent of each other, this way.
+  virtual Result<Nanoseconds> together(const OverlapProblem& /*problem*/, const OverlapWay& /*way*/) const {
+    return unknown();
+  }
+
+  // Of a product and the collective that it depends on, cut by a schedule:
+  /// Not above the exact time. This and the next may let pass what cannot be planned.
+  virtual Result<Nanoseconds> least(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {
+    return unknown();
+  }
+  /// Near the exact time.
+  virtual Result<Nanoseconds> likely(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {
+    return unknown();
+  }
+  /// Simulated, or why it cannot be planned (plan_ficco).
+  virtual Result<Nanoseconds> exact(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {
+    return unknown();
+  }
+
+ private:
+  static Result<Nanoseconds> unknown() {
+    return fail("plan.cost", "the cost model does not know this time", "take another one");
+  }
+};
+
+}  // namespace cortado

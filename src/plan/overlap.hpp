@@ -1,0 +1,49 @@
+// What a strategy of the list (cortado/overlap.hpp) is asked, and the search among them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/collective.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/overlap.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+
+#include "gemm/gemm.hpp"
+#include "plan/c3.hpp"
+#include "plan/choose_schedule.hpp"
+#include "plan/cost.hpp"
+#include "plan/ficco.hpp"
+
+namespace cortado {
+
+/// Of an all-reduce behind a GEMM: the reduce-scatter. Else the problem itself.
+OverlapProblem overlapping_part(const OverlapProblem& problem);
+
+/// A dependent problem as FiCCO plans it.
+DependentRequest dependent_request(const OverlapProblem& problem);
+
+/// Predicted times by which strategies decide.
+struct StrategyCosts {
+  const CostModel& model;
+  std::function<Result<Nanoseconds>(const Program&, std::optional<ArbitrationPolicy>)> simulate;
+};
+
+/// What a strategy is asked; the problem was checked.
+struct OverlapQuestion {
+  const OverlapProblem& problem;
+  const Machine& machine;
+  const StrategyCosts& costs;
+  StrategyKnobs knobs{};
+};
+
+/// The best that a search over strategies, variants and numbers of chunks predicts.
+Result<PlannedOverlap> plan_searched(const OverlapQuestion& question);
+
+}  // namespace cortado

@@ -1,0 +1,62 @@
+// Joules and watts as tables and documents show them; "-" and null where nobody counted them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cortado/report.hpp"
+#include "cortado/timeline.hpp"
+
+namespace cortado::report {
+
+/// Of all GPUs, four digits of it or more: "0.01234", "12.34", "12345".
+std::string joules_text(const std::optional<EnergyUse>& use);
+
+/// Of one GPU, on average: "512.3".
+std::string watts_text(const std::optional<EnergyUse>& use);
+
+/// Of all GPUs: "xcd 1.200 J (12.0 %), iod 2.400 J (24.0 %), ...".
+std::string components_text(const EnergyUse& use);
+
+/// Columns energy_J, power_W and energy_by_component, which is in wide text at most.
+std::vector<Column> energy_columns(View view = View::narrow);
+/// Empty if nobody counted.
+Row energy_cells(const std::optional<EnergyUse>& use);
+
+/// These columns behind `fields`.
+template <class Item>
+std::vector<Field<Item>> with_energy(std::vector<Field<Item>> fields,
+                                     std::type_identity_t<std::function<std::optional<EnergyUse>(const Item&)>> use,
+                                     View view = View::narrow) {
+  std::size_t i = 0;
+  for (const Column& column : energy_columns(view)) {
+    fields.push_back({column, [use, i](const Item& item) { return energy_cells(use(item))[i]; }});
+    ++i;
+  }
+  return fields;
+}
+
+/// The same as facts, with keys that begin with `prefix`.
+std::vector<Fact> energy_facts(const std::optional<EnergyUse>& use, const std::string& prefix = "");
+
+/// Adds energy_J, power_W and energy_by_component.
+template <class Json>
+void add_energy(const std::optional<EnergyUse>& use, Json& object) {
+  object["energy_J"] = use ? Json(use->joules()) : Json();
+  object["power_W"] = use ? Json(use->watts()) : Json();
+  Json& components = object["energy_by_component"] = Json();
+  if (!use) return;
+  for (const Component component : kComponents) components[std::string(name_of(component))] = use->energy.of(component);
+}
+
+/// The row with these fields behind its own.
+template <class Json>
+Json with_energy(Json row, const std::optional<EnergyUse>& use) {
+  add_energy(use, row);
+  return row;
+}
+
+}  // namespace cortado::report

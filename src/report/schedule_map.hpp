@@ -1,0 +1,55 @@
+// Which schedule is fastest, over rows and depth of a product at fixed columns: as a map of letters, as JSON and as a
+// picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/report.hpp"
+#include "cortado/result.hpp"
+#include "cortado/timeline.hpp"
+
+namespace cortado::report {
+
+/// One product.
+struct MapCell {
+  std::uint64_t m = 0;
+  std::uint64_t k = 0;
+  std::vector<std::optional<Nanoseconds>> times;  ///< by schedule; none: cannot be planned, for example for its memory
+  std::vector<std::optional<EnergyUse>> energies{};  ///< by schedule; none, or empty: nobody counted
+
+  std::optional<std::size_t> winner() const;  ///< least time, of equal ones the first; none if nothing can be planned
+  bool is_close() const;                      ///< another one takes at most 1 % longer
+};
+
+struct ScheduleMap {
+  std::string collective;
+  bool product_first = false;
+  std::string dtype;
+  std::uint64_t n = 0;
+  std::uint32_t ranks = 0;
+  std::string machine;
+  std::vector<std::string> schedules;  ///< the first is what speed-ups are over
+  std::string letters;                 ///< one for each
+  std::vector<std::uint64_t> m;        ///< ascending
+  std::vector<std::uint64_t> k;        ///< ascending
+  std::vector<MapCell> cells;          ///< all k of the first m, then all of the next
+
+  const MapCell& at(std::size_t m_index, std::size_t k_index) const { return cells[m_index * k.size() + k_index]; }
+  /// Of the winner; none if there is none, or if the first schedule cannot be planned.
+  std::optional<double> speedup(const MapCell& cell) const;
+  std::size_t won(std::size_t schedule) const;  ///< cells
+};
+
+/// A letter for the winner and its speed-up; "~" where another one takes at most 1 % longer, "." where nothing fits.
+std::string schedule_map_text(const ScheduleMap& map);
+
+/// "cortado.schedule_map", for JSON only.
+Document schedule_map_document(const ScheduleMap& map);
+
+/// One page that needs nothing else.
+std::string schedule_map_html(const ScheduleMap& map);
+
+}  // namespace cortado::report

@@ -1,0 +1,22 @@
+// Simulates a program on the machine it was checked for: when everything happens, and what it would take.
+//
+// docs/models.md has the equations. All constants come from the machine file; there are none in the code. The same
+// program, machine and options give the same Timeline, bit for bit.
+#pragma once
+
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
+#include "cortado/verify.hpp"
+
+namespace cortado::sim {
+
+/// Refuses machines that cannot be simulated, because their file has no timing (sim.timing).
+Status check_timing(const Machine& machine);
+
+/// Refuses machines without timing (sim.timing), a policy of arbitration for a machine that says nothing of it
+/// (sim.arbitration), power management that the machine does not allow (check_power_management), programs with commands
+/// that have no model (sim.command) and products that the machine cannot do (check_gemm). A program that cannot finish,
+/// possible only where verifier rules were skipped, ends with sim.stall, which names who waits for what.
+Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options = {});
+
+}  // namespace cortado::sim

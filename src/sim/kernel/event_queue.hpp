@@ -1,0 +1,263 @@
+// The event queue of a discrete-event simulation: a clock, and what is still to come.
+//
+//   enum class Tick { left, right };
+//   sim::EventQueue<Tick> queue;
+//   queue.schedule({1000}, sim::EventClass::begin, Tick::left);
+//   auto later = queue.schedule({2000}, sim::EventClass::begin, Tick::right);
+//   queue.reschedule(later, {500});
+//   queue.run([&](Tick tick) { /* right at 500 ps, then left at 1000 ps; may schedule more */ });
+//
+// Order. Events leave in the order of their key (time, class, sequence), which is total: no two keys are equal. The
+// sequence counts calls of schedule and reschedule, so that of two events of the same time and class the one that was
+// (re)scheduled first leaves first. The order therefore depends on nothing but the calls made.
+//
+// The payload is a small value type of the caller, typically a variant or a tagged index; an event costs no allocation
+// once the queue has reached its greatest size. An event may be cancelled or moved at the cost of a heap step, because
+// the end of a transfer moves whenever its rate changes.
+//
+// Cost: schedule, pop, cancel, reschedule O(log n). Memory: 32 bytes and a payload per pending event, at the greatest
+// number pending. A queue belongs to one thread; queues share nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "sim/kernel/time.hpp"
+
+namespace cortado::sim {
+
+/// What happens first among events of one instant. An event may schedule one of an earlier class for the same instant;
+/// that one is simply next.
+enum class EventClass : std::uint8_t {
+  end = 0,      ///< something in progress ends: first, so that what it held is free for all that begins now
+  begin = 1,    ///< something begins or goes on
+  settle = 2,   ///< quantities that depend on all ends and begins are computed, once for the instant
+  observe = 3,  ///< samples are taken: last, so that they see the instant as it is left
+};
+
+/// Names a scheduled event. It stays harmless after the event has left: the queue then says that it is not pending.
+struct EventHandle {
+  std::uint32_t slot = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t generation = 0;
+};
+
+template <class Payload>
+class EventQueue {
+ public:
+  /// The time of the event that left last; zero at first.
+  SimTime now() const { return now_; }
+  bool empty() const { return heap_.empty(); }
+  std::size_t size() const { return heap_.size(); }
+  /// How many events have left through pop or run.
+  std::uint64_t processed() const { return processed_; }
+
+  /// The time of the next event; never() if there is none.
+  SimTime next_time() const { return heap_.empty() ? SimTime::never() : heap_.front().time; }
+
+  /// `at` is now or later.
+  EventHandle schedule(SimTime at, EventClass event_class, Payload payload) {
+    CORTADO_CHECK(at >= now_, "an event cannot be scheduled in the past");
+    const std::uint32_t slot = take_slot(std::move(payload));
+    heap_.emplace_back();
+    sift_up(heap_.size() - 1, Entry{at, next_order(event_class, slot)});
+    return {slot, slots_[slot].generation};
+  }
+
+  bool pending(EventHandle event) const {
+    return event.slot < slots_.size() && slots_[event.slot].generation == event.generation;
+  }
+
+  /// Of a pending event.
+  SimTime time_of(EventHandle event) const {
+    CORTADO_CHECK(pending(event), "the event is not pending");
+    return heap_[position_[event.slot]].time;
+  }
+
+  /// False if the event is no longer pending.
+  bool cancel(EventHandle event) {
+    if (!pending(event)) return false;
+    erase(position_[event.slot]);
+    release_slot(event.slot);
+    return true;
+  }
+
+  /// Moves the event; its class stays, its place among equals is that of an event scheduled now. False if it is no
+  /// longer pending.
+  bool reschedule(EventHandle event, SimTime at) {
+    CORTADO_CHECK(at >= now_, "an event cannot be moved into the past");
+    if (!pending(event)) return false;
+    const std::size_t place = position_[event.slot];
+    Entry entry = heap_[place];
+    const bool earlier = at < entry.time;
+    entry.time = at;
+    entry.order = next_order(entry.event_class(), event.slot);
+    if (earlier) {
+      sift_up(place, entry);
+    } else {
+      sift_down(place, entry);
+    }
+    return true;
+  }
+
+  /// Removes the first event and moves the clock to it. The queue is not empty.
+  Payload pop() {
+    CORTADO_CHECK(!heap_.empty(), "pop of an empty event queue");
+    const Entry first = heap_.front();
+    now_ = first.time;
+    ++processed_;
+    erase_front();
+    Payload payload = std::move(slots_[first.slot()].payload);
+    release_slot(first.slot());
+    return payload;
+  }
+
+  /// Calls handler(payload) for one event after the other until none is pending.
+  template <class Handler>
+  void run(Handler&& handler) {
+    while (!heap_.empty()) handler(pop());
+  }
+
+  /// Like run, for the events not later than `last`.
+  template <class Handler>
+  void run_until(SimTime last, Handler&& handler) {
+    while (!heap_.empty() && heap_.front().time <= last) handler(pop());
+  }
+
+ private:
+  // An entry of the heap is a key and its slot in 16 bytes, so that four siblings share a cache line: the class in the
+  // top 3 bits of the second word, then 37 bits of sequence, then 24 bits of slot, which never decide an order.
+  static constexpr unsigned kSlotBits = 24;
+  static constexpr unsigned kSequenceBits = 37;
+  static constexpr std::uint64_t kMaxSlots = std::uint64_t{1} << kSlotBits;
+  static constexpr std::uint64_t kMaxSequence = std::uint64_t{1} << kSequenceBits;
+  static constexpr std::size_t kArity = 4;
+
+  struct Entry {
+    SimTime time;
+    std::uint64_t order = 0;
+
+    std::uint32_t slot() const { return static_cast<std::uint32_t>(order & (kMaxSlots - 1)); }
+    EventClass event_class() const { return static_cast<EventClass>(order >> (kSlotBits + kSequenceBits)); }
+  };
+  struct Slot {
+    Payload payload;
+    std::uint32_t generation;
+  };
+
+  // Without branches: which child of a heap is the least cannot be predicted.
+  static bool before(const Entry& a, const Entry& b) {
+    return (a.time < b.time) | ((a.time == b.time) & (a.order < b.order));
+  }
+
+  std::uint64_t next_order(EventClass event_class, std::uint32_t slot) {
+    CORTADO_CHECK(++sequence_ < kMaxSequence, "more events than an event queue can number");
+    return (static_cast<std::uint64_t>(event_class) << kSequenceBits | sequence_) << kSlotBits | slot;
+  }
+
+  std::uint32_t take_slot(Payload&& payload) {
+    if (free_.empty()) {
+      CORTADO_CHECK(slots_.size() < kMaxSlots, "more pending events than an event queue can hold");
+      slots_.push_back({std::move(payload), 0});
+      position_.push_back(0);
+      return static_cast<std::uint32_t>(slots_.size() - 1);
+    }
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    slots_[slot].payload = std::move(payload);
+    return slot;
+  }
+
+  void release_slot(std::uint32_t slot) {
+    ++slots_[slot].generation;
+    free_.push_back(slot);
+  }
+
+  void put(std::size_t place, const Entry& entry) {
+    heap_[place] = entry;
+    position_[entry.slot()] = static_cast<std::uint32_t>(place);
+  }
+
+  /// Puts `entry` at `hole` or above it.
+  void sift_up(std::size_t hole, const Entry& entry) {
+    while (hole > 0) {
+      const std::size_t parent = (hole - 1) / kArity;
+      if (!before(entry, heap_[parent])) break;
+      put(hole, heap_[parent]);
+      hole = parent;
+    }
+    put(hole, entry);
+  }
+
+  std::size_t least_child(std::size_t first, std::size_t size) const {
+    const Entry* e = heap_.data() + first;
+    const std::size_t grand = first * kArity + 1;
+    if (grand < size) {
+      const Entry* g = heap_.data() + grand;
+      __builtin_prefetch(g);
+      __builtin_prefetch(g + 4);
+      __builtin_prefetch(g + 8);
+      __builtin_prefetch(g + 12);
+    }
+    if (first + kArity <= size) [[likely]] {
+      const std::size_t low = before(e[1], e[0]) ? 1 : 0;
+      const std::size_t high = before(e[3], e[2]) ? 3 : 2;
+      return first + (before(e[high], e[low]) ? high : low);
+    }
+    std::size_t least = first;
+    for (std::size_t child = first + 1; child < size; ++child)
+      least = before(heap_[child], heap_[least]) ? child : least;
+    return least;
+  }
+
+  /// Puts `entry` at `hole` or below it.
+  void sift_down(std::size_t hole, const Entry& entry) {
+    const std::size_t size = heap_.size();
+    for (std::size_t first = hole * kArity + 1; first < size; first = hole * kArity + 1) {
+      const std::size_t child = least_child(first, size);
+      if (!before(heap_[child], entry)) break;
+      put(hole, heap_[child]);
+      hole = child;
+    }
+    put(hole, entry);
+  }
+
+  void erase(std::size_t place) {
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (place == heap_.size()) return;
+    if (place > 0 && before(last, heap_[(place - 1) / kArity])) {
+      sift_up(place, last);
+    } else {
+      sift_down(place, last);
+    }
+  }
+
+  /// The last entry belongs near the bottom almost always: the hole goes down to a leaf without comparing with it.
+  void erase_front() {
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    const std::size_t size = heap_.size();
+    if (size == 0) return;
+    std::size_t hole = 0;
+    for (std::size_t first = 1; first < size; first = hole * kArity + 1) {
+      const std::size_t child = least_child(first, size);
+      put(hole, heap_[child]);
+      hole = child;
+    }
+    sift_up(hole, last);
+  }
+
+  SimTime now_{};
+  std::uint64_t sequence_ = 0;
+  std::uint64_t processed_ = 0;
+  std::vector<Entry> heap_;
+  std::vector<std::uint32_t> position_;  // of a slot in the heap
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace cortado::sim
