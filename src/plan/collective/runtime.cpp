@@ -3,7 +3,8 @@
 //   runtime:  every dma queue of a GPU waits for the GPU's gate. A coordinator, a queue of its own, opens the gate,
 //   waits
 //             for all of them, and its signal is the one that the host waits for.
-//   library, where the machine's runtime has batches (library.batch_bytes): the copies of a GPU stand back to back in one
+//   library, where the machine's runtime has batches (library.batch_bytes): the copies of a GPU stand back to back in
+//   one
 //             queue, or in queues of their own behind a coordinator as above. The barriers are those of the next one.
 //   library, device:  a kernel a GPU tells all others that it is there and waits for them, opens the gate, waits for
 //   its
