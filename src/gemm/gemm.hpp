@@ -120,6 +120,15 @@ class GemmModel {
 
   /// Of the whole product alone on so many units, from the first load to the last store.
   double seconds(double units, double clock_ghz) const;
+
+  struct InWaves {
+    double seconds = 0;
+    double memory_bytes = 0;
+    std::uint64_t waves = 0;  ///< the last of which may be partial
+  };
+  /// The same, one wave after the other as the simulator runs them: where the memory sets the pace of full waves, a
+  /// last one that leaves it idle costs more.
+  InWaves in_waves(std::uint32_t units, double clock_ghz) const;
   WorkgroupDemand demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside = {}) const;
 
   /// What the whole product takes, by cause, in seconds: each alone would take so long.
@@ -154,6 +163,7 @@ class GemmModel {
   Traffic traffic(double units, const GemmSurroundings& beside) const;
   double memory_bytes(const Traffic& traffic) const;
   Body body(const Terms& terms) const;
+  double share_of_work(const GemmWave& wave, const Terms& terms) const;
 
   const Machine* machine_;
   GemmShape shape_;

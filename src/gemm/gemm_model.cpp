@@ -226,22 +226,46 @@ double GemmModel::memory_bytes(const Traffic& traffic) const {
   return traffic.reads + traffic.writes * (write_rate.value > 0 ? std::min(1.0, rate.value / write_rate.value) : 1);
 }
 
+/// Of what the units take in all, that of each workgroup of the wave.
+double GemmModel::share_of_work(const GemmWave& wave, const Terms& terms) const {
+  const double filled = std::min(1.0, real(wave.running) / wave.units);
+  const double rounding = machine_->timing->compute->wave_rounding;
+  return (wave.last ? filled + rounding * (1 - filled) : 1) / terms.waves;
+}
+
+GemmModel::InWaves GemmModel::in_waves(std::uint32_t units, double clock_ghz) const {
+  const Terms terms = this->terms(units, clock_ghz, {});
+  const Body body = this->body(terms);
+  const MemoryTiming& memory = machine_->timing->memory;
+  // Memory and last-level cache serve all workgroups of a wave together.
+  double served = body.of_memory;
+  if (memory.cache_bytes.value > 0) {
+    served = std::max(served, terms.traffic.beyond_l2 / memory.cache_rate.bytes_per_second());
+  }
+  const auto seconds_of_wave = [&](const GemmWave& wave) {
+    return std::max(body.of_units * share_of_work(wave, terms), served * real(wave.running) / real(workgroups_));
+  };
+  const std::uint64_t full = workgroups_ / units;
+  const std::uint64_t rest = workgroups_ % units;
+  InWaves result{.memory_bytes = memory_bytes(terms.traffic), .waves = full + (rest > 0 ? 1 : 0)};
+  if (full > 0) result.seconds += real(full) * seconds_of_wave({.running = units, .units = units});
+  if (rest > 0) result.seconds += seconds_of_wave({.running = rest, .units = units, .last = full > 0});
+  return result;
+}
+
 WorkgroupDemand GemmModel::demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside) const {
   CORTADO_CHECK(wave.running > 0 && wave.units > 0, "a workgroup runs");
   const double units = wave.units;
   const Terms terms = this->terms(units, clock_ghz, beside);
   const Body body = this->body(terms);
   const double all = real(workgroups_);
-  const double rounding = machine_->timing->compute->wave_rounding;
-  const double filled = std::min(1.0, real(wave.running) / units);
-  const double of_work = (wave.last ? filled + rounding * (1 - filled) : 1) / terms.waves;
 
   WorkgroupDemand demand;
   demand.cache_bytes = terms.traffic.beyond_l2 / all;
   demand.memory_bytes = memory_bytes(terms.traffic) / all;
   demand.memory_writes = demand.memory_bytes - terms.traffic.reads / all;
   demand.memory_seconds = body.of_memory / all;
-  demand.seconds = body.of_units * of_work;
+  demand.seconds = body.of_units * share_of_work(wave, terms);
   return demand;
 }
 

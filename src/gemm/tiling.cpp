@@ -59,11 +59,9 @@ double idle_share(std::uint64_t workgroups, std::uint32_t units) {
   return 1 - static_cast<double>(workgroups) / static_cast<double>(waves * units);
 }
 
-}  // namespace
-
-Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
+Tiling fastest_at(double clock, const GemmShape& whole, const Machine& machine, std::uint32_t units,
+                  const ProductCut& cut) {
   const ComputeTiming& compute = *machine.timing->compute;
-  const double clock = sustained_clock_ghz(whole.dtype, machine);
   // Where tiles fill the GPU twice, partial sums would only cost; once where the machine does not say what they cost.
   const std::uint64_t most_split_tiles = (compute.split_time.value > 0 ? 2 : 1) * std::uint64_t{units};
   std::vector<Candidate> candidates;
@@ -82,7 +80,7 @@ Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32
       for (const std::uint64_t split : compute.splits) {
         if (split > 1 && (cut.whole_tiles || shape.k < split * compute.least_depth || tiles >= most_split_tiles)) break;
         const Tiling tiling{tile_m, tile_n, split};
-        double seconds = GemmModel(shape, tiling, machine, L2Windows::ample).seconds(units, clock);
+        double seconds = GemmModel(shape, tiling, machine, L2Windows::ample).in_waves(units, clock).seconds;
         if (cut.whole_tiles) {
           const double waves = real(tiles) / units;
           seconds *= rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding);
@@ -100,6 +98,18 @@ Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32
     return by_size ? std::tuple(size, c.idle, c.seconds) : std::tuple(c.idle, size, c.seconds);
   };
   return std::ranges::min_element(candidates, {}, rank)->tiling;
+}
+
+}  // namespace
+
+Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
+  const double usual = sustained_clock_ghz(shape.dtype, machine);
+  const Tiling tiling = fastest_at(usual, shape, machine, units, cut);
+  if (machine.clock == ClockMode::fixed || !machine.power || !machine.power->xcd) return tiling;
+  // Libraries were tuned on the hardware, where short products and those that the memory bounds run at higher clocks.
+  constexpr double kSameClock = 1.1;
+  const double clock = gemm_clock_ghz(GemmModel(shape, tiling, machine, L2Windows::ample), shape, machine, units);
+  return clock > usual * kSameClock ? fastest_at(clock, shape, machine, units, cut) : tiling;
 }
 
 }  // namespace cortado
