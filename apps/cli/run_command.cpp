@@ -11,6 +11,7 @@
 #include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
+#include "device/soft/soft.hpp"
 #include "flags.hpp"
 #include "json.hpp"
 #include "output_file.hpp"

@@ -4,6 +4,7 @@
 
 #include "base/text.hpp"
 #include "device/kfd/kfd.hpp"
+#include "device/soft/soft.hpp"
 #include "target/make.hpp"
 
 namespace cortado {
