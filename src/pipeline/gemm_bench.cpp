@@ -113,9 +113,13 @@ Result<std::uint64_t> number_of(std::string_view name, const std::string& text, 
 
 Result<GemmShape> shape_from(const ShapeText& text, const GemmDefaults& defaults) {
   GemmShape shape{.dtype = defaults.dtype};
-  if (!text.dtype.empty()) CORTADO_ASSIGN_OR_RETURN(shape.dtype, parse_dtype(text.dtype));
+  if (!text.dtype.empty()) {
+    CORTADO_ASSIGN_OR_RETURN(shape.dtype, parse_dtype(text.dtype));
+  }
   shape.result = defaults.result ? defaults.result : usual_result(shape.dtype);
-  if (!text.out_dtype.empty()) CORTADO_ASSIGN_OR_RETURN(shape.result, parse_dtype(text.out_dtype));
+  if (!text.out_dtype.empty()) {
+    CORTADO_ASSIGN_OR_RETURN(shape.result, parse_dtype(text.out_dtype));
+  }
   if (shape.result == shape.dtype) shape.result.reset();
   CORTADO_ASSIGN_OR_RETURN(shape.n, number_of("n", text.n.empty() ? "-" : text.n, 0));
   CORTADO_ASSIGN_OR_RETURN(shape.k, number_of("k", text.k.empty() ? "-" : text.k, 0));
