@@ -35,7 +35,7 @@ class Plausible : public testing::TestWithParam<std::tuple<const char*, DType>> 
     for (std::uint64_t extent = first + 1; extent <= last; ++extent) {
       const double now = of(extent);
       EXPECT_LE(now, 1.2 * before) << extent;
-      EXPECT_GE(now, 0.93 * before) << extent;
+      EXPECT_GE(now, 0.9 * before) << extent;
       before = now;
     }
   }
@@ -77,11 +77,11 @@ TEST_P(Plausible, DepthsHaveNoCliffs) {
   expect_no_cliff(8185, 8200, [&](std::uint64_t k) { return time(16, 512, k); });
 }
 
-// Weights are all that counts: a matrix has the time of a vector.
+// Weights are what counts, and rows of A on their way to the units: a few rows take the time of one, nearly.
 TEST_P(Plausible, AFewRowsTakeTheTimeOfOne) {
   for (const std::uint64_t n : {1024U, 4096U, 28672U}) {
     for (std::uint64_t m = 2; m <= 16; ++m) {
-      EXPECT_NEAR(time(m, n, 8192) / time(1, n, 8192), 1, 0.1) << m << "x" << n;
+      EXPECT_NEAR(time(m, n, 8192) / time(1, n, 8192), 1, 0.2) << m << "x" << n;
     }
   }
 }

@@ -13,7 +13,8 @@ double seconds(const GemmShape& shape, const Machine& machine) {
 }
 
 GemmModel::Terms terms(const GemmShape& shape, const Tiling& tiling, const Machine& machine) {
-  return GemmModel(shape, tiling, machine).terms(machine.compute_units, sustained_clock_ghz(shape.dtype, machine));
+  const GemmModel model(shape, tiling, machine, L2Windows::ample);
+  return model.terms(machine.compute_units, sustained_clock_ghz(shape.dtype, machine));
 }
 
 constexpr Tiling kTile{128, 128, 1};

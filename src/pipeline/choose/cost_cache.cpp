@@ -9,6 +9,7 @@
 #include "cortado/program.hpp"
 
 #include "base/file.hpp"
+#include "gemm/gemm.hpp"
 #include "machine/write.hpp"
 #include "model_fingerprint.hpp"
 
@@ -131,9 +132,8 @@ std::string request_key(const CollectiveRequest& request, std::uint32_t gpus) {
 
 std::string request_key(const DependentRequest& request, std::uint32_t gpus) {
   const auto& [gemm, collective, dependence, ranks, tokens, runtime] = request;
-  const auto& [m, n, k, dtype, accumulate] = gemm;
-  return fmt::format("{}x{}x{} {}{}, {}{}, {} ranks {}, mode {}", m, n, k, to_string(dtype), accumulate ? " added" : "",
-                     collective, dependence == Dependence::product_first ? " after" : "", ranks == 0 ? gpus : ranks,
+  return fmt::format("{}{}, {}{}, {} ranks {}, mode {}", to_string(gemm), gemm.accumulate ? " added" : "", collective,
+                     dependence == Dependence::product_first ? " after" : "", ranks == 0 ? gpus : ranks,
                      fmt::join(tokens, ";"), static_cast<int>(runtime));
 }
 

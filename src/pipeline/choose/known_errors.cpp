@@ -12,7 +12,7 @@
 namespace cortado::pipeline {
 namespace {
 
-constexpr double kNear = 2;  // factor between sizes
+constexpr double kNearSizes = 2;  // factor between sizes
 constexpr std::string_view kAhead = "+PL";
 
 bool is_speed_up(std::string_view unit) {
@@ -21,7 +21,7 @@ bool is_speed_up(std::string_view unit) {
 
 bool is_near(Bytes one, Bytes other) {
   const double ratio = static_cast<double>(one.value) / static_cast<double>(std::max<std::uint64_t>(1, other.value));
-  return ratio <= kNear && ratio >= 1 / kNear;
+  return ratio <= kNearSizes && ratio >= 1 / kNearSizes;
 }
 
 /// Whether a column is about the way that the request names.
