@@ -26,6 +26,13 @@ std::string key_of(const CollectiveWork& work, const Ranks& ranks) {
                      work.imbalance);
 }
 
+/// Programs have no groups: one GEMM with the columns of all.
+GemmShape side_by_side(const GemmWork& gemm) {
+  GemmShape shape = gemm.shape;
+  shape.n *= gemm.groups;
+  return shape;
+}
+
 std::string key_of(const GemmShape& shape) {
   return to_string(shape);
 }
@@ -298,7 +305,7 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
     problem.ranks = ranks[i].in_node;
     problem.collectives.push_back({.collective = request.collective, .bytes = request.bytes, .dtype = request.dtype});
   }
-  for (const GemmWork& gemm : gemms) problem.gemms.push_back(joined(gemm));
+  for (const GemmWork& gemm : gemms) problem.gemms.push_back(side_by_side(gemm));
   std::vector<BesideWay> ways;
   if (problem.collectives.empty() || problem.gemms.empty()) {
     for (const auto& [family, name] :
