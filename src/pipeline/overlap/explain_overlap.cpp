@@ -76,11 +76,11 @@ Document explain_overlap_document(const OverlapReport& report, const std::option
   for (const OverlapRow& row : report.rows) {
     if (!row.how.empty()) document.notes.push_back(fmt::format("{}: {}", row.strategy, row.how));
   }
+  for (const std::string& line : evidence) document.notes.push_back(line);
   if (schedule) {
     document.notes.push_back(guess_text(schedule->guess));
     document.notes.push_back(choice_text(schedule->choice));
   }
-  for (const std::string& line : evidence) document.notes.push_back(line);
   document.facts.push_back({"evidence", evidence, "how far the model is known to be off"});
   add_schedule(schedule, document);
   return document;
