@@ -1,10 +1,12 @@
 #include "reproduce/reproduce.hpp"
 
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pipeline/parallel.hpp"
 #include "reproduce/reproducer.hpp"
 
 namespace cortado::pipeline {
@@ -12,7 +14,7 @@ namespace {
 
 struct Reproducer {
   std::string_view publication;
-  Outcome<report::Reproduction> (*reproduce)(const published::Publication&, const Machine&, const ReproduceOptions&);
+  Reproduce* reproduce;
 };
 
 constexpr std::array kReproducers{Reproducer{"comppow", reproduce_comppow},     Reproducer{"conccl", reproduce_conccl},
@@ -46,6 +48,19 @@ Result<std::string> machines_of_rows(const std::set<std::string>& names, const s
               fmt::format("leave --machine out, or give a file for one of {}", all));
 }
 
+Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
+                      const std::function<Outcome<void>(std::size_t)>& job) {
+  std::vector<Outcome<void>> results(count);
+  const bool done = for_each_in_parallel(
+      count, options.threads, [&](std::size_t i) { results[i] = job(i); },
+      [&](std::size_t finished) { return !options.progress || options.progress(finished, count); });
+  for (const Outcome<void>& result : results) {
+    if (!result) return result;
+  }
+  if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
+  return {};
+}
+
 Outcome<report::Reproduction> reproduce(const std::string& name, const std::optional<Machine>& machine,
                                         const ReproduceOptions& options) {
   const auto publication = published::load_publication(name);
@@ -56,7 +71,7 @@ Outcome<report::Reproduction> reproduce(const std::string& name, const std::opti
     if (reproducer.publication == name) return reproducer.reproduce(*publication, *on, options);
   }
   return fail_at(Stage::plan, {"reproduce.unknown", fmt::format("'{}' has data but nothing computes it again", name),
-                               "add it to src/pipeline/reproduce"});
+                               "add it to apps/reproduce"});
 }
 
 }  // namespace cortado::pipeline

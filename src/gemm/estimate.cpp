@@ -7,7 +7,7 @@ GemmEstimate estimate_gemm(const GemmShape& shape, const Tiling& tiling, const M
   CORTADO_CHECK(units > 0, "at least one compute unit");
   const GemmModel model(shape, tiling, machine);
   GemmEstimate estimate;
-  estimate.clock_ghz = clock_ghz ? *clock_ghz : gemm_clock_ghz(model, shape, machine, units);
+  estimate.clock_ghz = clock_ghz ? *clock_ghz : gemm_clock_ghz(model, machine, units);
   const GemmModel::InWaves whole = model.in_waves(units, estimate.clock_ghz);
   estimate.seconds = whole.seconds;
   estimate.memory_bytes = whole.memory_bytes;

@@ -1,9 +1,13 @@
 #include "gemm/gemm.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
 
+#include "base/text.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {
@@ -132,6 +136,19 @@ std::string to_string(const GemmShape& shape) {
   if (result_type(shape) != shape.dtype) text += fmt::format(" to {}", to_string(result_type(shape)));
   if (shape.scale_block > 0) text += fmt::format(", scales of {}", shape.scale_block);
   return text;
+}
+
+std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype) {
+  std::string extents(text);
+  std::ranges::replace(extents, 'X', 'x');
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& extent : split(extents, 'x')) {
+    const auto number = parse_number<std::uint64_t>(extent);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  if (numbers.size() != 3) return std::nullopt;
+  return GemmShape{.m = numbers[0], .n = numbers[1], .k = numbers[2], .dtype = dtype};
 }
 
 bool is_memory_bound(const GemmShape& shape, const Machine& machine) {

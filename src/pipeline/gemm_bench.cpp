@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <limits>
 
@@ -10,36 +9,19 @@
 
 #include "cortado/program.hpp"
 
+#include "base/text.hpp"
+#include "gemm/gemm.hpp"
 #include "plan/c3.hpp"
 
 namespace cortado::pipeline {
 namespace {
-
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::vector<std::string> parts_of(std::string_view text, char separator) {
-  std::vector<std::string> parts{{}};
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 /// Without blanks around them, and without the byte order mark that spreadsheets put first.
 std::vector<std::string> cells_of(std::string_view line) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   constexpr std::string_view kBlanks = " \t\r";
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  std::vector<std::string> cells = parts_of(line, ',');
+  std::vector<std::string> cells = split(line, ',');
   for (std::string& cell : cells) {
     const std::size_t first = cell.find_first_not_of(kBlanks);
     cell = first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(kBlanks) - first + 1);
@@ -59,9 +41,10 @@ Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint6
     return fail("gemm.shape", fmt::format("m is '{}'{}", text, why),
                 "give a whole number, or the rows of each group: 128+64+300");
   };
-  const std::vector<std::string> parts = parts_of(text, '+');
+  const std::vector<std::string> parts = split(text, '+');
+  if (parts.empty()) return wrong("");
   for (const std::string& part : parts) {
-    const auto rows = whole_number(part);
+    const auto rows = parse_number<std::uint64_t>(part);
     if (!rows || *rows > std::numeric_limits<std::uint32_t>::max()) return wrong("");
     shape.m += *rows;
     if (*rows == 0) continue;
@@ -106,7 +89,7 @@ constexpr std::array<ShapeColumn, 7> kShapeColumns{{{"m", &ShapeText::m, true},
 Result<std::uint64_t> number_of(std::string_view name, const std::string& text, std::uint64_t otherwise) {
   if (text.empty()) return otherwise;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
-  const auto value = whole_number(text);
+  const auto value = parse_number<std::uint64_t>(text);
   if (value && *value <= kMost) return *value;
   return fail("gemm.shape", fmt::format("{} is '{}'", name, text), fmt::format("give a whole number up to {}", kMost));
 }
@@ -152,7 +135,7 @@ Result<std::vector<GemmShape>> read_shapes(const std::string& path, const GemmDe
   std::vector<GemmShape> shapes;
   for (std::size_t number = 2; std::getline(file, line); ++number) {
     const std::vector<std::string> cells = cells_of(line);
-    if (cells == std::vector<std::string>{""}) continue;
+    if (join(cells).empty()) continue;
     if (cells.size() != names.size()) {
       return fail(in_file(path, number, fmt::format("{} cells below {} headings", cells.size(), names.size()),
                           "give every column a cell; it may be empty"));
@@ -190,7 +173,7 @@ GemmBenchRow predicted_row(const GemmShape& shape, const Machine& machine, std::
   row.clock_ghz = estimate.clock_ghz;
   const GemmModel model(shape, row.tiling, machine);
   row.bound = bound_of(model.terms(units, estimate.clock_ghz), start);
-  if (machine.power && machine.power->xcd) row.watts = gemm_watts(model, shape, machine, units, estimate.clock_ghz);
+  if (machine.power && machine.power->xcd) row.watts = gemm_watts(model, machine, units, estimate.clock_ghz);
   return row;
 }
 
@@ -225,8 +208,8 @@ std::string tile_text(const Tiling& tiling) {
 Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const GemmDefaults& defaults) {
   if (text.ends_with(".csv") || text.find('/') != std::string::npos) return read_shapes(text, defaults);
   std::vector<GemmShape> shapes;
-  for (const std::string& one : parts_of(text, ',')) {
-    const std::vector<std::string> extents = parts_of(one, 'x');
+  for (const std::string& one : text.empty() ? std::vector<std::string>{text} : split(text, ',')) {
+    const std::vector<std::string> extents = split(one, 'x');
     if (extents.size() != 3) {
       return fail("gemm.shape", fmt::format("'{}' is no shape of a GEMM", one),
                   "write MxNxK, for example 4096x4096x4096");
