@@ -13,6 +13,7 @@
 #include "pipeline/bench.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/explain.hpp"
+#include "reproduce/evidence.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -93,6 +94,8 @@ class Sweep {
   /// What auto takes at every size of the sweep.
   Result<Exit> explain(const Machine& machine, pipeline::Chooser& chooser) {
     std::ranges::sort(request_.sizes);
+    const auto evidence = pipeline::collective_evidence(request_.base.collective, machine);
+    if (!evidence) return console_.failure(evidence.error());
     std::vector<pipeline::Explanation> by_size;
     for (const Bytes size : request_.sizes) {
       if (interrupted()) break;
@@ -101,8 +104,8 @@ class Sweep {
       asked.variant = kAutoVariant;
       asked.bytes = size;
       asked.prelaunch = request_.prelaunch.back();
-      CORTADO_ASSIGN_OR_RETURN(by_size.emplace_back(),
-                               pipeline::explain(choice_request(arguments_, asked), machine, chooser, request_.sizes));
+      CORTADO_ASSIGN_OR_RETURN(by_size.emplace_back(), pipeline::explain(choice_request(arguments_, asked), machine,
+                                                                         chooser, request_.sizes, *evidence));
     }
     console_.clear_progress();
     keep_times(chooser, console_);

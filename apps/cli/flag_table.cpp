@@ -132,9 +132,27 @@ constexpr Flag kFlags[] = {
      "What one GPU multiplies, C = A B: rows of A x columns of B x columns of A"},
     {"bench", "--dtype", "TYPE", "@dtypes", "", "alone|gemms",
      "Element type (default: f32 of reductions, bf16 of GEMMs)"},
-    {"bench", "--shapes", "MxNxK,...|FILE", "file", "", "gemms", "Which GEMMs, or a CSV with columns m, n and k"},
+    {"bench", "--shapes", "MxNxK,...|FILE", "file", "", "gemms",
+     "Which GEMMs; M may be the rows of each group of a grouped GEMM, 128+64+300. Or a CSV with columns m, n and k, "
+     "and "
+     "dtype, out_dtype, batch, scale_block where rows have their own"},
+    {"bench", "--out-dtype", "TYPE", "@dtypes", "", "gemms",
+     "Element type of C (default: bf16 of f8, i32 of i8, else as --dtype)"},
+    {"bench", "--batch", "N", "number 1", "1", "gemms", "So many GEMMs of each shape in one kernel"},
+    {"bench", "--scale-block", "N", "number 1", "", "gemms",
+     "f8 and i8: elements along k, of B also along n, that share a scale in f32, such as 128 (default: no scales)"},
     {"bench", "--clock", "MODE", "by-power|fixed", "by-power", "gemms",
-     "Of CUs: by-power (as high as the board's cap lets them) or fixed"},
+     "Of CUs that multiply: by-power (the highest at which the board keeps to its cap) or fixed (that of the machine "
+     "file)"},
+    {"overlap run", "--clock", "MODE", "by-power|fixed", "by-power", "sim",
+     "Of CUs that multiply: by-power (the highest at which the board keeps to its cap) or fixed (that of the machine "
+     "file)"},
+    {"plan", "--clock", "MODE", "by-power|fixed", "by-power", "overlap",
+     "Of CUs that multiply, where times decide: by-power (the highest at which the board keeps to its cap) or fixed "
+     "(that of the machine file)"},
+    {"model", "--clock", "MODE", "by-power|fixed", "by-power", "",
+     "Of CUs that multiply: by-power (the highest at which the board keeps to its cap) or fixed (that of the machine "
+     "file)"},
     {"plan run", "--dtype", "TYPE", "@dtypes", "", "alone|overlap",
      "Element type (default: bf16 of a GEMM and its collective, f32 of a collective alone)"},
     {"overlap power", "--dtype", "TYPE", "@dtypes", "bf16", "", "Element type of the GEMM and its collective"},

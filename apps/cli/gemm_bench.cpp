@@ -22,14 +22,19 @@ Result<Exit> bench_gemm(const Arguments& arguments, Console& console) {
     return fail("usage.shapes", "which GEMMs?", "give --shapes 4096x4096x4096 or --shapes FILE.csv");
   }
   const TableOutput table(arguments);
-  CORTADO_ASSIGN_OR_RETURN(const DType dtype,
-                           parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeOfGemms))));
-  CORTADO_ASSIGN_OR_RETURN(const auto shapes, pipeline::parse_gemm_shapes(arguments.text("--shapes"), dtype));
-  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
-  CORTADO_ASSIGN_OR_RETURN(machine.clock, parse_clock_mode(arguments.text("--clock")));
+  const std::string on = arguments.find("--on").value_or(std::string(kSimulator));
+  pipeline::GemmDefaults defaults;
+  CORTADO_ASSIGN_OR_RETURN(defaults.dtype, parse_dtype(arguments.find("--dtype").value_or(std::string(kDtypeOfGemms))));
+  if (on != kSimulator) defaults.result = defaults.dtype;  // programs have one type
+  if (const auto result = arguments.find("--out-dtype")) {
+    CORTADO_ASSIGN_OR_RETURN(defaults.result, parse_dtype(*result));
+  }
+  defaults.batch = arguments.number("--batch").value_or(1);
+  defaults.scale_block = arguments.number("--scale-block").value_or(0);
+  CORTADO_ASSIGN_OR_RETURN(const auto shapes, pipeline::parse_gemm_shapes(arguments.text("--shapes"), defaults));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments));
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("--shapes")}));
   const std::uint32_t units = arguments.number("--cus").value_or(0);
-  const std::string on = arguments.find("--on").value_or(std::string(kSimulator));
   if (on == kSimulator) {
     tell_what_is_borrowed(machine, console);
     CORTADO_ASSIGN_OR_RETURN(const auto report, pipeline::predict_gemms(shapes, machine, units));

@@ -149,7 +149,7 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   const auto trace = arguments.find("--trace");
   if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, {name}));
   CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
-  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of(arguments));
   pipeline::ModelPower power;
   CORTADO_ASSIGN_OR_RETURN(power.policies, policies_of(arguments));
   CORTADO_ASSIGN_OR_RETURN(power.limit_w, arguments.watts("--limit"));

@@ -19,6 +19,7 @@
 #include "pipeline/characterize.hpp"
 #include "pipeline/explain.hpp"
 #include "plan/external.hpp"
+#include "reproduce/evidence.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
@@ -83,7 +84,7 @@ class Overlap {
 
   Result<Exit> run(const std::vector<std::string>& strategies) {
     CORTADO_RETURN_IF_ERROR(check_files());
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments_.text("--machine")));
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments_));
     if (arguments_.given("--map")) return run_map(machine);
     CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, overlap_problem(arguments_, collective_, machine));
     CORTADO_ASSIGN_OR_RETURN(pipeline::OverlapOptions options, this->options());
@@ -140,7 +141,9 @@ class Overlap {
     if (arguments_.given("--explain")) {
       const auto schedule = pipeline::explain_schedule(report.problem, machine);
       if (!schedule) return fail_at(Stage::plan, schedule.error());
-      return pipeline::explain_overlap_document(report, *schedule);
+      const auto evidence = pipeline::overlap_evidence(report.problem, machine);
+      if (!evidence) return tl::unexpected(evidence.error());
+      return pipeline::explain_overlap_document(report, *schedule, *evidence);
     }
     if (!arguments_.given("--why")) return pipeline::overlap_document(report);
     const DependentRequest request = dependent_request(overlapping_part(report.problem));

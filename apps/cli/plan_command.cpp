@@ -14,6 +14,7 @@
 #include "overlap_command.hpp"
 #include "overlap_request.hpp"
 #include "pipeline/explain.hpp"
+#include "reproduce/evidence.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -43,7 +44,7 @@ constexpr Example kPlanExamples[] = {
      "a GEMM beside an all-gather on DMA engines that has nothing to do with it"}};
 
 Result<Machine> open_machine(const Arguments& arguments) {
-  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of(arguments));
   const std::string output = arguments.text("--output");
   if (output != "-") CORTADO_RETURN_IF_ERROR(check_output_path(output, {arguments.text("--machine")}));
   return machine;
@@ -68,8 +69,10 @@ Status explain_variant(const Arguments& arguments, const CollectiveRequest& requ
   CORTADO_ASSIGN_OR_RETURN(std::vector<Bytes> sizes, parse_sizes(arguments.text("--sizes")));
   std::ranges::sort(sizes);
   pipeline::Chooser chooser(machine, chooser_options(arguments));
+  const auto evidence = pipeline::collective_evidence(request.collective, machine);
+  if (!evidence) return fail(evidence.error().errors.front());
   const auto explanation = pipeline::explain(
-      choice_request(arguments, request), machine, chooser, sizes,
+      choice_request(arguments, request), machine, chooser, sizes, *evidence,
       [&](std::size_t done, std::size_t all) { console.progress(fmt::format("{} of {} simulations", done, all)); });
   console.clear_progress();
   if (!explanation) return fail(explanation.error());

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
+#include "reproduce/machines.hpp"
 #include "reproduce/reproduce.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
@@ -46,7 +47,10 @@ Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
   }
   console.out(table.json() ? report::reproduction_json(all) : report::reproduction_text(all, table.text()));
   if (table.wants_html()) CORTADO_RETURN_IF_ERROR(table.write_html(report::reproduction_html(all)));
-  if (markdown) CORTADO_RETURN_IF_ERROR(write_file(*markdown, report::reproduction_markdown(all)));
+  if (markdown) {
+    CORTADO_ASSIGN_OR_RETURN(const std::string machines, pipeline::machines_markdown());
+    CORTADO_RETURN_IF_ERROR(write_file(*markdown, report::reproduction_markdown(all) + machines));
+  }
   return Exit::ok;
 }
 

@@ -57,6 +57,18 @@ std::string_view target_mode(std::string_view target) {
   return target == kSimulator ? "sim" : "device";
 }
 
+Result<Machine> machine_of(const Arguments& arguments) {
+  CORTADO_ASSIGN_OR_RETURN(Machine machine,
+                           load_machine(arguments.find("--machine").value_or(std::string(kDefaultMachine))));
+  CORTADO_RETURN_IF_ERROR(set_clock(arguments, machine));
+  return machine;
+}
+
+Status set_clock(const Arguments& arguments, Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(machine.clock, parse_clock_mode(arguments.text("--clock")));
+  return {};
+}
+
 Result<TargetRequest> target_request(const Arguments& arguments, const std::string& name, std::uint32_t gpus,
                                      const Machine& machine) {
   TargetRequest request{name, gpus, {}};

@@ -23,6 +23,11 @@ std::string_view target_mode(std::string_view target);
 Result<TargetRequest> target_request(const Arguments& arguments, const std::string& name, std::uint32_t gpus,
                                      const Machine& machine);
 
+/// --machine, or the default one, with the clocks that --clock says. For commands that have both flags.
+Result<Machine> machine_of(const Arguments& arguments);
+/// The same of a machine that is there already.
+Status set_clock(const Arguments& arguments, Machine& machine);
+
 /// Seed, adversarial order and time-out.
 device::RunOptions device_run_options(const Arguments& arguments);
 

@@ -21,8 +21,7 @@ constexpr std::string_view kDefaultVariant = "pcpy";
 Result<Task> load_alone(const Arguments& arguments, Console& console) {
   const std::string variant = asked_variant(arguments, kDefaultVariant);
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest request, collective_request(arguments, arguments.text("what"), variant));
-  CORTADO_ASSIGN_OR_RETURN(Machine machine,
-                           load_machine(arguments.find("--machine").value_or(std::string(kDefaultMachine))));
+  CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of(arguments));
   CORTADO_ASSIGN_OR_RETURN(request, settled(request, arguments, machine, console));
   CORTADO_ASSIGN_OR_RETURN(Program program, plan_collective(request, machine));
   std::string title = describe(request, program);
@@ -32,7 +31,7 @@ Result<Task> load_alone(const Arguments& arguments, Console& console) {
 Outcome<Task> load_together(const Arguments& arguments) {
   const auto collective = arguments.required("collective");
   if (!collective) return fail_at(Stage::plan, collective.error());
-  auto machine = load_machine(arguments.find("--machine").value_or(std::string(kDefaultMachine)));
+  auto machine = machine_of(arguments);
   if (!machine) return fail_at(Stage::plan, machine.error());
   const auto problem = overlap_problem(arguments, *collective, *machine);
   if (!problem) return fail_at(Stage::plan, problem.error());
@@ -47,6 +46,7 @@ Outcome<Task> load_together(const Arguments& arguments) {
 
 Result<Task> load_file(const Arguments& arguments) {
   CORTADO_ASSIGN_OR_RETURN(ProgramInput input, read_program(arguments.text("what"), arguments.find("--machine")));
+  CORTADO_RETURN_IF_ERROR(set_clock(arguments, input.machine));
   std::string title = input.program.name;
   return Task{std::move(input.program), std::move(input.machine), std::move(title)};
 }

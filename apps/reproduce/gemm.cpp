@@ -1,6 +1,8 @@
 // Measured products (published/products): each list on its machine, all at once with `cortado bench gemm`'s model.
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include "cortado/program.hpp"
 
@@ -31,8 +33,8 @@ struct ListErrors {
   double p90() const { return percent[static_cast<std::size_t>(0.9 * static_cast<double>(percent.size() - 1))]; }
 };
 
-Result<ListErrors> errors_of(const published::ProductList& list) {
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(list.machine));
+Result<ListErrors> errors_of(const published::ProductList& list, const Machine& given) {
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of_row(list.machine, given));
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(list.dtype));
   ListErrors errors{.name = list.name, .rows = {.key = list.name, .title = list.title}, .percent = {}};
   errors.rows.columns = {report::OwnColumn{"shape"}, report::OwnColumn{"units"}, report::OwnColumn{"measured us", 2},
@@ -60,12 +62,12 @@ Result<double> greatest_cliff(const Machine& machine) {
   return greatest;
 }
 
-Result<double> figure_of(const std::string& name, const std::vector<ListErrors>& lists) {
+Result<double> figure_of(const std::string& name, const std::vector<ListErrors>& lists, const Machine& given) {
   const std::size_t space = name.find(' ');
   const std::string what = name.substr(0, space);
   const std::string of = name.substr(space + 1);
   if (what == "smallest" || what == "cliff") {
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(of));
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of_row(of, given));
     if (what == "cliff") return greatest_cliff(machine);
     return predicted_us({.m = 1, .n = 32, .k = 256}, machine);
   }
@@ -81,16 +83,20 @@ Outcome<report::Reproduction> reproduce_gemm(const published::Publication& publi
                                              const ReproduceOptions&) {
   const auto lists = published::load_products();
   if (!lists) return fail_at(Stage::plan, lists.error());
-  report::Reproduction result{publication.name, publication.title, publication.source, machine.name, {}, {}, {}};
+  std::set<std::string> names;
+  for (const published::ProductList& list : *lists) names.insert(list.machine);
+  const auto machines = machines_of_rows(names, publication.name, machine);
+  if (!machines) return fail_at(Stage::plan, machines.error());
+  report::Reproduction result{publication.name, publication.title, publication.source, *machines, {}, {}, {}};
   std::vector<ListErrors> errors;
   for (const published::ProductList& list : *lists) {
-    auto found = errors_of(list);
+    auto found = errors_of(list, machine);
     if (!found) return fail_at(Stage::plan, found.error());
     result.own.push_back(found->rows);
     errors.push_back(*std::move(found));
   }
   for (const published::Figure& figure : publication.figures) {
-    const auto ours = figure_of(figure.name, errors);
+    const auto ours = figure_of(figure.name, errors, machine);
     if (!ours) return fail_at(Stage::plan, ours.error());
     result.figures.push_back({figure, *ours});
   }

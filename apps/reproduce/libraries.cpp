@@ -33,7 +33,7 @@ Outcome<Nanoseconds> fastest_of(const CollectiveRequest& request, const std::vec
 Outcome<Nanoseconds> time_of_column(const std::string& column, CollectiveRequest request, const Machine& machine) {
   if (column == "direct") return fastest_of(request, {"cores-ll", "cores-simple"}, machine);
   if (column == "engines" || column == "device") {
-    request.variant = "pcpy";
+    request.variant = kLibraryVariant;
     request.in_place = true;
     request.runtime = column == "device" ? RuntimeMode::device : RuntimeMode::library;
     return time_of(request, machine);

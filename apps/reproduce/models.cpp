@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "cortado/program.hpp"
 #include "cortado/study.hpp"
@@ -24,7 +25,7 @@ struct Bench {
 
 class ModelSteps {
  public:
-  explicit ModelSteps(std::uint32_t threads) : threads_(threads) {}
+  ModelSteps(const Machine& given, std::uint32_t threads) : given_(given), threads_(threads) {}
 
   Outcome<double> value_of(const published::ModelStep& step) {
     const auto bench = bench_of(step);
@@ -65,7 +66,7 @@ class ModelSteps {
     const auto known = benches_.find(key);
     if (known != benches_.end()) return known->second.get();
     auto made = std::make_unique<Bench>();
-    CORTADO_ASSIGN_OR_RETURN(made->machine, load_machine(step.machine));
+    CORTADO_ASSIGN_OR_RETURN(made->machine, machine_of_row(step.machine, given_));
     if (step.cap_w && made->machine.power) made->machine.power->cap_w = *step.cap_w;
     if (step.memory_gb) made->machine.memory_bytes = {static_cast<std::uint64_t>(*step.memory_gb * 1e9)};
     if (step.memory_share) made->machine.timing->memory.rate.value *= *step.memory_share;
@@ -117,6 +118,7 @@ class ModelSteps {
     return step.metric == "requests_per_s" ? tokens / static_cast<double>(step.output) : tokens;
   }
 
+  const Machine& given_;
   std::uint32_t threads_;
   std::map<std::string, std::unique_ptr<Bench>> benches_;
 };
@@ -138,8 +140,12 @@ Outcome<report::Reproduction> reproduce_models(const published::Publication& pub
                                                const ReproduceOptions& options) {
   const auto steps = published::load_steps("models");
   if (!steps) return fail_at(Stage::plan, steps.error());
-  report::Reproduction ours{publication.name, publication.title, publication.source, machine.name, {}, {}, {}};
-  ModelSteps values(options.threads);
+  std::set<std::string> names;
+  for (const published::ModelStep& step : *steps) names.insert(step.machine);
+  const auto machines = machines_of_rows(names, publication.name, machine);
+  if (!machines) return fail_at(Stage::plan, machines.error());
+  report::Reproduction ours{publication.name, publication.title, publication.source, *machines, {}, {}, {}};
+  ModelSteps values(machine, options.threads);
   std::size_t done = 0;
   for (const published::Figure& figure : publication.figures) {
     if (figure.name == kMedian) {

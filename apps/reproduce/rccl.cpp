@@ -24,11 +24,11 @@ Outcome<double> bus_bandwidth(const Machine& machine) {
 
 Outcome<report::Reproduction> reproduce_rccl(const published::Publication& publication, const Machine& machine,
                                              const ReproduceOptions&) {
-  const auto newer = load_machine("mi355x-8");
+  const auto newer = machine_of_row("mi355x-8", machine);
   if (!newer) return fail_at(Stage::plan, newer.error());
   report::Reproduction result{publication.name, publication.title, publication.source, machine.name, {}, {}, {}};
   for (const published::Table& table : publication.tables) {
-    auto ours = reproduce_library_table(table, table.name.ends_with(" mi355x") ? *newer : machine);
+    auto ours = reproduce_library_table(table, machine_of_table(publication, table) == newer->name ? *newer : machine);
     if (!ours) return tl::unexpected(ours.error());
     result.tables.push_back(*std::move(ours));
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "pipeline/parallel.hpp"
 #include "reproduce/reproducer.hpp"
@@ -29,6 +30,22 @@ report::Reproduction with_figures(const published::Publication& publication, con
   report::Reproduction ours{publication.name, publication.title, publication.source, machine.name, {}, {}, {}};
   for (const published::Figure& figure : publication.figures) ours.figures.push_back({figure, value(figure.name)});
   return ours;
+}
+
+std::string machine_of_table(const published::Publication& publication, const published::Table& table) {
+  return table.name.ends_with(" mi355x") ? "mi355x-8" : publication.machine;
+}
+
+Result<Machine> machine_of_row(const std::string& name, const Machine& given) {
+  return name == given.name ? Result<Machine>(given) : load_machine(name);
+}
+
+Result<std::string> machines_of_rows(const std::set<std::string>& names, const std::string& publication,
+                                     const Machine& given) {
+  std::string all = fmt::format("{}", fmt::join(names, ", "));
+  if (names.contains(given.name)) return all;
+  return fail("reproduce.machine", fmt::format("nothing of {} was measured on {}", publication, given.name),
+              fmt::format("leave --machine out, or give a file for one of {}", all));
 }
 
 Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 
 #include "reproduce/reproduce.hpp"
@@ -11,6 +12,16 @@ namespace cortado::pipeline {
 /// The publication with our value of each of its figures, and no tables yet.
 report::Reproduction with_figures(const published::Publication& publication, const Machine& machine,
                                   const std::function<double(const std::string&)>& value);
+
+/// Where a table was measured: on the machine of its publication, or on the one that its name ends with.
+std::string machine_of_table(const published::Publication& publication, const published::Table& table);
+
+/// Publications whose rows have machines of their own: `given` stands for the one of its name, others come with
+/// Cortado.
+Result<Machine> machine_of_row(const std::string& name, const Machine& given);
+/// Their names, for people; refuses a machine that no row was measured on (reproduce.machine).
+Result<std::string> machines_of_rows(const std::set<std::string>& names, const std::string& publication,
+                                     const Machine& given);
 
 /// Runs job(0) to job(count - 1), several at a time. Fails with the first failure of a job, or with
 /// reproduce.interrupted if options.progress said no.

@@ -179,6 +179,9 @@ struct LibraryTiming {
   Bytes direct_ll_bytes;     ///< of these, up to this size by cores-ll
   std::uint32_t send_units;  ///< compute units of sends and receives, of all peers together
   Bytes send_ll_bytes;       ///< sends to one peer up to this size by the protocol ll
+  /// Collectives on copy engines: a batch of copies smaller than this goes back to back through one engine; larger ones
+  /// have an engine each, behind a gate, which a coordinator opens and joins. 0 = an engine each, without coordinator.
+  Bytes batch_bytes{};
   RingProtocol ll;
   std::optional<RingProtocol> ll128{};
   RingProtocol simple;
@@ -238,6 +241,9 @@ struct ComputeTiming {
   MatrixTiming f16;
   MatrixTiming bf16;
   MatrixTiming f8;
+  MatrixTiming i8;
+  /// Rate with scales for blocks of the operands over that without; 0 = not known.
+  double block_scale_efficiency = 0;
 };
 
 /// Kernels that are neither products nor copies: attention, norms, activations. docs/models.md has the equations.
@@ -336,6 +342,7 @@ struct Power {
   double f16_flop = 0;
   double bf16_flop = 0;
   double f8_flop = 0;
+  double i8_flop = 0;
   double l2_byte = 0;      ///< XCD: that compute units read or write beyond their own caches
   double cache_byte = 0;   ///< IOD: of the last-level cache
   double link_byte = 0;    ///< IOD: at each end of a link

@@ -87,12 +87,14 @@ enum class DType {
   f16,
   bf16,
   f32,
+  i8,
   f8,  ///< 4 bits of exponent (bias 8), 3 of fraction, no infinity, no negative zero: what gfx942 calls FP8 (E4M3 FNUZ)
 };
 
 constexpr Bytes size_of(DType dtype) {
   switch (dtype) {
     case DType::u8:
+    case DType::i8:
     case DType::f8:
       return {1};
     case DType::f16:
@@ -107,7 +109,7 @@ constexpr Bytes size_of(DType dtype) {
 
 /// Floating point: what matrix products are made of.
 constexpr bool is_float(DType dtype) {
-  return dtype != DType::u8 && dtype != DType::i32;
+  return dtype != DType::u8 && dtype != DType::i8 && dtype != DType::i32;
 }
 
 /// Bytes of a buffer: `rows` runs of `width` bytes whose starts are `pitch` bytes apart. One row is a plain range (its
@@ -242,12 +244,23 @@ struct Gemm {
 };
 
 /// The sizes of a GEMM: C = A·B, A is m x k, B is k x n.
+/// Rows of A and C that are multiplied by a B of their own; `count` such groups.
+struct RowGroup {
+  std::uint64_t rows = 0;
+  std::uint64_t count = 1;
+  friend bool operator==(const RowGroup&, const RowGroup&) = default;
+};
+
 struct GemmShape {
-  std::uint64_t m = 0;  ///< rows of A and C
+  std::uint64_t m = 0;  ///< rows of A and C, of all groups together
   std::uint64_t n = 0;  ///< columns of B and C
   std::uint64_t k = 0;  ///< columns of A, rows of B
   DType dtype = DType::bf16;
   bool accumulate = false;  ///< adds to what C holds
+  // The rest is known to the model of a GEMM alone; programs have none of it (gemm.program).
+  std::optional<DType> result{};   ///< element type of C; none: that of A and B
+  std::uint32_t scale_block = 0;   ///< elements along k, of B also along n, that share a scale in f32; 0 = no scales
+  std::vector<RowGroup> groups{};  ///< batched and grouped GEMMs, in one kernel; empty: one group of all rows
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
 

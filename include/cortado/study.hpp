@@ -82,7 +82,8 @@ struct OverlapRow {
 struct OverlapReport {
   OverlapProblem problem;  ///< as check_problem has it
   std::string machine;
-  std::string where;  ///< the modelled machine, or the device
+  std::string where;    ///< the modelled machine, or the device
+  std::string clock{};  ///< what decides that of GEMMs, in words; empty: measured
   bool simulated = false;
   std::uint32_t iterations = 1;  ///< measured, of each program
   Nanoseconds gemm_alone{};
@@ -328,6 +329,7 @@ struct PolicyRow {
 struct ModelReport {
   ModelRequest request;
   std::string machine;
+  std::string clock{};  ///< what decides that of GEMMs, in words
   std::uint32_t gpus = 0;
   MemoryNeed memory{};
   ParameterCounts parameters{};

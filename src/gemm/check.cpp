@@ -18,23 +18,69 @@ Status check_dtype(const GemmShape& shape, const Machine& machine) {
   const ComputeTiming& compute = *machine.timing->compute;
   if (matrix_timing(compute, shape.dtype).flops_per_clock > 0) return {};
   std::vector<std::string> known;
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8}) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8, DType::i8}) {
     if (matrix_timing(compute, dtype).flops_per_clock > 0) known.emplace_back(to_string(dtype));
   }
   return fail("gemm.dtype", fmt::format("machine {} has no GEMMs of {}", machine.name, to_string(shape.dtype)),
               "it has those of " + join(known));
 }
 
+/// C is as wide as A and B, or wider; products of integers have integer or rounded results.
+Status check_result(const GemmShape& shape) {
+  const DType result = result_type(shape);
+  const bool whole = shape.dtype == DType::i8;
+  const bool wide = size_of(result) >= size_of(shape.dtype) && result != DType::u8;
+  if (wide && (is_float(result) || whole)) return {};
+  return fail(
+      "gemm.dtype",
+      fmt::format("no library has products of {} with results of {}", to_string(shape.dtype), to_string(result)),
+      whole ? "give i32, bf16, f16, f32 or i8" : "give a floating-point type that is as wide or wider");
+}
+
+Status check_scales(const GemmShape& shape, const Machine& machine) {
+  constexpr std::uint32_t kMostBlock = 4096;
+  if (shape.scale_block == 0) return {};
+  if (size_of(shape.dtype).value != 1 || shape.scale_block > kMostBlock) {
+    return fail("gemm.scales",
+                fmt::format("scales of blocks of {} for elements of {}", shape.scale_block, to_string(shape.dtype)),
+                fmt::format("block scales are for f8 and i8, in blocks of 1 to {}, 128 as a rule", kMostBlock));
+  }
+  if (machine.timing->compute->block_scale_efficiency > 0) return {};
+  return fail(About::machine, "gemm.scales",
+              fmt::format("machine {} does not say what block scales cost", machine.name),
+              "add compute.block_scale_efficiency to its file (machines/README.md)");
+}
+
+Status check_groups(const GemmShape& shape) {
+  if (shape.groups.empty()) return {};
+  std::uint64_t rows = 0;
+  for (const RowGroup& group : shape.groups) {
+    if (group.rows == 0 || group.count == 0 || group.rows > kLargestDimension || group.count > kLargestDimension) {
+      return fail("gemm.shape", fmt::format("a group of {} x {} rows", group.count, group.rows),
+                  fmt::format("give 1 to {}", kLargestDimension));
+    }
+    rows += group.rows * group.count;
+  }
+  if (rows == shape.m) return {};
+  return fail("gemm.shape", fmt::format("groups of {} rows in a GEMM of {}", rows, shape.m), "make them add up");
+}
+
 Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside) {
+  if (group_count(shape) > machine.memory_bytes.value / (shape.k * shape.n)) {
+    return fail(About::machine, "gemm.memory",
+                fmt::format("{} has {} matrices B, more than the memory of a GPU of {} holds", to_string(shape),
+                            group_count(shape), machine.name),
+                "give fewer groups");
+  }
   const Bytes operands = operand_bytes(shape);
   if (operands.value <= machine.memory_bytes.value && beside.value <= machine.memory_bytes.value - operands.value) {
     return {};
   }
   const Bytes element = size_of(shape.dtype);
-  std::string what =
-      fmt::format("the GEMM {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
-                  format_bytes(element * (shape.m * shape.k)), format_bytes(element * (shape.k * shape.n)),
-                  format_bytes(element * (shape.m * shape.n)));
+  std::string what = fmt::format("the GEMM {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
+                                 format_bytes(element * (shape.m * shape.k)),
+                                 format_bytes(element * (group_count(shape) * shape.k * shape.n)),
+                                 format_bytes(size_of(result_type(shape)) * (shape.m * shape.n)));
   if (beside.value > 0) what += fmt::format(" beside {} of the collective", format_bytes(beside));
   return fail(About::machine, "gemm.memory",
               fmt::format("{}, but a GPU of {} has {}", what, machine.name, format_bytes(machine.memory_bytes)),
@@ -59,6 +105,15 @@ Status check_dimensions(const GemmShape& shape, std::uint32_t gpus) {
 }
 
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) {
+  if (shape.dtype == DType::i8 || shape.result || shape.scale_block > 0 || !shape.groups.empty()) {
+    return fail("gemm.program", fmt::format("programs have no GEMMs of {}", to_string(shape)),
+                "use f32, f16, bf16 or f8 with a C of the same type; cortado bench gemm predicts the others alone");
+  }
+  return check_gemm_alone(shape, machine, beside);
+}
+
+Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes beside) {
+  CORTADO_RETURN_IF_ERROR(check_groups(shape));
   CORTADO_RETURN_IF_ERROR(check_dimensions(shape));
   if (!machine.timing || !machine.timing->compute) {
     Diagnostic diagnostic{"gemm.compute", fmt::format("machine {} does not say what GEMMs cost", machine.name),
@@ -67,6 +122,8 @@ Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) 
     return fail(std::move(diagnostic));
   }
   CORTADO_RETURN_IF_ERROR(check_dtype(shape, machine));
+  CORTADO_RETURN_IF_ERROR(check_result(shape));
+  CORTADO_RETURN_IF_ERROR(check_scales(shape, machine));
   return check_memory(shape, machine, beside);
 }
 

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "gemm/gemm.hpp"
 #include "gemm/matrix_timing.hpp"
 
@@ -27,6 +29,8 @@ double joules_of_flop(const Power& power, DType dtype) {
       return power.f16_flop;
     case DType::bf16:
       return power.bf16_flop;
+    case DType::i8:
+      return power.i8_flop;
     default:
       return power.f8_flop;
   }
@@ -63,6 +67,21 @@ double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Mac
 
 double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz) {
   return watts_of(model, model.terms(units, clock_ghz), machine, units, clock_ghz);
+}
+
+std::string clock_text(const Machine& machine) {
+  const bool described = machine.power && machine.power->xcd;
+  if (!described || machine.clock == ClockMode::fixed) {
+    return fmt::format("clocks fixed: GEMMs have those of {} for their element type{}", machine.name,
+                       described ? "" : ", which says nothing of power");
+  }
+  std::string text =
+      fmt::format("clocks by power: GEMMs have the highest at which the board keeps to {:.0f} W", machine.power->cap_w);
+  if (machine.power->burst_ms > 0) {
+    text += fmt::format("; the first {:.0f} ms of {:.0f} calls in a row may draw more", machine.power->burst_ms,
+                        kCallsInARow);
+  }
+  return text;
 }
 
 double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint32_t units) {

@@ -23,6 +23,8 @@ MatrixTiming matrix_timing(const ComputeTiming& compute, DType dtype) {
       return compute.bf16;
     case DType::f8:
       return compute.f8;
+    case DType::i8:
+      return compute.i8;
     case DType::u8:
     case DType::i32:
       return {};
@@ -57,6 +59,29 @@ double unit_flops(const ComputeTiming& compute, DType dtype) {
   return matrix.flops_per_clock * matrix.clock_ghz * 1e9 * matrix.efficiency;
 }
 
+DType result_type(const GemmShape& shape) {
+  return shape.result.value_or(shape.dtype);
+}
+
+std::uint64_t group_count(const GemmShape& shape) {
+  if (shape.groups.empty()) return 1;
+  std::uint64_t count = 0;
+  for (const RowGroup& group : shape.groups) count += group.count;
+  return count;
+}
+
+std::uint64_t group_rows(const GemmShape& shape) {
+  const std::uint64_t count = group_count(shape);
+  return (shape.m + count - 1) / count;
+}
+
+GemmShape batched(GemmShape shape, std::uint64_t count) {
+  if (count == 1) return shape;
+  shape.groups = {{shape.m, count}};
+  shape.m *= count;
+  return shape;
+}
+
 GemmShape shape_of(const Gemm& gemm) {
   return {gemm.m, gemm.n, gemm.k, gemm.dtype, gemm.accumulate};
 }
@@ -84,20 +109,34 @@ double flops(const GemmShape& shape) {
 }
 
 Bytes operand_bytes(const GemmShape& shape) {
-  return size_of(shape.dtype) * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
+  return read_bytes(shape) + size_of(result_type(shape)) * (shape.m * shape.n);
 }
 
 Bytes read_bytes(const GemmShape& shape) {
-  return size_of(shape.dtype) * (shape.m * shape.k + shape.k * shape.n);
+  const std::uint64_t weights = group_count(shape) * shape.k * shape.n;
+  const Bytes elements = size_of(shape.dtype) * (shape.m * shape.k + weights);
+  if (shape.scale_block == 0) return elements;
+  const std::uint64_t block = shape.scale_block;
+  return elements + Bytes{sizeof(float) * (shape.m * shape.k / block + weights / block / block)};
 }
 
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling) {
   const auto tiles = [](std::uint64_t extent, std::uint64_t tile) { return (extent + tile - 1) / tile; };
-  return tiles(shape.m, tiling.tile_m) * tiles(shape.n, tiling.tile_n) * tiling.split_k;
+  std::uint64_t along_m = shape.groups.empty() ? tiles(shape.m, tiling.tile_m) : 0;
+  for (const RowGroup& group : shape.groups) along_m += group.count * tiles(group.rows, tiling.tile_m);
+  return along_m * tiles(shape.n, tiling.tile_n) * tiling.split_k;
 }
 
 std::string to_string(const GemmShape& shape) {
-  return fmt::format("{}x{}x{} {}", shape.m, shape.n, shape.k, to_string(shape.dtype));
+  std::string rows = shape.groups.empty() ? fmt::format("{}", shape.m) : "";
+  for (const RowGroup& group : shape.groups) {
+    rows += fmt::format("{}{}", rows.empty() ? "" : "+", group.rows);
+    if (group.count > 1) rows += fmt::format("*{}", group.count);
+  }
+  std::string text = fmt::format("{}x{}x{} {}", rows, shape.n, shape.k, to_string(shape.dtype));
+  if (result_type(shape) != shape.dtype) text += fmt::format(" to {}", to_string(result_type(shape)));
+  if (shape.scale_block > 0) text += fmt::format(", scales of {}", shape.scale_block);
+  return text;
 }
 
 std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype) {

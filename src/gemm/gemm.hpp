@@ -27,6 +27,12 @@ struct Tiling {
   friend bool operator==(const Tiling&, const Tiling&) = default;
 };
 
+DType result_type(const GemmShape& shape);
+std::uint64_t group_count(const GemmShape& shape);  ///< matrices B; at least 1
+std::uint64_t group_rows(const GemmShape& shape);   ///< of a group, on the average, rounded up
+/// `shape`, so many times in one kernel, each with an A, a B and a C of its own.
+GemmShape batched(GemmShape shape, std::uint64_t count);
+
 GemmShape shape_of(const Gemm& gemm);
 Tiling tiling_of(const Gemm& gemm);
 
@@ -38,18 +44,22 @@ std::uint64_t rows_in_step(const Gemm& gemm, std::uint32_t units);
 Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c);
 
 double flops(const GemmShape& shape);         ///< 2 m n k
-Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C
-Bytes read_bytes(const GemmShape& shape);     ///< A and B
+Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C, with their scales
+Bytes read_bytes(const GemmShape& shape);     ///< A and B, with their scales
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
-std::string to_string(const GemmShape& shape);                            ///< "8192x57344x8192 bf16"
+/// "8192x57344x8192 bf16"; "64*8+100x512x7168 f8 to bf16, scales of 128": eight groups of 64 rows and one of 100.
+std::string to_string(const GemmShape& shape);
 std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype);  ///< "8192x57344x8192"; none: something else
 
 /// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
 Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
 
-/// Whether the machine can do it: dimensions as above, an element type that the machine has
-/// products of (gemm.dtype), operands that fit the memory of a GPU together with `beside` (gemm.memory), a machine file
-/// with [compute] (gemm.compute).
+/// Whether the machine can do it alone: dimensions as above, element types that the machine has products of
+/// (gemm.dtype), block scales that it knows the cost of (gemm.scales), groups that add up to m (gemm.shape), operands
+/// that fit the memory of a GPU together with `beside` (gemm.memory), a machine file with [compute] (gemm.compute).
+Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes beside = {});
+
+/// The same, and whether programs have such GEMMs: floating point, C of the type of A and B, no scales, no groups.
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
 
 /// Of the compute units, under products of the element type, as the machine file has it. The machine passed check_gemm.
@@ -115,6 +125,15 @@ class GemmModel {
 
   /// Of the whole product alone on so many units, from the first load to the last store.
   double seconds(double units, double clock_ghz) const;
+
+  struct InWaves {
+    double seconds = 0;
+    double memory_bytes = 0;
+    std::uint64_t waves = 0;  ///< the last of which may be partial
+  };
+  /// The same, one wave after the other as the simulator runs them: where the memory sets the pace of full waves, a
+  /// last one that leaves it idle costs more.
+  InWaves in_waves(std::uint32_t units, double clock_ghz) const;
   WorkgroupDemand demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside = {}) const;
 
   /// What the whole product takes, by cause, in seconds: each alone would take so long.
@@ -166,11 +185,15 @@ class GemmModel {
   Traffic traffic(double units, const GemmSurroundings& beside) const;
   double memory_bytes(const Traffic& traffic) const;
   Body body(const Terms& terms) const;
+  double share_of_work(const GemmWave& wave, const Terms& terms) const;
 
   const Machine* machine_;
   GemmShape shape_;
   Tiling tiling_;
-  std::uint64_t tiles_m_;
+  double element_;    // bytes of an element of A, with its part of a scale
+  double element_b_;  // of B
+  double element_c_;  // of C
+  double group_rows_;
   std::uint64_t tiles_n_;
   std::uint64_t workgroups_;
   L2Windows windows_;
@@ -204,6 +227,9 @@ class GemmClocks {
   const Machine& machine_;
   std::vector<Known> known_{};
 };
+
+/// What decides the clock of products on the machine, for people: "clocks by power: ...", "clocks fixed: ...".
+std::string clock_text(const Machine& machine);
 
 /// Of a GPU with the product alone on so many units at that clock. The machine describes power.
 double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz);

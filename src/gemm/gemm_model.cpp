@@ -13,6 +13,10 @@
 //              of tiles wait for bytes of their own, groups are not in step: a block lies within the rows of one group,
 //              so every group reads B for itself, but for what caches still hold of it behind a whole pass. Where they
 //              release bytes, groups come one after another: a block lies within those that are made at a time
+//   types      A and B with their scales, 4 / block bytes an element of A and 4 / block^2 of B, and products at
+//              block_scale_efficiency of their rate; C has a type of its own. Sums are f32 or i32 in registers
+//   groups     several GEMMs in one kernel: tiles of all groups share the waves, each group pads its rows to whole
+//              tiles and reads a B of its own; a wave's block of tiles lies within one group
 //   body       (products^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
 //              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
 //   time       body + tile_overhead (W(w / residents) - 1) + [split_k > 1] (split_time + 8 split_k m n / split_rate)
@@ -48,6 +52,11 @@ double warm(double bytes, double caches) {
   return caches > 0 ? std::clamp((1 - bytes / caches) / kFade, 0.0, 1.0) : 0;
 }
 
+/// Of an element of A: a scale in f32 for every `block` along k.
+double scale_bytes(std::uint32_t block) {
+  return block > 0 ? real(sizeof(float)) / block : 0;
+}
+
 /// x^p, for the sharpness of most machines without std::pow.
 double power_of(double x, double p) {
   return p == 3.5 ? x * x * x * std::sqrt(x) : std::pow(x, p);
@@ -68,12 +77,16 @@ GemmModel::GemmModel(const GemmShape& shape, const Tiling& tiling, const Machine
     : machine_(&machine),
       shape_(shape),
       tiling_(tiling),
-      tiles_m_((shape.m + tiling.tile_m - 1) / tiling.tile_m),
+      element_(real(size_of(shape.dtype).value) + scale_bytes(shape.scale_block)),
+      element_b_(real(size_of(shape.dtype).value) +
+                 (shape.scale_block > 0 ? scale_bytes(shape.scale_block) / shape.scale_block : 0)),
+      element_c_(real(size_of(result_type(shape)).value)),
+      group_rows_(real(group_rows(shape))),
       tiles_n_((shape.n + tiling.tile_n - 1) / tiling.tile_n),
       workgroups_(cortado::workgroups(shape, tiling)),
       windows_(windows),
       results_(results),
-      rows_together_(rows_together == 0 ? shape.m : std::min(rows_together, shape.m)) {}
+      rows_together_(rows_together == 0 ? group_rows(shape) : std::min(rows_together, shape.m)) {}
 
 /// Rows of A and columns of B that a compact block of so many tiles needs.
 double GemmModel::operand_rows(double tiles) const {
@@ -98,7 +111,6 @@ double GemmModel::refetched(double per_die) const {
 
 GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& beside) const {
   const ComputeTiming& compute = *machine_->timing->compute;
-  const double element = real(size_of(shape_.dtype).value);
   const double depth = real(shape_.k) / real(tiling_.split_k);
   const double all = real(workgroups_);
   const double running = std::min(all, units);
@@ -107,23 +119,24 @@ GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& besi
 
   const double m = real(shape_.m);
   const double n = real(shape_.n);
-  const double a = m * real(shape_.k) * element;
-  const double b = n * real(shape_.k) * element;
+  const double k = real(shape_.k);
+  const double a = m * k * element_;
+  const double b = real(group_count(shape_)) * n * k * element_b_;
   const bool cached = results_ == ResultPath::cached;
-  const double c = cached ? m * n * element : 0;
+  const double c = cached ? m * n * element_c_ : 0;
   const double l2 = compute.dies * real(compute.l2_bytes.value);
   const double kept = compute.warm_share * l2;
   const double cold = a * (1 - warm(a + b + c, kept)) + b * (1 - warm(a + c + kWeightsInTurn * b, kept));
   const double tiles_together = real((rows_together_ + tiling_.tile_m - 1) / tiling_.tile_m * tiles_n_);
   const double in_step = std::min(running, tiles_together * real(tiling_.split_k));
-  const double by_waves = operand_rows(in_step / real(tiling_.split_k)) * real(shape_.k) * element * all / in_step;
+  const double by_waves = operand_rows(in_step / real(tiling_.split_k)) * k * element_ * all / in_step;
   const double last_level = real(machine_->timing->memory.cache_bytes.value);
   const double caches = last_level > 0 ? std::max(0.0, last_level - real(beside.cache_held.value)) : l2;
   const double held = std::min(1.0, caches / (a + b + c));
   // Groups that are not in step read B one after another, each with its rows of A and C beside it. What is left of B
   // for the next one is taken as the mean of random replacement, caches / pass, and LRU, nothing of what does not fit.
   const double groups = m / real(rows_together_);
-  const double again_by_groups = (groups - 1) * b;
+  const double again_by_groups = shape_.groups.empty() ? (groups - 1) * b : 0;
   const double again_by_waves = std::max(0.0, by_waves - a - b - again_by_groups);
   const double pass = b + (a + c) / groups;
   const double left = (std::min(1.0, caches / pass) + warm(pass, caches)) / 2;
@@ -135,8 +148,9 @@ GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& besi
   traffic.reads = (cold + read_again) * again + (shape_.accumulate ? c : 0);
   traffic.writes = c;
   traffic.beyond_l2 =
-      operand_rows(per_die) * depth * element / per_die * again * all + c * (shape_.accumulate ? 2 : 1) + traffic.sums;
-  traffic.out_of_l2 = all * (std::min(real(tiling_.tile_m), m) + std::min(real(tiling_.tile_n), n)) * depth * element;
+      operand_rows(per_die) * depth * element_ / per_die * again * all + c * (shape_.accumulate ? 2 : 1) + traffic.sums;
+  traffic.out_of_l2 =
+      all * (std::min(real(tiling_.tile_m), group_rows_) + std::min(real(tiling_.tile_n), n)) * depth * element_;
   return traffic;
 }
 
@@ -160,6 +174,7 @@ void GemmModel::set_clock(Terms& terms, double clock_ghz) const {
   const double speed = clock_ghz / reference_clock_ghz(shape_.dtype, *machine_);
   terms.products = terms.waves * 2 * tile * depth / (matrix.flops_per_clock * clock_ghz * 1e9 * matrix.efficiency) *
                    tile_cost(tiling_, compute.operand_cost);
+  if (shape_.scale_block > 0) terms.products /= compute.block_scale_efficiency;
   terms.latency = terms.resident_waves * depth * compute.step_latency_ns * 1e-9 / speed;
   terms.l2 = terms.traffic.out_of_l2 / (compute.dies * compute.l2_rate.bytes_per_second() * speed);
 }
@@ -245,22 +260,46 @@ double GemmModel::memory_bytes(const Traffic& traffic) const {
   return traffic.reads + traffic.writes * (write_rate.value > 0 ? std::min(1.0, rate.value / write_rate.value) : 1);
 }
 
+/// Of what the units take in all, that of each workgroup of the wave.
+double GemmModel::share_of_work(const GemmWave& wave, const Terms& terms) const {
+  const double filled = std::min(1.0, real(wave.running) / wave.units);
+  const double rounding = machine_->timing->compute->wave_rounding;
+  return (wave.last ? filled + rounding * (1 - filled) : 1) / terms.waves;
+}
+
+GemmModel::InWaves GemmModel::in_waves(std::uint32_t units, double clock_ghz) const {
+  const Terms terms = this->terms(units, clock_ghz, {});
+  const Body body = this->body(terms);
+  const MemoryTiming& memory = machine_->timing->memory;
+  // Memory and last-level cache serve all workgroups of a wave together.
+  double served = body.of_memory;
+  if (memory.cache_bytes.value > 0) {
+    served = std::max(served, terms.traffic.beyond_l2 / memory.cache_rate.bytes_per_second());
+  }
+  const auto seconds_of_wave = [&](const GemmWave& wave) {
+    return std::max(body.of_units * share_of_work(wave, terms), served * real(wave.running) / real(workgroups_));
+  };
+  const std::uint64_t full = workgroups_ / units;
+  const std::uint64_t rest = workgroups_ % units;
+  InWaves result{.memory_bytes = memory_bytes(terms.traffic), .waves = full + (rest > 0 ? 1 : 0)};
+  if (full > 0) result.seconds += real(full) * seconds_of_wave({.running = units, .units = units});
+  if (rest > 0) result.seconds += seconds_of_wave({.running = rest, .units = units, .last = full > 0});
+  return result;
+}
+
 WorkgroupDemand GemmModel::demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside) const {
   CORTADO_CHECK(wave.running > 0 && wave.units > 0, "a workgroup runs");
   const double units = wave.units;
   const Terms terms = this->terms(units, clock_ghz, beside);
   const Body body = this->body(terms);
   const double all = real(workgroups_);
-  const double rounding = machine_->timing->compute->wave_rounding;
-  const double filled = std::min(1.0, real(wave.running) / units);
-  const double of_work = (wave.last ? filled + rounding * (1 - filled) : 1) / terms.waves;
 
   WorkgroupDemand demand;
   demand.cache_bytes = terms.traffic.beyond_l2 / all;
   demand.memory_bytes = memory_bytes(terms.traffic) / all;
   demand.memory_writes = demand.memory_bytes - terms.traffic.reads / all;
   demand.memory_seconds = body.of_memory / all;
-  demand.seconds = body.of_units * of_work;
+  demand.seconds = body.of_units * share_of_work(wave, terms);
   return demand;
 }
 

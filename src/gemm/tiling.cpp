@@ -68,10 +68,10 @@ void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, doubl
   for (Candidate& c : candidates) c.seconds = c.model.least_seconds(units, clock_ghz) * c.longer;
   const auto by_seconds = [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; };
   const auto first = std::ranges::min_element(candidates, by_seconds);
-  double least = first->model.seconds(units, clock_ghz) * first->longer;
+  double least = first->model.in_waves(units, clock_ghz).seconds * first->longer;
   for (Candidate& c : candidates) {
     if (c.seconds > least * kSurelySlower) continue;
-    c.seconds = c.model.seconds(units, clock_ghz) * c.longer;
+    c.seconds = c.model.in_waves(units, clock_ghz).seconds * c.longer;
     least = std::min(least, c.seconds);
   }
   std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
@@ -83,10 +83,12 @@ auto chosen_by(const ComputeTiming& timing) {
   const auto& [dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, poll, wave_rounding,
                step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
                warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp,
-               fabric_products, fabric_links, fabric_cores, stages, f32, f16, bf16, f8] = timing;
+               fabric_products, fabric_links, fabric_cores, stages, f32, f16, bf16, f8, i8, block_scale_efficiency] =
+      timing;
   return std::tie(dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, wave_rounding,
                   step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
-                  warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp);
+                  warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp,
+                  block_scale_efficiency);
 }
 
 /// All of a machine that the choice depends on.
@@ -125,6 +127,7 @@ class KnownTilings {
     GemmShape shape;
     std::uint32_t units = 0;
     ProductCut cut;
+    double clock_ghz = 0;
     friend bool operator==(const Asked&, const Asked&) = default;
   };
 
@@ -149,16 +152,16 @@ class KnownTilings {
   std::vector<std::pair<Asked, Tiling>> known_;
 };
 
-Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
+Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut,
+                   double clock) {
   const ComputeTiming& compute = *machine.timing->compute;
-  const double clock = sustained_clock_ghz(whole.dtype, machine);
   // Where tiles fill the GPU twice, partial sums would only cost; once where the machine does not say what they cost.
   const std::uint64_t most_split_tiles = (compute.split_time.value > 0 ? 2 : 1) * std::uint64_t{units};
   std::vector<Candidate> candidates;
   const std::vector<std::uint32_t>& sides = cut.whole_tiles ? compute.anchor_sides : compute.tile_sides;
   const std::uint64_t least_tile = cut.whole_tiles ? largest_tile(whole, compute, cut) : 0;
   for (const std::uint64_t tile_m : sides) {
-    if (is_too_wide(tile_m, whole.m / cut.row_parts)) continue;
+    if (is_too_wide(tile_m, group_rows(whole) / cut.row_parts)) continue;
     for (const std::uint64_t tile_n : sides) {
       if (is_too_wide(tile_n, whole.n / cut.column_parts) || !exists(compute, tile_m, tile_n)) continue;
       if (tile_m * tile_n < least_tile) continue;
@@ -186,13 +189,24 @@ Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t
   return std::ranges::min_element(candidates, {}, rank)->tiling;
 }
 
+Tiling fastest_at(double clock, const GemmShape& shape, const Machine& machine, std::uint32_t units,
+                  const ProductCut& cut) {
+  static thread_local KnownTilings known_tilings;
+  const KnownTilings::Asked asked{shape, units, cut, clock};
+  if (const Tiling* known = known_tilings.find(asked, machine)) return *known;
+  return known_tilings.add(asked, best_tiling(shape, machine, units, cut, clock));
+}
+
 }  // namespace
 
 Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
-  static thread_local KnownTilings known_tilings;
-  const KnownTilings::Asked asked{shape, units, cut};
-  if (const Tiling* known = known_tilings.find(asked, machine)) return *known;
-  return known_tilings.add(asked, best_tiling(shape, machine, units, cut));
+  const double usual = sustained_clock_ghz(shape.dtype, machine);
+  const Tiling tiling = fastest_at(usual, shape, machine, units, cut);
+  if (machine.clock == ClockMode::fixed || !machine.power || !machine.power->xcd) return tiling;
+  // Libraries were tuned on the hardware, where short GEMMs and those that the memory bounds run at higher clocks.
+  constexpr double kSameClock = 1.1;
+  const double clock = gemm_clock_ghz(GemmModel(shape, tiling, machine, L2Windows::ample), machine, units);
+  return clock > usual * kSameClock ? fastest_at(clock, shape, machine, units, cut) : tiling;
 }
 
 }  // namespace cortado

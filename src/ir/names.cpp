@@ -10,14 +10,16 @@
 namespace cortado {
 namespace {
 
-constexpr std::array<DType, 6> kDTypes{DType::u8, DType::i32, DType::f16, DType::bf16, DType::f32, DType::f8};
+constexpr std::array<DType, 7> kDTypes{DType::u8,   DType::i8,  DType::i32, DType::f16,
+                                       DType::bf16, DType::f32, DType::f8};
 
 /// Other names that people use.
 struct Alias {
   std::string_view name;
   DType dtype;
 };
-constexpr std::array<Alias, 3> kAliases{{{"fp32", DType::f32}, {"fp16", DType::f16}, {"fp8", DType::f8}}};
+constexpr std::array<Alias, 4> kAliases{
+    {{"fp32", DType::f32}, {"fp16", DType::f16}, {"fp8", DType::f8}, {"int8", DType::i8}}};
 
 }  // namespace
 
@@ -25,6 +27,8 @@ std::string_view to_string(DType dtype) {
   switch (dtype) {
     case DType::u8:
       return "u8";
+    case DType::i8:
+      return "i8";
     case DType::i32:
       return "i32";
     case DType::f16:

@@ -233,6 +233,8 @@ void describe(Archive& archive, T& compute) {
   describe_matrix(archive, "f16", compute.f16);
   describe_matrix(archive, "bf16", compute.bf16);
   describe_matrix(archive, "f8", compute.f8);
+  describe_matrix(archive, "i8", compute.i8);
+  archive.field_or("block_scale_efficiency", compute.block_scale_efficiency, 0.0, 0.01, 1);
 }
 
 template <class Archive, Is<ProtocolTiming> T>
@@ -274,6 +276,7 @@ void describe(Archive& archive, T& library) {
   archive.field_or("direct_ll_bytes", library.direct_ll_bytes, Bytes{}, 1U, kMaxMemory);
   archive.field("send_units", library.send_units, 1, archive.machine().compute_units);
   archive.field_or("send_ll_bytes", library.send_ll_bytes, Bytes{}, 1U, kMaxMemory);
+  archive.field_or("batch_bytes", library.batch_bytes, Bytes{}, 1U, kMaxMemory);
   archive.section("library.ll", library.ll);
   archive.section("library.ll128", library.ll128);
   archive.section("library.simple", library.simple);
@@ -344,6 +347,7 @@ void describe_events(Archive& archive, T& power) {
   flop("f16_flop_pJ", power.f16_flop, products.f16);
   flop("bf16_flop_pJ", power.bf16_flop, products.bf16);
   flop("f8_flop_pJ", power.f8_flop, products.f8);
+  flop("i8_flop_pJ", power.i8_flop, products.i8);
   archive.scaled(xcd, kNoXcd, "l2_byte_pJ", power.l2_byte, kPico, 0, kMostEvent);
   archive.field_if(xcd, kNoXcd, "unit_W", power.unit_w, 0, kMostEvent);
   archive.field_if(xcd, kNoXcd, "copy_clock_share", power.copy_clock_share, 0, 1);

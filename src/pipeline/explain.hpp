@@ -18,6 +18,27 @@
 
 namespace cortado::pipeline {
 
+/// A published number beside ours (published/*.toml): how far the model is off there.
+struct Evidence {
+  std::string title;   ///< of the table
+  std::string column;  ///< variant, or ranks
+  Bytes bytes{};
+  std::string unit;
+  double published = 0;
+  double ours = 0;
+  double time_error = 0;  ///< of our time: 0.05 = 5 % too slow. Speed-ups are turned round
+  bool fitted = false;    ///< constants of the machine were fitted to it
+  std::string source;
+};
+
+/// How far the model is off near such a size, one line a table and column; or that nothing is known.
+std::vector<std::string> evidence_lines(const std::vector<Evidence>& evidence, const CollectiveRequest& request,
+                                        const Machine& machine);
+
+/// Of our time of the request, where something like it was measured at half to twice the size.
+std::optional<double> known_error(const std::vector<Evidence>& evidence, const CollectiveRequest& request,
+                                  const Machine& machine);
+
 struct Explanation {
   std::string machine;
   std::uint32_t ranks = 0;
@@ -27,11 +48,15 @@ struct Explanation {
   ChoiceTable table;                    ///< around it
   std::optional<EnergyUse> energy{};    ///< of the best; none: a machine without power
   std::optional<EnergyUse> runner_up_energy{};
+  std::vector<std::string> evidence{};  ///< how far the model is known to be off here
+  std::string verdict{};                ///< what these errors do to the choice
 };
 
-/// Chooses for the request and looks at `sizes`, in ascending order, for changes of the choice.
+/// Chooses for the request and looks at `sizes`, in ascending order, for changes of the choice. `evidence` is that of
+/// the collective and machine.
 Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine, Chooser& chooser,
-                            const std::vector<Bytes>& sizes, const Chooser::Progress& progress = {});
+                            const std::vector<Bytes>& sizes, const std::vector<Evidence>& evidence = {},
+                            const Chooser::Progress& progress = {});
 
 /// Index of the longest phase in PathPhases::in_order().
 std::size_t longest_phase(const PathPhases& phases);
@@ -55,9 +80,10 @@ struct ScheduleExplanation {
 /// None where FiCCO does not apply.
 Result<std::optional<ScheduleExplanation>> explain_schedule(const OverlapProblem& problem, const Machine& machine);
 
-/// overlap_document with what every strategy decided, and the schedule explained.
+/// overlap_document with what every strategy decided, the schedule explained, and how far the model is known to be off.
 report::Document explain_overlap_document(const OverlapReport& report,
-                                          const std::optional<ScheduleExplanation>& schedule);
+                                          const std::optional<ScheduleExplanation>& schedule,
+                                          const std::vector<std::string>& evidence = {});
 
 /// overlap_document with what decomposition and contention cost.
 report::Document why_document(const OverlapReport& report, const report::Characterization& costs);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,8 +15,6 @@
 
 namespace cortado::pipeline {
 namespace {
-
-constexpr std::array<std::string_view, 3> kExtents{"m", "n", "k"};
 
 /// Without blanks around them, and without the byte order mark that spreadsheets put first.
 std::vector<std::string> cells_of(std::string_view line) {
@@ -30,43 +29,127 @@ std::vector<std::string> cells_of(std::string_view line) {
   return cells;
 }
 
-Diagnostic not_a_file(const std::string& path, std::string what) {
-  Diagnostic diagnostic{"gemm.file", std::move(what), "give a CSV whose first line names the columns m, n and k"};
+std::optional<DType> usual_result(DType dtype) {
+  if (dtype == DType::f8) return DType::bf16;
+  if (dtype == DType::i8) return DType::i32;
+  return std::nullopt;
+}
+
+/// "128", or the rows of each group: "128+64+0+300". Groups without rows take no part.
+Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint64_t batch) {
+  const auto wrong = [&](const std::string& why) {
+    return fail("gemm.shape", fmt::format("m is '{}'{}", text, why),
+                "give a whole number, or the rows of each group: 128+64+300");
+  };
+  const std::vector<std::string> parts = split(text, '+');
+  if (parts.empty()) return wrong("");
+  for (const std::string& part : parts) {
+    const auto rows = parse_number<std::uint64_t>(part);
+    if (!rows || *rows > std::numeric_limits<std::uint32_t>::max()) return wrong("");
+    shape.m += *rows;
+    if (*rows == 0) continue;
+    if (!shape.groups.empty() && shape.groups.back().rows == *rows) {
+      ++shape.groups.back().count;
+    } else {
+      shape.groups.push_back({*rows, 1});
+    }
+  }
+  if (parts.size() > 1 && batch > 1) return wrong(fmt::format(" and batch {}: groups are a batch", batch));
+  if (parts.size() == 1) {
+    shape.groups.clear();
+    return batched(shape, batch);
+  }
+  return shape;
+}
+
+/// One row of a list, in text; empty: not given.
+struct ShapeText {
+  std::string m;
+  std::string n;
+  std::string k;
+  std::string dtype{};
+  std::string out_dtype{};
+  std::string batch{};
+  std::string scale_block{};
+};
+
+struct ShapeColumn {
+  std::string_view name;
+  std::string ShapeText::*text;
+  bool needed;
+};
+constexpr std::array<ShapeColumn, 7> kShapeColumns{{{"m", &ShapeText::m, true},
+                                                    {"n", &ShapeText::n, true},
+                                                    {"k", &ShapeText::k, true},
+                                                    {"dtype", &ShapeText::dtype, false},
+                                                    {"out_dtype", &ShapeText::out_dtype, false},
+                                                    {"batch", &ShapeText::batch, false},
+                                                    {"scale_block", &ShapeText::scale_block, false}}};
+
+Result<std::uint64_t> number_of(std::string_view name, const std::string& text, std::uint64_t otherwise) {
+  if (text.empty()) return otherwise;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
+  const auto value = parse_number<std::uint64_t>(text);
+  if (value && *value <= kMost) return *value;
+  return fail("gemm.shape", fmt::format("{} is '{}'", name, text), fmt::format("give a whole number up to {}", kMost));
+}
+
+Result<GemmShape> shape_from(const ShapeText& text, const GemmDefaults& defaults) {
+  GemmShape shape{.dtype = defaults.dtype};
+  if (!text.dtype.empty()) {
+    CORTADO_ASSIGN_OR_RETURN(shape.dtype, parse_dtype(text.dtype));
+  }
+  shape.result = defaults.result ? defaults.result : usual_result(shape.dtype);
+  if (!text.out_dtype.empty()) {
+    CORTADO_ASSIGN_OR_RETURN(shape.result, parse_dtype(text.out_dtype));
+  }
+  if (shape.result == shape.dtype) shape.result.reset();
+  CORTADO_ASSIGN_OR_RETURN(shape.n, number_of("n", text.n.empty() ? "-" : text.n, 0));
+  CORTADO_ASSIGN_OR_RETURN(shape.k, number_of("k", text.k.empty() ? "-" : text.k, 0));
+  CORTADO_ASSIGN_OR_RETURN(const std::uint64_t scales,
+                           number_of("scale_block", text.scale_block, defaults.scale_block));
+  shape.scale_block = static_cast<std::uint32_t>(scales);
+  CORTADO_ASSIGN_OR_RETURN(const std::uint64_t batch, number_of("batch", text.batch, defaults.batch));
+  if (batch == 0) return fail("gemm.shape", "a batch of no GEMMs", "give 1 or more");
+  return with_rows(std::move(shape), text.m, batch);
+}
+
+Diagnostic in_file(const std::string& path, std::size_t line, std::string what,
+                   std::string hint = "give a CSV whose first line names the columns m, n and k") {
+  Diagnostic diagnostic{"gemm.file", std::move(what), std::move(hint)};
   diagnostic.place.file = path;
+  diagnostic.place.line = static_cast<std::uint32_t>(line);
   return diagnostic;
 }
 
-Result<std::vector<GemmShape>> read_shapes(const std::string& path, DType dtype) {
+Result<std::vector<GemmShape>> read_shapes(const std::string& path, const GemmDefaults& defaults) {
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) return fail(not_a_file(path, "it cannot be read or is empty"));
+  if (!std::getline(file, line)) return fail(in_file(path, 0, "it cannot be read or is empty"));
   const std::vector<std::string> names = cells_of(line);
-  std::array<std::size_t, 3> columns{};
-  for (std::size_t i = 0; i < kExtents.size(); ++i) {
-    const auto found = std::ranges::find(names, kExtents[i]);
-    if (found == names.end()) return fail(not_a_file(path, fmt::format("it has no column {}", kExtents[i])));
-    columns[i] = static_cast<std::size_t>(found - names.begin());
+  for (const ShapeColumn& column : kShapeColumns) {
+    const auto count = std::ranges::count(names, column.name);
+    if (count > 1) return fail(in_file(path, 1, fmt::format("it has {} columns {}", count, column.name)));
+    if (column.needed && count == 0) return fail(in_file(path, 1, fmt::format("it has no column {}", column.name)));
   }
-  const auto types = static_cast<std::size_t>(std::ranges::find(names, "dtype") - names.begin());
   std::vector<GemmShape> shapes;
   for (std::size_t number = 2; std::getline(file, line); ++number) {
     const std::vector<std::string> cells = cells_of(line);
     if (join(cells).empty()) continue;
-    DType type = dtype;
-    if (types < cells.size()) {
-      const auto own = parse_dtype(cells[types]);
-      if (!own) return fail(not_a_file(path, fmt::format("line {}: {}", number, own.error().message)));
-      type = *own;
+    if (cells.size() != names.size()) {
+      return fail(in_file(path, number, fmt::format("{} cells below {} headings", cells.size(), names.size()),
+                          "give every column a cell; it may be empty"));
     }
-    std::array<std::uint64_t, 3> extents{};
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto value = columns[i] < cells.size() ? parse_number<std::uint64_t>(cells[columns[i]]) : std::nullopt;
-      if (!value) return fail(not_a_file(path, fmt::format("line {} has no whole number {}", number, kExtents[i])));
-      extents[i] = *value;
+    ShapeText text;
+    for (const ShapeColumn& column : kShapeColumns) {
+      const auto place = std::ranges::find(names, column.name);
+      if (place != names.end()) text.*column.text = cells[static_cast<std::size_t>(place - names.begin())];
     }
-    shapes.push_back({.m = extents[0], .n = extents[1], .k = extents[2], .dtype = type});
+    auto shape = shape_from(text, defaults);
+    if (!shape) return fail(in_file(path, number, shape.error().message, shape.error().hint));
+    shapes.push_back(*std::move(shape));
   }
-  if (shapes.empty()) return fail(not_a_file(path, "it has no rows"));
+  if (shapes.empty()) return fail(in_file(path, 0, "it has no rows"));
   return shapes;
 }
 
@@ -100,6 +183,21 @@ Status check_units(std::uint32_t units, const Machine& machine) {
               fmt::format("give 1 to {}, or leave them out", machine.compute_units));
 }
 
+double host_us(const Timing& timing) {
+  return microseconds(timing.cores.launch + timing.cores.flag + timing.host.poll);
+}
+
+/// Rows of one GEMM where all have as many, else of all together.
+std::uint64_t shown_rows(const GemmShape& shape) {
+  return shape.groups.size() == 1 ? shape.groups.front().rows : shape.m;
+}
+
+report::Cell groups_cell(const GemmShape& shape) {
+  if (shape.groups.size() < 2) return {};
+  const std::string text = to_string(shape);
+  return text.substr(0, text.find('x'));
+}
+
 std::string tile_text(const Tiling& tiling) {
   const std::string tile = fmt::format("{}x{}", tiling.tile_m, tiling.tile_n);
   return tiling.split_k == 1 ? tile : fmt::format("{}/{}", tile, tiling.split_k);
@@ -107,18 +205,19 @@ std::string tile_text(const Tiling& tiling) {
 
 }  // namespace
 
-Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, DType dtype) {
-  if (text.ends_with(".csv") || text.find('/') != std::string::npos) return read_shapes(text, dtype);
+Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const GemmDefaults& defaults) {
+  if (text.ends_with(".csv") || text.find('/') != std::string::npos) return read_shapes(text, defaults);
   std::vector<GemmShape> shapes;
-  const auto no_shape = [](const std::string& one) {
-    return fail("gemm.shape", fmt::format("'{}' is not a GEMM shape", one), "write MxNxK, for example 4096x4096x4096");
-  };
-  for (const std::string& one : split(text, ',')) {
-    const auto shape = parse_gemm(one, dtype);
-    if (!shape) return no_shape(one);
-    shapes.push_back(*shape);
+  for (const std::string& one : text.empty() ? std::vector<std::string>{text} : split(text, ',')) {
+    const std::vector<std::string> extents = split(one, 'x');
+    if (extents.size() != 3) {
+      return fail("gemm.shape", fmt::format("'{}' is no shape of a GEMM", one),
+                  "write MxNxK, for example 4096x4096x4096");
+    }
+    auto shape = shape_from({extents[0], extents[1], extents[2]}, defaults);
+    if (!shape) return fail("gemm.shape", fmt::format("'{}': {}", one, shape.error().message), shape.error().hint);
+    shapes.push_back(*std::move(shape));
   }
-  if (shapes.empty()) return no_shape(text);
   return shapes;
 }
 
@@ -127,8 +226,10 @@ Result<GemmBenchReport> predict_gemms(const std::vector<GemmShape>& shapes, cons
   CORTADO_RETURN_IF_ERROR(check_units(units, machine));
   if (units == 0) units = machine.compute_units;
   GemmBenchReport report{.machine = machine.name, .units = units, .where = machine.name, .rows = {}};
+  report.clock = clock_text(machine);
+  if (machine.timing) report.beside_us = host_us(*machine.timing);
   for (const GemmShape& shape : shapes) {
-    CORTADO_RETURN_IF_ERROR(check_gemm(shape, machine));
+    CORTADO_RETURN_IF_ERROR(check_gemm_alone(shape, machine));
     report.rows.push_back(predicted_row(shape, machine, units));
   }
   return report;
@@ -141,6 +242,7 @@ Outcome<GemmBenchReport> measure_gemms(const std::vector<GemmShape>& shapes, con
       .machine = machine.name, .units = units, .where = target.where(), .predicted = target.predicts(), .rows = {}};
   if (report.units == 0) report.units = machine.compute_units;
   for (const GemmShape& shape : shapes) {
+    if (const Status status = check_gemm(shape, machine); !status) return fail_at(Stage::plan, status.error());
     const GemmUnits on{.count = units, .tuned = units != 0};
     const auto run = run_on(target, plan_gemms({shape}, on, 1, machine), machine, options);
     if (!run) return tl::unexpected(run.error());
@@ -154,35 +256,66 @@ Outcome<GemmBenchReport> measure_gemms(const std::vector<GemmShape>& shapes, con
 }
 
 report::Document gemm_bench_document(const GemmBenchReport& report) {
+  using Row = GemmBenchRow;
+  using report::Cell;
+  using report::View;
   report::Document document{.schema = "cortado.bench-gemm",
                             .title = fmt::format("GEMMs on {} compute units of {}", report.units, report.machine)};
-  document.about = {report.predicted
-                        ? fmt::format("predicted by the model of {}: in a stream, from kernel to kernel", report.where)
-                        : fmt::format("measured on {}: from the launch until the host sees the result", report.where)};
+  if (report.predicted) {
+    document.about = {fmt::format("predicted by the model of {}: in a stream, from kernel to kernel", report.where),
+                      report.clock,
+                      fmt::format("run and overlap count from the launch until the host sees the end: {:.1f} us more",
+                                  report.beside_us)};
+  } else {
+    document.about = {fmt::format("measured on {}: from the launch until the host sees the result", report.where)};
+  }
   document.facts = {{"machine", report.machine, "modelled machine"},
                     {"units", report.units, "compute units that a GEMM may use"},
                     {"where", report.where, "the modelled machine, or the node that it ran on"},
-                    {"predicted", report.predicted, "times come from the model"}};
-  document.tables.push_back(report::table_of<GemmBenchRow>(
+                    {"predicted", report.predicted, "times come from the model"},
+                    {"clock", report.predicted ? Cell(report.clock) : Cell(), "what decides the clock"},
+                    {"beside_us", report.predicted ? Cell(report.beside_us) : Cell(),
+                     "that run and overlap count besides: launch, flag and poll"}};
+  // Columns that most lists have no use for appear in text where a row has.
+  const auto where = [&](auto&& used) {
+    return std::ranges::any_of(report.rows, [&](const Row& row) { return used(row.shape); }) ? View::narrow
+                                                                                             : View::data;
+  };
+  const View of_types = where([](const GemmShape& s) { return result_type(s) != s.dtype; });
+  const View of_batches = where([](const GemmShape& s) { return !s.groups.empty(); });
+  const View of_groups = where([](const GemmShape& s) { return s.groups.size() > 1; });
+  const View of_scales = where([](const GemmShape& s) { return s.scale_block > 0; });
+  document.tables.push_back(report::table_of<Row>(
       "rows", "one a shape, in the order asked for",
-      {{{.key = "m", .head = "m", .meaning = "rows of A and C"}, [](const GemmBenchRow& r) { return r.shape.m; }},
-       {{.key = "n", .head = "n", .meaning = "columns of B and C"}, [](const GemmBenchRow& r) { return r.shape.n; }},
-       {{.key = "k", .head = "k", .meaning = "columns of A, rows of B"},
-        [](const GemmBenchRow& r) { return r.shape.k; }},
-       {{.key = "dtype", .head = "dtype", .meaning = "element type"},
-        [](const GemmBenchRow& r) { return std::string(to_string(r.shape.dtype)); }},
+      {{{.key = "m", .head = "m", .meaning = "rows of A and C; of all groups where these differ"},
+        [](const Row& r) { return shown_rows(r.shape); }},
+       {{.key = "n", .head = "n", .meaning = "columns of B and C"}, [](const Row& r) { return r.shape.n; }},
+       {{.key = "k", .head = "k", .meaning = "columns of A, rows of B"}, [](const Row& r) { return r.shape.k; }},
+       {{.key = "batch",
+         .head = "batch",
+         .meaning = "GEMMs of one kernel, each with a B of its own",
+         .view = of_batches},
+        [](const Row& r) { return group_count(r.shape); }},
+       {{.key = "groups", .head = "groups", .meaning = "their rows where these differ: 128+64*2", .view = of_groups},
+        [](const Row& r) { return groups_cell(r.shape); }},
+       {{.key = "dtype", .head = "dtype", .meaning = "element type of A and B"},
+        [](const Row& r) { return std::string(to_string(r.shape.dtype)); }},
+       {{.key = "out_dtype", .head = "C", .meaning = "element type of C", .view = of_types},
+        [](const Row& r) { return std::string(to_string(result_type(r.shape))); }},
+       {{.key = "scale_block", .head = "scales", .meaning = "elements that share a scale; 0: none", .view = of_scales},
+        [](const Row& r) { return r.shape.scale_block; }},
        {{.key = "time_us", .head = "time", .unit = "us", .digits = 2, .meaning = "of the GEMM"},
-        [](const GemmBenchRow& r) { return r.time_us; }},
-       {{.key = "tflops", .head = "TFLOP/s", .digits = 1, .meaning = "2 m n k over the time"},
-        [](const GemmBenchRow& r) { return r.tflops; }},
+        [](const Row& r) { return r.time_us; }},
+       {{.key = "tflops", .head = "TFLOP/s", .digits = 1, .meaning = "2 m n k of all groups over the time"},
+        [](const Row& r) { return r.tflops; }},
        {{.key = "bound", .head = "bound", .meaning = "what takes longest: start, compute, latency, L2 or memory"},
-        [](const GemmBenchRow& r) { return r.bound.empty() ? report::Cell() : report::Cell(r.bound); }},
+        [](const Row& r) { return r.bound.empty() ? Cell() : Cell(r.bound); }},
        {{.key = "tile", .head = "tile", .meaning = "tile of C of a workgroup, and workgroups that share its k"},
-        [](const GemmBenchRow& r) { return tile_text(r.tiling); }},
+        [](const Row& r) { return tile_text(r.tiling); }},
        {{.key = "clock_GHz", .head = "clock", .unit = "GHz", .digits = 2, .meaning = "of the compute units"},
-        [](const GemmBenchRow& r) { return r.clock_ghz; }},
+        [](const Row& r) { return r.clock_ghz; }},
        {{.key = "watts", .head = "W", .digits = 0, .meaning = "of the GPU, where the machine describes power"},
-        [](const GemmBenchRow& r) { return r.watts; }}},
+        [](const Row& r) { return r.watts; }}},
       report.rows));
   return document;
 }

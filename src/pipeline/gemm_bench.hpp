@@ -14,6 +14,14 @@
 
 namespace cortado::pipeline {
 
+/// What holds for all shapes that do not say otherwise.
+struct GemmDefaults {
+  DType dtype = DType::bf16;
+  std::optional<DType> result{};  ///< none: bf16 of f8, i32 of i8, else as dtype
+  std::uint64_t batch = 1;
+  std::uint32_t scale_block = 0;
+};
+
 struct GemmBenchRow {
   GemmShape shape;
   double time_us = 0;  ///< in a stream: from the end of the kernel before it to its own end
@@ -30,13 +38,15 @@ struct GemmBenchReport {
   std::uint32_t units = 0;
   std::string where;  ///< the modelled machine, or the node that it ran on
   bool predicted = true;
+  std::string clock{};   ///< what decides it, in words
+  double beside_us = 0;  ///< that `run` and `overlap` count besides: launch, flag and poll of the host
   std::vector<GemmBenchRow> rows;
 };
 
-/// "4096x4096x4096,16x512x7168", or the path of a CSV with columns m, n and k in any order, and dtype if
-/// rows have types of their own; other columns are ignored
-/// (gemm.shape, gemm.file).
-Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, DType dtype);
+/// "4096x4096x4096,16x512x7168"; rows of a grouped GEMM with plus signs, "128+64+300x4096x7168". Or the path of a CSV
+/// with columns m, n and k in any order, and dtype, out_dtype, batch, scale_block where rows have their own; other
+/// columns are ignored, empty cells are as not given. Errors name the line (gemm.shape, gemm.file).
+Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const GemmDefaults& defaults);
 
 /// On so many compute units, 0 for all, with the kernel that a library takes for these. The first shape that the
 /// machine cannot do is refused as check_gemm does.

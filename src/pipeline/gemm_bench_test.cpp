@@ -11,31 +11,82 @@ namespace cortado::pipeline {
 namespace gemm_bench_test {
 
 TEST(GemmShapes, AreListedOrInAFile) {
-  const auto listed = parse_gemm_shapes("4096x2048x1024,1x32x256", DType::f16);
+  const auto listed = parse_gemm_shapes("4096x2048x1024,1x32x256", {.dtype = DType::f16});
   ASSERT_TRUE(listed);
   ASSERT_EQ(listed->size(), 2U);
   EXPECT_EQ(listed->front(), (GemmShape{.m = 4096, .n = 2048, .k = 1024, .dtype = DType::f16}));
 
   const std::string path = testing::TempDir() + "gemm_shapes.csv";
   std::ofstream(path) << "us,k,n,m\n1.5,3,2,1\n\n9,300,200,100\n";
-  const auto read = parse_gemm_shapes(path, DType::bf16);
+  const auto read = parse_gemm_shapes(path, {});
   ASSERT_TRUE(read);
   ASSERT_EQ(read->size(), 2U);
   EXPECT_EQ(read->back(), (GemmShape{.m = 100, .n = 200, .k = 300, .dtype = DType::bf16}));
   std::ofstream(path) << "\xEF\xBB\xBFm, n ,k,dtype\r\n1,2,3,f16\r\n4,5,6, f8\r\n";
-  const auto typed = parse_gemm_shapes(path, DType::bf16);
+  const auto typed = parse_gemm_shapes(path, {});
   ASSERT_TRUE(typed);
   ASSERT_EQ(typed->size(), 2U);
   EXPECT_EQ(typed->front().dtype, DType::f16);
-  EXPECT_EQ(typed->back(), (GemmShape{.m = 4, .n = 5, .k = 6, .dtype = DType::f8}));
+  EXPECT_EQ(typed->back(), (GemmShape{.m = 4, .n = 5, .k = 6, .dtype = DType::f8, .result = DType::bf16}));
   std::ofstream(path) << "m,n,k,dtype\n1,2,3,f17\n";
-  EXPECT_FALSE(parse_gemm_shapes(path, DType::bf16));
+  EXPECT_FALSE(parse_gemm_shapes(path, {}));
+  std::remove(path.c_str());
+}
+
+TEST(GemmShapes, HaveTypesScalesAndGroups) {
+  const auto listed = parse_gemm_shapes("128+64+64+0x512x1024", {.dtype = DType::f8, .scale_block = 128});
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->front(), (GemmShape{.m = 256,
+                                        .n = 512,
+                                        .k = 1024,
+                                        .dtype = DType::f8,
+                                        .result = DType::bf16,
+                                        .scale_block = 128,
+                                        .groups = {{128, 1}, {64, 2}}}));
+  const auto batch = parse_gemm_shapes("16x512x1024", {.dtype = DType::i8, .batch = 8});
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->front().m, 128U);
+  EXPECT_EQ(batch->front().groups, (std::vector<RowGroup>{{16, 8}}));
+  EXPECT_EQ(batch->front().result, DType::i32);
+
+  const std::string path = testing::TempDir() + "gemm_columns.csv";
+  std::ofstream(path)
+      << "m,n,k,dtype,out_dtype,batch,scale_block\n1,2,3,bf16,f32,,\n4,5,6,,,2,\n7+8,9,10,f8,f32,1,64\n";
+  const auto read = parse_gemm_shapes(path, {});
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->size(), 3U);
+  EXPECT_EQ(read->at(0), (GemmShape{.m = 1, .n = 2, .k = 3, .result = DType::f32}));
+  EXPECT_EQ(read->at(1), (GemmShape{.m = 8, .n = 5, .k = 6, .groups = {{4, 2}}}));
+  EXPECT_EQ(read->at(2).result, DType::f32);
+  EXPECT_EQ(read->at(2).scale_block, 64U);
+  std::remove(path.c_str());
+}
+
+TEST(GemmShapes, ErrorsOfFilesNameTheLine) {
+  const std::string path = testing::TempDir() + "gemm_wrong.csv";
+  const auto refusal = [&](const char* text) {
+    std::ofstream(path) << text;
+    const auto shapes = parse_gemm_shapes(path, {});
+    EXPECT_FALSE(shapes) << text;
+    return shapes ? Diagnostic{} : shapes.error();
+  };
+  for (const char* text :
+       {"m,n,k\n1,2,3\n1,2,x\n", "m,n,k\n1,2,3\n1,2\n", "m,n,k\n1,2,3\n1,2,3,4\n", "m,n,k\n\n-1,2,3\n",
+        "m,n,k,batch\n1,2,3,1\n1,2,3,0\n", "m,n,k,dtype\n1,2,3,bf16\n1,2,3,f17\n", "m,n,k,batch\n1,2,3,1\n1+1,2,3,2\n",
+        "m,n,k\n1,2,3\n,2,3\n"}) {
+    const Diagnostic diagnostic = refusal(text);
+    EXPECT_EQ(diagnostic.code, "gemm.file") << text;
+    EXPECT_EQ(diagnostic.place.file, path);
+    EXPECT_EQ(diagnostic.place.line, 3U) << text;
+  }
+  EXPECT_EQ(refusal("m,n,m\n1,2,3\n").place.line, 1U);
+  EXPECT_EQ(refusal("m,n\n1,2\n").place.line, 1U);
   std::remove(path.c_str());
 }
 
 TEST(GemmShapes, WrongOnesAreRefused) {
-  for (const char* text : {"", "12x3", "1x2x3x4", "ax2x3", "1x2x", "no-such-file.csv"}) {
-    EXPECT_FALSE(parse_gemm_shapes(text, DType::bf16)) << text;
+  for (const char* text : {"", "12x3", "1x2x3x4", "ax2x3", "1x2x", "1+x2x3", "+1x2x3", "no-such-file.csv"}) {
+    EXPECT_FALSE(parse_gemm_shapes(text, {})) << text;
   }
 }
 

@@ -1,6 +1,5 @@
 // Choosing a FiCCO schedule from shapes alone: a small decision tree over numbers that follow from the product, the
-// collective and the machine. Nothing is planned or simulated, nothing is allocated; a guess takes a fraction of a
-// microsecond.
+// collective and the machine. Nothing is planned or simulated; a guess takes some ten microseconds (docs/models.md).
 //
 // It chooses among serial and the four published schedules, with as many chunks as ranks. The tree was fitted to
 // simulated times on mi300x-8 (src/plan/heuristic, data/schedules/training.csv); docs/models.md prints it and says what

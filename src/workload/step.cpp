@@ -117,8 +117,8 @@ double model_flops(const Block& block) {
 }  // namespace
 
 GemmShape joined(const GemmWork& work) {
-  GemmShape shape = work.shape;
-  shape.n *= work.groups;
+  GemmShape shape = batched(work.shape, work.groups);
+  if (shape.dtype == DType::f8) shape.result = DType::bf16;
   return shape;
 }
 

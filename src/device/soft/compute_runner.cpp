@@ -278,7 +278,7 @@ std::optional<PacketFault> ComputeRunner::check_sum(DType dtype, const Span2D& d
 }
 
 std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
-  if (op.dtype == DType::i32 || op.dtype == DType::u8) return wrong_shape("GEMMs are for f32, f16 and bf16");
+  if (!is_float(op.dtype)) return wrong_shape("GEMMs are for f32, f16, bf16 and f8");
   const std::uint64_t element = size_of(op.dtype).value;
   for (const std::uint64_t size : {op.m, op.n, op.k, op.tile_m, op.tile_n}) {
     if (size == 0 || size > INT_MAX) return wrong_shape(fmt::format("matrix or tile size {}", size));

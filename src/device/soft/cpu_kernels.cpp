@@ -86,6 +86,7 @@ template <class Function>
 void with_element(DType dtype, Function&& function) {
   switch (dtype) {
     case DType::u8:
+    case DType::i8:  // sums wrap, whatever the sign
       return function(U8{});
     case DType::i32:
       return function(I32{});

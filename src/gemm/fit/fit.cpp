@@ -39,6 +39,8 @@ MatrixTiming ComputeTiming::*matrix_of(DType dtype) {
       return &ComputeTiming::f16;
     case DType::f8:
       return &ComputeTiming::f8;
+    case DType::i8:
+      return &ComputeTiming::i8;
     default:
       return &ComputeTiming::bf16;
   }
@@ -52,6 +54,8 @@ double Power::*flop_of(DType dtype) {
       return &Power::f16_flop;
     case DType::f8:
       return &Power::f8_flop;
+    case DType::i8:
+      return &Power::i8_flop;
     default:
       return &Power::bf16_flop;
   }

@@ -9,6 +9,7 @@
 #include "cortado/program.hpp"
 
 #include "base/file.hpp"
+#include "gemm/gemm.hpp"
 #include "machine/write.hpp"
 #include "model_fingerprint.hpp"
 
@@ -28,7 +29,7 @@ std::string hash_of(std::string_view text) {
 /// Of the model and of all values of the machine, wherever they come from.
 std::string content_key(Machine machine) {
   machine.provenance.clear();
-  return hash_of(fmt::format("{}\n{}", kModelFingerprint, machine_text(machine)));
+  return hash_of(fmt::format("{}\n{}\n{}", kModelFingerprint, static_cast<int>(machine.clock), machine_text(machine)));
 }
 
 nlohmann::json to_json(const sim::CollectiveProfile& profile) {
@@ -131,9 +132,8 @@ std::string request_key(const CollectiveRequest& request, std::uint32_t gpus) {
 
 std::string request_key(const DependentRequest& request, std::uint32_t gpus) {
   const auto& [gemm, collective, dependence, ranks, tokens, runtime] = request;
-  const auto& [m, n, k, dtype, accumulate] = gemm;
-  return fmt::format("{}x{}x{} {}{}, {}{}, {} ranks {}, mode {}", m, n, k, to_string(dtype), accumulate ? " added" : "",
-                     collective, dependence == Dependence::product_first ? " after" : "", ranks == 0 ? gpus : ranks,
+  return fmt::format("{}{}, {}{}, {} ranks {}, mode {}", to_string(gemm), gemm.accumulate ? " added" : "", collective,
+                     dependence == Dependence::product_first ? " after" : "", ranks == 0 ? gpus : ranks,
                      fmt::join(tokens, ";"), static_cast<int>(runtime));
 }
 

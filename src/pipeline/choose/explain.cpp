@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "cortado/target.hpp"
 
 namespace cortado::pipeline {
@@ -20,10 +22,34 @@ Result<Traced> simulate_with_phases(const CollectiveRequest& request, const Mach
   return Traced{phases_of(*run, *verified), run->energy};
 }
 
+/// Times of the candidates with the errors taken off that are known; nothing where none is known of the best.
+std::string verdict_on(const ChoiceRow& row, const std::vector<Evidence>& evidence, const Machine& machine) {
+  const auto corrected = [&](const TimedCandidate& one) -> std::optional<double> {
+    const auto error = known_error(evidence, one.request, machine);
+    return error ? std::optional(microseconds(one.time) / (1 + *error)) : std::nullopt;
+  };
+  const auto best = corrected(row.best());
+  if (!best) return "";
+  const TimedCandidate* better = nullptr;
+  double least = *best;
+  for (const TimedCandidate& one : row.fitting) {
+    const auto time = corrected(one);
+    if (!time || *time >= least) continue;
+    least = *time;
+    better = &one;
+  }
+  if (better == nullptr) return "With the known errors taken off the choice stays the same.";
+  return fmt::format(
+      "With the known errors taken off {} would be faster, {:.1f} us against {:.1f} us: measure both before you "
+      "decide.",
+      way_name(better->request), least, *best);
+}
+
 }  // namespace
 
 Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine, Chooser& chooser,
-                            const std::vector<Bytes>& sizes, const Chooser::Progress& progress) {
+                            const std::vector<Bytes>& sizes, const std::vector<Evidence>& evidence,
+                            const Chooser::Progress& progress) {
   CORTADO_ASSIGN_OR_RETURN(ChoiceRow row, chooser.row(request));
   CORTADO_ASSIGN_OR_RETURN(ChoiceTable table, chooser.table(request, sizes, progress));
   CORTADO_ASSIGN_OR_RETURN(const Traced best, simulate_with_phases(row.best().request, machine));
@@ -35,8 +61,10 @@ Result<Explanation> explain(const ChoiceRequest& request, const Machine& machine
     runner_up_energy = second.energy;
   }
   const std::uint32_t ranks = request.base.ranks == 0 ? machine.gpus : request.base.ranks;
-  return Explanation{machine.name,     ranks,       std::move(row),  best.phases, runner_up,
-                     std::move(table), best.energy, runner_up_energy};
+  std::vector<std::string> lines = evidence_lines(evidence, row.best().request, machine);
+  std::string verdict = verdict_on(row, evidence, machine);
+  return Explanation{machine.name,     ranks,       std::move(row),   best.phases,      runner_up,
+                     std::move(table), best.energy, runner_up_energy, std::move(lines), std::move(verdict)};
 }
 
 std::size_t longest_phase(const PathPhases& phases) {

@@ -109,7 +109,9 @@ report::Document explain_document(const Explanation& explanation, const std::str
                     {"bytes", row.bytes, "whole buffer, as nccl-tests count it"},
                     {"machine", explanation.machine, "modelled machine"},
                     {"ranks", explanation.ranks, "GPUs that take part"},
-                    {"sentences", words, "what is chosen, why, and by how much"}};
+                    {"sentences", words, "what is chosen, why, and by how much"},
+                    {"evidence", explanation.evidence, "how far the model is known to be off here"},
+                    {"verdict", explanation.verdict, "what these errors do to the choice; empty: not known"}};
   add_candidate("chosen", best, explanation.energy, document.facts);
   add_candidate("runner_up", second, explanation.runner_up_energy, document.facts);
   add_phases("phases_us", explanation.phases, document.facts);
@@ -119,7 +121,9 @@ report::Document explain_document(const Explanation& explanation, const std::str
   document.answer = std::move(words);
   document.answer_first = true;
   if (explanation.energy) document.answer.push_back(energy_text(explanation));
+  if (!explanation.verdict.empty()) document.answer.push_back(explanation.verdict);
   document.tables = {candidates(row), refused(row), best_by_size(explanation.table)};
+  for (const std::string& line : explanation.evidence) document.notes.push_back(line);
   for (const RefusedCandidate& one : row.refused) {
     document.notes.push_back(fmt::format("{} does not fit: {}", way_name(one.request), one.reason.message));
   }
@@ -142,7 +146,10 @@ report::Document explain_sizes_document(const std::vector<Explanation>& by_size,
                           {"longest_phase_us", "of it", "us", 2, "time of that phase"},
                           {.key = "runner_up", .head = "next", .meaning = "the second; null: only one fits"},
                           {"of_best", "times as long", "", 2, "time of the second over that of the fastest"},
-                          {.key = "sentences", .meaning = "the same in words", .view = report::View::data}}};
+                          {.key = "sentences", .meaning = "the same in words", .view = report::View::data},
+                          {.key = "evidence",
+                           .meaning = "how far the model is known to be off near this size",
+                           .view = report::View::data}}};
   for (const Explanation& one : by_size) {
     const auto& fitting = one.row.fitting;
     const std::size_t longest = longest_phase(one.phases);
@@ -154,7 +161,9 @@ report::Document explain_sizes_document(const std::vector<Explanation>& by_size,
                microseconds(one.phases.in_order()[longest]),
                two ? report::Cell(way_name(fitting[1].request)) : report::Cell(),
                two ? report::Cell(microseconds(fitting[1].time) / microseconds(one.row.best().time)) : report::Cell(),
-               words});
+               words, one.evidence});
+    if (one.verdict.starts_with("With the known errors taken off the choice stays") || one.verdict.empty()) continue;
+    document.notes.push_back(fmt::format("{}: {}", format_bytes(one.row.bytes), one.verdict));
   }
   document.tables = {std::move(table)};
   return document;

@@ -28,6 +28,13 @@ std::string key_of(const CollectiveWork& work, const Ranks& ranks) {
                      work.imbalance);
 }
 
+/// Programs have no groups: one GEMM with the columns of all.
+GemmShape side_by_side(const GemmWork& gemm) {
+  GemmShape shape = gemm.shape;
+  shape.n *= gemm.groups;
+  return shape;
+}
+
 std::string key_of(const GemmShape& shape) {
   return to_string(shape);
 }
@@ -119,7 +126,7 @@ OverlapProblem independent_problem(const std::vector<CollectiveWork>& works, con
     const CollectiveRequest request = request_of(work, ranks);
     problem.collectives.push_back({.collective = request.collective, .bytes = request.bytes, .dtype = request.dtype});
   }
-  for (const GemmWork& gemm : gemms) problem.gemms.push_back(joined(gemm));
+  for (const GemmWork& gemm : gemms) problem.gemms.push_back(side_by_side(gemm));
   return problem;
 }
 

@@ -326,9 +326,10 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
                   "KV {:.1f})",
                   gigabytes(memory.total()), gigabytes(memory.weights), gigabytes(memory.gradients),
                   gigabytes(memory.optimizer), gigabytes(memory.activations), gigabytes(memory.cache)),
-      "predicted by the simulator, composed of operators and overlap studies (docs/models.md)"};
+      "predicted by the simulator, composed of operators and overlap studies (docs/models.md)", report.clock};
   document.facts = {{"model", request.model.name, "name of the model", true},
                     {"machine", report.machine, "modelled machine", true},
+                    {"clock", report.clock, "what decides that of GEMMs"},
                     {"phase", std::string(name_of(request.phase.kind)), "train, prefill, decode or generate", true},
                     {"gpus", report.gpus, "GPUs of the layout"},
                     {"tp", request.layout.tp, "tensor parallel"},

@@ -173,6 +173,7 @@ Outcome<ModelReport> ModelStudy::run_step(const ModelRequest& request, const Mod
   }
   ModelReport report{.request = request,
                      .machine = machine_.name,
+                     .clock = clock_text(machine_),
                      .gpus = request.layout.gpus(),
                      .memory = memory_need(request.model, request.layout, request.phase),
                      .parameters = count_parameters(request.model),

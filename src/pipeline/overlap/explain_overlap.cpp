@@ -70,15 +70,18 @@ Result<std::optional<ScheduleExplanation>> explain_schedule(const OverlapProblem
   return ScheduleExplanation{guess, choice};
 }
 
-Document explain_overlap_document(const OverlapReport& report, const std::optional<ScheduleExplanation>& schedule) {
+Document explain_overlap_document(const OverlapReport& report, const std::optional<ScheduleExplanation>& schedule,
+                                  const std::vector<std::string>& evidence) {
   Document document = overlap_document(report);
   for (const OverlapRow& row : report.rows) {
     if (!row.how.empty()) document.notes.push_back(fmt::format("{}: {}", row.strategy, row.how));
   }
+  for (const std::string& line : evidence) document.notes.push_back(line);
   if (schedule) {
     document.notes.push_back(guess_text(schedule->guess));
     document.notes.push_back(choice_text(schedule->choice));
   }
+  document.facts.push_back({"evidence", evidence, "how far the model is known to be off"});
   add_schedule(schedule, document);
   return document;
 }

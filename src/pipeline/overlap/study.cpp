@@ -380,6 +380,7 @@ class OverlapStudy {
     if (in_memory_job_) report_.in_memory = times[*in_memory_job_]->time;
     report_.machine = machine_.name;
     report_.where = target_.where();
+    if (report_.simulated) report_.clock = clock_text(machine_);
     report_.gemm_alone = gemm_.time;
     if (independent()) {
       serial_times_ = *times[2];

@@ -211,6 +211,7 @@ report::Document overlap_document(const OverlapReport& report) {
   document.about.push_back(
       report.simulated ? fmt::format("predicted by the simulator for {}", report.where)
                        : fmt::format("measured on {}; medians of {} iterations", report.where, report.iterations));
+  if (!report.clock.empty()) document.about.push_back(report.clock);
   document.about.push_back(fmt::format("alone: GEMM {:.1f} us ({}-bound), collective {:.1f} us: {}",
                                        microseconds(report.gemm_alone), report.memory_bound ? "memory" : "compute",
                                        microseconds(report.comm_alone), report.scenario));
@@ -235,6 +236,7 @@ report::Document overlap_document(const OverlapReport& report) {
       {"machine", report.machine, "modelled machine"},
       {"where", report.where, "modelled machine or device"},
       {"simulated", report.simulated, "predicted; else measured"},
+      {"clock", report.clock.empty() ? Cell() : Cell(report.clock), "what decides that of GEMMs; null: measured"},
       {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),

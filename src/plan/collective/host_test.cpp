@@ -135,6 +135,41 @@ TEST(Host, RuntimesHoldTheEnginesAtAGate) {
       "plan.runtime");
 }
 
+/// ROCr's batches: below 1 MiB a copy one queue a GPU, above one an engine with a coordinator that the kernel waits
+/// for.
+TEST(Host, LibrariesOnEnginesSendBatches) {
+  const Machine machine = machine_for_test("mi355x-8");
+  const auto queues_of = [&](Collective collective, Bytes bytes, RuntimeMode mode, const char* prefix) {
+    const Program program = plan_for_test({.collective = collective,
+                                           .variant = std::string(kLibraryVariant),
+                                           .bytes = bytes,
+                                           .in_place = collective == "all-gather",
+                                           .runtime = mode},
+                                          machine);
+    EXPECT_TRUE(verify(program, machine)) << bytes.value;
+    std::size_t count = 0;
+    for (const Queue& queue : program.queues) count += queue.name.starts_with(prefix) ? 1U : 0U;
+    return count;
+  };
+  for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
+    EXPECT_EQ(queues_of(collective, 4_MiB, RuntimeMode::library, "coordinator"), 0U);
+    EXPECT_EQ(queues_of(collective, 8_MiB, RuntimeMode::library, "coordinator"), 8U);
+    EXPECT_EQ(queues_of(collective, 4_MiB, RuntimeMode::device, "coordinator"), 0U);
+  }
+  EXPECT_EQ(queues_of("all-gather", 4_MiB, RuntimeMode::library, "dma"), 8U);
+  EXPECT_EQ(queues_of("all-gather", 8_MiB, RuntimeMode::library, "dma"), 56U);
+  EXPECT_EQ(queues_of("all-gather", 4_MiB, RuntimeMode::device, "dma"), 56U);
+  // Nobody else's runtime is known to have them.
+  const Machine h100 = machine_for_test("h100-8");
+  const Program program = plan_for_test({.collective = "all-gather",
+                                         .variant = std::string(kLibraryVariant),
+                                         .bytes = 64_KiB,
+                                         .in_place = true,
+                                         .runtime = RuntimeMode::library},
+                                        h100);
+  for (const Queue& queue : program.queues) EXPECT_FALSE(queue.name.starts_with("coordinator"));
+}
+
 TEST(Host, EverySignalHasOneWriter) {
   for (const HostThreads host : {HostThreads::single, HostThreads::per_rank}) {
     for (const VariantInfo& variant : list_variants()) {

@@ -70,6 +70,14 @@ Result<std::string> library_variant(const CollectiveRequest& asked, const Machin
 }
 
 namespace plan {
+
+std::string engine_variant(const CollectiveRequest& request, const Machine& machine) {
+  const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
+  const bool batches = request.runtime == RuntimeMode::library && machine.timing && machine.timing->library;
+  const Bytes limit = batches ? machine.timing->library->batch_bytes : Bytes{};
+  return request.bytes.value < limit.value * ranks ? "b2b" : "pcpy";
+}
+
 namespace {
 
 /// Places 0, 1, -1, 2, -2, ... of a circle of `size`.

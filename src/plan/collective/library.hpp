@@ -17,6 +17,10 @@ namespace cortado::plan {
 /// The name of a ring variant of the protocol: "ring-ll".
 std::string_view ring_variant(Protocol protocol);
 
+/// What stands behind the variant `library` on copy engines (RuntimeMode): "b2b" for batches that the runtime sends
+/// through one engine (library.batch_bytes), else "pcpy".
+std::string engine_variant(const CollectiveRequest& request, const Machine& machine);
+
 /// Rings over all ranks that load all links evenly. One where every pair shares the ports of a switch. On a full mesh
 /// the Hamiltonian cycles of the zigzag construction (Walecki) and their reverses: of N ranks, N-1 rings that use every
 /// link once if N is odd, 2 (N-1) rings that use every link twice if it is even.

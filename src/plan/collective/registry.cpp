@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "plan/collective/external.hpp"
+#include "plan/collective/library.hpp"
 #include "plan/collective/variant.hpp"
 #include "plan/external.hpp"
 
@@ -95,11 +96,20 @@ const std::vector<Variant>& variants() {
   return list;
 }
 
+bool is_library(std::string_view variant) {
+  return variant == kLibraryVariant || variant == "rccl" || variant == "nccl";
+}
+
+/// Collectives that libraries have on copy engines.
+bool on_engines(const CollectiveRequest& request) {
+  return request.runtime != RuntimeMode::raw &&
+         (request.collective == "all-gather" || request.collective == "all-to-all");
+}
+
 }  // namespace
 
 Result<const Variant*> find_variant(const CollectiveRequest& request) {
-  const bool alias = request.variant == "rccl" || request.variant == "nccl";
-  const std::string_view name = alias ? kLibraryVariant : std::string_view(request.variant);
+  const std::string_view name = is_library(request.variant) ? kLibraryVariant : std::string_view(request.variant);
   for (const Variant& variant : variants()) {
     if (variant.info.collective == request.collective && variant.info.variant == name) return &variant;
   }
@@ -110,7 +120,9 @@ Result<const Variant*> find_variant(const CollectiveRequest& request) {
               suggestion(request.variant, known));
 }
 
-Result<OpenProgram> plan_open(const CollectiveRequest& request, const Machine& machine) {
+Result<OpenProgram> plan_open(const CollectiveRequest& asked, const Machine& machine) {
+  CollectiveRequest request = asked;
+  if (is_library(request.variant) && on_engines(request)) request.variant = engine_variant(request, machine);
   CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, check_request(request, *variant, machine));
   Schedule schedule(std::move(checked), machine);

@@ -3,6 +3,9 @@
 //   runtime:  every dma queue of a GPU waits for the GPU's gate. A coordinator, a queue of its own, opens the gate,
 //   waits
 //             for all of them, and its signal is the one that the host waits for.
+//   library, where the machine's runtime has batches (library.batch_bytes): the copies of a GPU stand back to back in
+//   one
+//             queue, or in queues of their own behind a coordinator as above. The barriers are those of the next one.
 //   library, device:  a kernel a GPU tells all others that it is there and waits for them, opens the gate, waits for
 //   its
 //             queues, and does the same again: a barrier before the copies and one behind. The calls behind the kernel
@@ -37,20 +40,25 @@ std::vector<DrivenQueue> Schedule::coordinate(const std::vector<DrivenQueue>& qu
     return barriers;
   }
   for (const RankId rank : ranks()) {
-    if (!ends[rank.value].empty()) driven.push_back(add_coordinator(rank, ends[rank.value]));
+    if (!ends[rank.value].empty()) driven.push_back(add_coordinator(rank, ends[rank.value], {}));
   }
   return driven;
 }
 
-DrivenQueue Schedule::add_coordinator(RankId rank, const std::vector<SignalId>& ends) {
+DrivenQueue Schedule::add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin) {
   std::vector<EngineId> engines = machine_->present_engines(EngineClass::host);
   if (engines.empty()) engines = machine_->present_engines(EngineClass::peer);
   const QueueId queue = builder_.dma_queue(fmt::format("coordinator{}", rank.value), rank, engines.front());
+  if (begin) builder_.add(queue, Wait{*begin});
   builder_.add(queue, Signal{gate(rank)});
   for (const SignalId end : ends) builder_.add(queue, Wait{end});
   const SignalId done = builder_.signal(fmt::format("coordinator{}.done", rank.value));
   builder_.add(queue, Signal{done});
   return {queue, rank, done};
+}
+
+bool Schedule::fans_out() const {
+  return machine_->timing && machine_->timing->library && machine_->timing->library->batch_bytes.value > 0;
 }
 
 std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<SignalId>>& ends) {
@@ -75,12 +83,22 @@ std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<Si
     }
   };
   barrier("entered");
+  std::vector<DrivenQueue> driven;
   for (const RankId rank : ranks()) {
+    const std::vector<SignalId>& of_rank = ends[rank.value];
+    if (request_.runtime == RuntimeMode::library && fans_out() && of_rank.size() > 1) {
+      const SignalId begin = builder_.signal(fmt::format("batch{}", rank.value), rank);
+      DrivenQueue coordinator = add_coordinator(rank, of_rank, begin);
+      builder_.add(kernels[rank.value], Signal{begin});
+      builder_.add(kernels[rank.value], Wait{*coordinator.done});
+      coordinator.done.reset();  // the kernel waits for it
+      driven.push_back(coordinator);
+      continue;
+    }
     if (gates_.contains(rank)) builder_.add(kernels[rank.value], Signal{gate(rank)});
-    for (const SignalId end : ends[rank.value]) builder_.add(kernels[rank.value], Wait{end});
+    for (const SignalId end : of_rank) builder_.add(kernels[rank.value], Wait{end});
   }
   barrier("left");
-  std::vector<DrivenQueue> driven;
   for (const RankId rank : ranks()) {
     const SignalId done = builder_.signal(fmt::format("barrier{}.done", rank.value));
     builder_.add(kernels[rank.value], Signal{done});

@@ -160,7 +160,9 @@ class Schedule {
   SignalId trigger(const QueueState& queue);
   SignalId gate(RankId rank);  ///< that the dma queues of a rank wait for behind a runtime
   std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues);
-  DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends);
+  /// A queue that opens the gate of a rank once `begin` is raised, and joins what waits there.
+  DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin);
+  bool fans_out() const;  ///< batches of the machine's runtime have a coordinator
   std::vector<DrivenQueue> add_barriers(const std::vector<std::vector<SignalId>>& ends);
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);

@@ -21,7 +21,7 @@ Place flops_of(DType dtype) {
       return Place::flops_f16;
     case DType::bf16:
       return Place::flops_bf16;
-    default:
+    default:  // programs have no others
       return Place::flops_f8;
   }
 }

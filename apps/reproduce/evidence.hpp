@@ -1,0 +1,27 @@
+// How far predictions are known to be off: published numbers near a question beside ours.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cortado/collective.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/overlap.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+#include "cortado/target.hpp"
+
+#include "pipeline/explain.hpp"
+
+namespace cortado::pipeline {
+
+/// All that is published of the collective on the machine; computed again, so that it holds for the machine as given.
+Outcome<std::vector<Evidence>> collective_evidence(Collective collective, const Machine& machine);
+
+/// For people: the mean error over the lists of GEMMs that were measured on the machine, and that of the nearest shape.
+Result<std::vector<std::string>> gemm_evidence(const GemmShape& gemm, const Machine& machine);
+
+/// The same of the GEMM and the collectives of a problem.
+Outcome<std::vector<std::string>> overlap_evidence(const OverlapProblem& problem, const Machine& machine);
+
+}  // namespace cortado::pipeline
