@@ -1,7 +1,6 @@
 #include "arguments.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,16 +12,9 @@
 namespace cortado::cli {
 namespace {
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 /// Decimal digits and nothing else: no sign, no 0x, no number that does not fit.
 Status check_number(const Flag& flag, const NumberRange& range, const std::string& text) {
-  const auto value = whole_number(text);
+  const auto value = parse_number<std::uint64_t>(text);
   if (value && *value >= range.least && *value <= range.most) return {};
   return fail("usage.number", fmt::format("{} does not take {}", flag.long_name(), text),
               fmt::format("give a whole number from {} to {}", range.least, range.most));
@@ -95,10 +87,9 @@ Result<std::string> Arguments::required(std::string_view argument) const {
 Result<std::optional<double>> Arguments::watts(std::string_view flag) const {
   const auto text = find(flag);
   if (!text) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc{} && end == text->data() + text->size() && std::isfinite(value)) return value;
-  return fail("usage.watts", fmt::format("{} {} is no number of watts", flag, *text),
+  const auto value = parse_number<double>(*text);
+  if (value && std::isfinite(*value)) return value;
+  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
               fmt::format("give for example {} 600", flag));
 }
 
@@ -113,7 +104,7 @@ Result<Bytes> Arguments::bytes(std::string_view flag) const {
 
 std::optional<std::uint64_t> Arguments::number64(std::string_view flag) const {
   const std::string value = text(flag);
-  return value.empty() ? std::nullopt : whole_number(value);
+  return value.empty() ? std::nullopt : parse_number<std::uint64_t>(value);
 }
 
 Status Arguments::check(const std::vector<std::string_view>& modes) const {

@@ -64,10 +64,11 @@ constexpr Flag kFlags[] = {
     {"reproduce", "publication", "PUBLICATION", "@publications", "", "",
      "Which one (cortado list publications), or all"},
     {"model", "name", "MODEL", "@models", "", "", "Name of a model (cortado list models), or path of a config.json"},
+    {"node", "command", "COMMAND...", "", "", "", "What to run, after --: a program and its arguments"},
     {"completion", "shell", "SHELL", "bash|zsh", "", "", "bash or zsh"},
 
     // --- The machine -------------------------------------------------------------------------------------------------
-    {"demo plan bench overlap power model", "--machine", "NAME", "@machines", kDefaultMachine, "",
+    {"demo plan bench overlap power model node", "--machine", "NAME", "@machines", kDefaultMachine, "",
      "Machine by name or .toml file"},
     {"run", "--machine", "NAME", "@machines", "", "",
      "Machine by name or .toml file (default: the program's own, or mi300x-8; with two targets this computer, which is "
@@ -297,6 +298,8 @@ constexpr Flag kFlags[] = {
      "Seed of the input bytes, and of the order with --adversarial"},
     {"run bench overlap", "--adversarial", "", "", "", "device",
      "soft: reorder and delay everything the semantics leaves open"},
+    {"node", "--seed", "N", "number64 0", "1", "", "Seed of the order with --adversarial"},
+    {"node", "--adversarial", "", "", "", "", "Reorder and delay everything that engines may do in any order"},
     {"run bench overlap", "--timeout", "MS", "number 1", "10000", "device", "Give up after so long without progress"},
     {"run bench overlap", "--workers", "N", "number 0", "", "device",
      "soft: threads beside the caller's (default: cores - 1)"},
@@ -304,6 +307,11 @@ constexpr Flag kFlags[] = {
     {"run bench overlap", "--inject", "FAULT...", "", "", "device",
      "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
      "lose-signal:GPU.ENGINE[:NTH], "
+     "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
+    {"node", "--races", "", "", "", "",
+     "Report packets of different engines that touch the same bytes and do not wait for each other"},
+    {"node", "--inject", "FAULT...", "", "", "",
+     "A fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], lose-signal:GPU.ENGINE[:NTH], "
      "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
     {"run", "--check", "WHEN", "every|last|none", "every", "device",
      "Check outputs of every iteration, of the last, or of none"},
@@ -324,6 +332,8 @@ constexpr Flag kFlags[] = {
     {"run", "--trace", "FILE", "file", "", "",
      "Write a Perfetto trace; on devices, timestamps around each command slow it down; with two targets both timelines "
      "of the last row"},
+    {"node", "--trace", "FILE", "file", "", "", "Write a Perfetto trace: one track an engine"},
+    {"node", "--packets", "FILE", "file", "", "", "Write all packets that the engines executed, by queue"},
     {"model", "--trace", "FILE", "file", "", "", "Write a Perfetto trace of a layer by the fastest system"},
     {"overlap", "--trace", "FILE", "file", "", "now", "Write a Perfetto trace of the strategy to use"},
     {"run", "--picture", "FILE", "file", "", "single", "Write a picture of all queues over time, as SVG"},

@@ -1,5 +1,4 @@
 // cortado model: what a step of a whole model takes on a machine, by every system.
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "cortado/study.hpp"
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
@@ -54,10 +54,10 @@ Result<Layout> layout_of(const Arguments& arguments) {
 Result<double> skew_of(const Arguments& arguments) {
   const auto text = arguments.find("--skew");
   if (!text) return 0.0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc{} && end == text->data() + text->size() && value >= 0 && value <= 10) return value;
-  return fail("usage.skew", fmt::format("--skew {} is no exponent", *text), "give a number from 0 to 10, such as 0.5");
+  const auto value = parse_number<double>(*text);
+  if (value && *value >= 0 && *value <= 10) return *value;
+  return fail("usage.skew", fmt::format("--skew {} is not an exponent", *text),
+              "give a number from 0 to 10, such as 0.5");
 }
 
 Result<Phase> phase_of(const Arguments& arguments, const Model& model) {

@@ -6,6 +6,7 @@
 #include "cortado/program.hpp"
 #include "cortado/study.hpp"
 
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "overlap_request.hpp"

@@ -28,9 +28,13 @@
 //
 //   serial           = GEMM and library collective on compute units, one after the other; computed once per problem
 //   speed-up         = serial / time
-//   ideal            = the longer of GEMM and collective, each as it is alone
-//   share of ideal   = (speed-up - 1) / (serial / ideal - 1); above 1 where a strategy does the collective, or the
-//                      GEMM, faster than it is done alone
+//   ideal            = the longer of GEMM and collective, each alone and by the fastest that strategies may use: the
+//                      GEMM on all CUs (beside an independent collective also on all but one of each die), the
+//                      collective by the library or on DMA engines. Of an all-reduce: the longer of GEMM and
+//                      reduce-scatter, and the all-gather behind; or GEMM and all-reduce, if that is less. On devices
+//                      by the library alone
+//   share of ideal   = (speed-up - 1) / (serial / ideal - 1); a little above 1 where the GEMM of a strategy is faster
+//                      than the GEMM alone: that of T3, whose results go past the caches
 //   exposed          = time - GEMM alone, not below 0: communication, and its costs, that are not hidden
 //   DIL              = the pieces of the GEMM one after the other, each alone, over the whole GEMM alone; by the model,
 //                      without launches, of the rank whose pieces take longest
@@ -86,6 +90,8 @@ struct OverlapReport {
   Nanoseconds overlappable{};  ///< of it; without the all-gather of an all-reduce
   Nanoseconds in_memory{};     ///< the same with sums in memory; 0: not asked for (ideal-rs+nmc)
   DramTraffic behind{};        ///< of the all-gather of an all-reduce
+  /// Of an all-reduce: GEMM, reduce-scatter and all-gather of the library one after another, with which papers compare.
+  std::optional<OverlapRow> in_parts{};
   Nanoseconds serial{};
   Nanoseconds ideal{};
   std::string scenario;       ///< overlap_class()

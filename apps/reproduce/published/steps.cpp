@@ -54,23 +54,11 @@ Result<ModelStep> read_step(const toml::table& source, const std::string& file) 
 
 Result<std::vector<ModelStep>> parse_steps(const std::string& text, const std::string& file) {
   CORTADO_ASSIGN_OR_RETURN(const toml::table root, parse_toml(text, file));
-  const toml::array* all = root["steps"].as_array();
-  if (all == nullptr || all->empty()) {
-    return fail("published.value", fmt::format("{}: there is no [[steps]]", file), "add one");
-  }
-  std::vector<ModelStep> steps;
-  for (const toml::node& node : *all) {
-    if (!node.is_table()) return fail("published.value", fmt::format("{}: steps must be tables", file), "");
-    CORTADO_ASSIGN_OR_RETURN(steps.emplace_back(), read_step(*node.as_table(), file));
-  }
-  return steps;
+  return need_tables<ModelStep>(root, "steps", file, read_step);
 }
 
 Result<std::vector<ModelStep>> load_steps(const std::string& wanted) {
-  for (const auto& [name, text] : internal::embedded_steps()) {
-    if (name == wanted) return parse_steps(std::string(text), fmt::format("published/steps/{}.toml", name));
-  }
-  return fail("published.unknown", fmt::format("there are no steps '{}'", wanted), "look into published/steps");
+  return load_from(internal::embedded_steps(), "steps/", "are no steps", wanted, parse_steps);
 }
 
 }  // namespace cortado::published

@@ -134,7 +134,7 @@ KernelCost ModelCosts::gemm_cost(const GemmShape& shape) {
   KernelCost cost{estimate.seconds + to_seconds(gemm_start(machine_)), 0};
   if (machine_.power && machine_.power->xcd) {
     const GemmModel model(shape, tiling, roomy_);
-    cost.joules = cost.seconds * gemm_watts(model, shape, roomy_, machine_.compute_units, estimate.clock_ghz);
+    cost.joules = cost.seconds * gemm_watts(model, roomy_, machine_.compute_units, estimate.clock_ghz);
   }
   return cost;
 }
