@@ -259,7 +259,7 @@ report::Table policy_table(const ModelReport& report) {
                        .view = i == 0 ? View::narrow : View::wide},
                       [i](const PolicyRow& row) { return Cell(row.clocks_ghz[i]); }});
   }
-  report::Table table = report::table_of<PolicyRow>("policies", "one per policy of --power-policy; empty without",
+  report::Table table = report::table_of<PolicyRow>("policies", "one per policy of --power-policy; only with it",
                                                     fields, report.policies);
   table.title = fmt::format("Power policies: {}, its blocks simulated with clocks that follow the cap", report.managed);
   return table;
