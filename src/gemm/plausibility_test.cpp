@@ -97,7 +97,9 @@ TEST_P(Plausible, TwiceTheWorkTakesLonger) {
   for (std::uint64_t k = 1U << 12; k <= 1U << 26; k *= 2) {
     const double now = time(16, 256, k);
     EXPECT_GT(now, before) << k;
-    if (k > 1U << 22) EXPECT_NEAR(now / before, 2, 0.1) << k;
+    if (k > 1U << 22) {
+      EXPECT_NEAR(now / before, 2, 0.1) << k;
+    }
     before = now;
   }
 }
