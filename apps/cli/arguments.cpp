@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -81,6 +82,15 @@ Result<std::string> Arguments::required(std::string_view argument) const {
   const Flag* flag = find_flag(command_, argument);
   return fail("usage.argument", fmt::format("{} is required", split(split(flag->value, '[').back(), ']').front()),
               fmt::format("see cortado {} --help", command_));
+}
+
+Result<std::optional<double>> Arguments::watts(std::string_view flag) const {
+  const auto text = find(flag);
+  if (!text) return std::nullopt;
+  const auto value = parse_number<double>(*text);
+  if (value && std::isfinite(*value)) return value;
+  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
+              fmt::format("give for example {} 600", flag));
 }
 
 Result<Bytes> Arguments::bytes(std::string_view flag) const {

@@ -1,6 +1,5 @@
 // cortado power: what a GEMM and a collective draw, alone and at once, under policies of power management.
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -43,15 +42,6 @@ Result<std::vector<Component>> components(const std::vector<std::string>& names)
   return components;
 }
 
-Result<std::optional<double>> watts(const Arguments& arguments, const char* flag) {
-  const auto text = arguments.find(flag);
-  if (!text || *text == kNoCap) return std::nullopt;
-  const auto value = parse_number<double>(*text);
-  if (value && std::isfinite(*value)) return value;
-  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
-              fmt::format("give for example {} 600", flag));
-}
-
 Result<pipeline::PowerRequest> power_request(const Arguments& arguments, const Machine& machine) {
   const std::string name = arguments.text("collective");
   pipeline::PowerRequest request;
@@ -89,8 +79,10 @@ Result<pipeline::PowerOptions> power_options(const Arguments& arguments) {
     CORTADO_ASSIGN_OR_RETURN(options.policies, sim::parse_power_policies(arguments.names("--policy")));
   }
   options.managed = arguments.text("--cap") != kNoCap;
-  CORTADO_ASSIGN_OR_RETURN(options.cap_w, watts(arguments, "--cap"));
-  CORTADO_ASSIGN_OR_RETURN(options.limit_w, watts(arguments, "--limit"));
+  if (options.managed) {
+    CORTADO_ASSIGN_OR_RETURN(options.cap_w, arguments.watts("--cap"));
+  }
+  CORTADO_ASSIGN_OR_RETURN(options.limit_w, arguments.watts("--limit"));
   if (arguments.given("--components")) {
     CORTADO_ASSIGN_OR_RETURN(options.components, components(arguments.names("--components")));
   }

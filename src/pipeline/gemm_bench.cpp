@@ -90,7 +90,7 @@ GemmBenchRow predicted_row(const GemmShape& shape, const Machine& machine, std::
   row.clock_ghz = estimate.clock_ghz;
   const GemmModel model(shape, row.tiling, machine);
   row.bound = bound_of(model.terms(units, estimate.clock_ghz), start);
-  if (machine.power && machine.power->xcd) row.watts = gemm_watts(model, shape, machine, units, estimate.clock_ghz);
+  if (machine.power && machine.power->xcd) row.watts = gemm_watts(model, machine, units, estimate.clock_ghz);
   return row;
 }
 
