@@ -80,7 +80,9 @@ TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   EXPECT_EQ(name_of(candidates[0]), "serial-dma");
   EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
   for (const FiccoSchedule& candidate : candidates) {
-    if (!has_tiles(candidate.grain)) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
+    if (!has_tiles(candidate.grain)) {
+      EXPECT_EQ(candidate.means, CollectiveMeans::dma);
+    }
     EXPECT_EQ(find_schedule(full_name(candidate))->means, candidate.means);
   }
 }
