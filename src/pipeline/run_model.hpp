@@ -4,8 +4,8 @@
 //   prefill  embedding, every layer, head        of all tokens of the prompts
 //   decode   the same of one token a sequence, again and again
 //
-// One program is planned and proved for the embedding and the layer of each of the two, and for the head; all layers run
-// the same program with weights and caches of their own.
+// One program is planned and proved for the embedding and the layer of each of the two, and for the head; all layers
+// run the same program with weights and caches of their own.
 #pragma once
 
 #include <chrono>
