@@ -93,12 +93,12 @@ Result<ScheduleChoice> search_schedules(const DependentRequest& request, const M
                                         ScheduleFamily family = ScheduleFamily::all);
 
 /// A guess of serial (schedule_heuristic.hpp) whose rough time is so many times below that of all others is the fastest
-/// of all candidates: searches confirmed all of them in the training set. Guesses of schedules that cut are never that
-/// sure, as they leave the number of chunks open, nor those of serial where nothing else can be cut into as many chunks
-/// as there are ranks.
+/// of all candidates of FiCCO: searches confirmed all of them in the training set. Guesses of schedules that cut are
+/// never that sure, as they leave the number of chunks open, nor those of serial where nothing else can be cut into as
+/// many chunks as there are ranks.
 inline constexpr double kSureMargin = 2;
 
-/// What callers ask for that leave the schedule open: the guess from shapes where it is sure, else by search.
+/// What callers ask for that leave the schedule open: of FiCCO the guess from shapes where it is sure, else by search.
 Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost,
                                      ScheduleFamily family = ScheduleFamily::all);
 

@@ -80,7 +80,7 @@ TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   EXPECT_EQ(name_of(candidates[0]), "serial-dma");
   EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
   for (const FiccoSchedule& candidate : candidates) {
-    if (!has_tiles(candidate.grain)) EXPECT_EQ(candidate.means, CollectiveMeans::dma);
+    EXPECT_TRUE(has_tiles(candidate.grain) || candidate.means == CollectiveMeans::dma);
     EXPECT_EQ(find_schedule(full_name(candidate))->means, candidate.means);
   }
 }
@@ -195,18 +195,20 @@ DependentRequest tiny_request() {
 
 TEST(AutoSchedule, TakesASureGuessWithoutASearch) {
   const TableCost cost({{"serial-dma", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
-  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  const auto choice = auto_schedule(tiny_request(), machine(), cost, ScheduleFamily::ficco);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::heuristic);
   EXPECT_EQ(key_of(choice->schedule), "serial-dma");
   EXPECT_EQ(choice->time, Nanoseconds{620});
   EXPECT_FALSE(choice->margin());
   EXPECT_EQ(cost.simulated.size(), 1U);
+  // It says nothing of tiles.
+  EXPECT_EQ(auto_schedule(tiny_request(), machine(), cost)->by, ChosenBy::search);
 }
 
 TEST(AutoSchedule, SearchesWhereASureGuessCannotBePlanned) {
   const TableCost cost({{"serial-dma", {600, 610, -1}}, {"uniform-fused-1d 8", {700, 700, 710}}});
-  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  const auto choice = auto_schedule(tiny_request(), machine(), cost, ScheduleFamily::ficco);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::search);
   EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
