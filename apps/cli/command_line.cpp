@@ -52,7 +52,8 @@ struct Parser {
     };
     CLI::Option* const option = sub->add_option(std::string(flag.name), store);
     option->type_name(std::string(flag.value));
-    if (flag.is_repeated()) option->expected(1)->take_all();
+    if (flag.is_repeated() && flag.is_argument()) option->expected(-1);
+    if (flag.is_repeated() && !flag.is_argument()) option->expected(1)->take_all();
   }
 
   void set(const Flag& flag, std::vector<std::string> values) {

@@ -11,6 +11,7 @@ Subcommand completion_command();
 Subcommand demo_command();
 Subcommand list_command();
 Subcommand model_command();
+Subcommand node_command();
 Subcommand overlap_command();
 Subcommand packets_command();
 Subcommand plan_command();
@@ -21,10 +22,10 @@ Subcommand show_command();
 Subcommand verify_command();
 
 std::span<const Subcommand> commands() {
-  static const std::array all{demo_command(),      list_command(),      show_command(),    plan_command(),
-                              verify_command(),    run_command(),       bench_command(),   overlap_command(),
-                              power_command(),     model_command(),     packets_command(), calibrate_command(),
-                              reproduce_command(), completion_command()};
+  static const std::array all{demo_command(),   list_command(),      show_command(),      plan_command(),
+                              verify_command(), run_command(),       bench_command(),     overlap_command(),
+                              power_command(),  model_command(),     packets_command(),   calibrate_command(),
+                              node_command(),   reproduce_command(), completion_command()};
   return all;
 }
 

@@ -33,6 +33,10 @@ constexpr Mode kModes[] = {
     {"inference", "inference", "give --phase prefill, decode or generate"},
     {"cached", "prefill and decode", "give --phase prefill or --phase decode"},
     {"generate", "whole generations", "give --phase generate"},
+    {"managed", "--power-policy", "give --power-policy"},
+    {"pipeline", "pipelines", "give --pp 2 or more"},
+    {"interleaved", "interleaved pipelines", "give --schedule interleaved and --pp 2 or more"},
+    {"sharded", "weights that are gathered", "give --phase train and --fsdp 2 or more"},
 };
 
 constexpr Flag kFlags[] = {
@@ -60,10 +64,11 @@ constexpr Flag kFlags[] = {
     {"reproduce", "publication", "PUBLICATION", "@publications", "", "",
      "Which one (cortado list publications), or all"},
     {"model", "name", "MODEL", "@models", "", "", "Name of a model (cortado list models), or path of a config.json"},
+    {"node", "command", "COMMAND...", "", "", "", "What to run, after --: a program and its arguments"},
     {"completion", "shell", "SHELL", "bash|zsh", "", "", "bash or zsh"},
 
     // --- The machine -------------------------------------------------------------------------------------------------
-    {"demo plan bench overlap power model", "--machine", "NAME", "@machines", kDefaultMachine, "",
+    {"demo plan bench overlap power model node", "--machine", "NAME", "@machines", kDefaultMachine, "",
      "Machine by name or .toml file"},
     {"run", "--machine", "NAME", "@machines", "", "",
      "Machine by name or .toml file (default: the program's own, or mi300x-8; with two targets this computer, which is "
@@ -88,25 +93,28 @@ constexpr Flag kFlags[] = {
     {"model", "--input", "N", "number64 0", "1024", "generate", "Tokens of a prompt"},
     {"model", "--output", "N", "number64 0", "128", "generate", "Tokens of an answer"},
     {"model", "--tp", "N", "number 0", "1", "", "Tensor parallel: GPUs that share each layer"},
-    {"model", "--sp", "", "", "", "", "Sequence parallel: tokens are divided between the products of --tp"},
+    {"model", "--sp", "", "", "", "", "Sequence parallel: tokens are divided between the GEMMs of --tp"},
     {"model", "--ep", "N", "number 0", "1", "", "Expert parallel: GPUs that the experts are divided among"},
     {"model", "--fsdp", "N", "number 0", "1", "train", "Replicas that keep a share of weights and optimizer each"},
     {"model", "--dp", "N", "number 0", "1", "", "Replicas that keep everything"},
     {"model", "--pp", "N", "number 0", "1", "", "Pipeline stages"},
-    {"model", "--schedule", "NAME", "1f1b|interleaved", "1f1b", "", "Order of micro-batches in a pipeline"},
-    {"model", "--stages", "N", "number 1", "2", "", "interleaved: stages of a GPU"},
+    {"model", "--schedule", "NAME", "1f1b|interleaved", "1f1b", "pipeline", "Order of micro-batches in a pipeline"},
+    {"model", "--stages", "N", "number 1", "2", "interleaved", "interleaved: stages of a GPU"},
     {"model", "--micro-batches", "N", "number 0", "", "", "Of a replica and step (default: as many as stages)"},
-    {"model", "--prefetch", "N", "number 0", "1", "train", "--fsdp: layers whose weights are gathered ahead"},
-    {"model", "--recompute", "WHAT", "none|selective|full", "none", "train",
-     "What of the forward pass is done again: none, selective (norms and activations) or full"},
+    {"model", "--prefetch", "N", "number 0", "1", "sharded",
+     "--fsdp: layers whose weights are gathered ahead; 0: none"},
+    {"model", "--recompute", "WHAT", "none|selective|ops|full", "none", "train",
+     "What of the forward pass is done again: none, selective (norms and activations), ops (and every second GEMM) or "
+     "full"},
     {"model", "--skew", "S", "", "", "",
      "Experts: the one of rank r gets tokens in proportion to r^-S (default: even)"},
     {"model", "--unfused-attention", "", "", "", "", "Attention whose scores go through memory"},
     {"model", "--dtype", "TYPE", "bf16|f16|f8|fp8", "", "",
-     "Of products (default: as the weights are stored, bf16 in training)"},
+     "Of GEMMs (default: as the weights are stored, bf16 in training)"},
     {"model", "--kv-dtype", "TYPE", "bf16|f16|f8|fp8", "bf16", "inference", "Of the KV cache"},
     {"model", "--system", "NAMES", "@systems", "", "",
-     "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, t3, t3-mca, auto, ideal or all "
+     "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, tiles, t3, t3-mca, auto, ideal or "
+     "all "
      "(default: all "
      "that the "
      "machine has the hardware for); serial comes first always: the others are compared with it"},
@@ -257,6 +265,10 @@ constexpr Flag kFlags[] = {
      "Power policies separated by commas (cortado list power-policies), or all; none comes first always: the others "
      "are "
      "compared with it"},
+    {"model", "--power-policy", "NAMES", "@power-policies", "", "",
+     "Clocks of the fastest system follow power: policies separated by commas (cortado list power-policies), or all"},
+    {"model", "--cap", "W", "", "", "", "Watts that a board may draw (default: the machine's)"},
+    {"model", "--limit", "W", "", "", "managed", "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)"},
     {"power", "--cap", "W", "", "", "",
      "Watts that a board may draw (default: the machine's), or none: clocks are not managed"},
     {"power", "--limit", "W", "", "", "", "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)"},
@@ -286,6 +298,8 @@ constexpr Flag kFlags[] = {
      "Seed of the input bytes, and of the order with --adversarial"},
     {"run bench overlap", "--adversarial", "", "", "", "device",
      "soft: reorder and delay everything the semantics leaves open"},
+    {"node", "--seed", "N", "number64 0", "1", "", "Seed of the order with --adversarial"},
+    {"node", "--adversarial", "", "", "", "", "Reorder and delay everything that engines may do in any order"},
     {"run bench overlap", "--timeout", "MS", "number 1", "10000", "device", "Give up after so long without progress"},
     {"run bench overlap", "--workers", "N", "number 0", "", "device",
      "soft: threads beside the caller's (default: cores - 1)"},
@@ -293,6 +307,11 @@ constexpr Flag kFlags[] = {
     {"run bench overlap", "--inject", "FAULT...", "", "", "device",
      "soft: a fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], "
      "lose-signal:GPU.ENGINE[:NTH], "
+     "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
+    {"node", "--races", "", "", "", "",
+     "Report packets of different engines that touch the same bytes and do not wait for each other"},
+    {"node", "--inject", "FAULT...", "", "", "",
+     "A fault on purpose: stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], lose-signal:GPU.ENGINE[:NTH], "
      "delay-signal:GPU.ENGINE:NTH:NS; may be repeated"},
     {"run", "--check", "WHEN", "every|last|none", "every", "device",
      "Check outputs of every iteration, of the last, or of none"},
@@ -313,6 +332,8 @@ constexpr Flag kFlags[] = {
     {"run", "--trace", "FILE", "file", "", "",
      "Write a Perfetto trace; on devices, timestamps around each command slow it down; with two targets both timelines "
      "of the last row"},
+    {"node", "--trace", "FILE", "file", "", "", "Write a Perfetto trace: one track an engine"},
+    {"node", "--packets", "FILE", "file", "", "", "Write all packets that the engines executed, by queue"},
     {"model", "--trace", "FILE", "file", "", "", "Write a Perfetto trace of a layer by the fastest system"},
     {"overlap", "--trace", "FILE", "file", "", "now", "Write a Perfetto trace of the strategy to use"},
     {"run", "--picture", "FILE", "file", "", "single", "Write a picture of all queues over time, as SVG"},

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 
-# What another test runs already: document.accuracy.
+# What another test computes already: accuracy_test.
 ELSEWHERE = {"cortado reproduce all --markdown accuracy.md"}
 
 

@@ -1,4 +1,4 @@
-// The GPUs of the node as the kernel driver describes them.
+// The GPUs of the node as the kernel driver describes them in sysfs.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,24 @@
 #include "cortado/result.hpp"
 
 #include "device/driver/driver.hpp"
-#include "device/kfd/thunk.hpp"
+#include "device/kfd/system.hpp"
 
 namespace cortado::device {
 
+struct KfdGpu {
+  std::uint32_t node = 0;  ///< number in sysfs
+  std::uint32_t id = 0;    ///< what ioctls call it
+  std::uint32_t render_minor = 0;
+};
+
 struct Discovery {
   Topology topology;
-  /// KFD node number of each GPU: RankId i is the i-th node with compute units, in the order of node numbers.
-  std::vector<HSAuint32> gpu_nodes;
-  HSAuint32 host_node = 0;  ///< first node with CPU cores
-  /// Queues are made on the engine asked for: the library has hsaKmtCreateQueueExt and the kernel interface is 1.17 or
-  /// later. Otherwise the kernel chooses the engine within the class.
+  std::vector<KfdGpu> gpus;  ///< RankId i is the i-th GPU in the order of node numbers
+  /// Queues are made on the engine asked for: the kernel interface is 1.17 or later. Otherwise the kernel chooses the
+  /// engine within the class.
   bool queues_by_engine = false;
 };
 
-/// Needs an open KFD and acquired system properties, whose number of nodes is `nodes`.
-Result<Discovery> discover(const ThunkFunctions& thunk, std::uint32_t nodes);
+Result<Discovery> discover(KfdSystem& system, const kfd::GetVersion& version);
 
 }  // namespace cortado::device

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <map>
 #include <mutex>
+#include <sys/mman.h>
 #include <thread>
 #include <utility>
 
@@ -13,17 +15,18 @@
 
 #include "base/check.hpp"
 #include "device/kfd/discover.hpp"
+#include "device/kfd/events.hpp"
 #include "device/kfd/kfd.hpp"
 #include "device/kfd/memory.hpp"
-#include "device/kfd/status.hpp"
-#include "device/kfd/thunk.hpp"
 
 namespace cortado::device {
 namespace {
 
-constexpr std::uint64_t kSmallestRing = 4096;  // a page, since a ring is a mapping of its own
-constexpr std::uint64_t kLargestRing = std::uint64_t{1} << 31;
-constexpr std::uint32_t kUnknown = 0xffffffff;
+constexpr std::uint64_t kSmallestKfdRing = 4096;  // a page, since a ring is a mapping of its own
+constexpr std::uint64_t kLargestKfdRing = std::uint64_t{1} << 31;
+constexpr std::uint64_t kPointerPage = 4096;
+constexpr std::size_t kReadPointerWord = 0;
+constexpr std::size_t kWritePointerWord = 8;  // another line of the cache
 
 /// Stores the value after everything that was stored before. A release store alone does not order stores to memory that
 /// is mapped as write combining on x86.
@@ -42,13 +45,14 @@ void pause() {
 
 struct QueueSlot {
   SdmaQueue queue;
-  HSA_QUEUEID handle = 0;
+  std::uint32_t handle = 0;
   Memory ring;
+  Memory pointers;
 };
 
 class KfdNode final : public Driver {
  public:
-  explicit KfdNode(ThunkFunctions thunk) : thunk_(std::move(thunk)), memory_(thunk_, discovery_) {}
+  explicit KfdNode(std::unique_ptr<KfdSystem> system) : system_(std::move(system)) {}
   ~KfdNode() override;
   Status open();
 
@@ -65,71 +69,96 @@ class KfdNode final : public Driver {
   void destroy(TrackerHandle tracker) override;
   TrackerState state(TrackerHandle tracker) const override;
   TrackerUse tracker_use(RankId) const override { return {}; }
-  Result<Event> create_event() override;
-  void destroy(const Event& event) override;
-  bool wait(const Event& event, std::chrono::nanoseconds timeout) override;
+  Result<Event> create_event() override { return events_.create(); }
+  void destroy(const Event& event) override { events_.destroy(event); }
+  bool wait(const Event& event, std::chrono::nanoseconds timeout) override { return events_.wait(event, timeout); }
   bool assist() override;
-  std::vector<EngineFault> faults() const override;
+  std::vector<EngineFault> faults() const override { return events_.faults(); }
   QueueState state(const SdmaQueue& queue) const override;
   std::string state(const ComputeQueue& queue) const override;
   DeviceClock clock() const override;
 
  private:
+  Status open_gpus();
   Result<const Engine*> find_engine(const SdmaQueueRequest& request) const;
   Status check_free_slot(RankId gpu, const Engine& engine) const;
   Status create_on_engine(QueueSlot& slot, const Engine& engine);
-  HsaEvent* find_event(const Event& event) const;
-  HsaClockCounters counters() const;
+  Result<std::uint64_t*> doorbell_at(std::uint64_t offset);
+  void destroy_slot(const QueueSlot& slot);
+  kfd::ClockCounters counters() const;
 
-  ThunkFunctions thunk_;
+  std::unique_ptr<KfdSystem> system_;
+  KfdFiles files_;
   Discovery discovery_;
-  KfdMemory memory_;
-  bool opened_ = false;
-  bool acquired_ = false;
-  HsaClockCounters first_counters_{};
+  KfdMemory memory_{*system_, files_, discovery_};
+  mutable KfdEvents events_{*system_, files_, discovery_, memory_};
+  kfd::ClockCounters first_counters_{};
   mutable std::mutex mutex_;  // guards everything below
   std::uint32_t next_queue_ = 0;
   std::vector<std::unique_ptr<QueueSlot>> queues_;
-  std::vector<HsaEvent*> events_;
-  HsaEvent* memory_exception_ = nullptr;  // none if the driver has no such event
-  mutable std::vector<EngineFault> faults_;
+  std::map<std::uint64_t, std::byte*> doorbell_pages_;  // by mmap offset
 };
 
 Status KfdNode::open() {
-  const Outcome channel = call(thunk_.open_kfd);
-  if (!channel.ok() && channel.status != HSAKMT_STATUS_KERNEL_ALREADY_OPENED) {
-    return fail(thunk_error("device.no_gpu", "hsaKmtOpenKFD of /dev/kfd", channel,
-                            channel.errno_value == EACCES
-                                ? "join the groups render and video, or run on the embedded node: --on soft"
-                                : kUseSoft));
+  files_.kfd = system_->open(kfd::kDevice);
+  if (files_.kfd < 0) {
+    const int error = -files_.kfd;
+    return fail(system_error(
+        "device.no_gpu", fmt::format("open of {}", kfd::kDevice), error,
+        error == EACCES ? "join the groups render and video, or run on the embedded node: --on soft" : kUseSoft));
   }
-  opened_ = true;
-  HsaSystemProperties system{};
-  if (const Outcome got = call(thunk_.acquire_system_properties, &system); !got.ok()) {
-    return fail(thunk_error("device.topology", "hsaKmtAcquireSystemProperties", got, kUseSoft));
+  kfd::GetVersion version;
+  if (const int error = system_->call(files_.kfd, kfd::Call::get_version, version); error != 0) {
+    return fail(system_error("device.topology", "AMDKFD_IOC_GET_VERSION", error, kUseSoft));
   }
-  acquired_ = true;
-  CORTADO_ASSIGN_OR_RETURN(discovery_, discover(thunk_, system.NumNodes));
-
-  HsaEventDescriptor descriptor{};
-  descriptor.EventType = HSA_EVENTTYPE_MEMORY;
-  if (thunk_.create_event(&descriptor, true, false, &memory_exception_) != HSAKMT_STATUS_SUCCESS) {
-    memory_exception_ = nullptr;
-  }
+  CORTADO_ASSIGN_OR_RETURN(discovery_, discover(*system_, version));
+  CORTADO_RETURN_IF_ERROR(open_gpus());
+  events_.watch_exceptions();
   first_counters_ = counters();
   return {};
 }
 
-KfdNode::~KfdNode() {
-  for (const auto& slot : queues_) {
-    thunk_.destroy_queue(slot->handle);
-    memory_.release(slot->ring);
+Status KfdNode::open_gpus() {
+  for (const KfdGpu& gpu : discovery_.gpus) {
+    const std::string path = fmt::format("{}{}", kfd::kRenderNodes, gpu.render_minor);
+    const int file = system_->open(path);
+    if (file < 0) {
+      return fail(system_error("device.no_gpu", fmt::format("open of {}", path), -file,
+                               "join the groups render and video, or run on the embedded node: --on soft"));
+    }
+    files_.render.push_back(file);
+    kfd::AcquireVm request{static_cast<std::uint32_t>(file), gpu.id};
+    if (const int error = system_->call(files_.kfd, kfd::Call::acquire_vm, request); error != 0) {
+      return fail(system_error("device.topology", fmt::format("AMDKFD_IOC_ACQUIRE_VM of {}", path), error));
+    }
   }
-  for (HsaEvent* event : events_) thunk_.destroy_event(event);
-  if (memory_exception_ != nullptr) thunk_.destroy_event(memory_exception_);
+  // The GPUs must be able to use the host's addresses.
+  std::vector<kfd::Apertures> apertures(discovery_.gpus.size());
+  kfd::GetApertures request{reinterpret_cast<std::uintptr_t>(apertures.data()),
+                            static_cast<std::uint32_t>(apertures.size()), 0};
+  if (const int error = system_->call(files_.kfd, kfd::Call::get_apertures, request); error != 0) {
+    return fail(system_error("device.topology", "AMDKFD_IOC_GET_PROCESS_APERTURES_NEW", error));
+  }
+  constexpr std::uint64_t kHostAddresses = (std::uint64_t{1} << 47) - 1;
+  for (const kfd::Apertures& aperture : apertures) {
+    if (aperture.gpuvm_limit >= kHostAddresses) continue;
+    return fail(
+        Diagnostic{"device.memory",
+                   fmt::format("GPU {:#x} reaches addresses up to {:#x} only", aperture.gpu_id, aperture.gpuvm_limit),
+                   "this needs GPUs that share the host's addresses",
+                   {},
+                   About::environment});
+  }
+  return {};
+}
+
+KfdNode::~KfdNode() {
+  for (const auto& slot : queues_) destroy_slot(*slot);
+  events_.destroy_all();
   memory_.release_all();
-  if (acquired_) thunk_.release_system_properties();
-  if (opened_) thunk_.close_kfd();
+  for (const auto& [offset, page] : doorbell_pages_) ::munmap(page, kfd::kDoorbellPage);
+  for (const int file : files_.render) system_->close(file);
+  if (files_.kfd >= 0) system_->close(files_.kfd);
 }
 
 // --- Queues ----------------------------------------------------------------------------------------------------------
@@ -141,8 +170,7 @@ Result<const Engine*> KfdNode::find_engine(const SdmaQueueRequest& request) cons
                 fmt::format("queue on GPU {} asked for, the node has {}", request.gpu.value, gpus.size()));
   }
   const auto& engines = gpus[request.gpu.value].engines;
-  const auto engine =
-      std::find_if(engines.begin(), engines.end(), [&](const Engine& each) { return each.id == request.engine; });
+  const auto engine = std::ranges::find(engines, request.engine, &Engine::id);
   if (engine == engines.end()) {
     return fail("device.engine", fmt::format("GPU {} has no engine {}: it has {} engines, counted from 0",
                                              request.gpu.value, request.engine.value, engines.size()));
@@ -155,9 +183,8 @@ Status KfdNode::check_free_slot(RankId gpu, const Engine& engine) const {
   const GpuInfo& info = discovery_.topology.gpus[gpu.value];
   const auto same_class = [&](const Engine& other) { return other.kind == engine.kind; };
   // Where the kernel chooses the engine, a class of engines shares its slots.
-  const auto engines =
-      discovery_.queues_by_engine ? 1 : std::count_if(info.engines.begin(), info.engines.end(), same_class);
-  const auto used = std::count_if(queues_.begin(), queues_.end(), [&](const auto& slot) {
+  const auto engines = discovery_.queues_by_engine ? 1 : std::ranges::count_if(info.engines, same_class);
+  const auto used = std::ranges::count_if(queues_, [&](const auto& slot) {
     if (slot->queue.gpu != gpu) return false;
     return discovery_.queues_by_engine ? slot->queue.engine == engine.id
                                        : same_class(info.engines[slot->queue.engine.value]);
@@ -169,52 +196,77 @@ Status KfdNode::check_free_slot(RankId gpu, const Engine& engine) const {
       "put more commands on one queue, or use another engine");
 }
 
+Result<std::uint64_t*> KfdNode::doorbell_at(std::uint64_t offset) {
+  const std::uint64_t page = offset & ~(kfd::kDoorbellPage - 1);
+  auto found = doorbell_pages_.find(page);
+  if (found == doorbell_pages_.end()) {
+    void* const mapped =
+        ::mmap(nullptr, kfd::kDoorbellPage, PROT_READ | PROT_WRITE, MAP_SHARED, files_.kfd, static_cast<off_t>(page));
+    if (mapped == MAP_FAILED) {
+      return fail(system_error("device.queue", fmt::format("mmap of the doorbells of {}", kfd::kDevice), errno));
+    }
+    found = doorbell_pages_.emplace(page, static_cast<std::byte*>(mapped)).first;
+  }
+  return reinterpret_cast<std::uint64_t*>(found->second + offset % kfd::kDoorbellPage);
+}
+
 Status KfdNode::create_on_engine(QueueSlot& slot, const Engine& engine) {
-  const HSAuint32 node = discovery_.gpu_nodes[slot.queue.gpu.value];
-  const HSAuint64 bytes = slot.queue.ring_bytes;
-  constexpr HSAuint32 kWholeQueue = 100;  // percent
-  Padded<HsaQueueResource> resource;
-  Outcome got;
-  if (discovery_.queues_by_engine) {
-    got = call(thunk_.create_queue_ext, node, kQueueSdmaByEngineId, kWholeQueue, HSA_QUEUE_PRIORITY_MAXIMUM,
-               engine.id.value, slot.ring.data, bytes, nullptr, &resource.value);
-  } else {
-    const HSA_QUEUE_TYPE type = engine.kind == EngineClass::host ? HSA_QUEUE_SDMA : HSA_QUEUE_SDMA_XGMI;
-    got = call(thunk_.create_queue, node, type, kWholeQueue, HSA_QUEUE_PRIORITY_MAXIMUM, slot.ring.data, bytes, nullptr,
-               &resource.value);
+  auto* const words = reinterpret_cast<std::uint64_t*>(slot.pointers.data);
+  slot.queue.read_pointer = words + kReadPointerWord;
+  slot.queue.write_pointer = words + kWritePointerWord;
+  const kfd::QueueType by_class = engine.kind == EngineClass::host ? kfd::QueueType::sdma : kfd::QueueType::sdma_xgmi;
+  kfd::CreateQueue request;
+  request.ring_base = slot.ring.address();
+  request.write_pointer = reinterpret_cast<std::uintptr_t>(slot.queue.write_pointer);
+  request.read_pointer = reinterpret_cast<std::uintptr_t>(slot.queue.read_pointer);
+  request.ring_size = static_cast<std::uint32_t>(slot.queue.ring_bytes);
+  request.gpu_id = discovery_.gpus[slot.queue.gpu.value].id;
+  request.type = static_cast<std::uint32_t>(discovery_.queues_by_engine ? kfd::QueueType::sdma_by_engine : by_class);
+  request.percentage = kfd::kMostPercent;
+  request.priority = kfd::kMostPriority;
+  request.sdma_engine_id = engine.id.value;
+  if (const int error = system_->call(files_.kfd, kfd::Call::create_queue, request); error != 0) {
+    return fail(system_error(
+        "device.queue",
+        fmt::format("AMDKFD_IOC_CREATE_QUEUE on engine {} of GPU {}", engine.id.value, slot.queue.gpu.value), error,
+        error == ENOMEM ? "no free queue slot: other processes hold them; use another engine" : ""));
   }
-  if (!got.ok()) {
-    const bool full = got.status == HSAKMT_STATUS_NO_MEMORY || got.errno_value == ENOMEM;
-    return fail(thunk_error("device.queue",
-                            fmt::format("{} on engine {} of GPU {} (node {})",
-                                        discovery_.queues_by_engine ? "hsaKmtCreateQueueExt" : "hsaKmtCreateQueue",
-                                        engine.id.value, slot.queue.gpu.value, node),
-                            got, full ? "no free queue slot: other processes hold them; use another engine" : ""));
+  slot.handle = request.queue_id;
+  const auto doorbell = doorbell_at(request.doorbell_offset);
+  if (!doorbell) {
+    kfd::DestroyQueue destroy{slot.handle, 0};
+    system_->call(files_.kfd, kfd::Call::destroy_queue, destroy);
+    return fail(doorbell.error());
   }
-  slot.handle = resource.value.QueueId;
-  slot.queue.write_pointer = resource.value.Queue_write_ptr_aql;
-  slot.queue.read_pointer = resource.value.Queue_read_ptr_aql;
-  slot.queue.doorbell = resource.value.Queue_DoorBell_aql;
+  slot.queue.doorbell = *doorbell;
   return {};
 }
 
 Result<SdmaQueue*> KfdNode::create_sdma_queue(const SdmaQueueRequest& request) {
   CORTADO_ASSIGN_OR_RETURN(const Engine* const engine, find_engine(request));
   const std::uint64_t bytes = request.ring_bytes.value;
-  if (!std::has_single_bit(bytes) || bytes < kSmallestRing || bytes > kLargestRing) {
+  if (!std::has_single_bit(bytes) || bytes < kSmallestKfdRing || bytes > kLargestKfdRing) {
     return fail("device.queue", fmt::format("a ring of {} bytes asked for", bytes),
                 "a ring is a power of two from 4 KiB to 2 GiB");
   }
   const std::lock_guard lock(mutex_);
   CORTADO_RETURN_IF_ERROR(check_free_slot(request.gpu, *engine));
   auto slot = std::make_unique<QueueSlot>();
-  CORTADO_ASSIGN_OR_RETURN(slot->ring, memory_.allocate_ring(bytes));
+  CORTADO_ASSIGN_OR_RETURN(const auto ring, memory_.allocate_exactly(bytes));
+  slot->ring = ring.memory;
+  const auto pointers = memory_.allocate_exactly(kPointerPage);
+  if (!pointers) {
+    memory_.release(slot->ring);
+    return fail(pointers.error());
+  }
+  slot->pointers = pointers->memory;
   slot->queue.gpu = request.gpu;
   slot->queue.engine = request.engine;
   slot->queue.ring = slot->ring.data;
   slot->queue.ring_bytes = bytes;
   if (auto created = create_on_engine(*slot, *engine); !created) {
     memory_.release(slot->ring);
+    memory_.release(slot->pointers);
     return fail(std::move(created).error());
   }
   slot->queue.id = next_queue_++;
@@ -222,13 +274,18 @@ Result<SdmaQueue*> KfdNode::create_sdma_queue(const SdmaQueueRequest& request) {
   return &queues_.back()->queue;
 }
 
+void KfdNode::destroy_slot(const QueueSlot& slot) {
+  kfd::DestroyQueue request{slot.handle, 0};
+  system_->call(files_.kfd, kfd::Call::destroy_queue, request);
+  memory_.release(slot.ring);
+  memory_.release(slot.pointers);
+}
+
 void KfdNode::destroy(SdmaQueue* queue) {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::find_if(queues_.begin(), queues_.end(), [&](const auto& slot) { return &slot->queue == queue; });
-  CORTADO_CHECK(found != queues_.end(), "a destroyed queue was created by this driver and not destroyed before");
-  thunk_.destroy_queue((*found)->handle);
-  memory_.release((*found)->ring);
+  const auto found = std::ranges::find_if(queues_, [&](const auto& slot) { return &slot->queue == queue; });
+  CORTADO_CHECK(found != queues_.end(), "a queue was created by this driver and not destroyed before");
+  destroy_slot(**found);
   queues_.erase(found);
 }
 
@@ -283,48 +340,7 @@ TrackerState KfdNode::state(TrackerHandle) const {
   CORTADO_CHECK(false, "this node has no trackers");
 }
 
-// --- Events, faults, waiting, time -----------------------------------------------------------------------------------
-
-Result<Event> KfdNode::create_event() {
-  HsaEventDescriptor descriptor{};
-  descriptor.EventType = HSA_EVENTTYPE_SIGNAL;
-  descriptor.NodeId = discovery_.gpu_nodes.front();
-  HsaEvent* event = nullptr;
-  if (const Outcome got = call(thunk_.create_event, &descriptor, false, false, &event); !got.ok()) {
-    return fail(thunk_error("device.event", "hsaKmtCreateEvent", got));
-  }
-  const std::lock_guard lock(mutex_);
-  events_.push_back(event);
-  // HWData2 is the address a FENCE writes the event id to, before the TRAP with that id.
-  return Event{event->EventId, reinterpret_cast<std::uint64_t*>(event->EventData.HWData2)};
-}
-
-HsaEvent* KfdNode::find_event(const Event& event) const {
-  const auto found =
-      std::find_if(events_.begin(), events_.end(), [&](const HsaEvent* each) { return each->EventId == event.id; });
-  CORTADO_CHECK(found != events_.end(), "an event was created by this driver and not destroyed before");
-  return *found;
-}
-
-void KfdNode::destroy(const Event& event) {
-  const std::lock_guard lock(mutex_);
-  HsaEvent* const handle = find_event(event);
-  thunk_.destroy_event(handle);
-  std::erase(events_, handle);
-}
-
-bool KfdNode::wait(const Event& event, std::chrono::nanoseconds timeout) {
-  HsaEvent* handle = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    handle = find_event(event);
-  }
-  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
-  // The largest 32-bit number means for ever; one day is long enough for any caller.
-  constexpr std::int64_t kDay = 86'400'000;
-  const auto milliseconds = static_cast<HSAuint32>(std::clamp<std::int64_t>(whole, 0, kDay));
-  return thunk_.wait_on_event(handle, milliseconds) == HSAKMT_STATUS_SUCCESS;
-}
+// --- Waiting, time ---------------------------------------------------------------------------------------------------
 
 bool KfdNode::assist() {
   constexpr std::uint32_t kPausesPerYield = 256;
@@ -337,36 +353,11 @@ bool KfdNode::assist() {
   return false;
 }
 
-/// A memory exception ends all queues of the process, so one is all there is to report. The driver tells GPU and
-/// address; which engine and queue it was, it does not.
-std::vector<EngineFault> KfdNode::faults() const {
-  const std::lock_guard lock(mutex_);
-  if (!faults_.empty() || memory_exception_ == nullptr) return faults_;
-  if (thunk_.wait_on_event(memory_exception_, 0) != HSAKMT_STATUS_SUCCESS) return faults_;
-  const HsaMemoryAccessFault& what = memory_exception_->EventData.EventData.MemoryAccessFault;
-  const auto& nodes = discovery_.gpu_nodes;
-  const auto gpu = std::find(nodes.begin(), nodes.end(), what.NodeId);
-  EngineFault fault;
-  fault.kind = FaultKind::bad_address;
-  fault.gpu = RankId{gpu == nodes.end() ? kUnknown : static_cast<std::uint32_t>(gpu - nodes.begin())};
-  fault.engine = EngineId{kUnknown};
-  fault.queue = kUnknown;
-  fault.address = what.VirtualAddress;
-  fault.message = fmt::format("memory exception at {:#x} on KFD node {}: {}; the driver does not tell the engine",
-                              fault.address, what.NodeId,
-                              what.Failure.NotPresent  ? "page not present"
-                              : what.Failure.ReadOnly  ? "write to a read-only page"
-                              : what.Failure.GpuAccess ? "page of the host only"
-                              : what.Failure.ECC       ? "uncorrectable memory error"
-                                                       : "unknown cause");
-  faults_.push_back(std::move(fault));
-  return faults_;
-}
-
-HsaClockCounters KfdNode::counters() const {
-  HsaClockCounters counters{};
+kfd::ClockCounters KfdNode::counters() const {
+  kfd::ClockCounters counters;
+  counters.gpu_id = discovery_.gpus.front().id;
   // Without counters the clock stands still at zero, which clock() reports as 0 ticks per second.
-  if (thunk_.get_clock_counters(discovery_.gpu_nodes.front(), &counters) != HSAKMT_STATUS_SUCCESS) return {};
+  if (system_->call(files_.kfd, kfd::Call::get_clock_counters, counters) != 0) return {};
   return counters;
 }
 
@@ -374,32 +365,31 @@ HsaClockCounters KfdNode::counters() const {
 /// readings at least 5 ms apart, where a reading that is off by a microsecond makes 0.02 %.
 DeviceClock KfdNode::clock() const {
   constexpr std::chrono::milliseconds kApart{5};
-  HsaClockCounters now = counters();
+  kfd::ClockCounters now = counters();
   const auto apart = [&] {
-    return static_cast<double>(now.SystemClockCounter - first_counters_.SystemClockCounter) /
-           static_cast<double>(std::max<HSAuint64>(now.SystemClockFrequencyHz, 1));
+    return static_cast<double>(now.system - first_counters_.system) /
+           static_cast<double>(std::max<std::uint64_t>(now.system_frequency, 1));
   };
   const double enough = std::chrono::duration<double>(kApart).count();
-  if (now.SystemClockFrequencyHz != 0 && apart() < enough) {
+  if (now.system_frequency != 0 && apart() < enough) {
     std::this_thread::sleep_for(kApart);
     now = counters();
   }
-  const auto ticks = static_cast<double>(now.GPUClockCounter - first_counters_.GPUClockCounter);
-  if (now.SystemClockFrequencyHz == 0 || apart() <= 0) return {0, now.GPUClockCounter};
-  return {static_cast<std::uint64_t>(std::llround(ticks / apart())), now.GPUClockCounter};
+  const auto ticks = static_cast<double>(now.gpu - first_counters_.gpu);
+  if (now.system_frequency == 0 || apart() <= 0) return {0, now.gpu};
+  return {static_cast<std::uint64_t>(std::llround(ticks / apart())), now.gpu};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Driver>> open_kfd_node(ThunkFunctions thunk) {
-  auto node = std::make_unique<KfdNode>(std::move(thunk));
+Result<std::unique_ptr<Driver>> open_kfd_node(std::unique_ptr<KfdSystem> system) {
+  auto node = std::make_unique<KfdNode>(std::move(system));
   CORTADO_RETURN_IF_ERROR(node->open());
   return std::unique_ptr<Driver>(std::move(node));
 }
 
 Result<std::unique_ptr<Driver>> open_kfd_node() {
-  CORTADO_ASSIGN_OR_RETURN(ThunkFunctions thunk, load_thunk());
-  return open_kfd_node(std::move(thunk));
+  return open_kfd_node(linux_system());
 }
 
 }  // namespace cortado::device

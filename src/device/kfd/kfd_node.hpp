@@ -1,4 +1,4 @@
-// The node over a table of thunk functions: the library's, or a stand-in's.
+// The node over the system calls of this computer, or of a test.
 #pragma once
 
 #include <memory>
@@ -6,10 +6,10 @@
 #include "cortado/result.hpp"
 
 #include "device/driver/driver.hpp"
-#include "device/kfd/thunk.hpp"
+#include "device/kfd/system.hpp"
 
 namespace cortado::device {
 
-Result<std::unique_ptr<Driver>> open_kfd_node(ThunkFunctions thunk);
+Result<std::unique_ptr<Driver>> open_kfd_node(std::unique_ptr<KfdSystem> system);
 
 }  // namespace cortado::device

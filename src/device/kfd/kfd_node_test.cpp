@@ -1,29 +1,58 @@
 #include "device/kfd/kfd_node.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <sys/stat.h>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cortado/packets.hpp"
+
 #include "device/kfd/kfd.hpp"
-#include "device/kfd/testing/fake_thunk.hpp"
+#include "device/kfd/virtual_system_testing.hpp"
 
 namespace cortado::device {
 namespace kfd_node_test {
 
-using testing::ElementsAre;
+using testing::AllOf;
 using testing::HasSubstr;
 
-std::unique_ptr<Driver> open_fake(FakeThunk& fake) {
-  auto node = open_kfd_node(fake.functions());
-  if (!node) {
-    ADD_FAILURE() << to_string(node.error());
-    return nullptr;
+class KfdNode : public testing::Test {
+ protected:
+  explicit KfdNode(const std::string& machine = "mi300x-8") : machine_(load_machine(machine).value()) {
+    computer_ = virtual_computer(machine_);
   }
-  return std::move(*node);
-}
+
+  std::unique_ptr<Driver> open() {
+    auto node = open_kfd_node(computer_->system());
+    if (!node) ADD_FAILURE() << to_string(node.error());
+    return node ? std::move(*node) : nullptr;
+  }
+
+  /// Writes packets into a fresh ring and rings the doorbell.
+  static void submit(Driver& node, SdmaQueue& queue, const std::vector<sdma::Packet>& packets) {
+    std::uint64_t end = 0;
+    for (const sdma::Packet& packet : packets) {
+      end += sdma::encode(packet, reinterpret_cast<std::uint32_t*>(queue.ring + end)) * sizeof(std::uint32_t);
+    }
+    node.ring_doorbell(queue, end);
+  }
+
+  template <class Condition>
+  static bool wait_until(Driver& node, Condition&& condition) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      node.assist();
+    }
+    return true;
+  }
+
+  Machine machine_;
+  std::unique_ptr<VirtualComputer> computer_;
+};
 
 void expect_environment(const Diagnostic& error, const std::string& code, const std::string& message) {
   EXPECT_EQ(error.code, code);
@@ -33,55 +62,43 @@ void expect_environment(const Diagnostic& error, const std::string& code, const 
 
 // --- Opening ---------------------------------------------------------------------------------------------------------
 
-TEST(KfdOpen, WithoutAGpuNamesTheDeviceFileAndTheCause) {
-  FakeThunk fake;
-  fake.failing["OpenKFD"] = {HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED, ENOENT};
-  const auto node = open_kfd_node(fake.functions());
+TEST_F(KfdNode, WithoutAGpuNamesTheDeviceFileAndTheCause) {
+  computer_->unopenable[kfd::kDevice] = ENOENT;
+  const auto node = open_kfd_node(computer_->system());
   ASSERT_FALSE(node.has_value());
-  expect_environment(
-      node.error(), "device.no_gpu",
-      "hsaKmtOpenKFD of /dev/kfd: status 20 (kernel driver not opened), errno 2 (No such file or directory)");
+  expect_environment(node.error(), "device.no_gpu", "open of /dev/kfd: errno 2 (No such file or directory)");
   EXPECT_THAT(node.error().hint, HasSubstr("--on soft"));
-  EXPECT_EQ(fake.closes, 0);
 }
 
-TEST(KfdOpen, WithoutPermissionTellsTheGroups) {
-  FakeThunk fake;
-  fake.failing["OpenKFD"] = {HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED, EACCES};
-  const auto node = open_kfd_node(fake.functions());
+TEST_F(KfdNode, WithoutPermissionTellsTheGroups) {
+  for (const char* path : {kfd::kDevice, "/dev/dri/renderD129"}) {
+    computer_->unopenable = {{path, EACCES}};
+    const auto node = open_kfd_node(computer_->system());
+    ASSERT_FALSE(node.has_value());
+    expect_environment(node.error(), "device.no_gpu", std::string(path) + ": errno 13 (Permission denied)");
+    EXPECT_THAT(node.error().hint, HasSubstr("render"));
+    EXPECT_TRUE(computer_->open_files.empty());
+  }
+}
+
+TEST_F(KfdNode, NoGpuNodeIsAnEnvironmentError) {
+  std::erase_if(computer_->files, [](const auto& file) { return file.first.find("/nodes/0/") == std::string::npos; });
+  const auto node = open_kfd_node(computer_->system());
   ASSERT_FALSE(node.has_value());
-  expect_environment(node.error(), "device.no_gpu", "errno 13 (Permission denied)");
-  EXPECT_THAT(node.error().hint, HasSubstr("render"));
+  expect_environment(node.error(), "device.no_gpu", "none of the 1 nodes");
+  EXPECT_TRUE(computer_->open_files.empty());
 }
 
-TEST(KfdOpen, AnotherOpenerInTheProcessIsFine) {
-  FakeThunk fake;
-  fake.failing["OpenKFD"] = {HSAKMT_STATUS_KERNEL_ALREADY_OPENED, 0};
-  EXPECT_TRUE(open_kfd_node(fake.functions()).has_value());
-}
-
-TEST(KfdOpen, NoGpuNodeIsAnEnvironmentError) {
-  FakeThunk fake;
-  fake.gpus = 0;
-  const auto node = open_kfd_node(fake.functions());
-  ASSERT_FALSE(node.has_value());
-  expect_environment(node.error(), "device.no_gpu", "none of its 1 nodes is a GPU");
-  EXPECT_EQ(fake.closes, 1);
-  EXPECT_EQ(fake.releases, 1);
-}
-
-TEST(KfdOpen, FailedCallsAreNamedAndLeaveNothingOpen) {
-  for (const std::string name :
-       {"AcquireSystemProperties", "GetVersion", "GetNodeProperties", "GetNodeIoLinkProperties"}) {
-    FakeThunk fake;
-    fake.failing[name] = {HSAKMT_STATUS_KERNEL_COMMUNICATION_ERROR, 0};
-    const auto node = open_kfd_node(fake.functions());
+TEST_F(KfdNode, FailedCallsAreNamedAndLeaveNothingOpen) {
+  const std::map<kfd::Call, std::string> names{{kfd::Call::get_version, "AMDKFD_IOC_GET_VERSION"},
+                                               {kfd::Call::acquire_vm, "AMDKFD_IOC_ACQUIRE_VM of /dev/dri/renderD128"},
+                                               {kfd::Call::get_apertures, "AMDKFD_IOC_GET_PROCESS_APERTURES_NEW"}};
+  for (const auto& [call, name] : names) {
+    computer_->failing = {{call, EIO}};
+    const auto node = open_kfd_node(computer_->system());
     ASSERT_FALSE(node.has_value()) << name;
-    expect_environment(node.error(), "device.topology", "hsaKmt" + name);
-    EXPECT_THAT(node.error().message, HasSubstr("status 21 (kernel driver does not answer)"));
-    EXPECT_EQ(fake.closes, fake.opens) << name;
-    EXPECT_EQ(fake.releases, name == "AcquireSystemProperties" ? 0 : 1) << name;
-    EXPECT_TRUE(fake.events.empty()) << name;
+    expect_environment(node.error(), "device.topology", name + ": errno 5");
+    EXPECT_TRUE(computer_->open_files.empty()) << name;
   }
 }
 
@@ -93,354 +110,212 @@ TEST(KfdOpen, ThisComputer) {
     EXPECT_FALSE((*node)->topology().gpus.empty());
   } else {
     EXPECT_EQ(node.error().about, About::environment);
-    EXPECT_THAT(node.error().hint, HasSubstr("--on soft"));
-    EXPECT_THAT(node.error().message, testing::AnyOf(HasSubstr("/dev/kfd"), HasSubstr("libhsakmt")));
+    EXPECT_THAT(node.error().message, HasSubstr("/dev/"));
   }
-  EXPECT_FALSE(node.has_value() && stat("/dev/kfd", &file) != 0);
+  EXPECT_FALSE(node.has_value() && stat(kfd::kDevice, &file) != 0);
 }
 
 // --- Topology --------------------------------------------------------------------------------------------------------
 
-TEST(KfdTopology, GpusEnginesAndRecommendedMasks) {
-  FakeThunk fake;
-  fake.gpus = 3;
-  const auto node = open_fake(fake);
+TEST_F(KfdNode, TopologyIsThatOfTheMachineFile) {
+  const auto node = open();
   const Topology& topology = node->topology();
-  EXPECT_EQ(topology.node, "KFD 1.17: 3 GPUs (AMD Instinct MI300X), queues by engine");
+  EXPECT_EQ(topology.node, "KFD 1.17: 8 GPUs (gfx942 device 0x74a1), queues by engine");
   EXPECT_FALSE(topology.compute);
   EXPECT_FALSE(topology.near_memory_compute);
-  ASSERT_EQ(topology.gpus.size(), 3U);
+  ASSERT_EQ(topology.gpus.size(), machine_.gpus);
   for (const GpuInfo& gpu : topology.gpus) {
-    EXPECT_EQ(gpu.queues_per_engine, 2U);
-    ASSERT_EQ(gpu.engines.size(), 6U);
-    for (std::uint32_t i = 0; i < 6; ++i) {
-      EXPECT_EQ(gpu.engines[i].id, EngineId{i});
-      EXPECT_EQ(gpu.engines[i].kind, i < 2 ? EngineClass::host : EngineClass::peer);
+    ASSERT_EQ(gpu.engines.size(), machine_.engines.size());
+    for (std::size_t i = 0; i < gpu.engines.size(); ++i) {
+      EXPECT_EQ(gpu.engines[i].id, machine_.engines[i].id);
+      EXPECT_EQ(gpu.engines[i].kind, machine_.engines[i].kind);
     }
+    EXPECT_EQ(gpu.queues_per_engine, machine_.dma.queues_per_engine);
   }
-  for (std::uint32_t src = 0; src < 3; ++src) {
-    for (std::uint32_t dst = 0; dst < 3; ++dst) {
-      EXPECT_EQ(topology.recommended[src][dst], src == dst ? 0U : fake.mask(src, dst)) << src << " to " << dst;
+  for (std::uint32_t src = 0; src < machine_.gpus; ++src) {
+    for (std::uint32_t dst = 0; dst < machine_.gpus; ++dst) {
+      const std::uint32_t expected = src == dst ? 0 : 1U << machine_.affinity[src][dst]->value;
+      EXPECT_EQ(topology.recommended[src][dst], expected) << src << " to " << dst;
     }
   }
 }
 
-TEST(KfdTopology, OldKernelOrLibraryRecommendsNothing) {
-  for (const bool old_kernel : {true, false}) {
-    FakeThunk fake;
-    if (old_kernel) fake.version = {1, 16};
-    fake.has_queue_ext = old_kernel;
-    const auto node = open_fake(fake);
-    EXPECT_THAT(node->topology().node, HasSubstr("engines chosen by the kernel"));
-    EXPECT_THAT(node->topology().recommended, testing::Each(testing::Each(0U)));
+TEST_F(KfdNode, AnOldKernelChoosesTheEngine) {
+  computer_->minor_version = 16;
+  const auto node = open();
+  EXPECT_THAT(node->topology().node, HasSubstr("engines chosen by the kernel"));
+  EXPECT_EQ(node->topology().recommended[0][1], 0U);
+  // 14 engines for peers with eight slots each, whichever engine they name.
+  for (int i = 0; i < 112; ++i) {
+    ASSERT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{4096}})) << i;
   }
-}
-
-TEST(KfdTopology, InternalNameIfThereIsNoPublicOne) {
-  FakeThunk fake;
-  fake.name.clear();
-  EXPECT_EQ(open_fake(fake)->topology().gpus[0].name, "ip discovery");
+  EXPECT_THAT(node->create_sdma_queue({RankId{0}, EngineId{5}, Bytes{4096}}).error().message, HasSubstr("all 112"));
+  EXPECT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{0}, Bytes{4096}}));  // the other class
 }
 
 // --- Memory ----------------------------------------------------------------------------------------------------------
 
-TEST(KfdMemory, IsOnItsNodeAndMappedToAllGpus) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  const auto on_gpu = node->allocate({.home = RankId{1}, .bytes = Bytes{5000}});
-  const auto on_host = node->allocate({.home = std::nullopt, .bytes = Bytes{64}});
-  ASSERT_TRUE(on_gpu && on_host);
-  EXPECT_EQ(on_gpu->bytes, Bytes{5000});
-  const FakeThunk::Allocation& gpu = fake.allocations.at(on_gpu->data);
-  EXPECT_EQ(gpu.node, FakeThunk::node_of(1));
-  EXPECT_EQ(gpu.bytes, 8192U);  // whole pages
-  const FakeThunk::Allocation& host = fake.allocations.at(on_host->data);
-  EXPECT_EQ(host.node, 0U);
-  EXPECT_EQ(gpu.flags.ui32.NoSubstitute, 1U);
-  EXPECT_EQ(host.flags.ui32.NoSubstitute, 0U);
-  for (const FakeThunk::Allocation* each : {&gpu, &host}) {
-    EXPECT_THAT(each->mapped_to, ElementsAre(FakeThunk::node_of(0), FakeThunk::node_of(1)));
-    EXPECT_EQ(each->flags.ui32.NonPaged, 1U);
-    EXPECT_EQ(each->flags.ui32.HostAccess, 1U);
-    EXPECT_EQ(each->flags.ui32.Uncached, 1U);
-    EXPECT_EQ(each->flags.ui32.CoarseGrain, 0U);
-    EXPECT_EQ(each->flags.ui32.ExecuteAccess, 0U);
+TEST_F(KfdNode, MemoryIsAlignedZeroedAndGivenBack) {
+  const auto node = open();
+  for (const std::optional<RankId> home : {std::optional<RankId>(), std::optional(RankId{3})}) {
+    const auto memory = node->allocate({home, Bytes{5000}, Bytes{1 << 20}});
+    ASSERT_TRUE(memory);
+    EXPECT_EQ(memory->address() % (1 << 20), 0U);
+    EXPECT_EQ(memory->data[4999], std::byte{0});
+    memory->data[4999] = std::byte{1};
+    node->release(*memory);
   }
-  node->release(*on_gpu);
-  node->release(*on_host);
-  EXPECT_TRUE(fake.allocations.empty());
+  EXPECT_EQ(computer_->calls[kfd::Call::alloc_memory], 2);
+  EXPECT_EQ(computer_->calls[kfd::Call::free_memory], 2);
 }
 
-TEST(KfdMemory, LargerAlignmentThanAPage) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  const auto memory = node->allocate({.home = RankId{0}, .bytes = Bytes{4096}, .alignment = Bytes{65536}});
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory->address() % 65536, 0U);
-  // 4096 + (65536 - 4096): any page may be the aligned one.
-  EXPECT_EQ(fake.allocations.begin()->second.bytes, 65536U);
-  node->release(*memory);
-  EXPECT_TRUE(fake.allocations.empty());
-}
-
-TEST(KfdMemory, BadRequestsAreUserErrors) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  const std::uint64_t huge = ~std::uint64_t{0};
-  EXPECT_EQ(node->allocate({.home = RankId{0}, .bytes = Bytes{0}}).error().code, "device.memory");
-  EXPECT_EQ(node->allocate({.home = RankId{0}, .bytes = Bytes{huge}}).error().code, "device.memory");
-  EXPECT_EQ(node->allocate({.home = RankId{2}, .bytes = Bytes{1}}).error().code, "device.gpus");
-  EXPECT_EQ(node->allocate({.home = RankId{0}, .bytes = Bytes{1}, .alignment = Bytes{5000}}).error().code,
-            "device.memory");
-  EXPECT_TRUE(fake.allocations.empty());
-}
-
-TEST(KfdMemory, FailuresNameCallStatusAndPlace) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  fake.failing["AllocMemory"] = {HSAKMT_STATUS_NO_MEMORY, 0};
-  expect_environment(node->allocate({.home = RankId{1}, .bytes = Bytes{4096}}).error(), "device.memory",
-                     "hsaKmtAllocMemory of 4096 bytes on GPU 1 (node 2): status 6 (no memory)");
-  fake.failing.clear();
-  fake.failing["MapMemoryToGPUNodes"] = {HSAKMT_STATUS_ERROR, EINVAL};
-  expect_environment(
-      node->allocate({.home = RankId{1}, .bytes = Bytes{4096}}).error(), "device.memory",
-      "hsaKmtMapMemoryToGPUNodes of 4096 bytes to 2 GPUs: status 1 (error), errno 22 (Invalid argument), "
-      "memory on GPU 1");
-  EXPECT_TRUE(fake.allocations.empty());  // nothing is left behind
-}
-
-TEST(KfdMemory, GpusThatSeeAnotherAddressAreRefused) {
-  FakeThunk fake;
-  fake.split_addresses = true;
-  const auto node = open_fake(fake);
-  expect_environment(node->allocate({.home = RankId{0}, .bytes = Bytes{4096}}).error(), "device.memory", "at 0x1000");
-  EXPECT_TRUE(fake.allocations.empty());
+TEST_F(KfdNode, MemoryThatCannotBeIsRefused) {
+  const auto node = open();
+  const auto code = [&](const MemoryRequest& request) { return node->allocate(request).error().code; };
+  EXPECT_EQ(code({RankId{8}, Bytes{4096}, Bytes{4096}}), "device.gpus");
+  EXPECT_EQ(code({RankId{0}, Bytes{0}, Bytes{4096}}), "device.memory");
+  EXPECT_EQ(code({RankId{0}, Bytes{4096}, Bytes{12288}}), "device.memory");
+  const auto huge = node->allocate({RankId{0}, Bytes{machine_.memory_bytes.value + 4096}, Bytes{4096}});
+  ASSERT_FALSE(huge);
+  expect_environment(huge.error(), "device.memory", "AMDKFD_IOC_ALLOC_MEMORY_OF_GPU");
+  EXPECT_THAT(huge.error().message, HasSubstr("on GPU 0: errno 12"));
+  computer_->failing = {{kfd::Call::map_memory, ENOMEM}};
+  expect_environment(node->allocate({RankId{0}, Bytes{4096}, Bytes{4096}}).error(), "device.memory", "0 of 8 GPUs");
+  EXPECT_EQ(computer_->calls[kfd::Call::free_memory], 1);
 }
 
 // --- Queues ----------------------------------------------------------------------------------------------------------
 
-TEST(KfdQueue, IsMadeOnTheEngineAskedFor) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  const auto queue = node->create_sdma_queue({RankId{1}, EngineId{4}, Bytes{65536}});
-  ASSERT_TRUE(queue) << to_string(queue.error());
-  ASSERT_EQ(fake.queue_calls.size(), 1U);
-  const FakeThunk::QueueCall& call = fake.queue_calls[0];
-  EXPECT_EQ(call.node, FakeThunk::node_of(1));
-  EXPECT_EQ(static_cast<int>(call.type), 6);
-  EXPECT_EQ(call.engine, 4);
-  EXPECT_EQ(call.percentage, 100U);
-  EXPECT_EQ(call.priority, HSA_QUEUE_PRIORITY_MAXIMUM);
-  EXPECT_EQ(call.ring, (*queue)->ring);
-  EXPECT_EQ(call.ring_bytes, 65536U);
-  const FakeThunk::Allocation& ring = fake.allocations.at((*queue)->ring);
-  EXPECT_EQ(ring.bytes, 65536U);  // the kernel wants a mapping of exactly the ring
-  EXPECT_EQ(ring.flags.ui32.ExecuteAccess, 1U);
-  EXPECT_EQ(ring.flags.ui32.Uncached, 1U);
-  EXPECT_EQ((*queue)->gpu, RankId{1});
-  EXPECT_EQ((*queue)->engine, EngineId{4});
-  node->destroy(*queue);
-  EXPECT_TRUE(fake.queues.empty());
-  EXPECT_TRUE(fake.allocations.empty());
+TEST_F(KfdNode, CopiesOverAPeerLinkAndSignals) {
+  const auto node = open();
+  constexpr std::uint32_t kBytes = 1 << 20;
+  const auto src = node->allocate({RankId{0}, Bytes{kBytes}, Bytes{4096}});
+  const auto dst = node->allocate({RankId{1}, Bytes{kBytes}, Bytes{4096}});
+  const auto signal = node->allocate({std::nullopt, Bytes{4096}, Bytes{4096}});
+  ASSERT_TRUE(src && dst && signal);
+  for (std::uint32_t i = 0; i < kBytes; ++i) src->data[i] = static_cast<std::byte>(i % 251);
+  SdmaQueue& queue = **node->create_sdma_queue({RankId{0}, EngineId{14}, Bytes{4096}});
+  submit(*node, queue,
+         {sdma::CopyLinear{kBytes, src->address(), dst->address()},
+          sdma::Atomic{sdma::kAtomicAdd64, false, signal->address(), 1, 0, 0}});
+  auto& word = *reinterpret_cast<std::uint64_t*>(signal->data);
+  ASSERT_TRUE(wait_until(*node, [&] { return std::atomic_ref(word).load() == 1; }));
+  EXPECT_EQ(std::memcmp(src->data, dst->data, kBytes), 0);
+  ASSERT_TRUE(wait_until(*node, [&] { return node->state(queue).doing == "idle"; }));
+  node->destroy(&queue);
 }
 
-TEST(KfdQueue, OldLibraryGetsQueuesOfTheEngineClass) {
-  FakeThunk fake;
-  fake.has_queue_ext = false;
-  const auto node = open_fake(fake);
-  ASSERT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{1}, Bytes{4096}}));
-  ASSERT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{3}, Bytes{4096}}));
-  EXPECT_EQ(fake.queue_calls[0].type, HSA_QUEUE_SDMA);
-  EXPECT_EQ(fake.queue_calls[1].type, HSA_QUEUE_SDMA_XGMI);
-  EXPECT_EQ(fake.queue_calls[1].engine, -1);
-}
-
-TEST(KfdQueue, SlotsOfAnEngineAreFinite) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
+TEST_F(KfdNode, AnEngineHasSoManyQueues) {
+  const auto node = open();
   const SdmaQueueRequest request{RankId{0}, EngineId{4}, Bytes{4096}};
   const auto first = node->create_sdma_queue(request);
-  ASSERT_TRUE(first && node->create_sdma_queue(request));
-  const auto third = node->create_sdma_queue(request);
-  ASSERT_FALSE(third);
-  EXPECT_EQ(third.error().code, "device.queue");
-  EXPECT_THAT(third.error().message, HasSubstr("no free queue slot on engine 4: all 2 are in use"));
-  EXPECT_TRUE(node->create_sdma_queue({RankId{1}, EngineId{4}, Bytes{4096}}));  // another GPU
-  EXPECT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{5}, Bytes{4096}}));  // another engine
+  for (int i = 1; i < 8; ++i) ASSERT_TRUE(node->create_sdma_queue(request));
+  const auto ninth = node->create_sdma_queue(request);
+  ASSERT_FALSE(ninth);
+  EXPECT_EQ(ninth.error().code, "device.queue");
+  EXPECT_THAT(ninth.error().message, HasSubstr("no free queue slot on engine 4: all 8 are in use"));
+  EXPECT_TRUE(node->create_sdma_queue({RankId{1}, EngineId{4}, Bytes{4096}}));
   node->destroy(*first);
   EXPECT_TRUE(node->create_sdma_queue(request));
 }
 
-TEST(KfdQueue, WhereTheKernelChoosesTheClassSharesItsSlots) {
-  FakeThunk fake;
-  fake.has_queue_ext = false;
-  const auto node = open_fake(fake);
-  // Four engines for peers with two slots each: eight queues, whichever engine they name.
-  for (int i = 0; i < 8; ++i) ASSERT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{4096}})) << i;
-  EXPECT_THAT(node->create_sdma_queue({RankId{0}, EngineId{5}, Bytes{4096}}).error().message, HasSubstr("all 8"));
-  EXPECT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{0}, Bytes{4096}}));  // the other class
-}
-
-TEST(KfdQueue, SlotsHeldByOtherProcesses) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  fake.failing["CreateQueue"] = {HSAKMT_STATUS_ERROR, ENOMEM};
+TEST_F(KfdNode, SlotsHeldByOtherProcesses) {
+  const auto node = open();
+  computer_->failing = {{kfd::Call::create_queue, ENOMEM}};
   const auto queue = node->create_sdma_queue({RankId{0}, EngineId{4}, Bytes{4096}});
   ASSERT_FALSE(queue);
-  expect_environment(queue.error(), "device.queue",
-                     "hsaKmtCreateQueueExt on engine 4 of GPU 0 (node 1): status 1 (error), errno 12");
+  expect_environment(queue.error(), "device.queue", "AMDKFD_IOC_CREATE_QUEUE on engine 4 of GPU 0: errno 12");
   EXPECT_THAT(queue.error().hint, HasSubstr("other processes"));
-  EXPECT_TRUE(fake.allocations.empty());  // the ring is gone again
+  EXPECT_EQ(computer_->calls[kfd::Call::free_memory], 2);  // ring and pointers are gone again
 }
 
-TEST(KfdQueue, BadRequestsAreUserErrors) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
+TEST_F(KfdNode, BadRequestsAreUserErrors) {
+  const auto node = open();
   const auto code = [&](std::uint32_t gpu, std::uint32_t engine, std::uint64_t bytes) {
     const auto queue = node->create_sdma_queue({RankId{gpu}, EngineId{engine}, Bytes{bytes}});
     return queue ? "none" : queue.error().code;
   };
-  EXPECT_EQ(code(2, 0, 4096), "device.gpus");
-  EXPECT_EQ(code(0, 6, 4096), "device.engine");
+  EXPECT_EQ(code(8, 0, 4096), "device.gpus");
+  EXPECT_EQ(code(0, 16, 4096), "device.engine");
   EXPECT_EQ(code(0, 0, 0), "device.queue");
   EXPECT_EQ(code(0, 0, 2048), "device.queue");
   EXPECT_EQ(code(0, 0, 12288), "device.queue");
   EXPECT_EQ(code(0, 0, std::uint64_t{1} << 32), "device.queue");
-  EXPECT_TRUE(fake.queue_calls.empty());
+  EXPECT_EQ(computer_->calls[kfd::Call::create_queue], 0);
 }
 
-TEST(KfdQueue, DoorbellAnnouncesTheSameOffsetTwice) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  SdmaQueue& queue = **node->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{4096}});
-  FakeThunk::Queue& behind = *fake.queues.begin()->second;
-  EXPECT_EQ(node->state(queue).doing, "idle");
-  node->ring_doorbell(queue, 0x1'0000'0040);  // monotonic 64-bit byte offset
-  EXPECT_EQ(behind.write_pointer, 0x1'0000'0040U);
-  EXPECT_EQ(behind.doorbell, 0x1'0000'0040U);
-  behind.read_pointer = 0x1'0000'0020;
-  const QueueState state = node->state(queue);
-  EXPECT_EQ(state.read_offset, 0x1'0000'0020U);
-  EXPECT_EQ(state.write_offset, 0x1'0000'0040U);
-  EXPECT_EQ(state.doing, "32 bytes of packets not yet read");
-}
-
-// Packets written before the doorbell are there when another thread sees the doorbell.
-TEST(KfdQueue, DoorbellPublishesThePackets) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  SdmaQueue& queue = **node->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{4096}});
-  auto* const ring = reinterpret_cast<std::uint32_t*>(queue.ring);
-  std::uint32_t seen = 0;
-  std::thread engine([&] {
-    while (std::atomic_ref(*queue.doorbell).load(std::memory_order_acquire) == 0) node->assist();
-    seen = ring[0];
-  });
-  ring[0] = 0xcafe;
-  node->ring_doorbell(queue, 4);
-  engine.join();
-  EXPECT_EQ(seen, 0xcafeU);
-}
-
-TEST(KfdQueue, ComputeQueuesAreRefused) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
+TEST_F(KfdNode, ComputeQueuesAndTrackersAreRefused) {
+  const auto node = open();
   const auto queue = node->create_compute_queue(RankId{1}, 0);
   ASSERT_FALSE(queue);
   EXPECT_EQ(queue.error().code, "device.compute");
   EXPECT_THAT(queue.error().message, HasSubstr("no compute queue on GPU 1"));
   EXPECT_THAT(queue.error().hint, HasSubstr("--on soft"));
-}
-
-TEST(KfdQueue, TrackersAreRefused) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
   EXPECT_FALSE(node->topology().tracker.has_value());
   const auto tracker = node->create_tracker({.gpu = RankId{1}, .region = {}});
   ASSERT_FALSE(tracker);
   EXPECT_EQ(tracker.error().code, "device.tracker");
-  EXPECT_THAT(tracker.error().message, HasSubstr("no hardware exists that counts updates"));
 }
 
 // --- Events, faults, clock, closing ----------------------------------------------------------------------------------
 
-TEST(KfdEvent, HasAnIdAndAMailboxAndWaitsInMilliseconds) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
+TEST_F(KfdNode, ATrapFiresItsEvent) {
+  const auto node = open();
   const auto event = node->create_event();
   ASSERT_TRUE(event);
-  EXPECT_EQ(fake.events.count(event->id), 1U);
-  ASSERT_NE(event->mailbox, nullptr);
-  EXPECT_TRUE(node->wait(*event, std::chrono::microseconds(1500)));
-  fake.failing["WaitOnEvent"] = {HSAKMT_STATUS_WAIT_TIMEOUT, 0};
+  SdmaQueue& queue = **node->create_sdma_queue({RankId{2}, EngineId{1}, Bytes{4096}});
   EXPECT_FALSE(node->wait(*event, std::chrono::nanoseconds(0)));
-  EXPECT_FALSE(node->wait(*event, std::chrono::hours(24 * 365)));
-  EXPECT_THAT(fake.waits, ElementsAre(2U, 0U, 86'400'000U));  // rounded up; at most a day
+  const auto mailbox = reinterpret_cast<std::uintptr_t>(event->mailbox);
+  submit(*node, queue, {sdma::Fence{mailbox, event->id}, sdma::Trap{event->id}});
+  EXPECT_TRUE(node->wait(*event, std::chrono::seconds(30)));
+  EXPECT_EQ(std::atomic_ref(*event->mailbox).load(), event->id);
+  EXPECT_FALSE(node->wait(*event, std::chrono::nanoseconds(0)));  // taken
   node->destroy(*event);
-  EXPECT_EQ(fake.events.count(event->id), 0U);
 }
 
-TEST(KfdEvent, FailureIsAnEnvironmentError) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  fake.failing["CreateEvent"] = {HSAKMT_STATUS_OUT_OF_RESOURCES, 0};
-  expect_environment(node->create_event().error(), "device.event", "hsaKmtCreateEvent: status 13 (out of resources)");
+TEST_F(KfdNode, AnEventThatCannotBeIsAnEnvironmentError) {
+  const auto node = open();
+  computer_->failing = {{kfd::Call::create_event, ENOSPC}};
+  expect_environment(node->create_event().error(), "device.event", "AMDKFD_IOC_CREATE_EVENT: errno 28");
 }
 
-TEST(KfdFaults, AMemoryExceptionIsReportedOnce) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
+TEST_F(KfdNode, ACopyToUnmappedMemoryIsAFault) {
+  const auto node = open();
   EXPECT_TRUE(node->faults().empty());
-  HsaMemoryAccessFault fault{};
-  fault.NodeId = FakeThunk::node_of(1);
-  fault.VirtualAddress = 0x7f0000001000;
-  fault.Failure.NotPresent = 1;
-  fake.memory_exceptions.push_back(fault);
-  for (int i = 0; i < 2; ++i) {
-    const auto faults = node->faults();
-    ASSERT_EQ(faults.size(), 1U);
-    EXPECT_EQ(faults[0].kind, FaultKind::bad_address);
-    EXPECT_EQ(faults[0].gpu, RankId{1});
-    EXPECT_EQ(faults[0].address, 0x7f0000001000U);
-    EXPECT_THAT(faults[0].message, HasSubstr("page not present"));
-  }
+  const auto src = node->allocate({RankId{0}, Bytes{4096}, Bytes{4096}});
+  SdmaQueue& queue = **node->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{4096}});
+  constexpr std::uint64_t kNowhere = 0x7000'0000'1000;
+  submit(*node, queue, {sdma::CopyLinear{4096, src->address(), kNowhere}});
+  ASSERT_TRUE(wait_until(*node, [&] { return !node->faults().empty(); }));
+  const auto faults = node->faults();  // still there
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].kind, FaultKind::bad_address);
+  EXPECT_EQ(faults[0].gpu, RankId{0});
+  EXPECT_EQ(faults[0].address, kNowhere);
+  EXPECT_THAT(faults[0].message, HasSubstr("page not present"));
+  const std::lock_guard lock(computer_->mutex);
+  ASSERT_EQ(computer_->log.size(), 1U);
+  EXPECT_THAT(computer_->log[0], AllOf(HasSubstr("GPU 0 engine 2"), HasSubstr("packet 0 at ring offset 0x0"),
+                                       HasSubstr("destination 0x700000001000")));
 }
 
-TEST(KfdFaults, ADriverWithoutTheEventHasNone) {
-  FakeThunk fake;
-  fake.failing["CreateMemoryEvent"] = {HSAKMT_STATUS_NOT_SUPPORTED, 0};
-  fake.memory_exceptions.emplace_back();
-  EXPECT_TRUE(open_fake(fake)->faults().empty());
+TEST_F(KfdNode, RateOfTheClockFollowsFromTheSystemClock) {
+  const auto node = open();
+  EXPECT_NEAR(static_cast<double>(node->clock().ticks_per_second), 100e6, 5e6);
+  computer_->failing = {{kfd::Call::get_clock_counters, ENOTTY}};
+  EXPECT_EQ(open()->clock().ticks_per_second, 0U);
 }
 
-TEST(KfdClock, RateFollowsFromTheSystemClock) {
-  FakeThunk fake;
-  const auto node = open_fake(fake);
-  const DeviceClock clock = node->clock();
-  EXPECT_EQ(clock.ticks_per_second, 100'000'000U);
-  // Second reading: 20 ms of system time are 2,000,000 ticks, on top of the fake's 5,000.
-  EXPECT_EQ(clock.now, 2'005'000U);
-}
-
-TEST(KfdClock, WithoutCountersThereIsNoRate) {
-  FakeThunk fake;
-  fake.failing["GetClockCounters"] = {HSAKMT_STATUS_NOT_SUPPORTED, 0};
-  EXPECT_EQ(open_fake(fake)->clock().ticks_per_second, 0U);
-}
-
-TEST(KfdClose, GivesEverythingBack) {
-  FakeThunk fake;
-  auto node = open_fake(fake);
+TEST_F(KfdNode, ClosingGivesEverythingBack) {
+  auto node = open();
   ASSERT_TRUE(node->allocate({.home = RankId{0}, .bytes = Bytes{4096}}));
   ASSERT_TRUE(node->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{4096}}));
   ASSERT_TRUE(node->create_event());
   node.reset();
-  EXPECT_TRUE(fake.allocations.empty());
-  EXPECT_TRUE(fake.queues.empty());
-  EXPECT_TRUE(fake.events.empty());
-  EXPECT_EQ(fake.releases, 1);
-  EXPECT_EQ(fake.closes, 1);
+  EXPECT_EQ(computer_->calls[kfd::Call::alloc_memory], computer_->calls[kfd::Call::free_memory]);
+  EXPECT_EQ(computer_->calls[kfd::Call::create_queue], computer_->calls[kfd::Call::destroy_queue]);
+  EXPECT_EQ(computer_->calls[kfd::Call::create_event], computer_->calls[kfd::Call::destroy_event]);
+  EXPECT_TRUE(computer_->open_files.empty());
 }
 
 }  // namespace kfd_node_test

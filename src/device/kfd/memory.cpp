@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <limits>
+#include <sys/mman.h>
 
 #include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "device/kfd/status.hpp"
 
 namespace cortado::device {
 namespace {
@@ -16,18 +17,11 @@ constexpr std::uint64_t kPage = 4096;
 
 /// Uncached means: the GPUs' caches do not keep it, so that all engines and the host see each other's writes. Nothing
 /// is lost by it, since engines do not read through those caches and no kernels run here. The host's own caching is as
-/// usual.
-HsaMemFlags memory_flags(bool on_gpu, bool executable) {
-  HsaMemFlags flags{};
-  flags.ui32.NonPaged = 1;
-  flags.ui32.HostAccess = 1;
-  flags.ui32.PageSize = HSA_PAGE_SIZE_4KB;
-  flags.ui32.Uncached = 1;
-  flags.ui32.NoSubstitute = on_gpu ? 1 : 0;
-  flags.ui32.NoNUMABind = 1;
-  flags.ui32.ExecuteAccess = executable ? 1 : 0;
-  return flags;
-}
+/// usual. Public: the host may map it.
+constexpr std::uint32_t kAccess =
+    kfd::kMemWritable | kfd::kMemExecutable | kfd::kMemCoherent | kfd::kMemUncached | kfd::kMemNoSubstitute;
+constexpr std::uint32_t kGpuMemory = kfd::kMemVram | kfd::kMemPublic | kAccess;
+constexpr std::uint32_t kHostMemory = kfd::kMemGtt | kAccess;
 
 std::string place_of(std::optional<RankId> home) {
   return home ? fmt::format("GPU {}", home->value) : std::string("the host");
@@ -39,28 +33,24 @@ Result<Memory> KfdMemory::allocate(const MemoryRequest& request) {
   const std::uint64_t bytes = request.bytes.value;
   const std::uint64_t alignment = std::max(request.alignment.value, kPage);
   if (bytes == 0) return fail("device.memory", "0 bytes asked for");
-  if (request.home && request.home->value >= discovery_.gpu_nodes.size()) {
+  if (request.home && request.home->value >= discovery_.gpus.size()) {
     return fail("device.gpus", fmt::format("memory on GPU {} asked for, the node has {} GPUs", request.home->value,
-                                           discovery_.gpu_nodes.size()));
+                                           discovery_.gpus.size()));
   }
   if (!std::has_single_bit(alignment)) {
     return fail("device.memory", fmt::format("alignment {} is not a power of two", alignment));
   }
-  const std::uint64_t slack = alignment - kPage;  // blocks are aligned to a page as they come
-  if (bytes > std::numeric_limits<std::uint64_t>::max() - slack - kPage) {
+  if (bytes > std::numeric_limits<std::uint64_t>::max() - alignment - kPage) {
     return fail("device.memory", fmt::format("{} bytes asked for", bytes));
   }
-  const std::uint64_t whole = (bytes + slack + kPage - 1) / kPage * kPage;
-  CORTADO_ASSIGN_OR_RETURN(const Block block, allocate_block(request.home, whole, false));
-  const auto base = reinterpret_cast<std::uintptr_t>(block.base);
-  const std::uint64_t offset = (alignment - base % alignment) % alignment;
-  return remember(block, static_cast<std::byte*>(block.base) + offset, bytes);
+  CORTADO_ASSIGN_OR_RETURN(const Block block, allocate_block(request.home, bytes, alignment));
+  return remember(block, bytes);
 }
 
-Result<Memory> KfdMemory::allocate_ring(std::uint64_t bytes) {
-  CORTADO_CHECK(std::has_single_bit(bytes) && bytes >= kPage, "a ring is a power of two of at least a page");
-  CORTADO_ASSIGN_OR_RETURN(const Block block, allocate_block(std::nullopt, bytes, true));
-  return remember(block, static_cast<std::byte*>(block.base), bytes);
+Result<KfdMemory::Exact> KfdMemory::allocate_exactly(std::uint64_t bytes) {
+  CORTADO_CHECK(bytes > 0 && bytes % kPage == 0, "the kernel maps whole pages");
+  CORTADO_ASSIGN_OR_RETURN(const Block block, allocate_block(std::nullopt, bytes, kPage));
+  return Exact{remember(block, bytes), block.handle};
 }
 
 void KfdMemory::release(const Memory& memory) {
@@ -77,57 +67,81 @@ void KfdMemory::release_all() {
   blocks_.clear();
 }
 
-Result<KfdMemory::Block> KfdMemory::allocate_block(std::optional<RankId> home, std::uint64_t bytes, bool executable) {
-  const HSAuint32 node = home ? discovery_.gpu_nodes[home->value] : discovery_.host_node;
-  Block block{nullptr, bytes};
-  const Outcome got = call(thunk_.alloc_memory, node, bytes, memory_flags(home.has_value(), executable), &block.base);
-  if (!got.ok()) {
-    return fail(thunk_error(
-        "device.memory", fmt::format("hsaKmtAllocMemory of {} bytes on {} (node {})", bytes, place_of(home), node), got,
-        home ? "the host must be able to reach all memory of the GPU (large BAR); ask for less memory"
-             : "ask for less memory"));
+Result<KfdMemory::Block> KfdMemory::allocate_block(std::optional<RankId> home, std::uint64_t bytes,
+                                                   std::uint64_t alignment) {
+  Block block;
+  block.bytes = (bytes + kPage - 1) / kPage * kPage;
+  block.reserved_bytes = block.bytes + alignment - kPage;
+  block.reserved = ::mmap(nullptr, block.reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (block.reserved == MAP_FAILED) {
+    return fail(system_error("device.memory", fmt::format("addresses for {} bytes", bytes), errno));
   }
-  if (auto mapped = map_to_all_gpus(block); !mapped) {
+  const auto base = reinterpret_cast<std::uintptr_t>(block.reserved);
+  block.address = static_cast<std::byte*>(block.reserved) + (alignment - base % alignment) % alignment;
+  if (auto filled = fill_block(block, home); !filled) {
     free_block(block);
-    mapped.error().message = fmt::format("{}, memory on {}", mapped.error().message, place_of(home));
-    return fail(mapped.error());
+    return fail(std::move(filled).error());
   }
   return block;
 }
 
+Status KfdMemory::fill_block(Block& block, std::optional<RankId> home) {
+  // Memory of the host hangs on some GPU, too: its render node is the file to map.
+  const std::uint32_t gpu = home.value_or(RankId{0}).value;
+  kfd::AllocMemory request;
+  request.va = reinterpret_cast<std::uintptr_t>(block.address);
+  request.size = block.bytes;
+  request.gpu_id = discovery_.gpus[gpu].id;
+  request.flags = home ? kGpuMemory : kHostMemory;
+  if (const int error = system_.call(files_.kfd, kfd::Call::alloc_memory, request); error != 0) {
+    return fail(system_error(
+        "device.memory", fmt::format("AMDKFD_IOC_ALLOC_MEMORY_OF_GPU of {} bytes on {}", block.bytes, place_of(home)),
+        error,
+        home ? "the host must be able to reach all memory of the GPU (large BAR); ask for less memory"
+             : "ask for less memory"));
+  }
+  block.handle = request.handle;
+  void* const mapped = ::mmap(block.address, block.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                              files_.render[gpu], static_cast<off_t>(request.mmap_offset));
+  if (mapped == MAP_FAILED) {
+    return fail(system_error(
+        "device.memory",
+        fmt::format("mmap of {} bytes of {}{}", block.bytes, kfd::kRenderNodes, discovery_.gpus[gpu].render_minor),
+        errno));
+  }
+  return map_to_all_gpus(block);
+}
+
 Status KfdMemory::map_to_all_gpus(const Block& block) {
-  HsaMemMapFlags flags{};
-  flags.ui32.HostAccess = 1;
-  flags.ui32.PageSize = HSA_PAGE_SIZE_4KB;
-  HSAuint64 gpu_address = 0;
-  std::vector<HSAuint32> nodes = discovery_.gpu_nodes;
-  const Outcome got =
-      call(thunk_.map_memory_to_gpu_nodes, block.base, block.bytes, &gpu_address, flags, nodes.size(), nodes.data());
-  if (!got.ok()) {
-    return fail(thunk_error("device.memory",
-                            fmt::format("hsaKmtMapMemoryToGPUNodes of {} bytes to {} GPUs", block.bytes, nodes.size()),
-                            got, "all GPUs of the node must be able to reach each other's memory"));
-  }
-  // Packets carry the host's addresses.
-  if (gpu_address != 0 && gpu_address != reinterpret_cast<std::uintptr_t>(block.base)) {
-    return fail(Diagnostic{"device.memory",
-                           fmt::format("hsaKmtMapMemoryToGPUNodes: the GPUs see {} at {:#x}", block.base, gpu_address),
-                           "this needs GPUs that share the host's addresses",
-                           {},
-                           About::environment});
-  }
-  return {};
+  std::vector<std::uint32_t> ids;
+  for (const KfdGpu& gpu : discovery_.gpus) ids.push_back(gpu.id);
+  kfd::MapMemory request{block.handle, reinterpret_cast<std::uintptr_t>(ids.data()),
+                         static_cast<std::uint32_t>(ids.size()), 0};
+  const int error = system_.call(files_.kfd, kfd::Call::map_memory, request);
+  if (error == 0) return {};
+  return fail(system_error(
+      "device.memory",
+      fmt::format("AMDKFD_IOC_MAP_MEMORY_TO_GPU of {} bytes: {} of {} GPUs", block.bytes, request.done, ids.size()),
+      error, "all GPUs of the node must be able to reach each other's memory"));
 }
 
 void KfdMemory::free_block(const Block& block) {
-  thunk_.unmap_memory_to_gpu(block.base);
-  thunk_.free_memory(block.base, block.bytes);
+  if (block.handle != 0) {
+    std::vector<std::uint32_t> ids;
+    for (const KfdGpu& gpu : discovery_.gpus) ids.push_back(gpu.id);
+    kfd::MapMemory unmap{block.handle, reinterpret_cast<std::uintptr_t>(ids.data()),
+                         static_cast<std::uint32_t>(ids.size()), 0};
+    system_.call(files_.kfd, kfd::Call::unmap_memory, unmap);
+    kfd::FreeMemory free{block.handle};
+    system_.call(files_.kfd, kfd::Call::free_memory, free);
+  }
+  ::munmap(block.reserved, block.reserved_bytes);
 }
 
-Memory KfdMemory::remember(const Block& block, std::byte* data, std::uint64_t bytes) {
+Memory KfdMemory::remember(const Block& block, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  blocks_.emplace(data, block);
-  return {data, Bytes{bytes}};
+  blocks_.emplace(block.address, block);
+  return {block.address, Bytes{bytes}};
 }
 
 }  // namespace cortado::device

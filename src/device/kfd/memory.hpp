@@ -1,4 +1,4 @@
-// Memory of the node: allocated by the thunk, mapped to the host and to all GPUs at the same address.
+// Memory of the node: allocated by the driver, mapped to the host and to all GPUs at the same address.
 #pragma once
 
 #include <cstddef>
@@ -12,40 +12,57 @@
 
 #include "device/driver/driver.hpp"
 #include "device/kfd/discover.hpp"
-#include "device/kfd/thunk.hpp"
+#include "device/kfd/system.hpp"
 
 namespace cortado::device {
 
-/// Thread safe. `thunk` and `discovery` outlive it.
+/// Files of the driver, open as long as the node is.
+struct KfdFiles {
+  int kfd = -1;
+  std::vector<int> render;  ///< of each GPU
+};
+
+/// Thread safe. What it is given outlives it.
 class KfdMemory {
  public:
-  KfdMemory(const ThunkFunctions& thunk, const Discovery& discovery) : thunk_(thunk), discovery_(discovery) {}
+  KfdMemory(KfdSystem& system, const KfdFiles& files, const Discovery& discovery)
+      : system_(system), files_(files), discovery_(discovery) {}
   KfdMemory(const KfdMemory&) = delete;
   KfdMemory& operator=(const KfdMemory&) = delete;
 
   Result<Memory> allocate(const MemoryRequest& request);
 
-  /// A ring: host memory of exactly `bytes` (a power of two of at least a page), which engines may fetch packets from.
-  Result<Memory> allocate_ring(std::uint64_t bytes);
+  /// Host memory of its own mapping, of exactly `bytes` (whole pages), as the kernel wants rings and their pointers.
+  /// The handle is what other ioctls call it.
+  struct Exact {
+    Memory memory;
+    std::uint64_t handle = 0;
+  };
+  Result<Exact> allocate_exactly(std::uint64_t bytes);
 
   void release(const Memory& memory);
 
-  /// What is still allocated; to be called before KFD is closed.
+  /// What is still allocated; to be called before the files are closed.
   void release_all();
 
  private:
-  /// What the thunk gave: it starts before `Memory::data` if a larger alignment than a page was asked for.
+  /// Addresses reserved in this process; the driver's memory is mapped into them, from `address` on.
   struct Block {
-    void* base = nullptr;
+    void* reserved = nullptr;
+    std::uint64_t reserved_bytes = 0;
+    std::byte* address = nullptr;
     std::uint64_t bytes = 0;
+    std::uint64_t handle = 0;
   };
 
-  Result<Block> allocate_block(std::optional<RankId> home, std::uint64_t bytes, bool executable);
+  Result<Block> allocate_block(std::optional<RankId> home, std::uint64_t bytes, std::uint64_t alignment);
+  Status fill_block(Block& block, std::optional<RankId> home);
   Status map_to_all_gpus(const Block& block);
   void free_block(const Block& block);
-  Memory remember(const Block& block, std::byte* data, std::uint64_t bytes);
+  Memory remember(const Block& block, std::uint64_t bytes);
 
-  const ThunkFunctions& thunk_;
+  KfdSystem& system_;
+  const KfdFiles& files_;
   const Discovery& discovery_;
   std::mutex mutex_;
   std::map<std::byte*, Block> blocks_;  // by Memory::data

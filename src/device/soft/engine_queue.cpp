@@ -23,9 +23,9 @@ constexpr std::uint64_t kTimestampSlot = 32;
 }  // namespace
 
 EngineQueue::EngineQueue(const EngineContext& context, const SdmaQueueRequest& request, std::uint32_t id,
-                         const Pages& ring, EngineInjection* injection)
+                         const Pages& ring, EngineInjection* injection, std::uint64_t* read_pointer)
     : handle_{{request.gpu, request.engine, id, ring.data, request.ring_bytes.value, &host_.write_pointer,
-               &engine_.read_pointer, &host_.doorbell},
+               read_pointer != nullptr ? read_pointer : &engine_.read_pointer, &host_.doorbell},
               this},
       injection_(injection),
       context_(context),
@@ -34,7 +34,7 @@ EngineQueue::EngineQueue(const EngineContext& context, const SdmaQueueRequest& r
 
 EngineQueue::~EngineQueue() {
   if (injection_ != nullptr) injection_->queue_destroyed(handle_.id);
-  unmap_pages(ring_.mapping, ring_.mapped_bytes);
+  if (ring_.mapping != nullptr) unmap_pages(ring_.mapping, ring_.mapped_bytes);
 }
 
 bool EngineQueue::write_doorbell(std::uint64_t write_offset) {
@@ -70,7 +70,7 @@ EngineQueue::Fetched EngineQueue::fetch() {
     if (stalled_) return Fetched::nothing;
   }
   if (const auto& buffer = stream_.indirect();
-      buffer && !mapped(buffer->base, buffer->dwords * sizeof(std::uint32_t))) {
+      buffer && !host_address(buffer->base, buffer->dwords * sizeof(std::uint32_t))) {
     outside_memory(buffer->base, "indirect buffer");
     return Fetched::nothing;
   }
@@ -85,6 +85,9 @@ EngineQueue::Fetched EngineQueue::fetch() {
       return Fetched::nothing;
   }
   ++fetched_;
+  if (context_.observer != nullptr) [[unlikely]] {
+    context_.observer->fetched(handle_, stream_.packet(), {stream_.packet_offset(), fetched_ - 1});
+  }
   const auto shape = transfer_shape(stream_.packet());
   held_ = !shape;
   if (!shape) return Fetched::control;
@@ -92,18 +95,18 @@ EngineQueue::Fetched EngineQueue::fetch() {
   return Fetched::transfer;
 }
 
-bool EngineQueue::check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index) {
-  auto fault = check_transfer(packet, context_.rules, context_.memory, ranges_);
+bool EngineQueue::check(const sdma::Packet& packet, HostPlaces& places, std::uint64_t offset, std::uint64_t index) {
+  auto fault = check_transfer(packet, context_.rules, context_.memory, ranges_, places);
   if (!fault) [[likely]]
     return true;
   stop(std::move(*fault), offset, index);
   return false;
 }
 
-bool EngineQueue::move(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count, std::uint64_t offset,
-                       std::uint64_t index) {
+bool EngineQueue::move(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count,
+                       std::uint64_t offset, std::uint64_t index) {
   if (context_.trackers.idle()) [[likely]] {
-    move_units(packet, first, count);
+    move_units(packet, places, first, count);
     return true;
   }
   auto fault = move_tracked_units(packet, first, count, context_.trackers);
@@ -113,7 +116,8 @@ bool EngineQueue::move(const sdma::Packet& packet, std::uint64_t first, std::uin
 }
 
 void EngineQueue::start_transfer() {
-  transfers_.push_back({std::move(stream_.packet()), shape_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1});
+  transfers_.push_back(
+      {std::move(stream_.packet()), shape_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1, places_});
 }
 
 StepResult EngineQueue::step() {
@@ -124,14 +128,15 @@ StepResult EngineQueue::step() {
     if (!transfers_.empty()) {
       // A large transfer goes on. It is checked again: its memory may have been released since the last step.
       Transfer& transfer = transfers_.front();
-      if (!check(transfer.packet, transfer.offset, transfer.index)) break;
+      if (!check(transfer.packet, transfer.places, transfer.offset, transfer.index)) break;
       const std::uint64_t piece =
           std::min(transfer.last - transfer.first, std::max<std::uint64_t>(budget / transfer.shape.unit_bytes, 1));
-      if (!move(transfer.packet, transfer.first, piece, transfer.offset, transfer.index)) break;
+      if (!move(transfer.packet, transfer.places, transfer.first, piece, transfer.offset, transfer.index)) break;
       transfer.first += piece;
       progressed = true;
       budget -= std::min(budget, piece * transfer.shape.unit_bytes);
       if (!transfer.finished()) return end(Next::again);
+      notice_finished(transfer.packet, transfer.offset, transfer.index);
       transfers_.clear();
       publish_read_offset();
     }
@@ -141,6 +146,7 @@ StepResult EngineQueue::step() {
       if (outcome == Outcome::fault) break;
       held_ = false;
       progressed = true;
+      notice_finished(stream_.packet(), stream_.packet_offset(), fetched_ - 1);
       publish_read_offset();
     }
     if (stream_.exhausted() && !notice_doorbell()) return end(Next::idle);
@@ -151,10 +157,11 @@ StepResult EngineQueue::step() {
         break;
       case Fetched::transfer: {
         const sdma::Packet& packet = stream_.packet();
-        if (!check(packet, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
+        if (!check(packet, places_, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
         const std::uint64_t bytes = shape_.units * shape_.unit_bytes;
         if (bytes <= budget) {
-          if (!move(packet, 0, shape_.units, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
+          if (!move(packet, places_, 0, shape_.units, stream_.packet_offset(), fetched_ - 1)) return end(Next::idle);
+          notice_finished(packet, stream_.packet_offset(), fetched_ - 1);
           budget -= bytes;
           progressed = true;
           publish_read_offset();
@@ -195,10 +202,11 @@ EngineQueue::SignalFate EngineQueue::signal_fate() {
 }
 
 EngineQueue::Outcome EngineQueue::run(const sdma::Fence& packet) {
-  if (!mapped(packet.address, sizeof(std::uint32_t))) return outside_memory(packet.address, "fence");
+  const auto address = host_address(packet.address, sizeof(std::uint32_t));
+  if (!address) return outside_memory(packet.address, "fence");
   const SignalFate fate = signal_fate();
   if (fate == SignalFate::hold) return Outcome::hold;
-  if (fate == SignalFate::write) store_half(packet.address, packet.value);
+  if (fate == SignalFate::write) store_half(*address, packet.value);
   return Outcome::done;
 }
 
@@ -208,10 +216,11 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Atomic& packet) {
     return stop({FaultKind::unsupported, 0, fmt::format("atomic operation {:#x} is not known", packet.operation)});
   }
   const std::uint64_t bytes = form->wide ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
-  if (!mapped(packet.address, bytes)) return outside_memory(packet.address, "atomic");
+  const auto address = host_address(packet.address, bytes);
+  if (!address) return outside_memory(packet.address, "atomic");
   const bool looping = packet.loop && form->function == kAtomicCompareSwap;
   if (looping) {
-    const std::uint64_t seen = form->wide ? load_word(packet.address) : load_half(packet.address);
+    const std::uint64_t seen = form->wide ? load_word(*address) : load_half(*address);
     const std::uint64_t wanted = form->wide ? packet.compare : static_cast<std::uint32_t>(packet.compare);
     if (seen != wanted) return Outcome::hold;
   }
@@ -219,15 +228,15 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Atomic& packet) {
   if (fate == SignalFate::hold) return Outcome::hold;
   if (fate == SignalFate::lose) return Outcome::done;
   if (packet.operation == sdma::kAtomicAdd64) [[likely]] {
-    add_to_word(packet.address, packet.data);
+    add_to_word(*address, packet.data);
     return Outcome::done;
   }
-  const bool matched = apply_atomic(*form, packet.address, packet.data, packet.compare);
+  const bool matched = apply_atomic(*form, *address, packet.data, packet.compare);
   return matched || !looping ? Outcome::done : Outcome::hold;
 }
 
 EngineQueue::Outcome EngineQueue::run(const sdma::Trap& packet) {
-  context_.events.fire(packet.context);
+  context_.host.trap(handle_, packet.context);
   return Outcome::done;
 }
 
@@ -235,9 +244,10 @@ EngineQueue::Outcome EngineQueue::run(const sdma::PollRegmem& packet) {
   if (!packet.memory || packet.hdp_flush) {
     return stop({FaultKind::unsupported, 0, "this node has no registers to poll"});
   }
-  if (!mapped(packet.address, sizeof(std::uint32_t))) return outside_memory(packet.address, "poll");
+  const auto address = host_address(packet.address, sizeof(std::uint32_t));
+  if (!address) return outside_memory(packet.address, "poll");
   // A finite retry count is taken as endless: what engines do when it runs out is not known.
-  const std::uint32_t value = load_half(packet.address) & packet.mask;
+  const std::uint32_t value = load_half(*address) & packet.mask;
   return poll_holds(packet.function, value, packet.reference) ? Outcome::done : Outcome::hold;
 }
 
@@ -248,14 +258,16 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Timestamp& packet) {
     return stop({FaultKind::misaligned, address,
                  fmt::format("timestamp slot {:#x} is not {}-byte aligned", address, kTimestampSlot)});
   }
-  if (!mapped(address, sizeof(std::uint64_t))) return outside_memory(address, "timestamp");
-  store_word(address, steady_nanoseconds());
+  const auto slot = host_address(address, sizeof(std::uint64_t));
+  if (!slot) return outside_memory(address, "timestamp");
+  store_word(*slot, context_.host.timestamp(handle_));
   return Outcome::done;
 }
 
 EngineQueue::Outcome EngineQueue::run(const sdma::CondExe& packet) {
-  if (!mapped(packet.address, sizeof(std::uint32_t))) return outside_memory(packet.address, "condition");
-  if (load_half(packet.address) != packet.reference) stream_.skip(packet.exec_count);
+  const auto address = host_address(packet.address, sizeof(std::uint32_t));
+  if (!address) return outside_memory(packet.address, "condition");
+  if (load_half(*address) != packet.reference) stream_.skip(packet.exec_count);
   return Outcome::done;
 }
 
@@ -264,8 +276,9 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Indirect& packet) {
     return stop({FaultKind::unsupported, packet.base, "an indirect buffer calls an indirect buffer"});
   }
   const std::uint64_t bytes = std::uint64_t{packet.dwords} * sizeof(std::uint32_t);
-  if (bytes > 0 && !mapped(packet.base, bytes)) return outside_memory(packet.base, "indirect buffer");
-  stream_.enter(packet.base, packet.dwords);
+  const auto data = bytes == 0 ? packet.base : host_address(packet.base, bytes);
+  if (!data) return outside_memory(packet.base, "indirect buffer");
+  stream_.enter(packet.base, packet.dwords, *data - packet.base);
   return Outcome::done;
 }
 
@@ -281,10 +294,10 @@ EngineQueue::Outcome EngineQueue::stop(PacketFault fault, std::uint64_t offset, 
   held_ = false;
   transfers_.clear();
   fault_message_ = fault.message;
-  context_.faults.add(
+  context_.host.fault(
       {fault.kind, handle_.gpu, handle_.engine, handle_.id, index, offset, fault.address, std::move(fault.message)});
   // The read pointer stays at the packet that stopped the queue.
-  std::atomic_ref(engine_.read_pointer).store(offset, std::memory_order_release);
+  std::atomic_ref(*handle_.read_pointer).store(offset, std::memory_order_release);
   return Outcome::fault;
 }
 
@@ -295,12 +308,12 @@ std::uint64_t EngineQueue::read_offset() const {
 
 void EngineQueue::publish_read_offset() {
   if (stopped_) return;
-  std::atomic_ref(engine_.read_pointer).store(read_offset(), std::memory_order_release);
+  std::atomic_ref(*handle_.read_pointer).store(read_offset(), std::memory_order_release);
 }
 
 QueueState EngineQueue::state() const {
   auto& words = const_cast<EngineQueue&>(*this);  // std::atomic_ref takes no const object
-  return {std::atomic_ref(words.engine_.read_pointer).load(std::memory_order_acquire),
+  return {std::atomic_ref(*handle_.read_pointer).load(std::memory_order_acquire),
           std::atomic_ref(words.host_.doorbell).load(std::memory_order_acquire), doing()};
 }
 
@@ -312,10 +325,11 @@ std::string EngineQueue::doing() const {
   if (held_) {
     const sdma::Packet& packet = const_cast<EngineQueue*>(this)->stream_.packet();
     if (const auto* poll = std::get_if<sdma::PollRegmem>(&packet)) {
-      const bool readable = context_.memory.find(poll->address, sizeof(std::uint32_t)).has_value();
-      return fmt::format("polling {:#x} {} {}, reads {}", poll->address,
-                         kComparisons[static_cast<std::size_t>(poll->function)], poll->reference,
-                         readable ? std::to_string(load_half(poll->address) & poll->mask) : "nothing: not mapped");
+      const auto mapping = context_.memory.mapping(poll->address, sizeof(std::uint32_t));
+      return fmt::format(
+          "polling {:#x} {} {}, reads {}", poll->address, kComparisons[static_cast<std::size_t>(poll->function)],
+          poll->reference,
+          mapping ? std::to_string(load_half(poll->address + mapping->to_host) & poll->mask) : "nothing: not mapped");
     }
     if (unfinished == 0 && signal_due_ != 0) return "delaying a signal: " + sdma::to_string(packet);
     if (unfinished == 0) return "at " + sdma::to_string(packet);

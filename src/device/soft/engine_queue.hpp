@@ -10,11 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/driver/driver.hpp"
-#include "device/soft/event_table.hpp"
+#include "device/soft/engine_host.hpp"
 #include "device/soft/fault_injector.hpp"
 #include "device/soft/memory_map.hpp"
 #include "device/soft/node_clock.hpp"
@@ -26,14 +27,14 @@
 
 namespace cortado::device::soft {
 
-/// What all queues of a node share.
+/// What queues with the same view of memory share.
 struct EngineContext {
-  const MemoryMap& memory;
+  const AddressSpace& memory;
   const EngineRules& rules;
-  FaultLog& faults;
-  EventTable& events;
+  EngineHost& host;
   const DelayClock& delays;
   TrackerUnit& trackers;
+  QueueObserver* observer = nullptr;
 };
 
 class EngineQueue;
@@ -46,9 +47,10 @@ struct EngineQueueHandle : SdmaQueue {
 
 class EngineQueue final : public Runnable {
  public:
-  /// Takes the ring's pages. `injection` may be null.
+  /// Takes the ring's pages; a ring without a mapping stays the caller's. `injection` may be null. The read pointer is
+  /// kept in `read_pointer`, if there is one.
   EngineQueue(const EngineContext& context, const SdmaQueueRequest& request, std::uint32_t id, const Pages& ring,
-              EngineInjection* injection);
+              EngineInjection* injection, std::uint64_t* read_pointer = nullptr);
   ~EngineQueue() override;
 
   EngineQueueHandle& handle() { return handle_; }
@@ -70,16 +72,21 @@ class EngineQueue final : public Runnable {
     std::uint64_t last = 0;
     std::uint64_t offset = 0;  ///< of the packet in the ring
     std::uint64_t index = 0;   ///< packets fetched before
+    HostPlaces places;
     bool finished() const { return first == last; }
   };
   enum class Outcome { done, hold, fault };
   enum class Fetched { control, transfer, nothing };
 
   Fetched fetch();
-  bool check(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index);
+  bool check(const sdma::Packet& packet, HostPlaces& places, std::uint64_t offset, std::uint64_t index);
   /// Moves units of a transfer that was checked; false if a tracker stopped the queue.
-  bool move(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count, std::uint64_t offset,
-            std::uint64_t index);
+  bool move(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count,
+            std::uint64_t offset, std::uint64_t index);
+  void notice_finished(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index) {
+    if (context_.observer != nullptr) [[unlikely]]
+      context_.observer->finished(handle_, packet, {offset, index});
+  }
   void start_transfer();
   bool notice_doorbell();
   bool doorbell_rang() const;
@@ -102,7 +109,12 @@ class EngineQueue final : public Runnable {
   enum class SignalFate { write, lose, hold };
   SignalFate signal_fate();
 
-  bool mapped(std::uint64_t address, std::uint64_t bytes) { return ranges_.covers(context_.memory, address, bytes); }
+  /// Host address of the bytes, none if they are not mapped.
+  std::optional<std::uint64_t> host_address(std::uint64_t address, std::uint64_t bytes) {
+    const Mapping* const mapping = ranges_.find(context_.memory, address, bytes);
+    if (mapping == nullptr) return std::nullopt;
+    return address + mapping->to_host;
+  }
   Outcome outside_memory(std::uint64_t address, const char* what);
   Outcome stop(PacketFault fault) { return stop(std::move(fault), stream_.packet_offset(), fetched_ - 1); }
   Outcome stop(PacketFault fault, std::uint64_t offset, std::uint64_t index);
@@ -130,6 +142,7 @@ class EngineQueue final : public Runnable {
   EngineWords engine_;
   PacketStream stream_;
   RangeCache ranges_;
+  HostPlaces places_;                // of stream_.packet(), if it is a transfer
   TransferShape shape_;              // of stream_.packet(), if it is a transfer
   std::vector<Transfer> transfers_;  // in order; a finished one stays until those before it are finished
   bool held_ = false;                // stream_.packet() is fetched and waits to be executed

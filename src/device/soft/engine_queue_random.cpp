@@ -19,16 +19,17 @@ bool drains(const sdma::Packet& packet) {
 }  // namespace
 
 void EngineQueue::move_random_piece(Transfer& transfer, Random& random) {
-  if (!check(transfer.packet, transfer.offset, transfer.index)) return;
+  if (!check(transfer.packet, transfer.places, transfer.offset, transfer.index)) return;
   const std::uint64_t left = transfer.last - transfer.first;
   const std::uint64_t piece = random.chance(3) ? left : 1 + random.below(left);
   if (random.chance(2)) {
-    if (!move(transfer.packet, transfer.first, piece, transfer.offset, transfer.index)) return;
+    if (!move(transfer.packet, transfer.places, transfer.first, piece, transfer.offset, transfer.index)) return;
     transfer.first += piece;
   } else {
-    if (!move(transfer.packet, transfer.last - piece, piece, transfer.offset, transfer.index)) return;
+    if (!move(transfer.packet, transfer.places, transfer.last - piece, piece, transfer.offset, transfer.index)) return;
     transfer.last -= piece;
   }
+  if (transfer.finished()) notice_finished(transfer.packet, transfer.offset, transfer.index);
 }
 
 StepResult EngineQueue::random_step(Random& random) {
@@ -52,7 +53,10 @@ StepResult EngineQueue::random_step(Random& random) {
   } else if (choice == moving.size() && may_control) {
     const Outcome outcome = execute_control();
     progressed = outcome == Outcome::done;
-    if (progressed) held_ = false;
+    if (progressed) {
+      held_ = false;
+      notice_finished(stream_.packet(), stream_.packet_offset(), fetched_ - 1);
+    }
   } else if (choice == moving.size() && may_fetch) {
     switch (fetch()) {
       case Fetched::control:
@@ -60,7 +64,7 @@ StepResult EngineQueue::random_step(Random& random) {
         break;
       case Fetched::transfer:
         progressed = true;
-        if (check(stream_.packet(), stream_.packet_offset(), fetched_ - 1)) start_transfer();
+        if (check(stream_.packet(), places_, stream_.packet_offset(), fetched_ - 1)) start_transfer();
         break;
       case Fetched::nothing:
         if (stopped_) break;

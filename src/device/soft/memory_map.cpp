@@ -88,7 +88,7 @@ bool MemoryMap::retire(const std::byte* data) {
   if (place == live_.end() || place->range.begin != begin) return false;
   retired_.push_back(*place);
   live_.erase(place);
-  generation_.fetch_add(1, std::memory_order_seq_cst);
+  start_generation();
   return true;
 }
 
@@ -110,18 +110,25 @@ std::optional<Range> MemoryMap::find(std::uint64_t address, std::uint64_t bytes)
   return range;
 }
 
-bool RangeCache::look_up(const MemoryMap& map, std::uint64_t address, std::uint64_t bytes) {
+std::optional<Mapping> MemoryMap::mapping(std::uint64_t address, std::uint64_t bytes) const {
+  const std::optional<Range> range = find(address, bytes);
+  if (!range) return std::nullopt;
+  return Mapping{*range, 0};
+}
+
+const Mapping* RangeCache::look_up(const AddressSpace& space, std::uint64_t address, std::uint64_t bytes) {
   // The generation is read before the look-up: a range retired in between is forgotten at the next question.
-  const std::uint64_t generation = map.generation();
+  const std::uint64_t generation = space.generation();
   if (generation_ != generation) {
-    ranges_.fill({});
+    mappings_.fill({});
     generation_ = generation;
   }
-  const std::optional<Range> range = map.find(address, bytes);
-  if (!range) return false;
-  ranges_[next_] = *range;
-  next_ = (next_ + 1) % static_cast<std::uint32_t>(ranges_.size());
-  return true;
+  const std::optional<Mapping> found = space.mapping(address, bytes);
+  if (!found) return nullptr;
+  Mapping& place = mappings_[next_];
+  place = *found;
+  next_ = (next_ + 1) % static_cast<std::uint32_t>(mappings_.size());
+  return &place;
 }
 
 }  // namespace cortado::device::soft

@@ -29,13 +29,37 @@ struct Range {
   }
 };
 
-class MemoryMap {
+/// A range of addresses, and where its bytes are in this process.
+struct Mapping {
+  Range range;
+  std::uint64_t to_host = 0;  ///< host pointer minus address, modulo 2^64
+};
+
+/// What engines can reach. Mappings that they remember are good for one generation.
+class AddressSpace {
+ public:
+  AddressSpace() = default;
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+  virtual ~AddressSpace() = default;
+
+  /// The mapping that holds all of the range.
+  virtual std::optional<Mapping> mapping(std::uint64_t address, std::uint64_t bytes) const = 0;
+  std::uint64_t generation() const { return generation_.load(std::memory_order_seq_cst); }
+
+ protected:
+  /// After mappings went away.
+  void start_generation() { generation_.fetch_add(1, std::memory_order_seq_cst); }
+
+ private:
+  std::atomic<std::uint64_t> generation_{1};
+};
+
+class MemoryMap final : public AddressSpace {
  public:
   /// `gpu_bytes`: memory of one GPU, 0 = without limit. All allocations together never exceed the host's memory.
   explicit MemoryMap(Bytes gpu_bytes);
-  ~MemoryMap();
-  MemoryMap(const MemoryMap&) = delete;
-  MemoryMap& operator=(const MemoryMap&) = delete;
+  ~MemoryMap() override;
 
   /// Zeroed pages that the kernel commits when they are first touched.
   Result<Memory> allocate(const MemoryRequest& request);
@@ -47,7 +71,7 @@ class MemoryMap {
 
   /// The allocation that holds all of the range.
   std::optional<Range> find(std::uint64_t address, std::uint64_t bytes) const;
-  std::uint64_t generation() const { return generation_.load(std::memory_order_seq_cst); }
+  std::optional<Mapping> mapping(std::uint64_t address, std::uint64_t bytes) const override;
 
  private:
   struct Allocation {
@@ -64,25 +88,28 @@ class MemoryMap {
   mutable std::shared_mutex mutex_;
   std::vector<Allocation> live_;  // sorted by range.begin
   std::vector<Allocation> retired_;
-  std::atomic<std::uint64_t> generation_{1};
 };
 
 /// The ranges one queue touched last.
 class RangeCache {
  public:
-  bool covers(const MemoryMap& map, std::uint64_t address, std::uint64_t bytes) {
-    if (generation_ == map.generation()) [[likely]] {
-      for (const Range& range : ranges_) {
-        if (range.holds(address, bytes)) return true;
+  /// Null if no mapping holds all of the range. Good until the next question.
+  const Mapping* find(const AddressSpace& space, std::uint64_t address, std::uint64_t bytes) {
+    if (generation_ == space.generation()) [[likely]] {
+      for (const Mapping& mapping : mappings_) {
+        if (mapping.range.holds(address, bytes)) return &mapping;
       }
     }
-    return look_up(map, address, bytes);
+    return look_up(space, address, bytes);
+  }
+  bool covers(const AddressSpace& space, std::uint64_t address, std::uint64_t bytes) {
+    return find(space, address, bytes) != nullptr;
   }
 
  private:
-  bool look_up(const MemoryMap& map, std::uint64_t address, std::uint64_t bytes);
+  const Mapping* look_up(const AddressSpace& space, std::uint64_t address, std::uint64_t bytes);
 
-  std::array<Range, 8> ranges_{};
+  std::array<Mapping, 8> mappings_{};
   std::uint64_t generation_ = 0;
   std::uint32_t next_ = 0;
 };

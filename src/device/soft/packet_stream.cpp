@@ -76,8 +76,8 @@ PacketStream::Fetch PacketStream::fetch_from_ring() {
   return Fetch::packet;
 }
 
-void PacketStream::enter(std::uint64_t base, std::uint32_t dwords) {
-  if (dwords > 0) indirect_ = IndirectBuffer{base, dwords, 0};
+void PacketStream::enter(std::uint64_t base, std::uint32_t dwords, std::uint64_t to_host) {
+  if (dwords > 0) indirect_ = IndirectBuffer{base, dwords, 0, to_host};
 }
 
 PacketStream::Fetch PacketStream::fetch_from_indirect() {
@@ -89,7 +89,7 @@ PacketStream::Fetch PacketStream::fetch_from_indirect() {
     indirect_.reset();
     return fetch_from_ring();
   }
-  const auto* data = reinterpret_cast<const std::byte*>(buffer.base);
+  const auto* data = reinterpret_cast<const std::byte*>(buffer.base + buffer.to_host);
   auto decoded = sdma::decode(dwords_at(data, buffer.dwords * kDword).subspan(buffer.next));
   if (!decoded) return refuse(decoded.error());
   packet_ = std::move(decoded->packet);

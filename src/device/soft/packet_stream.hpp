@@ -42,11 +42,13 @@ class PacketStream {
   void skip(std::uint32_t dwords) { skip_ = dwords; }
 
   /// Fetches from an indirect buffer until it ends. Its memory is checked by the caller before each fetch.
-  void enter(std::uint64_t base, std::uint32_t dwords);
+  /// `to_host`: host pointer minus address, modulo 2^64.
+  void enter(std::uint64_t base, std::uint32_t dwords, std::uint64_t to_host = 0);
   struct IndirectBuffer {
     std::uint64_t base = 0;
     std::uint64_t dwords = 0;
     std::uint64_t next = 0;  ///< dwords fetched
+    std::uint64_t to_host = 0;
   };
   const std::optional<IndirectBuffer>& indirect() const { return indirect_; }
 

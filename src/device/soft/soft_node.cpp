@@ -58,7 +58,7 @@ std::uint32_t most_queues(const Machine& machine, std::uint32_t gpus) {
   return gpus * (engines * machine.dma.queues_per_engine + kComputeQueuesPerGpu);
 }
 
-class SoftNode final : public Driver {
+class SoftNode final : public Driver, private EngineHost {
  public:
   SoftNode(const Machine& machine, Topology topology, const SoftOptions& options, std::uint32_t workers)
       : topology_(std::move(topology)),
@@ -67,7 +67,7 @@ class SoftNode final : public Driver {
         memory_(machine.memory_bytes),
         delays_(options.adversarial_seed.has_value()),
         trackers_(topology_.tracker, static_cast<std::uint32_t>(topology_.gpus.size()), memory_),
-        context_{memory_, rules_, faults_, events_, delays_, trackers_} {
+        context_{memory_, rules_, *this, delays_, trackers_} {
     const auto gpus = static_cast<std::uint32_t>(topology_.gpus.size());
     dispatcher_ = options.adversarial_seed ? make_random_dispatcher(*options.adversarial_seed, delays_)
                                            : make_threaded_dispatcher(most_queues(machine, gpus), workers);
@@ -243,6 +243,10 @@ class SoftNode final : public Driver {
     std::vector<EngineQueueHandle*> queues;
     std::unique_ptr<EngineInjection> injection;
   };
+
+  void trap(const SdmaQueue&, std::uint32_t context) override { events_.fire(context); }
+  void fault(EngineFault what) override { faults_.add(std::move(what)); }
+  std::uint64_t timestamp(const SdmaQueue&) override { return steady_nanoseconds(); }
 
   tl::unexpected<Diagnostic> no_gpu(RankId gpu) const {
     return fail("device.queue", fmt::format("there is no GPU {} on a node of {}", gpu.value, topology_.gpus.size()));

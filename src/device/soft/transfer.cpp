@@ -60,7 +60,7 @@ std::uint64_t row_address(const sdma::CopyWindow& window, const sdma::WindowSide
 }
 
 Fault check_side(const sdma::CopyWindow& window, const sdma::WindowSide& side, const EngineRules& rules,
-                 const MemoryMap& memory, RangeCache& ranges, const char* what) {
+                 const AddressSpace& memory, RangeCache& ranges, const char* what, std::uint64_t& place) {
   const std::uint64_t alignment = rules.limits.window_alignment.value;
   if (!is_multiple(side.base, alignment)) return misaligned(side.base, alignment, what);
   const std::uint64_t pitch = std::uint64_t{side.pitch} << window.element_log2;
@@ -75,7 +75,9 @@ Fault check_side(const sdma::CopyWindow& window, const sdma::WindowSide& side, c
   }
   const std::uint64_t begin = row_address(window, side, 0);
   const std::uint64_t extent = (window.depth - 1) * slice + (window.height - 1) * pitch + row_bytes(window);
-  if (!ranges.covers(memory, begin, extent)) return outside(begin, extent, what);
+  const Mapping* const mapping = ranges.find(memory, begin, extent);
+  if (mapping == nullptr) return outside(begin, extent, what);
+  place = mapping->to_host;
   return std::nullopt;
 }
 
@@ -92,9 +94,9 @@ void swap_bytes(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) {
   }
 }
 
-void fill(const sdma::ConstFill& packet, std::uint64_t first, std::uint64_t count) {
+void fill(const sdma::ConstFill& packet, std::uint64_t place, std::uint64_t first, std::uint64_t count) {
   const std::uint64_t element = std::uint64_t{1} << packet.element_log2;
-  std::byte* out = at(packet.dst + first * element);
+  std::byte* out = at(packet.dst + place + first * element);
   if (element == 1) {
     std::memset(out, static_cast<int>(packet.pattern & 0xff), count);
     return;
@@ -133,19 +135,21 @@ std::optional<TransferShape> transfer_shape(const sdma::Packet& packet) {
       [](const auto&) -> Shape { return std::nullopt; });
 }
 
-std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules, const MemoryMap& memory,
-                                          RangeCache& ranges) {
-  const auto check = [&](std::uint64_t address, std::uint64_t bytes, const char* what) -> Fault {
-    if (ranges.covers(memory, address, bytes)) [[likely]]
-      return std::nullopt;
-    return outside(address, bytes, what);
+std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules,
+                                          const AddressSpace& memory, RangeCache& ranges, HostPlaces& places) {
+  const auto check = [&](std::uint64_t address, std::uint64_t bytes, const char* what, std::uint64_t& place) -> Fault {
+    const Mapping* const mapping = ranges.find(memory, address, bytes);
+    if (mapping == nullptr) [[unlikely]]
+      return outside(address, bytes, what);
+    place = mapping->to_host;
+    return std::nullopt;
   };
   return match(
       packet,
       [&](const sdma::CopyLinear& p) -> Fault {
         if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
-        if (auto fault = check(p.src, p.bytes, "source")) return fault;
-        return check(p.dst, p.bytes, "destination");
+        if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
+        return check(p.dst, p.bytes, "destination", places.dst);
       },
       [&](const sdma::CopyBroadcast& p) -> Fault {
         if (!rules.features.broadcast) return unsupported("this machine's engines have no broadcast");
@@ -156,9 +160,9 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
               FaultKind::misaligned, p.dst2,
               fmt::format("broadcast destinations {:#x} and {:#x} do not agree modulo {}", p.dst1, p.dst2, alignment)};
         }
-        if (auto fault = check(p.src, p.bytes, "source")) return fault;
-        if (auto fault = check(p.dst1, p.bytes, "first destination")) return fault;
-        return check(p.dst2, p.bytes, "second destination");
+        if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
+        if (auto fault = check(p.dst1, p.bytes, "first destination", places.dst)) return fault;
+        return check(p.dst2, p.bytes, "second destination", places.dst2);
       },
       [&](const sdma::CopySwap& p) -> Fault {
         if (!rules.features.swap) return unsupported("this machine's engines have no swap");
@@ -166,49 +170,83 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
         const std::uint64_t alignment = rules.limits.swap_alignment.value;
         if (!is_multiple(p.a, alignment)) return misaligned(p.a, alignment, "swap address");
         if (!is_multiple(p.b, alignment)) return misaligned(p.b, alignment, "swap address");
-        if (auto fault = check(p.a, p.bytes, "swap range")) return fault;
-        return check(p.b, p.bytes, "swap range");
+        if (auto fault = check(p.a, p.bytes, "swap range", places.dst)) return fault;
+        return check(p.b, p.bytes, "swap range", places.src);
       },
       [&](const sdma::CopyWindow& p) -> Fault {
-        if (auto fault = check_side(p, p.src, rules, memory, ranges, "source window")) return fault;
-        return check_side(p, p.dst, rules, memory, ranges, "destination window");
+        if (auto fault = check_side(p, p.src, rules, memory, ranges, "source window", places.src)) return fault;
+        return check_side(p, p.dst, rules, memory, ranges, "destination window", places.dst);
       },
       [&](const sdma::CopyAdd& p) -> Fault {
         if (!rules.features.near_memory_compute) return unsupported("this machine's memory does not add");
         if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
-        if (auto fault = check(p.src, p.bytes, "source")) return fault;
-        return check(p.dst, p.bytes, "destination");
+        if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
+        return check(p.dst, p.bytes, "destination", places.dst);
       },
       [&](const sdma::WriteLinear& p) -> Fault {
-        return check(p.dst, p.data.size() * sizeof(std::uint32_t), "destination");
+        return check(p.dst, p.data.size() * sizeof(std::uint32_t), "destination", places.dst);
       },
       [&](const sdma::ConstFill& p) -> Fault {
-        return check(p.dst, std::uint64_t{p.elements} << p.element_log2, "destination");
+        return check(p.dst, std::uint64_t{p.elements} << p.element_log2, "destination", places.dst);
       },
       [](const auto&) -> Fault { return std::nullopt; });
 }
 
-void move_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count) {
+void for_each_access(const sdma::Packet& packet, const std::function<void(std::uint64_t, std::uint64_t, bool)>& visit) {
   match(
-      packet, [&](const sdma::CopyLinear& p) { move_bytes(p.dst + first, p.src + first, count); },
-      [&](const sdma::CopyBroadcast& p) {
-        move_bytes(p.dst1 + first, p.src + first, count);
-        move_bytes(p.dst2 + first, p.src + first, count);
+      packet,
+      [&](const sdma::CopyLinear& p) {
+        visit(p.src, p.bytes, false);
+        visit(p.dst, p.bytes, true);
       },
-      [&](const sdma::CopySwap& p) { swap_bytes(p.a + first, p.b + first, count); },
+      [&](const sdma::CopyBroadcast& p) {
+        visit(p.src, p.bytes, false);
+        visit(p.dst1, p.bytes, true);
+        visit(p.dst2, p.bytes, true);
+      },
+      [&](const sdma::CopySwap& p) {
+        visit(p.a, p.bytes, true);
+        visit(p.b, p.bytes, true);
+      },
       [&](const sdma::CopyWindow& p) {
-        for (std::uint64_t row = first; row < first + count; ++row) {
-          move_bytes(row_address(p, p.dst, row), row_address(p, p.src, row), row_bytes(p));
+        for (std::uint64_t row = 0; row < std::uint64_t{p.height} * p.depth; ++row) {
+          visit(row_address(p, p.src, row), row_bytes(p), false);
+          visit(row_address(p, p.dst, row), row_bytes(p), true);
         }
       },
       [&](const sdma::CopyAdd& p) {
-        const std::uint64_t element = size_of(p.dtype).value;
-        add_elements(p.dtype, at(p.dst + first * element), at(p.src + first * element), count * element);
+        visit(p.src, p.bytes, false);
+        visit(p.dst, p.bytes, true);
+      },
+      [&](const sdma::WriteLinear& p) { visit(p.dst, p.data.size() * sizeof(std::uint32_t), true); },
+      [&](const sdma::ConstFill& p) { visit(p.dst, std::uint64_t{p.elements} << p.element_log2, true); },
+      [](const auto&) {});
+}
+
+void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count) {
+  match(
+      packet,
+      [&](const sdma::CopyLinear& p) { move_bytes(p.dst + places.dst + first, p.src + places.src + first, count); },
+      [&](const sdma::CopyBroadcast& p) {
+        move_bytes(p.dst1 + places.dst + first, p.src + places.src + first, count);
+        move_bytes(p.dst2 + places.dst2 + first, p.src + places.src + first, count);
+      },
+      [&](const sdma::CopySwap& p) { swap_bytes(p.a + places.dst + first, p.b + places.src + first, count); },
+      [&](const sdma::CopyWindow& p) {
+        for (std::uint64_t row = first; row < first + count; ++row) {
+          move_bytes(row_address(p, p.dst, row) + places.dst, row_address(p, p.src, row) + places.src, row_bytes(p));
+        }
+      },
+      [&](const sdma::CopyAdd& p) {
+        const std::uint64_t done = first * size_of(p.dtype).value;
+        add_elements(p.dtype, at(p.dst + places.dst + done), at(p.src + places.src + done),
+                     count * size_of(p.dtype).value);
       },
       [&](const sdma::WriteLinear& p) {
-        std::memcpy(at(p.dst + first * sizeof(std::uint32_t)), p.data.data() + first, count * sizeof(std::uint32_t));
+        std::memcpy(at(p.dst + places.dst + first * sizeof(std::uint32_t)), p.data.data() + first,
+                    count * sizeof(std::uint32_t));
       },
-      [&](const sdma::ConstFill& p) { fill(p, first, count); }, [](const auto&) {});
+      [&](const sdma::ConstFill& p) { fill(p, places.dst, first, count); }, [](const auto&) {});
 }
 
 std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count,
@@ -221,7 +259,7 @@ std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::u
       const Span2D written{at(dst + first * unit_bytes), count * unit_bytes, 1, 0};
       if (auto fault = trackers.check_plain_write(written)) return fault;
     }
-    move_units(packet, first, count);
+    move_units(packet, {}, first, count);
     return std::nullopt;
   };
   return match(

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "cortado/machine.hpp"
@@ -31,15 +32,26 @@ struct TransferShape {
 /// None for packets that move no bytes.
 std::optional<TransferShape> transfer_shape(const sdma::Packet& packet);
 
-/// Why the engine must not start the transfer: rules of the machine, alignment, addresses outside of memory.
-std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules, const MemoryMap& memory,
-                                          RangeCache& ranges);
+/// Where the operands of a transfer are in this process: to be added to the addresses in the packet, modulo 2^64.
+struct HostPlaces {
+  std::uint64_t src = 0;  ///< of a swap: b
+  std::uint64_t dst = 0;  ///< of a swap: a; of a broadcast: the first
+  std::uint64_t dst2 = 0;
+};
+
+/// Why the engine must not start the transfer: rules of the machine, alignment, addresses outside of memory. Otherwise
+/// `places` is filled.
+std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules,
+                                          const AddressSpace& memory, RangeCache& ranges, HostPlaces& places);
+
+/// Calls visit(address, bytes, writes) for the bytes that the transfer reads and writes, row by row.
+void for_each_access(const sdma::Packet& packet, const std::function<void(std::uint64_t, std::uint64_t, bool)>& visit);
 
 /// Moves units first .. first + count - 1 of a transfer that passed the check.
-void move_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count);
+void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count);
 
 /// The same where some memory has trackers: copies, with and without add, update them, other writes of tracked bytes
-/// are faults.
+/// are faults. Addresses are host pointers.
 std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count,
                                               TrackerUnit& trackers);
 

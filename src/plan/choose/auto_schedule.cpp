@@ -7,7 +7,7 @@ namespace cortado {
 
 Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost,
                                      ScheduleFamily family) {
-  // It knows engines alone: where both are short, tiles by compute units may still be faster than one after the other.
+  // The guess knows nothing of tiles.
   if (family == ScheduleFamily::all) return search_schedules(request, machine, cost, family);
   const auto guess = guess_schedule(request, machine);
   if (guess && guess->schedule.grain == Grain::whole && guess->margin >= kSureMargin && std::isfinite(guess->margin)) {

@@ -86,7 +86,7 @@ void RankRun::end_command() {
 WorkgroupDemand RankRun::demand(const Tiles& tiles) {
   if (clock_units_ != gemm_units()) {
     clock_units_ = gemm_units();
-    clock_ = gemm_clock_ghz(*model_, shape_, machine_, clock_units_);
+    clock_ = clocks_.of(*model_, clock_units_);
   }
   GemmSurroundings beside;
   if (sharing_ == Sharing::modelled) {

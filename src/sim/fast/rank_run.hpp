@@ -109,6 +109,7 @@ class RankRun : OneGpu {
   SimTime kernels_end_{};
   GemmShape shape_;  // under way
   std::optional<GemmModel> model_;
+  GemmClocks clocks_{machine_};
   double clock_ = 0;  // GHz, of the GEMM under way, for so many units:
   std::uint32_t clock_units_ = 0;
   std::uint64_t workgroups_ = 0;         // of the GEMM under way

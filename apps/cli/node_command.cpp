@@ -1,0 +1,59 @@
+// cortado node: an unmodified program for AMD GPUs, on a virtual driver.
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "device/vkfd/vkfd.hpp"
+#include "output_file.hpp"
+#include "target_request.hpp"
+
+namespace cortado::cli {
+namespace {
+
+constexpr Example kNodeExamples[] = {
+    {"cortado node -- cortado run all-gather --bytes 1MiB --on kfd", "the kfd target on 8 virtual MI300X"},
+    {"cortado node --machine mi308x-8 --adversarial --seed 7 -- cortado run all-gather --bytes 64KiB --on kfd",
+     "another machine, everything in a random order"}};
+
+/// Beside this program, or where an installation puts libraries.
+std::string interposer() {
+  std::error_code error;
+  const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const auto beside = here / "libcortado-kfd.so";
+  if (std::filesystem::exists(beside, error)) return beside.string();
+  for (const char* folder : {"lib", "lib/x86_64-linux-gnu", "lib64"}) {
+    const auto installed = here.parent_path() / folder / "libcortado-kfd.so";
+    if (std::filesystem::exists(installed, error)) return installed.string();
+  }
+  return beside.string();
+}
+
+Result<Exit> run_node(const Arguments& arguments, Console& console) {
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  device::VirtualNodeOptions options;
+  if (arguments.given("--adversarial")) options.adversarial_seed = arguments.number<std::uint64_t>("--seed");
+  for (const std::string& text : arguments.all("--inject")) {
+    CORTADO_RETURN_IF_ERROR(parse_injection(text, machine.gpus, machine, options.faults));
+  }
+  options.races = arguments.given("--races");
+  options.trace = arguments.or_empty("--trace");
+  options.packets = arguments.or_empty("--packets");
+  for (const std::string& file : {options.trace, options.packets}) {
+    if (!file.empty()) CORTADO_RETURN_IF_ERROR(check_output_path(file, {arguments.text("--machine")}));
+  }
+  CORTADO_ASSIGN_OR_RETURN(const auto run,
+                           device::run_on_virtual_node(machine, options, interposer(), arguments.all("command")));
+  if (run.races > 0) console.talk(fmt::format("{} race{} between engines", run.races, run.races == 1 ? "" : "s"));
+  if (run.exit_code == 0 && run.races > 0) return Exit::failed;
+  return static_cast<Exit>(run.exit_code);
+}
+
+}  // namespace
+
+Subcommand node_command() {
+  return {"node", "Run a program for AMD GPUs on a virtual driver, without a GPU", kNodeExamples, run_node};
+}
+
+}  // namespace cortado::cli

@@ -1,0 +1,57 @@
+// Events of the node: what TRAP packets fire, and the exception that the driver reports for a bad address.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "cortado/result.hpp"
+
+#include "device/driver/driver.hpp"
+#include "device/kfd/memory.hpp"
+
+namespace cortado::device {
+
+/// Thread safe. What it is given outlives it.
+class KfdEvents {
+ public:
+  KfdEvents(KfdSystem& system, const KfdFiles& files, const Discovery& discovery, KfdMemory& memory)
+      : system_(system), files_(files), discovery_(discovery), memory_(memory) {}
+  KfdEvents(const KfdEvents&) = delete;
+  KfdEvents& operator=(const KfdEvents&) = delete;
+
+  /// Asks to be told of memory exceptions. A driver without them has none to report.
+  void watch_exceptions();
+
+  Result<Event> create();
+  void destroy(const Event& event);
+  void destroy_all();
+  bool wait(const Event& event, std::chrono::nanoseconds timeout);
+
+  /// A memory exception ends all queues of the process, so one is all there is. The driver tells GPU and address; which
+  /// engine and queue it was, it does not.
+  std::vector<EngineFault> faults();
+
+ private:
+  struct Created {
+    std::uint32_t id = 0;
+    std::uint32_t slot = 0;
+  };
+  tl::expected<Created, int> create_locked(kfd::EventType type);
+  void destroy_id(std::uint32_t id);
+
+  KfdSystem& system_;
+  const KfdFiles& files_;
+  const Discovery& discovery_;
+  KfdMemory& memory_;
+  std::mutex mutex_;                      // of everything below
+  std::optional<KfdMemory::Exact> page_;  // with the mailboxes; made with the first event
+  bool page_known_ = false;               // to the driver
+  std::vector<std::uint32_t> live_;
+  std::optional<std::uint32_t> exception_;
+  std::vector<EngineFault> faults_;
+};
+
+}  // namespace cortado::device

@@ -1,0 +1,46 @@
+// What an engine needs of the node around it, and who may look on while it works.
+#pragma once
+
+#include <cstdint>
+
+#include "cortado/packets.hpp"
+
+#include "device/driver/driver.hpp"
+
+namespace cortado::device::soft {
+
+class EngineHost {
+ public:
+  EngineHost() = default;
+  EngineHost(const EngineHost&) = delete;
+  EngineHost& operator=(const EngineHost&) = delete;
+  virtual ~EngineHost() = default;
+
+  /// A TRAP packet interrupts.
+  virtual void trap(const SdmaQueue& queue, std::uint32_t context) = 0;
+  /// The queue is stopped.
+  virtual void fault(EngineFault fault) = 0;
+  /// What a TIMESTAMP packet of the queue records now.
+  virtual std::uint64_t timestamp(const SdmaQueue& queue) = 0;
+};
+
+/// Where a packet stands.
+struct PacketPlace {
+  std::uint64_t offset = 0;  ///< monotonic byte offset in the ring; inside an indirect buffer, of its caller
+  std::uint64_t index = 0;   ///< packets that the queue fetched before
+};
+
+/// Sees packets start and end. Calls of one queue come one at a time, those of different queues at any time.
+class QueueObserver {
+ public:
+  QueueObserver() = default;
+  QueueObserver(const QueueObserver&) = delete;
+  QueueObserver& operator=(const QueueObserver&) = delete;
+  virtual ~QueueObserver() = default;
+
+  virtual void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const PacketPlace& place) = 0;
+  /// All its bytes are moved, its condition holds, its word is written.
+  virtual void finished(const SdmaQueue& queue, const sdma::Packet& packet, const PacketPlace& place) = 0;
+};
+
+}  // namespace cortado::device::soft

@@ -1,0 +1,39 @@
+// A device file that programs open and map: a sparse file in memory, so that mappings need no help from anybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <sys/types.h>
+
+#include "cortado/result.hpp"
+
+namespace cortado::device::vkfd {
+
+class DeviceFile {
+ public:
+  static Result<DeviceFile> create(const char* name);
+  DeviceFile(DeviceFile&& other) noexcept;
+  DeviceFile& operator=(DeviceFile&& other) noexcept;
+  ~DeviceFile();
+
+  int descriptor() const { return descriptor_; }
+  /// Whether the open file is this one; programs duplicate descriptors, so the number says nothing.
+  bool is(dev_t device, ino_t inode) const { return device == device_ && inode == inode_; }
+
+  /// Whole pages that nobody had before.
+  std::uint64_t reserve(std::uint64_t bytes);
+  /// Gives the memory of pages back.
+  void punch(std::uint64_t offset, std::uint64_t bytes) const;
+  /// A mapping of our own; null if the system refuses.
+  std::byte* map(std::uint64_t offset, std::uint64_t bytes) const;
+
+ private:
+  DeviceFile() = default;
+
+  int descriptor_ = -1;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace cortado::device::vkfd

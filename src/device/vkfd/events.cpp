@@ -1,0 +1,131 @@
+#include "device/vkfd/events.hpp"
+
+#include <cerrno>
+#include <chrono>
+
+namespace cortado::device::vkfd {
+
+// A signal's id is also its slot in the event page and what TRAP packets carry.
+int Events::create(kfd::CreateEvent& request) {
+  const std::lock_guard lock(mutex_);
+  const auto type = static_cast<kfd::EventType>(request.type);
+  std::uint32_t id = 0;
+  if (type != kfd::EventType::signal) {
+    id = next_other_++;
+  } else if (!free_ids_.empty()) {
+    id = *free_ids_.begin();
+    free_ids_.erase(free_ids_.begin());
+  } else if (next_signal_ < kfd::kMostSignals) {
+    id = next_signal_++;
+  } else {
+    return ENOSPC;
+  }
+  states_[id] = {type, request.auto_reset != 0, false, 1, {}};
+  request.event_id = id;
+  request.trigger_data = id;
+  request.slot = type == kfd::EventType::signal ? id : 0;
+  // Libraries give signals no mailbox, and then no TRAP, where this is 0.
+  constexpr std::uint64_t kEventPage = std::uint64_t{2} << 62;
+  request.page_offset = type == kfd::EventType::signal ? kEventPage : 0;
+  return 0;
+}
+
+int Events::destroy(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  if (states_.erase(id) == 0) return EINVAL;
+  if (id < kfd::kMostSignals) free_ids_.insert(id);
+  changed_.notify_all();
+  return 0;
+}
+
+void Events::signal(State& state) {
+  state.signaled = true;
+  ++state.age;
+}
+
+int Events::set(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = states_.find(id);
+  if (found == states_.end() || found->second.type != kfd::EventType::signal) return EINVAL;
+  signal(found->second);
+  changed_.notify_all();
+  return 0;
+}
+
+int Events::reset(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = states_.find(id);
+  if (found == states_.end() || found->second.type != kfd::EventType::signal) return EINVAL;
+  found->second.signaled = false;
+  return 0;
+}
+
+void Events::trap(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = states_.find(id);
+  if (found == states_.end() || found->second.type != kfd::EventType::signal) return;
+  signal(found->second);
+  changed_.notify_all();
+}
+
+void Events::raise(const kfd::MemoryException& exception) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, state] : states_) {
+    if (state.type != kfd::EventType::memory) continue;
+    state.exception = exception;
+    signal(state);
+  }
+  changed_.notify_all();
+}
+
+int Events::look(kfd::EventData* data, std::uint32_t count, bool all) {
+  const auto ready = [](const State& state, const kfd::EventData& wanted) {
+    const bool by_age = state.type == kfd::EventType::signal && wanted.last_age != 0;
+    return state.signaled || (by_age && wanted.last_age != state.age);
+  };
+  std::uint32_t found_ready = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto found = states_.find(data[i].event_id);
+    if (found == states_.end()) return EINVAL;
+    if (ready(found->second, data[i])) ++found_ready;
+  }
+  if (found_ready == 0 || (all && found_ready < count)) return ETIME;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    State& state = states_.at(data[i].event_id);
+    if (!ready(state, data[i])) continue;
+    if (state.type == kfd::EventType::memory) {
+      data[i].memory = state.exception;
+    } else if (state.type == kfd::EventType::signal && data[i].last_age != 0) {
+      data[i].last_age = state.age;
+    }
+    if (state.auto_reset) state.signaled = false;
+  }
+  return 0;
+}
+
+int Events::wait(kfd::WaitEvents& request) {
+  auto* const data = reinterpret_cast<kfd::EventData*>(request.events);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(request.timeout_ms);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const int result = look(data, request.count, request.all != 0);
+    if (result == 0) {
+      request.result = static_cast<std::uint32_t>(kfd::WaitResult::complete);
+      return 0;
+    }
+    if (result != ETIME) {
+      request.result = static_cast<std::uint32_t>(kfd::WaitResult::fail);
+      return result;
+    }
+    if (request.timeout_ms == kfd::kForever) {
+      changed_.wait(lock);
+    } else if (std::chrono::steady_clock::now() >= end) {
+      request.result = static_cast<std::uint32_t>(kfd::WaitResult::timeout);
+      return 0;
+    } else {
+      changed_.wait_until(lock, end);
+    }
+  }
+}
+
+}  // namespace cortado::device::vkfd

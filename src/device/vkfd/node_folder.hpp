@@ -1,0 +1,31 @@
+// The folder that `cortado node` makes for its programs, and what is in it: the files of the driver, the machine, and
+// how the node is to behave.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
+
+#include "device/vkfd/vkfd.hpp"
+
+namespace cortado::device::vkfd {
+
+/// Environment variable that names the folder.
+inline constexpr const char* kFolderVariable = "CORTADO_NODE";
+
+/// Writes everything below the folder, which exists.
+Status write_node_folder(const std::string& folder, const Machine& machine, const VirtualNodeOptions& options);
+
+/// What a process of the node has found out, one line each; later calls count all of them.
+void add_finding(const std::string& folder, const std::string& line);
+Result<std::size_t> count_findings(const std::string& folder);
+
+struct NodeFolder {
+  Machine machine;
+  VirtualNodeOptions options;
+};
+Result<NodeFolder> read_node_folder(const std::string& folder);
+
+}  // namespace cortado::device::vkfd

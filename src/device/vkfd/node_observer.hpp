@@ -1,0 +1,50 @@
+// Who looks on while programs use the virtual driver.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/soft/engine_host.hpp"
+#include "device/soft/memory_map.hpp"
+
+namespace cortado::device::vkfd {
+
+class NodeObserver : public soft::QueueObserver {
+ public:
+  void fetched(const SdmaQueue&, const sdma::Packet&, const soft::PacketPlace&) override {}
+  void finished(const SdmaQueue&, const sdma::Packet&, const soft::PacketPlace&) override {}
+  /// The program has rung the doorbell; the engine does not know yet.
+  virtual void rang(const SdmaQueue&) {}
+  /// The program has destroyed it; no packet of it moves any more.
+  virtual void queue_gone(const SdmaQueue&) {}
+  /// No engine reaches these addresses any more.
+  virtual void memory_gone(const soft::Range&) {}
+};
+
+/// All of them, in order.
+class Observers final : public NodeObserver {
+ public:
+  explicit Observers(std::vector<std::unique_ptr<NodeObserver>> all) : all_(std::move(all)) {}
+
+  void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override {
+    for (const auto& each : all_) each->fetched(queue, packet, place);
+  }
+  void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override {
+    for (const auto& each : all_) each->finished(queue, packet, place);
+  }
+  void rang(const SdmaQueue& queue) override {
+    for (const auto& each : all_) each->rang(queue);
+  }
+  void queue_gone(const SdmaQueue& queue) override {
+    for (const auto& each : all_) each->queue_gone(queue);
+  }
+  void memory_gone(const soft::Range& range) override {
+    for (const auto& each : all_) each->memory_gone(range);
+  }
+
+ private:
+  const std::vector<std::unique_ptr<NodeObserver>> all_;
+};
+
+}  // namespace cortado::device::vkfd

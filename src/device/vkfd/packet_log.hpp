@@ -1,0 +1,52 @@
+// Every packet that the engines of a process execute, one line each, in a file of the node's folder; and what is made
+// of it afterwards. A line is written at once: programs end in all kinds of ways.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cortado/result.hpp"
+
+#include "device/vkfd/node_observer.hpp"
+
+namespace cortado::device::vkfd {
+
+class PacketLog final : public NodeObserver {
+ public:
+  explicit PacketLog(const std::string& folder);
+  ~PacketLog() override;
+
+  void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
+  void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
+
+ private:
+  int file_ = -1;
+  std::mutex mutex_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> begun_;  // queue and index -> nanoseconds
+};
+
+struct LoggedPacket {
+  std::uint32_t process = 0;
+  std::uint32_t gpu = 0;
+  std::uint32_t engine = 0;
+  std::uint32_t queue = 0;
+  std::uint64_t index = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t begin = 0;  ///< nanoseconds since the first packet of all
+  std::uint64_t end = 0;
+  std::string text;
+};
+
+/// Of all processes of the node, by process, GPU, engine, queue and place.
+Result<std::vector<LoggedPacket>> read_packet_logs(const std::string& folder);
+
+/// A listing, one packet a line below its queue.
+std::string packet_listing(const std::vector<LoggedPacket>& packets);
+/// A Perfetto trace: one process a GPU, one track an engine.
+std::string packet_trace(const std::vector<LoggedPacket>& packets);
+
+}  // namespace cortado::device::vkfd

@@ -1,0 +1,41 @@
+// Which engine the kernel gives to a queue: two bit maps a GPU, one for the ordinary and one for the xGMI engines.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "device/abi/kfd_abi.hpp"
+
+namespace cortado::device::vkfd {
+
+/// Of one GPU. Slot i of a class belongs to engine i modulo the engines of the class.
+class QueueSlots {
+ public:
+  QueueSlots(std::uint32_t ordinary, std::uint32_t xgmi, std::uint32_t queues_per_engine)
+      : ordinary_(ordinary * queues_per_engine),
+        xgmi_(xgmi * queues_per_engine),
+        ordinary_engines_(ordinary),
+        xgmi_engines_(xgmi),
+        doorbells_(kfd::kDoorbellPage / sizeof(std::uint64_t)) {}
+
+  struct Slot {
+    bool xgmi = false;
+    std::uint32_t place = 0;     ///< in the map of its class
+    std::uint32_t engine = 0;    ///< as the driver counts: ordinary ones first
+    std::uint32_t doorbell = 0;  ///< word of the doorbell page
+  };
+  /// Or an errno.
+  tl::expected<Slot, int> take(kfd::QueueType type, std::uint32_t engine);
+  void give_back(const Slot& slot);
+
+ private:
+  std::vector<bool> ordinary_;
+  std::vector<bool> xgmi_;
+  std::uint32_t ordinary_engines_;
+  std::uint32_t xgmi_engines_;
+  std::vector<bool> doorbells_;
+};
+
+}  // namespace cortado::device::vkfd

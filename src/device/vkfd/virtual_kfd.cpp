@@ -1,0 +1,323 @@
+#include "device/vkfd/virtual_kfd.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/cores.hpp"
+#include "base/text.hpp"
+#include "device/vkfd/topology_tree.hpp"
+
+namespace cortado::device::vkfd {
+namespace {
+
+constexpr std::uint64_t kGpuTick = 10;  // nanoseconds: a clock of 100 MHz
+
+std::uint32_t count_engines(const Machine& machine, EngineClass kind) {
+  return static_cast<std::uint32_t>(std::ranges::count(machine.engines, kind, &Engine::kind));
+}
+
+std::uint32_t most_ring_queues(const Machine& machine) {
+  return machine.gpus * static_cast<std::uint32_t>(machine.engines.size()) * machine.dma.queues_per_engine;
+}
+
+}  // namespace
+
+// --- Making and ending -----------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<VirtualKfd>> VirtualKfd::create(const Machine& machine, VirtualKfdOptions options) {
+  CORTADO_ASSIGN_OR_RETURN(const Part part, part_of(machine));
+  CORTADO_ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::create("kfd"));
+  std::unique_ptr<VirtualKfd> driver(new VirtualKfd(machine, part, std::move(options), std::move(file)));
+  for (std::uint32_t gpu = 0; gpu < machine.gpus; ++gpu) CORTADO_RETURN_IF_ERROR(driver->add_gpu(gpu));
+  return driver;
+}
+
+VirtualKfd::VirtualKfd(const Machine& machine, const Part& part, VirtualKfdOptions options, DeviceFile kfd_file)
+    : machine_(machine),
+      part_(part),
+      options_(std::move(options)),
+      rules_{machine.dma, machine.features},
+      delays_(false),
+      no_trackers_(std::nullopt, machine.gpus, no_memory_),
+      kfd_file_(std::move(kfd_file)),
+      runner_(most_ring_queues(machine), options_.runner) {}
+
+Status VirtualKfd::add_gpu(std::uint32_t gpu) {
+  CORTADO_ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::create("renderD"));
+  const QueueSlots slots(count_engines(machine_, EngineClass::host), count_engines(machine_, EngineClass::peer),
+                         machine_.dma.queues_per_engine);
+  auto added = std::make_unique<Gpu>(std::move(file), slots);
+  added->doorbells = kfd_file_.map(doorbell_offset(gpu), kfd::kDoorbellPage);
+  if (added->doorbells == nullptr) {
+    return fail(Diagnostic{"vkfd.memory", std::strerror(errno), {}, {}, About::environment});
+  }
+  added->context = std::make_unique<soft::EngineContext>(
+      soft::EngineContext{added->pages, rules_, *this, delays_, no_trackers_, options_.observer.get()});
+  gpus_.push_back(std::move(added));
+  return {};
+}
+
+VirtualKfd::~VirtualKfd() {
+  runner_.stop();
+  for (auto& [id, queue] : queues_) runner_.detach(*queue.ring);
+  queues_.clear();
+  for (auto& [handle, allocation] : allocations_) {
+    if (allocation.alias != nullptr)
+      ::munmap(allocation.alias, allocation.mapping.range.end - allocation.mapping.range.begin);
+  }
+  for (const auto& gpu : gpus_) ::munmap(gpu->doorbells, kfd::kDoorbellPage);
+}
+
+// --- The table of calls ----------------------------------------------------------------------------------------------
+
+template <class T, class Function>
+int VirtualKfd::with(unsigned long request, void* argument, Function&& function) {
+  T whole{};
+  const std::size_t bytes = std::min<std::size_t>(_IOC_SIZE(request), sizeof(T));
+  std::memcpy(static_cast<void*>(&whole), argument, bytes);
+  const int result = function(whole);
+  std::memcpy(argument, static_cast<const void*>(&whole), bytes);
+  return result;
+}
+
+int VirtualKfd::ioctl(unsigned long request, void* argument) {
+  const auto plain = [&]<class T>(T*) { return with<T>(request, argument, [&](T& whole) { return answer(whole); }); };
+  const auto nothing = [&](auto) { return 0; };
+  using kfd::Call;
+  switch (static_cast<Call>(_IOC_NR(request))) {
+    case Call::get_version:
+      return plain(static_cast<kfd::GetVersion*>(nullptr));
+    case Call::get_apertures:
+      return plain(static_cast<kfd::GetApertures*>(nullptr));
+    case Call::acquire_vm:
+      return plain(static_cast<kfd::AcquireVm*>(nullptr));
+    case Call::alloc_memory:
+      return plain(static_cast<kfd::AllocMemory*>(nullptr));
+    case Call::free_memory:
+      return plain(static_cast<kfd::FreeMemory*>(nullptr));
+    case Call::map_memory:
+      return with<kfd::MapMemory>(request, argument, [&](auto& whole) { return change_mapping(whole, true); });
+    case Call::unmap_memory:
+      return with<kfd::MapMemory>(request, argument, [&](auto& whole) { return change_mapping(whole, false); });
+    case Call::create_queue:
+      return plain(static_cast<kfd::CreateQueue*>(nullptr));
+    case Call::destroy_queue:
+      return plain(static_cast<kfd::DestroyQueue*>(nullptr));
+    case Call::update_queue:
+      return plain(static_cast<kfd::UpdateQueue*>(nullptr));
+    case Call::get_clock_counters:
+      return plain(static_cast<kfd::ClockCounters*>(nullptr));
+    case Call::available_memory:
+      return plain(static_cast<kfd::AvailableMemory*>(nullptr));
+    case Call::get_tile_config:
+      return plain(static_cast<kfd::TileConfig*>(nullptr));
+    case Call::set_xnack_mode:
+      return plain(static_cast<kfd::XnackMode*>(nullptr));
+    case Call::create_event:
+      return with<kfd::CreateEvent>(request, argument, [&](auto& whole) { return events_.create(whole); });
+    case Call::destroy_event:
+      return with<kfd::EventId>(request, argument, [&](auto& whole) { return events_.destroy(whole.event_id); });
+    case Call::set_event:
+      return with<kfd::EventId>(request, argument, [&](auto& whole) { return events_.set(whole.event_id); });
+    case Call::reset_event:
+      return with<kfd::EventId>(request, argument, [&](auto& whole) { return events_.reset(whole.event_id); });
+    case Call::wait_events:
+      runner_.wake();  // whoever waits has rung before
+      return with<kfd::WaitEvents>(request, argument, [&](auto& whole) { return events_.wait(whole); });
+    // Settings of caches and of kernels, neither of which are here.
+    case Call::set_memory_policy:
+      return with<kfd::SetMemoryPolicy>(request, argument, nothing);
+    case Call::set_scratch_backing:
+      return with<kfd::SetScratchBacking>(request, argument, nothing);
+    case Call::set_trap_handler:
+      return with<kfd::SetTrapHandler>(request, argument, nothing);
+    case Call::runtime_enable:
+      return EINVAL;  // what kernels without a debugger answer
+  }
+  options_.log(fmt::format("ioctl {:#04x} of {} is not known here: ENOTTY", _IOC_NR(request), kfd::kDevice));
+  return ENOTTY;
+}
+
+VirtualKfd::Gpu* VirtualKfd::gpu_of_id(std::uint32_t id, std::uint32_t* index) {
+  for (std::uint32_t i = 0; i < gpus_.size(); ++i) {
+    if (gpu_id(i) != id) continue;
+    if (index != nullptr) *index = i;
+    return gpus_[i].get();
+  }
+  return nullptr;
+}
+
+int VirtualKfd::answer(kfd::GetVersion& request) {
+  request = {kfd::kMajorVersion, kfd::kVersionWithEngineQueues};
+  return 0;
+}
+
+int VirtualKfd::answer(kfd::GetApertures& request) {
+  const auto count = static_cast<std::uint32_t>(gpus_.size());
+  if (request.nodes != 0) {
+    auto* const out = reinterpret_cast<kfd::Apertures*>(request.apertures);
+    for (std::uint32_t gpu = 0; gpu < std::min(count, request.nodes); ++gpu) {
+      // A limit at 2^47 - 1 or above lets programs use their own addresses on the GPUs.
+      out[gpu] = {0x1000000000000, 0x10000ffffffff, 0x2000000000000, 0x20000ffffffff,
+                  0x4000,          0x7fffffffffff,  gpu_id(gpu),     0};
+    }
+  }
+  request.nodes = count;
+  return 0;
+}
+
+int VirtualKfd::answer(kfd::AcquireVm& request) {
+  return gpu_of_id(request.gpu_id) != nullptr ? 0 : EINVAL;
+}
+
+int VirtualKfd::answer(kfd::ClockCounters& request) {
+  const std::uint64_t now = soft::steady_nanoseconds();
+  // The host has a clock, too; libraries ask for it as that of node 0.
+  request.gpu = gpu_of_id(request.gpu_id) == nullptr ? 0 : now / kGpuTick;
+  request.cpu = now;
+  request.system = now;
+  request.system_frequency = 1'000'000'000;
+  return 0;
+}
+
+int VirtualKfd::answer(kfd::TileConfig& request) {
+  request.tile_count = 0;
+  request.macro_tile_count = 0;
+  request.gb_addr_config = 0x22010042;  // of gfx9; for images, which are not here
+  request.banks = 0;
+  request.ranks = 0;
+  return 0;
+}
+
+int VirtualKfd::answer(kfd::XnackMode& request) {
+  if (request.enabled > 0) return EPERM;
+  request.enabled = 0;
+  return 0;
+}
+
+// --- Queues ----------------------------------------------------------------------------------------------------------
+
+/// As kernels since 6.12 check it: the ring is one mapping of exactly its size, and each pointer lies in a mapping of
+/// one page.
+int VirtualKfd::check_queue(const kfd::CreateQueue& request, const Gpu& gpu, RingPlace& place) {
+  if (request.percentage > kfd::kMostPercent || request.priority > kfd::kMostPriority) return EINVAL;
+  if (!std::has_single_bit(request.ring_size)) return EINVAL;
+  const auto pointer = [&](std::uint64_t address) -> std::uint64_t* {
+    const auto page = gpu.pages.mapping_at(address & ~(kPage - 1));
+    if (!page || page->range.end - page->range.begin != kPage || address % sizeof(std::uint64_t) != 0) return nullptr;
+    return reinterpret_cast<std::uint64_t*>(address + page->to_host);
+  };
+  const auto ring = gpu.pages.mapping_at(request.ring_base);
+  const std::uint64_t mapped = std::max<std::uint64_t>(request.ring_size, kPage);
+  if (!ring || ring->range.end - ring->range.begin != mapped) return EINVAL;
+  place.ring = reinterpret_cast<std::byte*>(request.ring_base + ring->to_host);
+  place.ring_bytes = std::max(request.ring_size, kfd::kSmallestRing);
+  place.read_pointer = pointer(request.read_pointer);
+  place.write_pointer = pointer(request.write_pointer);
+  return place.read_pointer != nullptr && place.write_pointer != nullptr ? 0 : EINVAL;
+}
+
+soft::EngineInjection* VirtualKfd::injection(std::uint32_t gpu, std::uint32_t engine) {
+  auto& entry = injections_[{gpu, engine}];
+  if (!entry) entry = std::make_unique<soft::EngineInjection>(options_.faults, RankId{gpu}, EngineId{engine});
+  return entry->empty() ? nullptr : entry.get();
+}
+
+int VirtualKfd::answer(kfd::CreateQueue& request) {
+  const std::lock_guard lock(mutex_);
+  std::uint32_t index = 0;
+  Gpu* const gpu = gpu_of_id(request.gpu_id, &index);
+  if (gpu == nullptr) return EINVAL;
+  const auto type = static_cast<kfd::QueueType>(request.type);
+  if (type != kfd::QueueType::sdma && type != kfd::QueueType::sdma_xgmi && type != kfd::QueueType::sdma_by_engine) {
+    options_.log(fmt::format("GPU {}: a queue of type {} is refused: there are DMA engines here and no compute units",
+                             index, request.type));
+    return EINVAL;
+  }
+  RingPlace place;
+  if (const int error = check_queue(request, *gpu, place); error != 0) {
+    options_.log(
+        fmt::format("GPU {}: a queue is refused: the ring must be one mapping of {} bytes at {:#x}, and its "
+                    "pointers must lie in mapped pages of their own",
+                    index, request.ring_size, request.ring_base));
+    return error;
+  }
+  const auto slot = gpu->slots.take(type, request.sdma_engine_id);
+  if (!slot) {
+    options_.log(fmt::format("GPU {}: a queue of type {} for engine {} is refused: {}", index, request.type,
+                             request.sdma_engine_id, slot.error() == EINVAL ? "no such engine" : "no free slot"));
+    return slot.error();
+  }
+  place.doorbell = reinterpret_cast<std::uint64_t*>(gpu->doorbells) + slot->doorbell;
+  const std::uint32_t id = next_queue_++;
+  Queue queue{index, *slot, nullptr};
+  queue.ring = std::make_unique<RingQueue>(*gpu->context, RankId{index}, EngineId{slot->engine}, id, place,
+                                           injection(index, slot->engine));
+  const Engine* const engine = machine_.engine(EngineId{slot->engine});
+  if (engine == nullptr || !engine->present) {
+    queue.ring->active = false;
+    options_.log(
+        fmt::format("GPU {}: queue {} is on engine {}, which the driver lists and the silicon lacks: it will "
+                    "never run",
+                    index, id, slot->engine));
+  }
+  runner_.attach(*queue.ring);
+  queues_.emplace(id, std::move(queue));
+  request.queue_id = id;
+  request.doorbell_offset = doorbell_offset(index) + slot->doorbell * sizeof(std::uint64_t);
+  return 0;
+}
+
+int VirtualKfd::answer(kfd::DestroyQueue& request) {
+  const std::lock_guard lock(mutex_);
+  const auto found = queues_.find(request.queue_id);
+  if (found == queues_.end()) return EINVAL;
+  runner_.detach(*found->second.ring);
+  if (options_.observer) options_.observer->queue_gone(found->second.ring->handle());
+  gpus_[found->second.gpu]->slots.give_back(found->second.slot);
+  queues_.erase(found);
+  return 0;
+}
+
+int VirtualKfd::answer(kfd::UpdateQueue& request) {
+  const std::lock_guard lock(mutex_);
+  const auto found = queues_.find(request.queue_id);
+  if (found == queues_.end() || request.percentage > kfd::kMostPercent || request.priority > kfd::kMostPriority) {
+    return EINVAL;
+  }
+  RingQueue& ring = *found->second.ring;
+  const Engine* const engine = machine_.engine(EngineId{found->second.slot.engine});
+  const bool present = engine != nullptr && engine->present;
+  runner_.exclusively(ring, [&] { ring.active = present && request.ring_base != 0 && request.percentage != 0; });
+  runner_.wake();
+  return 0;
+}
+
+// --- What engines ask for --------------------------------------------------------------------------------------------
+
+void VirtualKfd::trap(const SdmaQueue&, std::uint32_t context) {
+  events_.trap(context);
+}
+
+std::uint64_t VirtualKfd::timestamp(const SdmaQueue&) {
+  return soft::steady_nanoseconds() / kGpuTick;
+}
+
+void VirtualKfd::fault(EngineFault what) {
+  options_.log(fmt::format("GPU {} engine {} queue {}: packet {} at ring offset {:#x}: {}", what.gpu.value,
+                           what.engine.value, what.queue, what.packet_index, what.ring_offset, what.message));
+  if (what.kind != FaultKind::bad_address) return;
+  kfd::MemoryException exception;
+  exception.not_present = 1;
+  exception.va = what.address;
+  exception.gpu_id = gpu_id(what.gpu.value);
+  events_.raise(exception);
+}
+
+}  // namespace cortado::device::vkfd

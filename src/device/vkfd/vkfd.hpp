@@ -1,0 +1,41 @@
+// Programs for AMD GPUs without a GPU: a virtual kernel driver under an unmodified program.
+//
+// A library is loaded into the program (and its children) that answers for /dev/kfd, the render nodes and the driver's
+// files in sysfs. Behind it are the DMA engines of the embedded node, on the rings and doorbells of the program. There
+// are no compute units.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/result.hpp"
+
+#include "device/soft/soft.hpp"
+
+namespace cortado::device {
+
+struct VirtualNodeOptions {
+  /// With a seed, everything that engines may do in any order is done in a random one.
+  std::optional<std::uint64_t> adversarial_seed;
+  FaultInjection faults;
+  bool races = false;     ///< look for races between engines; doorbells are seen late then
+  std::string trace{};    ///< file for a Perfetto trace of all engines; empty: none
+  std::string packets{};  ///< file for a listing of all packets; empty: none
+};
+
+struct VirtualNodeRun {
+  int exit_code = 0;      ///< of the command; 128 plus the signal if one ended it
+  std::size_t races = 0;  ///< found in all its processes
+};
+
+/// Runs a command on the GPUs of the machine and waits for it. What the node has to say goes to standard error of the
+/// command. `library` is libcortado-kfd.so. Fails where the machine has no AMD GPUs (vkfd.machine), the library is
+/// missing (vkfd.library) or the command cannot be started (vkfd.command).
+Result<VirtualNodeRun> run_on_virtual_node(const Machine& machine, const VirtualNodeOptions& options,
+                                           const std::string& library, const std::vector<std::string>& command);
+
+}  // namespace cortado::device

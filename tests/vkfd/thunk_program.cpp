@@ -1,0 +1,341 @@
+// A program on AMD's libhsakmt, as people write them. It knows nothing of Cortado's node; only its packets are encoded
+// by Cortado's encoder.
+//
+//   thunk_program copies          every engine of every GPU: copies, broadcast, swap, polls, fences, atomics, time
+//   stamps thunk_program unordered       two engines, the second reads what the first writes and does not wait
+//   thunk_program ordered         the same with a poll between them
+//   thunk_program unmapped        a copy to memory that the GPU does not reach; prints the exception
+//   thunk_program large BYTES     one copy packet of so many bytes
+//   thunk_program churn COUNT     so many queues, one after another
+//   thunk_program leave           ends while engines work
+//   thunk_program fork            a child that opens the driver anew, beside its parent
+//   thunk_program speed           prints what a small copy, a large copy and a call of the driver take
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <hsakmt.h>
+
+#include "cortado/packets.hpp"
+
+namespace {
+
+using namespace cortado;  // NOLINT: a test program
+
+[[noreturn]] void give_up(const std::string& what) {
+  std::fprintf(stderr, "thunk_program: %s\n", what.c_str());
+  std::exit(1);
+}
+
+void check(HSAKMT_STATUS status, const char* what) {
+  if (status != HSAKMT_STATUS_SUCCESS) give_up(std::string(what) + ": status " + std::to_string(status));
+}
+
+std::vector<HSAuint32> gpu_nodes;  // NOLINT
+
+void* allocate(HSAuint32 node, HSAuint64 bytes, bool host_access, bool executable = false) {
+  HsaMemFlags flags{};
+  flags.ui32.NonPaged = node == 0 ? 0 : 1;
+  flags.ui32.HostAccess = host_access ? 1 : 0;
+  flags.ui32.PageSize = HSA_PAGE_SIZE_4KB;
+  flags.ui32.NoNUMABind = 1;
+  flags.ui32.ExecuteAccess = executable ? 1 : 0;
+  flags.ui32.Uncached = 1;
+  void* address = nullptr;
+  check(hsaKmtAllocMemory(node, bytes, flags, &address), "hsaKmtAllocMemory");
+  HSAuint64 gpu_address = 0;
+  check(hsaKmtMapMemoryToGPUNodes(address, bytes, &gpu_address, HsaMemMapFlags{}, gpu_nodes.size(), gpu_nodes.data()),
+        "hsaKmtMapMemoryToGPUNodes");
+  return address;
+}
+
+std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+class Queue {
+ public:
+  Queue(HSAuint32 node, HSA_QUEUE_TYPE type) {
+    ring_ = static_cast<std::uint32_t*>(allocate(0, kRingBytes, true, true));
+    check(hsaKmtCreateQueue(node, type, 100, HSA_QUEUE_PRIORITY_NORMAL, ring_, kRingBytes, nullptr, &resource_),
+          "hsaKmtCreateQueue");
+  }
+  ~Queue() {
+    check(hsaKmtDestroyQueue(resource_.QueueId), "hsaKmtDestroyQueue");
+    hsaKmtUnmapMemoryToGPU(ring_);
+    hsaKmtFreeMemory(ring_, kRingBytes);
+  }
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+
+  Queue& add(const sdma::Packet& packet) {
+    written_ += sdma::encode(packet, ring_ + written_ / 4) * 4;
+    return *this;
+  }
+  void submit() {
+    std::atomic_ref(*resource_.Queue_write_ptr_aql).store(written_, std::memory_order_release);
+    std::atomic_ref(*resource_.Queue_DoorBell_aql).store(written_, std::memory_order_release);
+  }
+  bool finished() { return std::atomic_ref(*resource_.Queue_read_ptr_aql).load(std::memory_order_acquire) == written_; }
+
+ private:
+  static constexpr HSAuint64 kRingBytes = 4096;
+  std::uint32_t* ring_ = nullptr;
+  HsaQueueResource resource_{};
+  std::uint64_t written_ = 0;
+};
+
+template <class Condition>
+void wait_for(Condition&& condition, const char* what) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) give_up(std::string("gave up waiting for ") + what);
+    std::this_thread::yield();
+  }
+}
+
+sdma::PollRegmem poll_at_least(const void* word, std::uint32_t value) {
+  return {true, false, sdma::PollFunction::ge, address_of(word), value, 0xffffffff, 4, 0xfff};
+}
+
+sdma::Fence fence(const void* word, std::uint32_t value) {
+  return {address_of(word), value};
+}
+
+constexpr std::uint32_t kBytes = 4096;
+constexpr std::uint32_t kRegions = 5;
+
+/// What one queue works on; words are 32 bytes apart.
+struct Lane {
+  std::byte* in;
+  std::byte* out;        // two regions
+  std::byte* own;        // regions in memory of the GPU of the queue
+  std::byte* peer;       // one region in memory of the next GPU
+  std::uint64_t* words;  // 0 trigger, 4 fence, 8 signal, 12 and 16 time stamps
+  bool swaps;
+};
+
+void submit_lane(Queue& queue, const Lane& lane) {
+  const auto own = [&](std::uint32_t region) { return address_of(lane.own + region * kBytes); };
+  queue.add(poll_at_least(lane.words, 1));
+  queue.add(sdma::Timestamp{sdma::TimestampOp::get_global, address_of(lane.words + 12)});
+  queue.add(sdma::CopyLinear{kBytes, address_of(lane.in), own(0)}).add(fence(lane.words + 4, 1));
+  queue.add(sdma::CopyLinear{kBytes, own(0), address_of(lane.peer)}).add(fence(lane.words + 4, 2));
+  queue.add(sdma::CopyBroadcast{kBytes, address_of(lane.peer), own(1), own(2)});
+  queue.add(sdma::ConstFill{own(3), 0x5a5a5a5a, 2, kBytes / 4}).add(fence(lane.words + 4, 3));
+  if (lane.swaps) queue.add(sdma::CopySwap{kBytes, own(1), own(3)}).add(fence(lane.words + 4, 4));
+  const std::uint32_t copied = lane.swaps ? 3 : 1;
+  queue.add(sdma::CopyLinear{kBytes, own(copied), address_of(lane.out)});
+  queue.add(sdma::CopyLinear{kBytes, own(lane.swaps ? 1 : 3), address_of(lane.out + kBytes)});
+  queue.add(sdma::Timestamp{sdma::TimestampOp::get_global, address_of(lane.words + 16)});
+  queue.add(sdma::Atomic{sdma::kAtomicAdd64, false, address_of(lane.words + 8), 1, 0, 0});
+  queue.submit();
+}
+
+std::uint64_t load(std::uint64_t* word) {
+  return std::atomic_ref(*word).load(std::memory_order_acquire);
+}
+
+int copies() {
+  struct Gpu {
+    HsaNodeProperties properties{};
+    std::byte* memory = nullptr;
+  };
+  std::vector<Gpu> gpus(gpu_nodes.size());
+  std::uint32_t lanes = 0;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    check(hsaKmtGetNodeProperties(gpu_nodes[i], &gpus[i].properties), "hsaKmtGetNodeProperties");
+    const std::uint32_t queues = gpus[i].properties.NumSdmaEngines + gpus[i].properties.NumSdmaXgmiEngines;
+    lanes += queues;
+    // Memory of the GPU that the host has no access to.
+    gpus[i].memory = static_cast<std::byte*>(allocate(gpu_nodes[i], queues * (kRegions + 1) * kBytes, false));
+  }
+  auto* const host = static_cast<std::byte*>(allocate(0, lanes * std::uint64_t{4} * kBytes, true));
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::vector<Lane> all;
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const HsaNodeProperties& properties = gpus[i].properties;
+    const bool swaps = properties.EngineId.ui32.Major == 9 && properties.EngineId.ui32.Minor >= 4;
+    for (std::uint32_t j = 0; j < properties.NumSdmaEngines + properties.NumSdmaXgmiEngines; ++j) {
+      const bool xgmi = j >= properties.NumSdmaEngines;
+      queues.push_back(std::make_unique<Queue>(gpu_nodes[i], xgmi ? HSA_QUEUE_SDMA_XGMI : HSA_QUEUE_SDMA));
+      std::byte* const mine = host + all.size() * 4 * kBytes;
+      const std::size_t next = (i + 1) % gpus.size();
+      all.push_back({mine, mine + kBytes, gpus[i].memory + j * (kRegions + 1) * kBytes,
+                     gpus[next].memory + (j * (kRegions + 1) + kRegions) * kBytes,
+                     reinterpret_cast<std::uint64_t*>(mine + 3 * kBytes), swaps});
+      for (std::uint32_t k = 0; k < kBytes; ++k) mine[k] = static_cast<std::byte>((k + all.size() * 17) % 251);
+      submit_lane(*queues.back(), all.back());
+    }
+  }
+  for (const Lane& lane : all) std::atomic_ref(*lane.words).store(1, std::memory_order_release);
+  std::uint64_t wrong = 0;
+  for (const Lane& lane : all) {
+    wait_for([&] { return load(lane.words + 8) == 1; }, "a signal");
+    if (std::memcmp(lane.in, lane.out, kBytes) != 0) ++wrong;
+    for (std::uint32_t k = 0; k < kBytes; ++k) wrong += lane.out[kBytes + k] == std::byte{0x5a} ? 0 : 1;
+    if (load(lane.words + 16) < load(lane.words + 12)) ++wrong;
+  }
+  std::printf("%zu GPUs, %zu queues, %llu wrong\n", gpus.size(), queues.size(), static_cast<unsigned long long>(wrong));
+  return wrong == 0 ? 0 : 1;
+}
+
+int two_engines(bool ordered) {
+  auto* const host = static_cast<std::byte*>(allocate(0, 4 * kBytes, true));
+  auto* const words = reinterpret_cast<std::uint64_t*>(host + 3 * kBytes);
+  auto* const memory = static_cast<std::byte*>(allocate(gpu_nodes[0], kBytes, false));
+  std::memset(host, 7, kBytes);
+  Queue writer(gpu_nodes[0], HSA_QUEUE_SDMA);
+  Queue reader(gpu_nodes[1], HSA_QUEUE_SDMA_XGMI);
+  writer.add(sdma::CopyLinear{kBytes, address_of(host), address_of(memory)}).add(fence(words, 1));
+  if (ordered) reader.add(poll_at_least(words, 1));
+  reader.add(sdma::CopyLinear{kBytes, address_of(memory), address_of(host + kBytes)}).add(fence(words + 4, 1));
+  writer.submit();
+  reader.submit();
+  wait_for([&] { return load(words) == 1 && load(words + 4) == 1; }, "both engines");
+  return ordered && std::memcmp(host, host + kBytes, kBytes) != 0 ? 1 : 0;
+}
+
+int unmapped() {
+  HsaEventDescriptor descriptor{};
+  descriptor.EventType = HSA_EVENTTYPE_MEMORY;
+  HsaEvent* event = nullptr;
+  check(hsaKmtCreateEvent(&descriptor, true, false, &event), "hsaKmtCreateEvent");
+  auto* const host = static_cast<std::byte*>(allocate(0, kBytes, true));
+  Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+  queue.add(sdma::Nop{0}).add(sdma::CopyLinear{kBytes, address_of(host), 0x700000001000}).submit();
+  check(hsaKmtWaitOnEvent(event, 10000), "hsaKmtWaitOnEvent");
+  const HsaMemoryAccessFault& fault = event->EventData.EventData.MemoryAccessFault;
+  std::printf("memory exception: node %u, address %#llx, not present %u\n", fault.NodeId,
+              static_cast<unsigned long long>(fault.VirtualAddress), fault.Failure.NotPresent);
+  return 0;
+}
+
+int large(std::uint32_t bytes) {
+  auto* const memory = static_cast<std::byte*>(allocate(gpu_nodes[0], std::uint64_t{2} * bytes, false));
+  auto* const words = static_cast<std::uint64_t*>(allocate(0, kBytes, true));
+  Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+  queue.add(sdma::CopyLinear{bytes, address_of(memory), address_of(memory + bytes)}).add(fence(words, 1)).submit();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2000);
+  while (load(words) != 1) {
+    if (std::chrono::steady_clock::now() > end) {
+      std::printf("the copy does not finish\n");
+      return 3;
+    }
+    std::this_thread::yield();
+  }
+  std::printf("copied\n");
+  return 0;
+}
+
+int churn(int count) {
+  auto* const words = static_cast<std::uint64_t*>(allocate(0, kBytes, true));
+  for (int i = 0; i < count; ++i) {
+    Queue queue(gpu_nodes[static_cast<std::size_t>(i) % gpu_nodes.size()], HSA_QUEUE_SDMA);
+    if (i % 100 != 0) continue;
+    queue.add(fence(words, static_cast<std::uint32_t>(i) + 1)).submit();
+    wait_for([&] { return queue.finished(); }, "a queue");
+  }
+  std::printf("%d queues\n", count);
+  return 0;
+}
+
+int leave() {
+  constexpr std::uint32_t kLarge = 64 << 20;
+  auto* const memory = static_cast<std::byte*>(allocate(gpu_nodes[0], 2 * std::uint64_t{kLarge}, false));
+  auto* const queue = new Queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+  for (int i = 0; i < 20; ++i) queue->add(sdma::CopyLinear{kLarge, address_of(memory), address_of(memory + kLarge)});
+  queue->submit();
+  return 0;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+int speed() {
+  constexpr std::uint32_t kLarge = 64 << 20;
+  auto* const from = static_cast<std::byte*>(allocate(0, kLarge, true));
+  auto* const to = static_cast<std::byte*>(allocate(0, kLarge, true));
+  auto* const words = static_cast<std::uint64_t*>(allocate(0, kBytes, true));
+  std::memset(from, 1, kLarge);
+  std::memset(to, 2, kLarge);
+  std::vector<double> small;
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+    for (std::uint32_t i = 1; i <= 40; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      queue.add(sdma::CopyLinear{kBytes, address_of(from), address_of(to)}).add(fence(words, round * 40 + i)).submit();
+      while (load(words) != round * 40 + i) {
+      }
+      small.push_back(seconds_since(start) * 1e6);
+    }
+  }
+  std::sort(small.begin(), small.end());
+  std::printf("copy of 4 KiB, doorbell to fence: median %.2f us, 90 %% below %.2f us\n", small[small.size() / 2],
+              small[small.size() * 9 / 10]);
+  double best_engine = 1e9;
+  double best_memcpy = 1e9;
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
+    const auto start = std::chrono::steady_clock::now();
+    queue.add(sdma::CopyLinear{kLarge, address_of(from), address_of(to)}).add(fence(words, 10000 + i)).submit();
+    while (load(words) != 10000 + i) std::this_thread::yield();
+    best_engine = std::min(best_engine, seconds_since(start));
+    const auto again = std::chrono::steady_clock::now();
+    std::memcpy(to, from, kLarge);
+    best_memcpy = std::min(best_memcpy, seconds_since(again));
+  }
+  std::printf("copy of 64 MiB: %.2f GB/s, memcpy %.2f GB/s\n", kLarge / best_engine / 1e9, kLarge / best_memcpy / 1e9);
+  HsaClockCounters counters{};
+  constexpr int kCalls = 20000;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kCalls; ++i) hsaKmtGetClockCounters(gpu_nodes[0], &counters);
+  std::printf("ioctl: %.2f us\n", seconds_since(start) * 1e6 / kCalls);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string what = argc > 1 ? argv[1] : "";
+  check(hsaKmtOpenKFD(), "hsaKmtOpenKFD");
+  pid_t child = 0;
+  if (what == "fork") {
+    what = "ordered";
+    child = fork();
+    if (child == 0) check(hsaKmtOpenKFD(), "hsaKmtOpenKFD in the child");
+  }
+  HsaSystemProperties system{};
+  check(hsaKmtAcquireSystemProperties(&system), "hsaKmtAcquireSystemProperties");
+  for (HSAuint32 node = 0; node < system.NumNodes; ++node) {
+    HsaNodeProperties properties{};
+    check(hsaKmtGetNodeProperties(node, &properties), "hsaKmtGetNodeProperties");
+    if (properties.NumFComputeCores > 0) gpu_nodes.push_back(node);
+  }
+  if (gpu_nodes.empty()) give_up("no GPU");
+  if (what == "copies") return copies();
+  if (what == "unordered") return two_engines(false);
+  if (what == "ordered") {
+    const int result = two_engines(true);
+    int status = 0;
+    if (child > 0 && (waitpid(child, &status, 0) != child || status != 0)) give_up("the child failed");
+    return result;
+  }
+  if (what == "unmapped") return unmapped();
+  if (what == "large" && argc > 2) return large(static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)));
+  if (what == "churn" && argc > 2) return churn(std::atoi(argv[2]));
+  if (what == "leave") return leave();
+  if (what == "speed") return speed();
+  give_up("copies, unordered, ordered, unmapped, large BYTES, churn COUNT, leave or speed?");
+}
