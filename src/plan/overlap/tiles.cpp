@@ -94,22 +94,23 @@ std::string name_of_tiles(const FiccoSchedule& schedule, const OverlapProblem& p
 }
 
 std::vector<Strategy> tiles_strategies() {
-  return {tile_strategy({"tiles-ag", Grain::tiles, {"all-gather", "all-to-all"}, Relation::gemm_needs_collective},
-                        {.summary = "one GEMM whose tiles wait for the chunks they multiply (Flux, kraken)",
-                         .wins = "many rows: the GEMM stays whole, and a late chunk stalls single CUs",
-                         .loses = "few rows: each chunk reads all of B again, and waves are not cut for all CUs"}),
-          tile_strategy({"tiles-rs", Grain::tiles, {"reduce-scatter"}},
-                        {.summary = "one GEMM whose tiles release chunks, which are sent and added up (Flux)",
-                         .wins = "GEMMs longer than the collective, with many tiles for each receiver",
-                         .loses = "short GEMMs: the sum at the end is exposed; few rows: groups read all of B in turn"}),
-          tile_strategy({"tiles-a2a", Grain::tiles, {"all-to-all"}},
-                        {.summary = "one GEMM whose tiles release chunks, which are sent to their receivers",
-                         .wins = "as tiles-rs; nothing is added up",
-                         .loses = "few rows for each receiver: partial tiles"}),
-          tile_strategy({"waves", Grain::waves, {"reduce-scatter", "all-to-all"}},
-                        {.summary = "as tiles-rs and tiles-a2a, released by whole waves of tiles (FlashOverlap)",
-                         .wins = "GEMMs of many waves: fewer signals and copies than tiles",
-                         .loses = "GEMMs of few waves: nothing is released before the end"})};
+  return {
+      tile_strategy({"tiles-ag", Grain::tiles, {"all-gather", "all-to-all"}, Relation::gemm_needs_collective},
+                    {.summary = "one GEMM whose tiles wait for the chunks they multiply (Flux, kraken)",
+                     .wins = "many rows: the GEMM stays whole, and a late chunk stalls single CUs",
+                     .loses = "few rows: each chunk reads all of B again, and waves are not cut for all CUs"}),
+      tile_strategy({"tiles-rs", Grain::tiles, {"reduce-scatter"}},
+                    {.summary = "one GEMM whose tiles release chunks, which are sent and added up (Flux)",
+                     .wins = "GEMMs longer than the collective, with many tiles for each receiver",
+                     .loses = "short GEMMs: the sum at the end is exposed; few rows: groups read all of B in turn"}),
+      tile_strategy({"tiles-a2a", Grain::tiles, {"all-to-all"}},
+                    {.summary = "one GEMM whose tiles release chunks, which are sent to their receivers",
+                     .wins = "as tiles-rs; nothing is added up",
+                     .loses = "few rows for each receiver: partial tiles"}),
+      tile_strategy({"waves", Grain::waves, {"reduce-scatter", "all-to-all"}},
+                    {.summary = "as tiles-rs and tiles-a2a, released by whole waves of tiles (FlashOverlap)",
+                     .wins = "GEMMs of many waves: fewer signals and copies than tiles",
+                     .loses = "GEMMs of few waves: nothing is released before the end"})};
 }
 
 }  // namespace cortado::plan
