@@ -93,9 +93,9 @@ Result<ScheduleChoice> search_schedules(const DependentRequest& request, const M
                                         ScheduleFamily family = ScheduleFamily::all);
 
 /// A guess of serial (schedule_heuristic.hpp) whose rough time is so many times below that of all others is the fastest
-/// of all candidates: searches confirmed all of them in the training set. Guesses of schedules that cut are never that
-/// sure, as they leave the number of chunks open, nor those of serial where nothing else can be cut into as many chunks
-/// as there are ranks.
+/// of all candidates of FiCCO: searches confirmed all of them in the training set. Guesses of schedules that cut are
+/// never that sure, as they leave the number of chunks open, nor those of serial where nothing else can be cut into as
+/// many chunks as there are ranks.
 inline constexpr double kSureMargin = 2;
 
 /// What callers ask for that leave the schedule open: by search; among the schedules of FiCCO, the guess from shapes

@@ -80,9 +80,7 @@ TEST(ScheduleCandidates, AreAllSchedulesWithAllNumbersOfChunks) {
   EXPECT_EQ(name_of(candidates[0]), "serial-dma");
   EXPECT_EQ(name_of(candidates[1]), "shard-p2p");
   for (const FiccoSchedule& candidate : candidates) {
-    if (!has_tiles(candidate.grain)) {
-      EXPECT_EQ(candidate.means, CollectiveMeans::dma);
-    }
+    EXPECT_TRUE(has_tiles(candidate.grain) || candidate.means == CollectiveMeans::dma);
     EXPECT_EQ(find_schedule(full_name(candidate))->means, candidate.means);
   }
 }
@@ -204,6 +202,8 @@ TEST(AutoSchedule, TakesASureGuessAmongFiccoSchedulesWithoutASearch) {
   EXPECT_EQ(choice->time, Nanoseconds{620});
   EXPECT_FALSE(choice->margin());
   EXPECT_EQ(cost.simulated.size(), 1U);
+  // It says nothing of tiles.
+  EXPECT_EQ(auto_schedule(tiny_request(), machine(), cost)->by, ChosenBy::search);
 }
 
 TEST(AutoSchedule, SearchesWhereASureGuessCannotBePlanned) {
