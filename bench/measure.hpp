@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,12 +35,34 @@ double time_ns(Work&& work) {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Nanoseconds of processor time of this thread in one call of `work`: what others do on the computer counts less.
+template <class Work>
+double thread_ns(Work&& work) {
+  const auto now = [] {
+    timespec at{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return 1e9 * static_cast<double>(at.tv_sec) + static_cast<double>(at.tv_nsec);
+  };
+  const double start = now();
+  work();
+  return now() - start;
+}
+
 /// Median over `runs` of the nanoseconds of one call, after one call that warms up.
 template <class Work>
 double median_ns(std::uint32_t runs, Work&& work) {
   work();
   std::vector<double> times;
   for (std::uint32_t i = 0; i < runs; ++i) times.push_back(time_ns(work));
+  return median(std::move(times));
+}
+
+/// The same in processor time, of work on one thread.
+template <class Work>
+double median_thread_ns(std::uint32_t runs, Work&& work) {
+  work();
+  std::vector<double> times;
+  for (std::uint32_t i = 0; i < runs; ++i) times.push_back(thread_ns(work));
   return median(std::move(times));
 }
 

@@ -11,11 +11,11 @@ std::vector<Row> model_rows() {
   std::vector<Row> rows;
   const auto measure = [&](const std::string& what, const Layout& layout, const Phase& phase) {
     const pipeline::ModelRequest request{model, layout, phase};
-    const double cold = median_ns(3, [&] { pipeline::ModelStudy(machine).run(request).value(); });
+    const double cold = median_thread_ns(3, [&] { pipeline::ModelStudy(machine).run(request).value(); });
     rows.push_back({"model, all systems, cold: " + what, cold / 1e6, "ms", 2000, Better::lower});
     pipeline::ModelStudy study(machine);
     study.run(request).value();
-    const double known = median_ns(5, [&] { study.run(request).value(); });
+    const double known = median_thread_ns(5, [&] { study.run(request).value(); });
     rows.push_back({"  with costs known", known / 1e6, "ms", 100, Better::lower});
   };
   measure("prefill of 8192 tokens, tp 8", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});

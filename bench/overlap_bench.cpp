@@ -24,14 +24,14 @@ std::vector<Row> overlap_rows() {
     for (const GemmShape& shape : {GemmShape{8192, 57344, 8192}, GemmShape{64, 57344, 8192}}) {
       const OverlapProblem problem = question(collective, shape);
       const std::string what = to_string(shape) + " beside " + std::string(collective.name());
-      const double all = median_ns(5, [&] { pipeline::study_overlap(problem, machine).value(); });
+      const double all = median_thread_ns(5, [&] { pipeline::study_overlap(problem, machine).value(); });
       rows.push_back({"overlap, all strategies: " + what, all / 1e6, "ms", 20, Better::lower});
       // The decision alone: collectives were timed before, as for the tables of the published heuristics.
       const auto cost = pipeline::simulated_cost(machine);
       choose_way("auto", problem, machine, *cost).value();
-      const double decision = median_ns(5, [&] { choose_way("auto", problem, machine, *cost).value(); });
+      const double decision = median_thread_ns(5, [&] { choose_way("auto", problem, machine, *cost).value(); });
       rows.push_back({"overlap, auto decides: " + what, decision / 1e6, "ms", 1, Better::lower});
-      const double cold = median_ns(5, [&] {
+      const double cold = median_thread_ns(5, [&] {
         const auto unknowing = pipeline::simulated_cost(machine);
         choose_way("auto", problem, machine, *unknowing).value();
       });

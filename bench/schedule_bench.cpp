@@ -47,7 +47,7 @@ std::vector<Row> schedule_rows() {
   std::vector<Row> rows;
   for (const auto& [what, request] : questions()) {
     const double search =
-        median_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_cost(machine)).value(); });
+        median_thread_ns(5, [&] { search_schedules(request, machine, *pipeline::simulated_cost(machine)).value(); });
     rows.push_back({"schedules, search: " + what, search / 1e6, "ms", 50, Better::lower});
   }
   for (const auto& [what, relation, collective] :
@@ -57,12 +57,12 @@ std::vector<Row> schedule_rows() {
     const bool first = relation == Relation::gemm_needs_collective;
     const GemmShape gemm = first ? GemmShape{16384, 3584, 8192} : GemmShape{16384, 8192, 3584};
     const OverlapProblem problem{.relation = relation, .gemms = {gemm}, .collectives = {{.collective = collective}}};
-    const double all = median_ns(5, [&] { pipeline::study_overlap(problem, machine, {}).value(); });
+    const double all = median_thread_ns(5, [&] { pipeline::study_overlap(problem, machine, {}).value(); });
     rows.push_back({fmt::format("strategies, all of {}", what), all / 1e6, "ms", 30, Better::lower});
   }
   const std::vector<Question> asked = questions();
   constexpr std::uint32_t kGuesses = 1000;  // of each; one alone is too short to be timed
-  const double guesses = median_ns(5, [&] {
+  const double guesses = median_thread_ns(5, [&] {
     for (std::uint32_t i = 0; i < kGuesses; ++i) {
       for (const Question& one : asked) guess_schedule(one.request, machine).value();
     }
@@ -72,7 +72,7 @@ std::vector<Row> schedule_rows() {
   pipeline::Chooser chooser(machine, {});
   const DependentRequest request = questions().front().request;
   chooser.schedule(request).value();
-  const double kept = median_ns(1001, [&] { chooser.schedule(request).value(); });
+  const double kept = median_thread_ns(1001, [&] { chooser.schedule(request).value(); });
   rows.push_back({"schedules, chosen before", kept / 1e3, "us"});
   return rows;
 }

@@ -6,8 +6,8 @@
 #include "cortado/packets.hpp"
 #include "cortado/program.hpp"
 
-#include "device/executor/recording_driver.hpp"
 #include "device/executor/ring_writer.hpp"
+#include "device/executor/testing/recording_driver.hpp"
 #include "ir/visit.hpp"
 #include "measure.hpp"
 

@@ -88,31 +88,28 @@ function(cortado_quick_to_build target)
   target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
 endfunction()
 
-# cortado_test(NAME <name> SOURCES ... [LINKS ...] [SUITES ...]): a GoogleTest program under a label of its name. CTest
-# lists its cases one by one; each of the SUITES is one process, because its cases share something that takes long to
-# compute. Programs that sanitizers slow down at their start run many cases in a process instead.
+# cortado_test(NAME <name> SOURCES ... [LINKS ...] [ONE_PROCESS]): a GoogleTest program under a label of its name. CTest
+# lists its cases one by one, unless they are to run in one process because they share something that takes long to
+# compute. Programs that sanitizers slow down at their start run many cases in a process, too.
 # Every test file has a namespace of its own, so that files of a batch do not clash.
 function(cortado_test)
-  cmake_parse_arguments(arg "" "NAME" "SOURCES;LINKS;SUITES" ${ARGN})
+  cmake_parse_arguments(arg "ONE_PROCESS" "NAME" "SOURCES;LINKS" ${ARGN})
   add_executable(${arg_NAME} ${arg_SOURCES})
   cortado_in_batches(${arg_NAME})
   target_include_directories(${arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main cortado_options)
   cortado_quick_to_build(${arg_NAME})
 
-  foreach(suite IN LISTS arg_SUITES)
-    add_test(NAME ${arg_NAME}.${suite} COMMAND ${arg_NAME} --gtest_filter=${suite}.*)
-    set_tests_properties(${arg_NAME}.${suite} PROPERTIES LABELS ${arg_NAME})
-  endforeach()
-  list(TRANSFORM arg_SUITES APPEND ".*" OUTPUT_VARIABLE listed)
-  list(JOIN listed ":" listed)
-  if(CORTADO_SANITIZE)
+  if(arg_ONE_PROCESS)
+    add_test(NAME ${arg_NAME} COMMAND ${arg_NAME})
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS ${arg_NAME} PROCESSORS 2)
+  elseif(CORTADO_SANITIZE)
     foreach(part RANGE 3)
-      add_test(NAME ${arg_NAME}.${part} COMMAND ${arg_NAME} --gtest_filter=-${listed})
+      add_test(NAME ${arg_NAME}.${part} COMMAND ${arg_NAME})
       set_tests_properties(${arg_NAME}.${part} PROPERTIES LABELS ${arg_NAME}
                            ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${part}")
     endforeach()
   else()
-    gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 TEST_FILTER "-${listed}" PROPERTIES LABELS ${arg_NAME})
+    gtest_discover_tests(${arg_NAME} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${arg_NAME})
   endif()
 endfunction()

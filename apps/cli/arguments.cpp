@@ -1,7 +1,7 @@
 #include "arguments.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -12,16 +12,9 @@
 namespace cortado::cli {
 namespace {
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return {};
-  return value;
-}
-
 /// Decimal digits and nothing else: no sign, no 0x, no number that does not fit.
 Status check_number(const Flag& flag, const NumberRange& range, const std::string& text) {
-  const auto value = whole_number(text);
+  const auto value = parse_number<std::uint64_t>(text);
   if (value && *value >= range.least && *value <= range.most) return {};
   return fail("usage.number", fmt::format("{} does not take {}", flag.long_name(), text),
               fmt::format("give a whole number from {} to {}", range.least, range.most));
@@ -91,6 +84,15 @@ Result<std::string> Arguments::required(std::string_view argument) const {
               fmt::format("see cortado {} --help", command_));
 }
 
+Result<std::optional<double>> Arguments::watts(std::string_view flag) const {
+  const auto text = find(flag);
+  if (!text) return std::nullopt;
+  const auto value = parse_number<double>(*text);
+  if (value && std::isfinite(*value)) return value;
+  return fail("usage.watts", fmt::format("{} {} is not a number of watts", flag, *text),
+              fmt::format("give for example {} 600", flag));
+}
+
 Result<Bytes> Arguments::bytes(std::string_view flag) const {
   const std::string size = text(flag);
   if (size.empty() && !given(flag)) {
@@ -102,7 +104,7 @@ Result<Bytes> Arguments::bytes(std::string_view flag) const {
 
 std::optional<std::uint64_t> Arguments::number64(std::string_view flag) const {
   const std::string value = text(flag);
-  return value.empty() ? std::nullopt : whole_number(value);
+  return value.empty() ? std::nullopt : parse_number<std::uint64_t>(value);
 }
 
 Status Arguments::check(const std::vector<std::string_view>& modes) const {

@@ -31,7 +31,8 @@ class Arguments {
   std::vector<std::string> names(std::string_view flag) const;  ///< of text(), separated by commas, at least one
   std::vector<std::string> all(std::string_view flag) const;    ///< of a flag that may be repeated
   Result<std::string> required(std::string_view argument) const;
-  Result<Bytes> bytes(std::string_view flag) const;  ///< fails if there are none (usage.bytes)
+  Result<Bytes> bytes(std::string_view flag) const;                  ///< fails if there are none (usage.bytes)
+  Result<std::optional<double>> watts(std::string_view flag) const;  ///< none if not given (usage.watts)
 
   /// As given, or the default; none if there is neither.
   template <class Number = std::uint32_t>

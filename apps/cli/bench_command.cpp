@@ -69,8 +69,15 @@ class Sweep {
     CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
     pipeline::PointRunner runner(*plan, request_, *target, device_run_options(arguments_), threads_of(arguments_));
 
-    report_.header = {collective,      machine.name,       ranks, target->where(), target->predicts(),
-                      request_.warmup, request_.iterations};
+    report_.header = {collective,      machine.name,        ranks, target->where(), target->predicts(),
+                      request_.warmup, request_.iterations, {}};
+    if (arguments_.given("--runtime") && request_.base.host == HostThreads::single) {
+      report_.header.hosts =
+          request_.base.runtime == RuntimeMode::raw
+              ? "raw: one host thread submits to the engines of all GPUs, the other modes have one a "
+                "GPU; compare with --hosts per-rank"
+              : "one host thread a GPU; raw has one for all, unless --hosts per-rank is given";
+    }
     for (const pipeline::BenchPoint& point : plan->points) {
       report_.header.variant_width = std::max(report_.header.variant_width, point.label.size());
     }

@@ -5,6 +5,7 @@
 
 #include "cortado/machine.hpp"
 
+#include "base/text.hpp"
 #include "command.hpp"
 #include "command_line.hpp"
 #include "flags.hpp"

@@ -33,6 +33,10 @@ constexpr Mode kModes[] = {
     {"inference", "inference", "give --phase prefill, decode or generate"},
     {"cached", "prefill and decode", "give --phase prefill or --phase decode"},
     {"generate", "whole generations", "give --phase generate"},
+    {"managed", "--power-policy", "give --power-policy"},
+    {"pipeline", "pipelines", "give --pp 2 or more"},
+    {"interleaved", "interleaved pipelines", "give --schedule interleaved and --pp 2 or more"},
+    {"sharded", "weights that are gathered", "give --phase train and --fsdp 2 or more"},
 };
 
 constexpr Flag kFlags[] = {
@@ -89,25 +93,28 @@ constexpr Flag kFlags[] = {
     {"model", "--input", "N", "number64 0", "1024", "generate", "Tokens of a prompt"},
     {"model", "--output", "N", "number64 0", "128", "generate", "Tokens of an answer"},
     {"model", "--tp", "N", "number 0", "1", "", "Tensor parallel: GPUs that share each layer"},
-    {"model", "--sp", "", "", "", "", "Sequence parallel: tokens are divided between the products of --tp"},
+    {"model", "--sp", "", "", "", "", "Sequence parallel: tokens are divided between the GEMMs of --tp"},
     {"model", "--ep", "N", "number 0", "1", "", "Expert parallel: GPUs that the experts are divided among"},
     {"model", "--fsdp", "N", "number 0", "1", "train", "Replicas that keep a share of weights and optimizer each"},
     {"model", "--dp", "N", "number 0", "1", "", "Replicas that keep everything"},
     {"model", "--pp", "N", "number 0", "1", "", "Pipeline stages"},
-    {"model", "--schedule", "NAME", "1f1b|interleaved", "1f1b", "", "Order of micro-batches in a pipeline"},
-    {"model", "--stages", "N", "number 1", "2", "", "interleaved: stages of a GPU"},
+    {"model", "--schedule", "NAME", "1f1b|interleaved", "1f1b", "pipeline", "Order of micro-batches in a pipeline"},
+    {"model", "--stages", "N", "number 1", "2", "interleaved", "interleaved: stages of a GPU"},
     {"model", "--micro-batches", "N", "number 0", "", "", "Of a replica and step (default: as many as stages)"},
-    {"model", "--prefetch", "N", "number 0", "1", "train", "--fsdp: layers whose weights are gathered ahead"},
-    {"model", "--recompute", "WHAT", "none|selective|full", "none", "train",
-     "What of the forward pass is done again: none, selective (norms and activations) or full"},
+    {"model", "--prefetch", "N", "number 0", "1", "sharded",
+     "--fsdp: layers whose weights are gathered ahead; 0: none"},
+    {"model", "--recompute", "WHAT", "none|selective|ops|full", "none", "train",
+     "What of the forward pass is done again: none, selective (norms and activations), ops (and every second GEMM) or "
+     "full"},
     {"model", "--skew", "S", "", "", "",
      "Experts: the one of rank r gets tokens in proportion to r^-S (default: even)"},
     {"model", "--unfused-attention", "", "", "", "", "Attention whose scores go through memory"},
     {"model", "--dtype", "TYPE", "bf16|f16|f8|fp8", "", "",
-     "Of products (default: as the weights are stored, bf16 in training)"},
+     "Of GEMMs (default: as the weights are stored, bf16 in training)"},
     {"model", "--kv-dtype", "TYPE", "bf16|f16|f8|fp8", "bf16", "inference", "Of the KV cache"},
     {"model", "--system", "NAMES", "@systems", "", "",
-     "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, t3, t3-mca, auto, ideal or all "
+     "Systems separated by commas: serial, framework, c3, conccl, async-tp, ficco, tiles, t3, t3-mca, auto, ideal or "
+     "all "
      "(default: all "
      "that the "
      "machine has the hardware for); serial comes first always: the others are compared with it"},
@@ -258,6 +265,10 @@ constexpr Flag kFlags[] = {
      "Power policies separated by commas (cortado list power-policies), or all; none comes first always: the others "
      "are "
      "compared with it"},
+    {"model", "--power-policy", "NAMES", "@power-policies", "", "",
+     "Clocks of the fastest system follow power: policies separated by commas (cortado list power-policies), or all"},
+    {"model", "--cap", "W", "", "", "", "Watts that a board may draw (default: the machine's)"},
+    {"model", "--limit", "W", "", "", "managed", "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)"},
     {"power", "--cap", "W", "", "", "",
      "Watts that a board may draw (default: the machine's), or none: clocks are not managed"},
     {"power", "--limit", "W", "", "", "", "uniform-cap: watts that a GPU may draw (default: 80 % of the cap)"},

@@ -1,7 +1,6 @@
 #include "flags.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "cortado/machine.hpp"
@@ -11,6 +10,7 @@
 #include "cortado/verify.hpp"
 
 #include "base/check.hpp"
+#include "base/text.hpp"
 #include "lists.hpp"
 #include "plan/choose.hpp"
 #include "plan/overlap.hpp"
@@ -106,18 +106,6 @@ std::string_view Flag::long_name() const {
   return name.starts_with("--") ? name.substr(0, comma) : name.substr(comma + 1);
 }
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t at = text.find(separator);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) break;
-    text.remove_prefix(at + 1);
-    if (text.empty()) parts.emplace_back();
-  }
-  return parts;
-}
-
 bool has_part(std::string_view text, char separator, std::string_view part) {
   while (!text.empty()) {
     const std::size_t at = text.find(separator);
@@ -148,7 +136,7 @@ std::optional<NumberRange> number_range(const Flag& flag) {
   const std::vector<std::string> words = split(flag.accepts, ' ');
   if (words.size() != 2 || !words[0].starts_with("number")) return {};
   NumberRange range;
-  std::from_chars(words[1].data(), words[1].data() + words[1].size(), range.least);
+  range.least = parse_number<std::uint64_t>(words[1]).value();
   if (words[0] == "number64") range.most = std::numeric_limits<std::uint64_t>::max();
   return range;
 }

@@ -49,9 +49,7 @@ std::vector<const Flag*> flags_of(std::string_view command);  ///< in the order 
 const Flag* find_flag(std::string_view command, std::string_view name);
 const Mode& mode_of(std::string_view name);
 
-/// Parts of a text between separators; none of an empty text.
-std::vector<std::string> split(std::string_view text, char separator);
-/// Whether split() would give that part.
+/// Whether split() gives that part.
 bool has_part(std::string_view text, char separator, std::string_view part);
 
 /// The whole numbers that a flag takes; none if it takes other things.

@@ -1,5 +1,4 @@
 // cortado model: what a step of a whole model takes on a machine, by every system.
-#include <charconv>
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "cortado/study.hpp"
 
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "output_file.hpp"
@@ -27,6 +27,8 @@ constexpr Example kModelExamples[] = {
      "a training step whose weights are gathered layer by layer"},
     {"cortado model llama-3.1-70b --phase generate --tp 8 --dtype fp8 --input 128 --output 2048 --system serial --json",
      "a whole answer, for a script"},
+    {"cortado model llama-3.1-8b --phase train --fsdp 8 --tokens 4096 --system conccl --power-policy all",
+     "joules per token and watts by component, by every power policy"},
     {"cortado model mixtral-8x7b --phase prefill --dp 8 --ep 8 --tokens 4096 --html model.html",
      "experts on GPUs of their own; a page with bars"}};
 
@@ -52,10 +54,10 @@ Result<Layout> layout_of(const Arguments& arguments) {
 Result<double> skew_of(const Arguments& arguments) {
   const auto text = arguments.find("--skew");
   if (!text) return 0.0;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc{} && end == text->data() + text->size() && value >= 0 && value <= 10) return value;
-  return fail("usage.skew", fmt::format("--skew {} is no exponent", *text), "give a number from 0 to 10, such as 0.5");
+  const auto value = parse_number<double>(*text);
+  if (value && *value >= 0 && *value <= 10) return *value;
+  return fail("usage.skew", fmt::format("--skew {} is not an exponent", *text),
+              "give a number from 0 to 10, such as 0.5");
 }
 
 Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
@@ -79,10 +81,16 @@ Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
 
 std::vector<std::string_view> modes_of(const Arguments& arguments) {
   const std::string phase = arguments.text("--phase");
-  if (phase == "train") return {"train", "prompt"};
-  if (phase == "generate") return {"generate", "inference"};
-  if (phase == "decode") return {"inference", "cached"};
-  return {"prompt", "inference", "cached"};
+  std::vector<std::string_view> modes{"prompt", "inference", "cached"};
+  if (phase == "train") modes = {"train", "prompt"};
+  if (phase == "generate") modes = {"generate", "inference"};
+  if (phase == "decode") modes = {"inference", "cached"};
+  if (arguments.given("--power-policy")) modes.push_back("managed");
+  const bool pipeline = *arguments.number("--pp") > 1;
+  if (pipeline) modes.push_back("pipeline");
+  if (pipeline && arguments.text("--schedule") == "interleaved") modes.push_back("interleaved");
+  if (phase == "train" && *arguments.number("--fsdp") > 1) modes.push_back("sharded");
+  return modes;
 }
 
 /// Inference divides its batch among micro-batches: there are no more of them than sequences.
@@ -96,6 +104,39 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
               fmt::format("give --micro-batches 1 to {}, or a larger --batch", phase.batch));
 }
 
+Result<std::vector<const sim::PowerPolicy*>> policies_of(const Arguments& arguments) {
+  std::vector<const sim::PowerPolicy*> policies;
+  if (!arguments.given("--power-policy")) return policies;
+  if (arguments.text("--power-policy") == pipeline::kAllPowerPolicies) {
+    policies.assign(sim::power_policies().begin(), sim::power_policies().end());
+    return policies;
+  }
+  CORTADO_ASSIGN_OR_RETURN(policies, sim::parse_power_policies(arguments.names("--power-policy")));
+  // All are compared with the board alone.
+  std::erase(policies, &sim::kNoPowerPolicy);
+  policies.insert(policies.begin(), &sim::kNoPowerPolicy);
+  return policies;
+}
+
+/// The power policies of the step, and the timeline of a layer, as far as they are asked for.
+Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower& power,
+                          const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
+                          pipeline::ModelReport& report) {
+  const std::string best = report.best().system;
+  if (!power.policies.empty()) {
+    auto rows = study.run_policies(report, best, power, options);
+    if (!rows) return tl::unexpected(rows.error());
+    report.managed = best;
+    report.policies = *std::move(rows);
+  }
+  if (arguments.given("--trace") || arguments.given("--html")) {
+    auto timeline = study.layer_timeline(report.request, best);
+    if (!timeline) return tl::unexpected(timeline.error());
+    report.timeline = *std::move(timeline);
+  }
+  return {};
+}
+
 Result<Exit> run_model(const Arguments& arguments, Console& console) {
   CORTADO_RETURN_IF_ERROR(arguments.check(modes_of(arguments)));
   const TableOutput table(arguments);
@@ -104,7 +145,15 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   const auto trace = arguments.find("--trace");
   if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, {name}));
   CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
+  pipeline::ModelPower power;
+  CORTADO_ASSIGN_OR_RETURN(power.policies, policies_of(arguments));
+  CORTADO_ASSIGN_OR_RETURN(power.limit_w, arguments.watts("--limit"));
+  CORTADO_ASSIGN_OR_RETURN(const std::optional<double> cap, arguments.watts("--cap"));
+  if (cap) {
+    CORTADO_RETURN_IF_ERROR(sim::check_power_management({.cap_w = cap}, machine));
+    machine.power->cap_w = *cap;
+  }
   pipeline::ModelRequest request{.model = model};
   CORTADO_ASSIGN_OR_RETURN(request.layout, layout_of(arguments));
   CORTADO_ASSIGN_OR_RETURN(request.phase, phase_of(arguments, model));
@@ -114,15 +163,14 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   if (arguments.given("--system")) options.systems = arguments.names("--system");
   watch_for_interrupt();
   pipeline::ModelStudy study(machine);
-  const auto report = study.run(request, options);
+  auto report = study.run(request, options);
   if (!report) return study_failure(console, report.error());
+  if (const auto added = add_details(arguments, power, options, study, *report); !added) {
+    return study_failure(console, added.error());
+  }
   console.clear_progress();
   CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::model_document(*report, arguments.given("--by-operator"))));
-  if (trace) {
-    const auto timeline = study.layer_timeline(request, report->best().system);
-    if (!timeline) return study_failure(console, timeline.error());
-    CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(*timeline, Program{})));
-  }
+  if (trace) CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(*report->timeline, Program{})));
   return Exit::ok;
 }
 

@@ -67,7 +67,7 @@ constexpr std::size_t kMostCells = 1024;
 Result<std::vector<std::uint64_t>> extents(const Arguments& arguments, const char* flag) {
   const auto sizes = parse_sizes(arguments.text(flag));
   if (!sizes) {
-    return fail("usage.map", fmt::format("{} {} is no range of sizes", flag, arguments.text(flag)),
+    return fail("usage.map", fmt::format("{} {} is not a range of sizes", flag, arguments.text(flag)),
                 "give FROM:TO, which is doubled from one to the other, or numbers separated by commas");
   }
   std::set<std::uint64_t> ascending;

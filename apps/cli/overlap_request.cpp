@@ -1,7 +1,6 @@
 #include "overlap_request.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +11,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "gemm/gemm.hpp"
 #include "plan/external.hpp"
 
 namespace cortado::cli {
@@ -21,21 +21,9 @@ constexpr std::string_view kDtypeOfGemm = "bf16";
 constexpr SizeLimit kTokenTables{Bytes{64ULL << 20}, "token tables"};
 
 Result<GemmShape> parse_shape(const std::string& text, DType dtype) {
-  GemmShape shape;
-  shape.dtype = dtype;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (std::uint64_t* extent : {&shape.m, &shape.n, &shape.k}) {
-    const auto [next, error] = std::from_chars(at, end, *extent);
-    const bool last = extent == &shape.k;
-    if (error == std::errc() && (last ? next == end : next != end && (*next == 'x' || *next == 'X'))) {
-      at = next + 1;
-      continue;
-    }
-    return fail("usage.gemm", fmt::format("--gemm {} is not a GEMM", text),
-                "give MxNxK: A is M x K, B is K x N, for example --gemm 8192x57344x8192");
-  }
-  return shape;
+  if (const auto shape = parse_gemm(text, dtype)) return *shape;
+  return fail("usage.gemm", fmt::format("--gemm {} is not a GEMM", text),
+              "give MxNxK: A is M x K, B is K x N, for example --gemm 8192x57344x8192");
 }
 
 Result<TokenTable> tokens(const std::string& given, std::uint64_t rows, std::uint32_t ranks) {

@@ -1,9 +1,10 @@
 #include "packet_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
+
+#include "base/text.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -21,13 +22,9 @@ Diagnostic bad_input(const std::string& file, std::uint32_t line, std::string me
 Result<std::uint32_t> parse_word(std::string_view word, const std::string& file, std::uint32_t line) {
   std::string_view digits = word;
   if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-  std::uint32_t value = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) {
-    return fail(bad_input(file, line, fmt::format("'{}' is not a 32-bit hexadecimal word", word.substr(0, 40)),
-                          "write words like 0000002f or 0x2f; raw bytes need --binary"));
-  }
-  return value;
+  if (const auto value = parse_number<std::uint32_t>(digits, 16)) return *value;
+  return fail(bad_input(file, line, fmt::format("'{}' is not a 32-bit hexadecimal word", word.substr(0, 40)),
+                        "write words like 0000002f or 0x2f; raw bytes need --binary"));
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 // cortado power: what a GEMM and a collective draw, alone and at once, under policies of power management.
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
 #include "cortado/study.hpp"
 
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "overlap_request.hpp"
@@ -41,16 +40,6 @@ Result<std::vector<Component>> components(const std::vector<std::string>& names)
     components.push_back(kComponents[static_cast<std::size_t>(known - kComponentNames.begin())]);
   }
   return components;
-}
-
-Result<std::optional<double>> watts(const Arguments& arguments, const char* flag) {
-  const auto text = arguments.find(flag);
-  if (!text || *text == kNoCap) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc{} && end == text->data() + text->size() && std::isfinite(value)) return value;
-  return fail("usage.watts", fmt::format("{} {} is no number of watts", flag, *text),
-              fmt::format("give for example {} 600", flag));
 }
 
 Result<pipeline::PowerRequest> power_request(const Arguments& arguments, const Machine& machine) {
@@ -90,8 +79,10 @@ Result<pipeline::PowerOptions> power_options(const Arguments& arguments) {
     CORTADO_ASSIGN_OR_RETURN(options.policies, sim::parse_power_policies(arguments.names("--policy")));
   }
   options.managed = arguments.text("--cap") != kNoCap;
-  CORTADO_ASSIGN_OR_RETURN(options.cap_w, watts(arguments, "--cap"));
-  CORTADO_ASSIGN_OR_RETURN(options.limit_w, watts(arguments, "--limit"));
+  if (options.managed) {
+    CORTADO_ASSIGN_OR_RETURN(options.cap_w, arguments.watts("--cap"));
+  }
+  CORTADO_ASSIGN_OR_RETURN(options.limit_w, arguments.watts("--limit"));
   if (arguments.given("--components")) {
     CORTADO_ASSIGN_OR_RETURN(options.components, components(arguments.names("--components")));
   }

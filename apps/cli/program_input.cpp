@@ -23,7 +23,7 @@ Status check_rule_codes(const std::vector<std::string>& codes) {
   for (const std::string& code : codes) {
     if (std::find(known.begin(), known.end(), code) != known.end()) continue;
     const std::string nearest = nearest_name(code, known);
-    return fail("usage.rule", fmt::format("'{}' is no rule of the verifier", code),
+    return fail("usage.rule", fmt::format("'{}' is not a verifier rule", code),
                 (nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest)) + "cortado list rules");
   }
   return {};

@@ -1,5 +1,7 @@
 #include "run_both.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/report.hpp"
@@ -57,6 +59,7 @@ class RunBoth {
       program = std::move(task->program);
       machine = std::move(task->machine);
       CORTADO_RETURN_IF_ERROR(check_ranks(*program, machine, what()));
+      CORTADO_RETURN_IF_ERROR(check_gemms(*program));
     }
     watch_for_interrupt();
     if (!arguments_.given("--machine")) {
@@ -76,6 +79,18 @@ class RunBoth {
 
  private:
   std::string what() const { return arguments_.text("what"); }
+
+  /// Calibration measures copies: a calibrated machine says nothing of GEMMs.
+  Status check_gemms(const Program& program) const {
+    const auto multiplies = [](const Queue& queue) {
+      return std::ranges::any_of(queue.commands, [](const Command& c) { return std::holds_alternative<Gemm>(c); });
+    };
+    if (arguments_.given("--machine") || std::ranges::none_of(program.queues, multiplies)) return {};
+    return fail("usage.on", "GEMMs of this computer cannot be simulated: calibration measures copies alone",
+                fmt::format("run it with --on {}, predict it for a modelled machine with --on sim, or give --machine a "
+                            "calibrated file with a section compute",
+                            device_));
+  }
 
   Outcome<Machine> calibrate(const Machine& base) const {
     console_.talk(fmt::format("no --machine given: calibrating this computer in the shape of {} first", base.name));

@@ -112,7 +112,7 @@ Json RunReport::json(const CheckedProgram& verified, const Run& run) const {
             {"in_place", in_place_ ? Json(*in_place_) : Json()},
             {"where", run.timeline.where},
             {"simulated", run.predicted.has_value()},
-            {"bytes", run.bytes.value},
+            {"bytes", whole_buffer(program).value},
             {"iterations", run_.iterations},
             {"time_us", microseconds(run.time)},
             {"times_us", std::move(times)},

@@ -1,6 +1,5 @@
 #include "target_request.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -8,20 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/cores.hpp"
+#include "base/text.hpp"
 #include "flags.hpp"
 
 namespace cortado::cli {
-namespace {
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return {};
-  return value;
-}
-
-}  // namespace
-
 Status parse_injection(const std::string& text, std::uint32_t gpus, const Machine& machine,
                        device::FaultInjection& faults) {
   const auto bad = [&](std::string_view why) {
@@ -32,8 +21,8 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
   const std::vector<std::string> parts = split(text, ':');
   if (parts.size() < 2) return bad("no engine named");
   const std::vector<std::string> place = split(parts[1], '.');
-  const auto gpu = number(place[0]);
-  const auto engine = place.size() == 2 ? number(place[1]) : std::nullopt;
+  const auto gpu = parse_number<std::uint64_t>(place[0]);
+  const auto engine = place.size() == 2 ? parse_number<std::uint64_t>(place[1]) : std::nullopt;
   constexpr std::uint64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
   if (!gpu || !engine || *gpu > kMaxId || *engine > kMaxId) return bad("the engine is not GPU.ENGINE, e.g. 0.14");
   const RankId rank{static_cast<std::uint32_t>(*gpu)};
@@ -43,7 +32,7 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
 
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 2; i < parts.size(); ++i) {
-    const auto value = number(parts[i]);
+    const auto value = parse_number<std::uint64_t>(parts[i]);
     if (!value) return bad(fmt::format("'{}' is not a number", parts[i]));
     counts.push_back(*value);
   }

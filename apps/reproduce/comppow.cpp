@@ -11,7 +11,6 @@
 #include "cortado/study.hpp"
 
 #include "base/check.hpp"
-#include "pipeline/parallel.hpp"
 #include "plan/choose.hpp"
 #include "reproduce/published/scenarios.hpp"
 #include "reproduce/reproducer.hpp"
@@ -65,25 +64,17 @@ class CompPow {
   }
 
   Outcome<void> study_all(const ReproduceOptions& options) {
-    std::vector<std::optional<Outcome<report::PowerReport>>> studies(requests_.size());
-    const auto study = [&](std::size_t i) {
+    reports_.resize(requests_.size());
+    return run_all(requests_.size(), options, [&](std::size_t i) -> Outcome<void> {
       PowerOptions power;
       power.policies.emplace();
       for (const sim::PowerPolicy* policy : sim::power_policies()) {
         const bool needed = i < scenarios_.size() || policy == &sim::kNoPowerPolicy;
         if (needed) power.policies->push_back(policy);
       }
-      studies[i] = study_power(requests_[i], machine_, power);
-    };
-    const bool all = for_each_in_parallel(studies.size(), options.threads, study, [&](std::size_t done) {
-      return !options.progress || options.progress(done, studies.size());
+      CORTADO_ASSIGN_OR_RETURN(reports_[i], study_power(requests_[i], machine_, power));
+      return {};
     });
-    if (!all) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-    for (auto& one : studies) {
-      if (!*one) return tl::unexpected(one->error());
-      reports_.push_back(**std::move(one));
-    }
-    return {};
   }
 
   const report::PowerRow& row(std::size_t report, std::string_view what, std::string_view policy) const {

@@ -18,7 +18,6 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "gemm/gemm.hpp"
-#include "pipeline/parallel.hpp"
 #include "plan/c3.hpp"
 #include "reproduce/published/scenarios.hpp"
 #include "reproduce/reproducer.hpp"
@@ -41,6 +40,15 @@ double mean(const std::vector<double>& values) {
 /// By its name; auto is the row to use.
 const OverlapRow* row_of(const OverlapReport& report, const std::string& strategy) {
   return report.row(strategy == kAutoStrategy ? report.choice : strategy);
+}
+
+/// As the paper has it: the longer of GEMM and library collective.
+Nanoseconds published_ideal(const OverlapReport& report) {
+  return std::max(report.gemm_alone, report.comm_alone);
+}
+
+double published_share(const OverlapReport& report, const OverlapRow& row) {
+  return share_of_ideal(report.serial, published_ideal(report), row.time);
 }
 
 std::string bound_by(bool memory) {
@@ -120,46 +128,32 @@ class Conccl {
   Outcome<void> simulate_all(const ReproduceOptions& options) {
     reports_.resize(problems_.size());
     const std::size_t all = reports_.size() + products_.size() + saturations_.size();
-    std::vector<std::optional<Failure>> failures(all);
-    const auto one = [&](std::size_t i) {
+    return run_all(all, options, [&](std::size_t i) -> Outcome<void> {
       if (i < reports_.size()) {
-        auto report = study_overlap(problems_[i], machine_);
-        if (report) {
-          reports_[i] = *std::move(report);
-        } else {
-          failures[i] = report.error();
-        }
-      } else if (i - reports_.size() < products_.size()) {
-        failures[i] = simulate_product(products_[i - reports_.size()]);
-      } else {
-        failures[i] = simulate_saturation(saturations_[i - reports_.size() - products_.size()]);
+        CORTADO_ASSIGN_OR_RETURN(reports_[i], study_overlap(problems_[i], machine_));
+        return {};
       }
-    };
-    const bool done = for_each_in_parallel(all, options.threads, one, [&](std::size_t finished) {
-      return !options.progress || options.progress(finished, all);
+      i -= reports_.size();
+      return i < products_.size() ? simulate_product(products_[i])
+                                  : simulate_saturation(saturations_[i - products_.size()]);
     });
-    for (const auto& failure : failures) {
-      if (failure) return tl::unexpected(*failure);
-    }
-    if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-    return {};
   }
 
   /// Units are withheld as policies do it: from compute-bound products by a mask, of which the library knows nothing
   /// when it chooses the kernel (c3-rp); from memory-bound ones by the choice of a kernel for the others (conccl-rp).
-  std::optional<Failure> simulate_product(Shrunk& product) const {
+  Outcome<void> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);
     for (const std::uint32_t fewer : kFewerUnits) {
       const GemmUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
       auto program = plan_gemms({product.shape}, units, 1, machine_);
       const auto report = predict(std::move(program), machine_);
-      if (!report) return report.error();
+      if (!report) return tl::unexpected(report.error());
       product.times.push_back(report->time);
     }
     return {};
   }
 
-  std::optional<Failure> simulate_saturation(Saturation& saturation) const {
+  Outcome<void> simulate_saturation(Saturation& saturation) const {
     for (const std::uint32_t units : kConCclCollectiveUnits) {
       std::optional<Nanoseconds> best;
       for (const VariantInfo& info : list_variants(saturation.request.collective)) {
@@ -168,7 +162,7 @@ class Conccl {
         request.variant = info.variant;
         request.compute_units = units;
         const auto report = predict(plan_collective(request, machine_), machine_);
-        if (!report) return report.error();
+        if (!report) return tl::unexpected(report.error());
         if (!best || report->time < *best) best = report->time;
       }
       saturation.times.push_back(best.value_or(Nanoseconds{}));
@@ -178,17 +172,17 @@ class Conccl {
 
   /// Of the scenarios that are chosen and have the policy.
   std::vector<double> of_policy(const std::string& policy, const Chosen& chosen,
-                                const std::function<double(const OverlapRow&)>& value) const {
+                                const std::function<double(const OverlapReport&, const OverlapRow&)>& value) const {
     std::vector<double> values;
     for (const OverlapReport& report : reports_) {
       if (!chosen(report)) continue;
-      if (const OverlapRow* row = row_of(report, policy)) values.push_back(value(*row));
+      if (const OverlapRow* row = row_of(report, policy)) values.push_back(value(report, *row));
     }
     return values;
   }
 
   double share(const std::string& policy, const Chosen& chosen) const {
-    return 100 * mean(of_policy(policy, chosen, [](const OverlapRow& row) { return row.share_of_ideal; }));
+    return 100 * mean(of_policy(policy, chosen, published_share));
   }
 
   static bool every(const OverlapReport&) { return true; }
@@ -202,7 +196,7 @@ class Conccl {
   }
 
   double figure_value(const std::string& name) const {
-    const auto speedup = [](const OverlapRow& row) { return row.speedup; };
+    const auto speedup = [](const OverlapReport&, const OverlapRow& row) { return row.speedup; };
     if (name.starts_with("share ")) return share(name.substr(6), every);
     if (name == "speed-up c3") return mean(of_policy("c3", every, speedup));
     if (name == "best conccl") {
@@ -300,10 +294,10 @@ class Conccl {
              bound_by(report.memory_bound),
              microseconds(report.gemm_alone),
              microseconds(report.comm_alone),
-             microseconds(report.serial) / microseconds(report.ideal)};
+             microseconds(report.serial) / microseconds(published_ideal(report))};
       for (const std::string& policy : policies) {
         const OverlapRow* found = row_of(report, policy);
-        row.emplace_back(found == nullptr ? 0 : 100 * found->share_of_ideal);
+        row.emplace_back(found == nullptr ? 0 : 100 * published_share(report, *found));
       }
     }
     return table;

@@ -17,7 +17,6 @@
 #include "base/check.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/choose.hpp"
-#include "pipeline/parallel.hpp"
 #include "reproduce/reproducer.hpp"
 
 namespace cortado::pipeline {
@@ -183,44 +182,31 @@ class DmaLatte {
     }
     const auto wanted = times_.wanted();
     phase_shares_.resize(phases_.sizes.size());
-    std::vector<std::optional<Failure>> failures(phases_.sizes.size() + wanted.size());
-    const auto one = [&](std::size_t i) {
-      if (i < phases_.sizes.size()) {
-        failures[i] = simulate_phases(i);
-      } else {
-        failures[i] = simulate_collective_time(wanted[i - phases_.sizes.size()]);
-      }
-    };
-    const bool all = for_each_in_parallel(failures.size(), options.threads, one, [&](std::size_t done) {
-      return !options.progress || options.progress(done, failures.size());
+    const std::size_t phases = phases_.sizes.size();
+    return run_all(phases + wanted.size(), options, [&](std::size_t i) {
+      return i < phases ? simulate_phases(i) : simulate_collective_time(wanted[i - phases]);
     });
-    for (const auto& failure : failures) {
-      if (failure) return tl::unexpected(*failure);
-    }
-    if (!all) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-    return {};
   }
 
-  std::optional<Failure> simulate_phases(std::size_t size) {
-    const auto phases = copy_phases(phases_.sizes[size], machine_, *simulator());
-    if (!phases) return phases.error();
-    const auto total = static_cast<double>(phases->total().value);
-    for (const Nanoseconds phase : phases->in_order()) {
+  Outcome<void> simulate_phases(std::size_t size) {
+    CORTADO_ASSIGN_OR_RETURN(const CopyReport phases, copy_phases(phases_.sizes[size], machine_, *simulator()));
+    const auto total = static_cast<double>(phases.total().value);
+    for (const Nanoseconds phase : phases.in_order()) {
       phase_shares_[size].push_back(100 * static_cast<double>(phase.value) / total);
     }
     return {};
   }
 
-  std::optional<Failure> simulate_collective_time(const Times::Key& key) {
+  Outcome<void> simulate_collective_time(const Times::Key& key) {
     const auto& [collective, column, size] = key;
     CollectiveRequest request = request_for(collective, column, size);
     if (column == kLibrary) {
       const auto library = library_collective(request, machine_, *cost_);
-      if (!library) return Failure{Stage::plan, {library.error()}};
+      if (!library) return fail_at(Stage::plan, library.error());
       request = *library;
     }
     const auto report = predict(plan_collective(request, machine_), machine_);
-    if (!report) return report.error();
+    if (!report) return tl::unexpected(report.error());
     const auto use = energy_of_iteration(report->timeline);
     // Every key is set by one thread and exists already.
     times_.set(key, {microseconds(report->time), use ? use->watts() : 0});

@@ -8,7 +8,6 @@
 #include "cortado/study.hpp"
 
 #include "base/check.hpp"
-#include "pipeline/parallel.hpp"
 #include "reproduce/published/scenarios.hpp"
 #include "reproduce/reproducer.hpp"
 
@@ -82,17 +81,11 @@ class Ficco {
   }
 
   Outcome<void> simulate_all(const ReproduceOptions& options) {
-    std::vector<std::optional<Outcome<OverlapReport>>> reports(problems_.size());
-    const bool done = for_each_in_parallel(
-        reports.size(), options.threads,
-        [&](std::size_t i) { reports[i] = study_overlap(problems_[i], machine_, {.strategies = strategies_}); },
-        [&](std::size_t finished) { return !options.progress || options.progress(finished, reports.size()); });
-    if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-    for (auto& report : reports) {
-      if (!*report) return tl::unexpected(report->error());
-      reports_.push_back(**std::move(report));
-    }
-    return {};
+    reports_.resize(problems_.size());
+    return run_all(problems_.size(), options, [&](std::size_t i) -> Outcome<void> {
+      CORTADO_ASSIGN_OR_RETURN(reports_[i], study_overlap(problems_[i], machine_, {.strategies = strategies_}));
+      return {};
+    });
   }
 
   double greatest(double (*value)(const OverlapReport&)) const {

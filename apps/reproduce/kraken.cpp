@@ -7,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "gemm/gemm.hpp"
-#include "pipeline/parallel.hpp"
 #include "reproduce/reproducer.hpp"
 
 namespace cortado::pipeline {
@@ -50,21 +49,16 @@ Outcome<report::Reproduction> reproduce_kraken(const published::Publication& pub
     const GemmShape shape = kraken_shape(figure.name);
     if (reports.try_emplace(to_string(shape)).second) shapes.push_back(shape);
   }
-  std::vector<std::optional<Outcome<OverlapReport>>> studied(shapes.size());
-  const bool done = for_each_in_parallel(
-      shapes.size(), options.threads,
-      [&](std::size_t i) {
-        const OverlapProblem problem{.relation = Relation::gemm_needs_collective,
-                                     .gemms = {shapes[i]},
-                                     .collectives = {{.collective = "all-gather", .runtime = RuntimeMode::library}}};
-        studied[i] = study_overlap(problem, machine, {.strategies = {"serial", "shard-p2p", "tiles-ag"}});
-      },
-      [&](std::size_t finished) { return !options.progress || options.progress(finished, shapes.size()); });
-  if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    if (!*studied[i]) return tl::unexpected(studied[i]->error());
-    reports[to_string(shapes[i])] = **std::move(studied[i]);
-  }
+  const auto studied = run_all(shapes.size(), options, [&](std::size_t i) -> Outcome<void> {
+    const OverlapProblem problem{.relation = Relation::gemm_needs_collective,
+                                 .gemms = {shapes[i]},
+                                 .collectives = {{.collective = "all-gather", .runtime = RuntimeMode::library}}};
+    // Every key exists already, and is set by one thread.
+    CORTADO_ASSIGN_OR_RETURN(reports.at(to_string(shapes[i])),
+                             study_overlap(problem, machine, {.strategies = {"serial", "shard-p2p", "tiles-ag"}}));
+    return {};
+  });
+  if (!studied) return tl::unexpected(studied.error());
   return with_figures(publication, machine, [&](const std::string& name) {
     return kraken_value(name, reports.at(to_string(kraken_shape(name))));
   });

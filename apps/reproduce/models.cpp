@@ -39,10 +39,20 @@ class ModelSteps {
     if (step.metric == "tokens_per_s") return row.tokens_per_second;
     if (step.metric == "tokens_per_s_per_gpu") return row.tokens_per_second / report->gpus;
     if (step.metric == "tflops_per_gpu") return row.flops_per_gpu * 1e-12;
+    if (step.metric == "tflops_6n_per_gpu") {
+      return row.tokens_per_second / report->gpus * flops_of_token(request->model, step.tokens) * 1e-12;
+    }
     return 100 * (report->row(step.over)->seconds / row.seconds - 1);
   }
 
  private:
+  /// As many training programs count: six a parameter, embeddings too, and attention as if nothing were masked.
+  static double flops_of_token(const Model& model, std::uint64_t tokens) {
+    const auto parameters = static_cast<double>(count_parameters(model).total);
+    const auto width = static_cast<double>(model.attention.heads * model.attention.head_dim);
+    return 6 * parameters + 12 * static_cast<double>(model.layers.size()) * width * static_cast<double>(tokens);
+  }
+
   static std::vector<std::string> systems_of(const published::ModelStep& step) {
     std::vector<std::string> systems{step.system};
     if (step.metric == "gain") systems.push_back(step.over);
@@ -50,13 +60,15 @@ class ModelSteps {
   }
 
   Result<Bench*> bench_of(const published::ModelStep& step) {
-    const std::string key = fmt::format("{} {} {}", step.machine, step.cap_w.value_or(0), step.memory_gb.value_or(0));
+    const std::string key = fmt::format("{} {} {} {}", step.machine, step.cap_w.value_or(0), step.memory_gb.value_or(0),
+                                        step.memory_share.value_or(1));
     const auto known = benches_.find(key);
     if (known != benches_.end()) return known->second.get();
     auto made = std::make_unique<Bench>();
     CORTADO_ASSIGN_OR_RETURN(made->machine, load_machine(step.machine));
     if (step.cap_w && made->machine.power) made->machine.power->cap_w = *step.cap_w;
     if (step.memory_gb) made->machine.memory_bytes = {static_cast<std::uint64_t>(*step.memory_gb * 1e9)};
+    if (step.memory_share) made->machine.timing->memory.rate.value *= *step.memory_share;
     made->study = std::make_unique<ModelStudy>(made->machine);
     return benches_.emplace(key, std::move(made)).first->second.get();
   }

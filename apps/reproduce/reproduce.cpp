@@ -1,9 +1,11 @@
 #include "reproduce/reproduce.hpp"
 
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "pipeline/parallel.hpp"
 #include "reproduce/reproducer.hpp"
 
 namespace cortado::pipeline {
@@ -11,7 +13,7 @@ namespace {
 
 struct Reproducer {
   std::string_view publication;
-  Outcome<report::Reproduction> (*reproduce)(const published::Publication&, const Machine&, const ReproduceOptions&);
+  Reproduce* reproduce;
 };
 
 constexpr std::array kReproducers{Reproducer{"comppow", reproduce_comppow},     Reproducer{"conccl", reproduce_conccl},
@@ -29,6 +31,19 @@ report::Reproduction with_figures(const published::Publication& publication, con
   return ours;
 }
 
+Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
+                      const std::function<Outcome<void>(std::size_t)>& job) {
+  std::vector<Outcome<void>> results(count);
+  const bool done = for_each_in_parallel(
+      count, options.threads, [&](std::size_t i) { results[i] = job(i); },
+      [&](std::size_t finished) { return !options.progress || options.progress(finished, count); });
+  for (const Outcome<void>& result : results) {
+    if (!result) return result;
+  }
+  if (!done) return fail_at(Stage::run, {"reproduce.interrupted", "interrupted before all was simulated", ""});
+  return {};
+}
+
 Outcome<report::Reproduction> reproduce(const std::string& name, const std::optional<Machine>& machine,
                                         const ReproduceOptions& options) {
   const auto publication = published::load_publication(name);
@@ -39,7 +54,7 @@ Outcome<report::Reproduction> reproduce(const std::string& name, const std::opti
     if (reproducer.publication == name) return reproducer.reproduce(*publication, *on, options);
   }
   return fail_at(Stage::plan, {"reproduce.unknown", fmt::format("'{}' has data but nothing computes it again", name),
-                               "add it to src/pipeline/reproduce"});
+                               "add it to apps/reproduce"});
 }
 
 }  // namespace cortado::pipeline

@@ -12,26 +12,23 @@ namespace cortado::pipeline {
 report::Reproduction with_figures(const published::Publication& publication, const Machine& machine,
                                   const std::function<double(const std::string&)>& value);
 
+/// Runs job(0) to job(count - 1), several at a time. Fails with the first failure of a job, or with
+/// reproduce.interrupted if options.progress said no.
+Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
+                      const std::function<Outcome<void>(std::size_t)>& job);
+
 /// Fills the tables and figures of the publication with ours.
-Outcome<report::Reproduction> reproduce_comppow(const published::Publication& publication, const Machine& machine,
+using Reproduce = Outcome<report::Reproduction>(const published::Publication& publication, const Machine& machine,
                                                 const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_conccl(const published::Publication& publication, const Machine& machine,
-                                               const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_dma_latte(const published::Publication& publication, const Machine& machine,
-                                                  const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_ficco(const published::Publication& publication, const Machine& machine,
-                                              const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_gemm(const published::Publication& publication, const Machine& machine,
-                                             const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_kraken(const published::Publication& publication, const Machine& machine,
-                                               const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_models(const published::Publication& publication, const Machine& machine,
-                                               const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_nccl(const published::Publication& publication, const Machine& machine,
-                                             const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_rccl(const published::Publication& publication, const Machine& machine,
-                                             const ReproduceOptions& options);
-Outcome<report::Reproduction> reproduce_t3(const published::Publication& publication, const Machine& machine,
-                                           const ReproduceOptions& options);
+Reproduce reproduce_comppow;
+Reproduce reproduce_conccl;
+Reproduce reproduce_dma_latte;
+Reproduce reproduce_ficco;
+Reproduce reproduce_gemm;
+Reproduce reproduce_kraken;
+Reproduce reproduce_models;
+Reproduce reproduce_nccl;
+Reproduce reproduce_rccl;
+Reproduce reproduce_t3;
 
 }  // namespace cortado::pipeline

@@ -54,7 +54,7 @@ double t3_end_to_end(const T3Layer& layer, std::string_view way, bool training, 
   for (const OverlapReport* report : reduced) {
     const OverlapRow* row = report->row(way);
     CORTADO_CHECK(row != nullptr, "the way was simulated");
-    serial += to_seconds(report->serial);
+    serial += to_seconds(report->in_parts->time);
     with += to_seconds(row->time);
   }
   if (fused) {

@@ -139,7 +139,7 @@ struct Layout {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::uint32_t stages_per_gpu = 2;  ///< of interleaved
   std::uint32_t micro_batches = 1;   ///< of a replica and step
-  std::uint32_t prefetch = 1;        ///< fsdp: layers whose weights are gathered ahead
+  std::uint32_t prefetch = 1;        ///< fsdp: layers whose weights are gathered ahead; 0: nothing hides a gather
 
   std::uint32_t replicas() const { return fsdp * dp; }
   std::uint32_t gpus() const { return tp * replicas() * pp; }
@@ -157,7 +157,8 @@ Result<PhaseKind> parse_phase(std::string_view name);  ///< usage.phase
 enum class Recompute {
   none,
   selective,  ///< norms and activations
-  full,       ///< everything: only the input of each layer is kept
+  ops,   ///< these and every second matrix, with the tokens that are gathered for it: per-op checkpoints of PyTorch
+  full,  ///< everything: only the input of each layer is kept
 };
 std::string_view name_of(Recompute recompute);
 Result<Recompute> parse_recompute(std::string_view name);  ///< usage.recompute
@@ -169,7 +170,7 @@ struct Phase {
   std::uint64_t context = 0;  ///< of a sequence, that are in the cache: prefill (a prefix), decode
   std::uint64_t output = 0;   ///< generate: tokens that are decoded
   Recompute recompute = Recompute::none;
-  DType dtype = DType::bf16;  ///< of the products of layers
+  DType dtype = DType::bf16;  ///< of the GEMMs of layers
   DType kv_dtype = DType::bf16;
   bool fused_attention = true;
   /// Expert number r of a layer, counted by popularity, gets tokens in proportion to r^-skew (Zipf); 0 = all the same.

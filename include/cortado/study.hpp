@@ -2,6 +2,7 @@
 // management, and whole models.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,9 +28,13 @@
 //
 //   serial           = GEMM and library collective on compute units, one after the other; computed once per problem
 //   speed-up         = serial / time
-//   ideal            = the longer of GEMM and collective, each as it is alone
-//   share of ideal   = (speed-up - 1) / (serial / ideal - 1); above 1 where a strategy does the collective, or the
-//                      GEMM, faster than it is done alone
+//   ideal            = the longer of GEMM and collective, each alone and by the fastest that strategies may use: the
+//                      GEMM on all CUs (beside an independent collective also on all but one of each die), the
+//                      collective by the library or on DMA engines. Of an all-reduce: the longer of GEMM and
+//                      reduce-scatter, and the all-gather behind; or GEMM and all-reduce, if that is less. On devices
+//                      by the library alone
+//   share of ideal   = (speed-up - 1) / (serial / ideal - 1); a little above 1 where the GEMM of a strategy is faster
+//                      than the GEMM alone: that of T3, whose results go past the caches
 //   exposed          = time - GEMM alone, not below 0: communication, and its costs, that are not hidden
 //   DIL              = the pieces of the GEMM one after the other, each alone, over the whole GEMM alone; by the model,
 //                      without launches, of the rank whose pieces take longest
@@ -85,6 +90,8 @@ struct OverlapReport {
   Nanoseconds overlappable{};  ///< of it; without the all-gather of an all-reduce
   Nanoseconds in_memory{};     ///< the same with sums in memory; 0: not asked for (ideal-rs+nmc)
   DramTraffic behind{};        ///< of the all-gather of an all-reduce
+  /// Of an all-reduce: GEMM, reduce-scatter and all-gather of the library one after another, with which papers compare.
+  std::optional<OverlapRow> in_parts{};
   Nanoseconds serial{};
   Nanoseconds ideal{};
   std::string scenario;       ///< overlap_class()
@@ -231,24 +238,25 @@ Outcome<report::PowerReport> study_power(const PowerRequest& request, const Mach
 // A whole model on a machine: what a training step, a prefill, a decode step or a whole generation takes, by every
 // system, and where communication stays exposed.
 //
-// A system is a rule for how collectives meet products:
+// A system is a rule for how collectives meet GEMMs:
 //
 //   serial     the library's collectives (small all-reduces of inference: direct kernels of serving engines) on
 //              compute units, nothing at the same time
-//   framework  as serial, but weights and gradients that fsdp and dp move run beside products, on compute units
-//   c3         as framework, and collectives that some product need not wait for run beside it, on compute units
+//   framework  as serial, but weights and gradients that fsdp and dp move run beside GEMMs, on compute units
+//   c3         as framework, and collectives that some GEMM need not wait for run beside it, on compute units
 //   conccl     as c3 on DMA engines; all other collectives too
-//   async-tp   as framework, and products are cut into one shard for each rank, as PyTorch does
-//   ficco      as conccl, and products and the collectives that depend on each other are cut
-//   t3         as framework, and products and reductions behind them are fused
+//   async-tp   as framework, and GEMMs are cut into one shard for each rank, as PyTorch does
+//   ficco      as conccl, and GEMMs and the collectives that depend on each other are cut
+//   tiles      as conccl, and GEMMs stay whole: their tiles wait for chunks of a collective, or release them
+//   t3         as framework, and GEMMs and reductions behind them are fused
 //   t3-mca     the same with arbitration at the memory
 //   auto       of every pair the best of all of them
-//   ideal      everything hidden that products are long enough for: a bound
+//   ideal      everything hidden that GEMMs are long enough for: a bound
 //
-// Products beside or in front of a collective go through the one overlap study (study_overlap); a block of a step is
+// GEMMs beside or in front of a collective go through the one overlap study (study_overlap); a block of a step is
 // then
 //
-//   time = max(operators + exposed + slow-down of products beside, collectives beside)
+//   time = max(operators + exposed + slow-down of GEMMs beside, collectives beside)
 //
 // since what FSDP gathers for the next layer may also run beside attention and norms. docs/models.md, "Whole models".
 
@@ -276,21 +284,21 @@ struct SystemRow {
   double speedup = 1;  ///< over serial
   double tokens_per_second = 0;
   double flops_per_gpu = 0;        ///< a second, that the model needs
-  double mfu = 0;                  ///< of the peak of the products' type
-  double compute = 0;              ///< seconds of products, attention and other kernels, each alone
+  double mfu = 0;                  ///< of the peak of the GEMMs' type
+  double compute = 0;              ///< seconds of GEMMs, attention and other kernels, each alone
   double exposed = 0;              ///< seconds beyond that: communication, and what it slows down
   double bubble = 0;               ///< seconds that a stage waits for others
   std::optional<double> joules{};  ///< of all GPUs
 };
 
-/// One kind of collective and the products it meets.
+/// One kind of collective and the GEMMs it meets.
 struct PairRow {
   std::string block;
   std::string collective;                  ///< "all-reduce of 16KiB"
   std::string with;                        ///< "behind output, 1x8192x1024 f8"
   double times = 0;                        ///< in a step
   double alone_us = 0;                     ///< as serial does it
-  double product_us = 0;                   ///< 0: none
+  double gemm_us = 0;                      ///< 0: none
   std::string chosen;                      ///< by auto
   std::vector<double> exposed_us;          ///< of one, by the systems of the rows
   std::optional<double> prelaunched_us{};  ///< alone, by the best variant on DMA engines that are programmed ahead
@@ -306,6 +314,17 @@ struct OperatorRow {
   double share = 0;  ///< of the time of serial
 };
 
+/// By one policy of power management: the step of one system, on boards that keep to their cap.
+struct PolicyRow {
+  std::string policy;
+  double seconds = 0;
+  double tokens_per_second = 0;
+  double joules = 0;  ///< of all GPUs
+  double joules_per_token = 0;
+  std::array<double, kComponents.size()> watts{};  ///< of one GPU over the step, by component
+  std::array<double, 3> clocks_ghz{};              ///< mean of xcd, iod and hbm
+};
+
 struct ModelReport {
   ModelRequest request;
   std::string machine;
@@ -316,6 +335,9 @@ struct ModelReport {
   std::vector<SystemRow> rows{};
   std::vector<PairRow> pairs{};
   std::vector<OperatorRow> operators{};
+  std::string managed{};               ///< system that the policies are for; empty: none was asked for
+  std::vector<PolicyRow> policies{};   ///< the first is that of the board alone
+  std::optional<Timeline> timeline{};  ///< of a layer by the fastest system, for pages
   std::vector<std::string> notes{};
 
   const SystemRow* row(std::string_view system) const;
@@ -323,9 +345,15 @@ struct ModelReport {
   const SystemRow& best() const;
 };
 
+/// Power management of a step.
+struct ModelPower {
+  std::vector<const sim::PowerPolicy*> policies{};
+  std::optional<double> limit_w{};  ///< of policies with a limit
+};
+
 class ModelCosts;
 
-/// Predicts steps of models on one machine; what products and collectives take is computed once for all of them.
+/// Predicts steps of models on one machine; what GEMMs and collectives take is computed once for all of them.
 class ModelStudy {
  public:
   /// The machine must outlive it.
@@ -335,7 +363,13 @@ class ModelStudy {
   /// Refuses what check_layout and check_kernels refuse, and unknown systems (model.system).
   Outcome<ModelReport> run(const ModelRequest& request, const ModelOptions& options = {});
 
-  /// A layer by a system, all streams.
+  /// The step by one system with clocks that follow power: its blocks are simulated as programs, each until its clocks
+  /// have settled. Refuses what check_power_management refuses, and layouts of several groups or nodes (model.program).
+  Outcome<std::vector<PolicyRow>> run_policies(const ModelReport& report, const std::string& system,
+                                               const ModelPower& power, const ModelOptions& options = {});
+
+  /// A layer by a system, simulated as a program: all streams and engines of all GPUs. Where it is none of a node, the
+  /// composition of one GPU.
   Outcome<Timeline> layer_timeline(const ModelRequest& request, const std::string& system);
 
  private:

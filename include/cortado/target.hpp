@@ -266,7 +266,6 @@ struct Run {
   Timeline timeline;
   ProgramCounts counts;
   Nanoseconds time{};  ///< median of the iterations
-  Bytes bytes{};       ///< of the whole buffer (timeline.hpp, Bandwidths)
   /// None for a program with GEMMs: its time is not that of moving bytes.
   std::optional<Bandwidths> bandwidths{};
   std::optional<EnergyUse> energy{};                    ///< of an iteration; none: not known

@@ -104,6 +104,18 @@ Result<Bytes> parse_bytes(std::string_view text) {
   return bytes;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) break;
+    text.remove_prefix(at + 1);
+    if (text.empty()) parts.emplace_back();
+  }
+  return parts;
+}
+
 Result<std::vector<Bytes>> parse_sizes(std::string_view text) {
   std::vector<Bytes> sizes;
   if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {

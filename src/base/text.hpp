@@ -1,13 +1,29 @@
-// Text forms of sizes and rates, and plain text tables.
+// Text to and from numbers and sizes, and plain text tables.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cortado/result.hpp"
 
 namespace cortado {
+
+/// All of the text as a number; none if it is anything else, has a plus sign or blanks, or does not fit.
+template <class Number, class... Base>
+std::optional<Number> parse_number(std::string_view text, Base... base) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, value, base...);
+  if (error != std::errc() || read_to != end) return std::nullopt;
+  return value;
+}
+
+/// Parts of a text between separators; none of an empty text.
+std::vector<std::string> split(std::string_view text, char separator);
 
 /// "4096", "4KiB", "1.5MiB", "2GB" (decimal) -> bytes. Refuses negative, fractional-byte and > 2^63-1 results.
 Result<Bytes> parse_bytes(std::string_view text);

@@ -21,7 +21,7 @@ Status check_dtype(const GemmShape& shape, const Machine& machine) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f8}) {
     if (matrix_timing(compute, dtype).flops_per_clock > 0) known.emplace_back(to_string(dtype));
   }
-  return fail("gemm.dtype", fmt::format("machine {} has no products of {}", machine.name, to_string(shape.dtype)),
+  return fail("gemm.dtype", fmt::format("machine {} has no GEMMs of {}", machine.name, to_string(shape.dtype)),
               "it has those of " + join(known));
 }
 
@@ -32,7 +32,7 @@ Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside
   }
   const Bytes element = size_of(shape.dtype);
   std::string what =
-      fmt::format("the product {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
+      fmt::format("the GEMM {} takes {} (A {}, B {}, C {})", to_string(shape), format_bytes(operands),
                   format_bytes(element * (shape.m * shape.k)), format_bytes(element * (shape.k * shape.n)),
                   format_bytes(element * (shape.m * shape.n)));
   if (beside.value > 0) what += fmt::format(" beside {} of the collective", format_bytes(beside));
@@ -52,7 +52,7 @@ Status check_dimensions(const GemmShape& shape, std::uint32_t gpus) {
   for (const Dimension& d : {Dimension{"M", shape.m, kLargestDimension * gpus},
                              Dimension{"N", shape.n, kLargestDimension}, Dimension{"K", shape.k, kLargestDimension}}) {
     if (d.extent > 0 && d.extent <= d.largest) continue;
-    return fail("gemm.shape", fmt::format("{} of the product {} is {}", d.name, to_string(shape), d.extent),
+    return fail("gemm.shape", fmt::format("{} of the GEMM {} is {}", d.name, to_string(shape), d.extent),
                 fmt::format("give 1 to {}", d.largest));
   }
   return {};
@@ -61,7 +61,7 @@ Status check_dimensions(const GemmShape& shape, std::uint32_t gpus) {
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) {
   CORTADO_RETURN_IF_ERROR(check_dimensions(shape));
   if (!machine.timing || !machine.timing->compute) {
-    Diagnostic diagnostic{"gemm.compute", fmt::format("machine {} does not say what products cost", machine.name),
+    Diagnostic diagnostic{"gemm.compute", fmt::format("machine {} does not say what GEMMs cost", machine.name),
                           "add the section [compute] (machines/README.md), or choose a machine that has one"};
     diagnostic.place.file = machine.file;
     return fail(std::move(diagnostic));

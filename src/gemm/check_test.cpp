@@ -29,7 +29,7 @@ TEST(CheckGemm, RefusesDimensionsOfZeroAndAbsurdOnes) {
   EXPECT_EQ(refusal({.m = 8, .n = 8, .k = 0}, machine).code, "gemm.shape");
   const Diagnostic absurd = refusal({.m = 8, .n = ~std::uint64_t{0}, .k = 8}, machine);
   EXPECT_EQ(absurd.code, "gemm.shape");
-  EXPECT_THAT(absurd.message, HasSubstr("N of the product"));
+  EXPECT_THAT(absurd.message, HasSubstr("N of the GEMM"));
   // The largest that is no absurdity is refused for its size: no count of bytes overflows.
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 28;
   EXPECT_EQ(refusal({.m = kLargest, .n = kLargest, .k = kLargest, .dtype = DType::f32}, machine).code, "gemm.memory");
@@ -38,7 +38,7 @@ TEST(CheckGemm, RefusesDimensionsOfZeroAndAbsurdOnes) {
   EXPECT_TRUE(check_dimensions({.m = 8 * kLargest, .n = 1, .k = 1}, 8));
   const Status too_large = check_dimensions({.m = 8 * kLargest + 1, .n = 1, .k = 1}, 8);
   ASSERT_FALSE(too_large);
-  EXPECT_THAT(too_large.error().message, HasSubstr("M of the product 2147483649x1x1"));
+  EXPECT_THAT(too_large.error().message, HasSubstr("M of the GEMM 2147483649x1x1"));
 }
 
 TEST(CheckGemm, RefusesElementTypesThatTheMachineLacks) {

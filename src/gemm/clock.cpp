@@ -36,14 +36,13 @@ double awake(const std::optional<ComponentPower>& component) {
   return component ? component->idle_w + component->leakage_w + component->clock_w : 0;
 }
 
-}  // namespace
-
-double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units,
-                  double clock_ghz) {
+/// With the terms of the product at that clock.
+double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Machine& machine, std::uint32_t units,
+                double clock_ghz) {
   const Power& power = *machine.power;
   const ComponentPower& xcd = *power.xcd;
-  const GemmModel::Terms terms = model.terms(units, clock_ghz);
-  const double period = model.seconds(units, clock_ghz) + static_cast<double>(gemm_start(machine).value) * 1e-9;
+  const GemmShape& shape = model.shape();
+  const double period = model.seconds(terms) + static_cast<double>(gemm_start(machine).value) * 1e-9;
   const double waves = static_cast<double>(model.workgroups()) / units;
   const double held =
       std::min<double>(units, static_cast<double>(model.workgroups())) * std::min(1.0, waves / terms.waves);
@@ -60,13 +59,24 @@ double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine&
   return power.rest_idle_w + (1 + power.loss) * (of_xcd + of_iod + of_hbm);
 }
 
-double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units) {
+}  // namespace
+
+double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz) {
+  return watts_of(model, model.terms(units, clock_ghz), machine, units, clock_ghz);
+}
+
+double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint32_t units) {
+  const GemmShape& shape = model.shape();
   if (machine.clock == ClockMode::fixed || !machine.power || !machine.power->xcd) {
     return sustained_clock_ghz(shape.dtype, machine);
   }
   const Power& power = *machine.power;
   const double boost = power.xcd->nominal_ghz;
-  const auto fits = [&](double ghz) { return gemm_watts(model, shape, machine, units, ghz) <= power.cap_w; };
+  GemmModel::Terms terms = model.terms(units, boost);
+  const auto fits = [&](double ghz) {
+    model.set_clock(terms, ghz);
+    return watts_of(model, terms, machine, units, ghz) <= power.cap_w;
+  };
   if (fits(boost)) return boost;
   double lowest = power.xcd->curve.lowest();
   double highest = boost;
@@ -77,6 +87,14 @@ double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Mach
   const double load_ms = kCallsInARow * model.seconds(units, lowest) * 1e3;
   const double burst = load_ms > 0 ? std::min(1.0, power.burst_ms / load_ms) : 1;
   return burst * boost + (1 - burst) * lowest;
+}
+
+double GemmClocks::of(const GemmModel& model, std::uint32_t units) {
+  for (const Known& known : known_) {
+    if (known.units == units && known.model == model) return known.clock_ghz;
+  }
+  known_.push_back({model, units, gemm_clock_ghz(model, machine_, units)});
+  return known_.back().clock_ghz;
 }
 
 }  // namespace cortado

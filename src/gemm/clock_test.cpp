@@ -9,7 +9,7 @@ namespace clock_test {
 
 double clock_of(const GemmShape& shape, const Machine& machine, std::uint32_t units) {
   const GemmModel model(shape, choose_tiling(shape, machine, units), machine);
-  return gemm_clock_ghz(model, shape, machine, units);
+  return gemm_clock_ghz(model, machine, units);
 }
 
 const GemmShape kLarge{.m = 8192, .n = 8192, .k = 8192, .dtype = DType::bf16};
@@ -19,9 +19,22 @@ TEST(GemmClock, ALargeProductDrawsTheCap) {
   const Machine machine = load_machine("mi300x-8").value();
   const Tiling tiling = choose_tiling(kLarge, machine, 304);
   const GemmModel model(kLarge, tiling, machine);
-  const double clock = gemm_clock_ghz(model, kLarge, machine, 304);
+  const double clock = gemm_clock_ghz(model, machine, 304);
   EXPECT_NEAR(clock, 1.207, 0.1);
-  EXPECT_NEAR(gemm_watts(model, kLarge, machine, 304, clock), machine.power->cap_w, 5);
+  EXPECT_NEAR(gemm_watts(model, machine, 304, clock), machine.power->cap_w, 5);
+}
+
+TEST(GemmClock, IsTheSameFromMemory) {
+  const Machine machine = load_machine("mi300x-8").value();
+  GemmClocks clocks(machine);
+  for (int round = 0; round < 2; ++round) {
+    for (const std::uint64_t m : {512U, 8192U}) {
+      for (const std::uint32_t units : {304U, 64U}) {
+        const GemmModel model({.m = m, .n = 8192, .k = 8192, .dtype = DType::bf16}, {256, 256, 1}, machine);
+        EXPECT_EQ(clocks.of(model, units), gemm_clock_ghz(model, machine, units));
+      }
+    }
+  }
 }
 
 TEST(GemmClock, RisesAsFewerUnitsWork) {

@@ -32,7 +32,7 @@ GemmEstimate estimate_gemm(const GemmShape& shape, const Tiling& tiling, const M
   const std::uint64_t rest = model.workgroups() % units;
   GemmEstimate estimate;
   estimate.waves = full + (rest > 0 ? 1 : 0);
-  estimate.clock_ghz = clock_ghz ? *clock_ghz : gemm_clock_ghz(model, shape, machine, units);
+  estimate.clock_ghz = clock_ghz ? *clock_ghz : gemm_clock_ghz(model, machine, units);
   const auto add = [&](const GemmWave& wave, std::uint64_t times) {
     const WorkgroupDemand demand = model.demand(wave, estimate.clock_ghz);
     const WaveCost cost = cost_of(demand, machine.timing->memory, wave.running);

@@ -1,9 +1,13 @@
 #include "gemm/gemm.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
 
+#include "base/text.hpp"
 #include "gemm/matrix_timing.hpp"
 
 namespace cortado {
@@ -93,6 +97,19 @@ std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling) {
 
 std::string to_string(const GemmShape& shape) {
   return fmt::format("{}x{}x{} {}", shape.m, shape.n, shape.k, to_string(shape.dtype));
+}
+
+std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype) {
+  std::string extents(text);
+  std::ranges::replace(extents, 'X', 'x');
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& extent : split(extents, 'x')) {
+    const auto number = parse_number<std::uint64_t>(extent);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  if (numbers.size() != 3) return std::nullopt;
+  return GemmShape{.m = numbers[0], .n = numbers[1], .k = numbers[2], .dtype = dtype};
 }
 
 bool is_memory_bound(const GemmShape& shape, const Machine& machine) {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
@@ -38,7 +40,8 @@ double flops(const GemmShape& shape);         ///< 2 m n k
 Bytes operand_bytes(const GemmShape& shape);  ///< A, B and C
 Bytes read_bytes(const GemmShape& shape);     ///< A and B
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
-std::string to_string(const GemmShape& shape);  ///< "8192x57344x8192 bf16"
+std::string to_string(const GemmShape& shape);                            ///< "8192x57344x8192 bf16"
+std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype);  ///< "8192x57344x8192"; none: something else
 
 /// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
 Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
@@ -59,6 +62,7 @@ struct ProductCut {
   std::uint64_t row_parts = 1;
   std::uint64_t column_parts = 1;
   bool whole_tiles = false;  ///< tiles wait or are waited for: no workgroups share one, and a last wave is not cut
+  friend bool operator==(const ProductCut&, const ProductCut&) = default;
 };
 
 /// As libraries choose: of the tiles and splits that kernels exist for, those with the least estimated time on so many
@@ -105,6 +109,7 @@ class GemmModel {
             L2Windows windows = L2Windows::modelled, ResultPath results = ResultPath::cached,
             std::uint64_t rows_together = 0);
 
+  const GemmShape& shape() const { return shape_; }
   std::uint64_t workgroups() const { return workgroups_; }
 
   /// Of the whole product alone on so many units, from the first load to the last store.
@@ -130,6 +135,14 @@ class GemmModel {
     Traffic traffic;
   };
   Terms terms(double units, double clock_ghz, const GemmSurroundings& beside = {}) const;
+  /// The same terms at another clock.
+  void set_clock(Terms& terms, double clock_ghz) const;
+  /// seconds() by its terms.
+  double seconds(const Terms& terms) const;
+  /// Not above seconds(), and quicker: what the units multiply, as if their operands were there.
+  double least_seconds(double units, double clock_ghz) const;
+
+  friend bool operator==(const GemmModel&, const GemmModel&) = default;
 
  private:
   struct Body {
@@ -138,6 +151,15 @@ class GemmModel {
     double of_memory = 0;
   };
 
+  /// Sums of the terms to the power of overlap_sharpness: those of the units, and all.
+  struct Powers {
+    double of_units = 0;
+    double of_all = 0;
+  };
+
+  void set_waves(Terms& terms, double units) const;
+  double residents() const;
+  Powers powers(const Terms& terms) const;
   double operand_rows(double tiles) const;
   double refetched(double per_die) const;
   Traffic traffic(double units, const GemmSurroundings& beside) const;
@@ -162,11 +184,28 @@ inline constexpr double kWeightsInTurn = 6;
 
 /// Of the compute units while the product runs alone on so many of them: the highest at which the board keeps to its
 /// cap, or sustained_clock_ghz where machine.clock is fixed or the machine does not describe power.
-double gemm_clock_ghz(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units);
+double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint32_t units);
+
+/// gemm_clock_ghz with a memory: ranks and pieces multiply the same shapes over and over.
+class GemmClocks {
+ public:
+  explicit GemmClocks(const Machine& machine) : machine_(machine) {}
+
+  double of(const GemmModel& model, std::uint32_t units);
+
+ private:
+  struct Known {
+    GemmModel model;
+    std::uint32_t units = 0;
+    double clock_ghz = 0;
+  };
+
+  const Machine& machine_;
+  std::vector<Known> known_{};
+};
 
 /// Of a GPU with the product alone on so many units at that clock. The machine describes power.
-double gemm_watts(const GemmModel& model, const GemmShape& shape, const Machine& machine, std::uint32_t units,
-                  double clock_ghz);
+double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz);
 
 struct GemmEstimate {
   double seconds = 0;       ///< without launch and start

@@ -139,24 +139,44 @@ GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& besi
   return traffic;
 }
 
-GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurroundings& beside) const {
+double GemmModel::residents() const {
+  const double tile = real(tiling_.tile_m) * real(tiling_.tile_n);
+  return std::clamp(machine_->timing->compute->residency * std::sqrt(128 * 128 / tile), 1.0, 4.0);
+}
+
+void GemmModel::set_waves(Terms& terms, double units) const {
+  const double rounding = machine_->timing->compute->wave_rounding;
+  const double waves = real(workgroups_) / units;
+  terms.waves = rounded_waves(waves, rounding);
+  terms.resident_waves = rounded_waves(waves / residents(), rounding);
+}
+
+void GemmModel::set_clock(Terms& terms, double clock_ghz) const {
   const ComputeTiming& compute = *machine_->timing->compute;
-  const MemoryTiming& memory = machine_->timing->memory;
   const MatrixTiming matrix = matrix_timing(compute, shape_.dtype);
   const double tile = real(tiling_.tile_m) * real(tiling_.tile_n);
   const double depth = real(shape_.k) / real(tiling_.split_k);
-  const double waves = real(workgroups_) / units;
   const double speed = clock_ghz / reference_clock_ghz(shape_.dtype, *machine_);
-  const double residents = std::clamp(compute.residency * std::sqrt(128 * 128 / tile), 1.0, 4.0);
-
-  Terms terms;
-  terms.traffic = traffic(units, beside);
-  terms.waves = rounded_waves(waves, compute.wave_rounding);
-  terms.resident_waves = rounded_waves(waves / residents, compute.wave_rounding);
   terms.products = terms.waves * 2 * tile * depth / (matrix.flops_per_clock * clock_ghz * 1e9 * matrix.efficiency) *
                    tile_cost(tiling_, compute.operand_cost);
   terms.latency = terms.resident_waves * depth * compute.step_latency_ns * 1e-9 / speed;
   terms.l2 = terms.traffic.out_of_l2 / (compute.dies * compute.l2_rate.bytes_per_second() * speed);
+}
+
+double GemmModel::least_seconds(double units, double clock_ghz) const {
+  Terms terms;
+  set_waves(terms, units);
+  set_clock(terms, clock_ghz);
+  return std::max(terms.products, terms.latency);
+}
+
+GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurroundings& beside) const {
+  const ComputeTiming& compute = *machine_->timing->compute;
+  const MemoryTiming& memory = machine_->timing->memory;
+  Terms terms;
+  terms.traffic = traffic(units, beside);
+  set_waves(terms, units);
+  set_clock(terms, clock_ghz);
   const double by_units = std::min(real(workgroups_), units) * compute.unit_rate.bytes_per_second();
   const double first = seconds_of(compute.first_bytes);
   if (compute.overlap_sharpness > 0) {
@@ -176,6 +196,12 @@ GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurr
   return terms;
 }
 
+GemmModel::Powers GemmModel::powers(const Terms& terms) const {
+  const double p = machine_->timing->compute->overlap_sharpness;
+  const double of_units = power_of(terms.products, p) + power_of(terms.latency, p) + power_of(terms.l2, p);
+  return {of_units, of_units + power_of(terms.memory, p)};
+}
+
 GemmModel::Body GemmModel::body(const Terms& terms) const {
   const double p = machine_->timing->compute->overlap_sharpness;
   const double of_memory = memory_bytes(terms.traffic) / machine_->timing->memory.rate.bytes_per_second();
@@ -183,8 +209,7 @@ GemmModel::Body GemmModel::body(const Terms& terms) const {
     const double units = std::max({terms.products, terms.latency, terms.l2, terms.memory});
     return {std::max(units, of_memory), units + terms.beside, of_memory};
   }
-  const double units_p = power_of(terms.products, p) + power_of(terms.latency, p) + power_of(terms.l2, p);
-  const double all_p = units_p + power_of(terms.memory, p);
+  const auto [units_p, all_p] = powers(terms);
   const double all = std::max(std::pow(all_p, 1 / p), of_memory);
   const double share = std::min(1.0, power_of(of_memory, p) / all_p);
   const double units = std::pow(units_p, 1 / p);
@@ -194,9 +219,18 @@ GemmModel::Body GemmModel::body(const Terms& terms) const {
 }
 
 double GemmModel::seconds(double units, double clock_ghz) const {
-  const Terms terms = this->terms(units, clock_ghz, {});
+  return seconds(terms(units, clock_ghz, {}));
+}
+
+double GemmModel::seconds(const Terms& terms) const {
   const MemoryTiming& memory = machine_->timing->memory;
-  double seconds = body(terms).seconds;
+  const double p = machine_->timing->compute->overlap_sharpness;
+  double seconds = memory_bytes(terms.traffic) / memory.rate.bytes_per_second();
+  if (p == 0) {
+    seconds = std::max({seconds, terms.products, terms.latency, terms.l2, terms.memory});
+  } else {
+    seconds = std::max(std::pow(powers(terms).of_all, 1 / p), seconds);
+  }
   if (memory.cache_bytes.value > 0) {
     seconds = std::max(seconds, terms.traffic.beyond_l2 / memory.cache_rate.bytes_per_second());
   }

@@ -1,14 +1,14 @@
-// What kernels of a transformer take that are not products: attention, and those that read and write memory once.
+// What kernels of a transformer take that are not GEMMs: attention, and those that read and write memory once.
 //
-//   attention   max(products + softmax, memory)
-//     products  2 scores (key_dim + value_dim) / (rate of products in an endless tile at the sustained clock)
+//   attention   max(GEMMs + softmax, memory)
+//     GEMMs  2 scores (key_dim + value_dim) / (rate of GEMMs in an endless tile at the sustained clock)
 //     softmax   scores / (compute units x softmax_per_clock x that clock)
 //     memory    bytes / (memory rate x attention_read_share)
-//   backward    products x 2.5, five matrices in place of two, and softmax twice; all over attention_backward
-//   unfused     scores go through memory: products + memory; softmax hides behind the latter
+//   backward    GEMMs x 2.5, five matrices in place of two, and softmax twice; all over attention_backward
+//   unfused     scores go through memory: GEMMs + memory; softmax hides behind the latter
 //   stream      bytes / (memory rate x stream_share)
 //
-// Softmax does not hide behind the products: with the rate of one head size the model then gives that of others, since
+// Softmax does not hide behind the GEMMs: with the rate of one head size the model then gives that of others, since
 // the softmax of a score takes the same for all.
 #pragma once
 
@@ -33,7 +33,7 @@ struct AttentionShape {
 /// Of the forward pass; the backward pass does 2.5 times as many.
 double flops(const AttentionShape& shape);
 
-/// Refuses machines without products or without [kernels] (model.machine).
+/// Refuses machines without GEMMs or without [kernels] (model.machine).
 Status check_kernels(const Machine& machine);
 
 /// Seconds from the first load to the last store. The machine passed check_kernels, as for all that follows.

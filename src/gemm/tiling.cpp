@@ -2,8 +2,9 @@
 // are nearly as fast it takes the one whose waves leave the fewest compute units idle, then the largest tile; where the
 // memory sets the pace idle units cost nothing, and the largest tile comes first.
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "gemm/gemm.hpp"
@@ -14,7 +15,8 @@ namespace cortado {
 namespace {
 
 constexpr double kNearlyAsFast = 1.01;
-constexpr std::uint64_t kNarrow = 64;  // a side that kernels have for any extent
+constexpr double kSurelySlower = 1.0101;  // whatever is rounded
+constexpr std::uint64_t kNarrow = 64;     // a side that kernels have for any extent
 
 /// Half of the tile or more would be padding, and there is a smaller one.
 bool is_too_wide(std::uint64_t tile, std::uint64_t extent) {
@@ -49,9 +51,11 @@ std::uint64_t largest_tile(const GemmShape& shape, const ComputeTiming& compute,
 }
 
 struct Candidate {
+  GemmModel model;
   Tiling tiling;
+  double longer = 1;  // than its model says: waves that are not cut
+  double idle = 0;    // share of the compute units over all waves
   double seconds = 0;
-  double idle = 0;  // share of the compute units over all waves
 };
 
 double idle_share(std::uint64_t workgroups, std::uint32_t units) {
@@ -59,15 +63,98 @@ double idle_share(std::uint64_t workgroups, std::uint32_t units) {
   return 1 - static_cast<double>(workgroups) / static_cast<double>(waves * units);
 }
 
-}  // namespace
+/// Those that are nearly as fast as the fastest. Most are too slow by what their units multiply alone.
+void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, double clock_ghz) {
+  for (Candidate& c : candidates) c.seconds = c.model.least_seconds(units, clock_ghz) * c.longer;
+  const auto by_seconds = [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; };
+  const auto first = std::ranges::min_element(candidates, by_seconds);
+  double least = first->model.seconds(units, clock_ghz) * first->longer;
+  for (Candidate& c : candidates) {
+    if (c.seconds > least * kSurelySlower) continue;
+    c.seconds = c.model.seconds(units, clock_ghz) * c.longer;
+    least = std::min(least, c.seconds);
+  }
+  std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
+}
 
-Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
+/// All but what products beside others take, and stages. All fields by name, so that this does not compile when there
+/// is one more.
+auto chosen_by(const ComputeTiming& timing) {
+  const auto& [dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, poll, wave_rounding,
+               step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
+               warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp,
+               fabric_products, fabric_links, fabric_cores, stages, f32, f16, bf16, f8] = timing;
+  return std::tie(dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, wave_rounding,
+                  step_latency_ns, residency, overlap_sharpness, write_rate, first_bytes, split_time, split_rate,
+                  warm_share, tile_sides, anchor_sides, most_tile, splits, least_depth, stream_window, thrash_ramp);
+}
+
+/// All of a machine that the choice depends on.
+struct Ground {
+  Ground(const Machine& machine, DType dtype)
+      : compute(*machine.timing->compute),
+        matrix(matrix_timing(compute, dtype)),
+        memory_rate(machine.timing->memory.rate),
+        cache_rate(machine.timing->memory.cache_rate),
+        cache_bytes(machine.timing->memory.cache_bytes),
+        compute_units(machine.compute_units),
+        reference_ghz(reference_clock_ghz(dtype, machine)) {}
+
+  bool is_of(const Machine& machine, DType dtype) const {
+    const MatrixTiming now = matrix_timing(*machine.timing->compute, dtype);
+    return memory_rate == machine.timing->memory.rate && cache_rate == machine.timing->memory.cache_rate &&
+           cache_bytes == machine.timing->memory.cache_bytes && compute_units == machine.compute_units &&
+           reference_ghz == reference_clock_ghz(dtype, machine) && matrix.flops_per_clock == now.flops_per_clock &&
+           matrix.clock_ghz == now.clock_ghz && matrix.efficiency == now.efficiency &&
+           chosen_by(compute) == chosen_by(*machine.timing->compute);
+  }
+
+  ComputeTiming compute;
+  MatrixTiming matrix;
+  GBps memory_rate;
+  GBps cache_rate;
+  Bytes cache_bytes;
+  std::uint32_t compute_units;
+  double reference_ghz;
+};
+
+/// What was chosen before: the plans of one study ask for the same pieces over and over.
+class KnownTilings {
+ public:
+  struct Asked {
+    GemmShape shape;
+    std::uint32_t units = 0;
+    ProductCut cut;
+    friend bool operator==(const Asked&, const Asked&) = default;
+  };
+
+  /// Forgets everything if the machine is another.
+  const Tiling* find(const Asked& asked, const Machine& machine) {
+    if (!ground_ || !ground_->is_of(machine, asked.shape.dtype)) {
+      ground_.emplace(machine, asked.shape.dtype);
+      known_.clear();
+    }
+    const auto found = std::ranges::find(known_, asked, &std::pair<Asked, Tiling>::first);
+    return found == known_.end() ? nullptr : &found->second;
+  }
+
+  const Tiling& add(const Asked& asked, const Tiling& tiling) {
+    constexpr std::size_t kMost = 256;
+    if (known_.size() == kMost) known_.clear();
+    return known_.emplace_back(asked, tiling).second;
+  }
+
+ private:
+  std::optional<Ground> ground_;
+  std::vector<std::pair<Asked, Tiling>> known_;
+};
+
+Tiling best_tiling(const GemmShape& whole, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
   const ComputeTiming& compute = *machine.timing->compute;
   const double clock = sustained_clock_ghz(whole.dtype, machine);
   // Where tiles fill the GPU twice, partial sums would only cost; once where the machine does not say what they cost.
   const std::uint64_t most_split_tiles = (compute.split_time.value > 0 ? 2 : 1) * std::uint64_t{units};
   std::vector<Candidate> candidates;
-  double least = std::numeric_limits<double>::infinity();
   const std::vector<std::uint32_t>& sides = cut.whole_tiles ? compute.anchor_sides : compute.tile_sides;
   const std::uint64_t least_tile = cut.whole_tiles ? largest_tile(whole, compute, cut) : 0;
   for (const std::uint64_t tile_m : sides) {
@@ -82,24 +169,30 @@ Tiling choose_tiling(const GemmShape& whole, const Machine& machine, std::uint32
       for (const std::uint64_t split : compute.splits) {
         if (split > 1 && (cut.whole_tiles || shape.k < split * compute.least_depth || tiles >= most_split_tiles)) break;
         const Tiling tiling{tile_m, tile_n, split};
-        double seconds = GemmModel(shape, tiling, machine, L2Windows::ample).seconds(units, clock);
-        if (cut.whole_tiles) {
-          const double waves = real(tiles) / units;
-          seconds *= rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding);
-        }
-        least = std::min(least, seconds);
-        if (seconds > least * kNearlyAsFast) continue;
-        candidates.push_back({tiling, seconds, idle_share(tiles * split, units)});
+        const double waves = real(tiles) / units;
+        candidates.push_back(
+            {GemmModel(shape, tiling, machine, L2Windows::ample), tiling,
+             cut.whole_tiles ? rounded_waves(waves, 1) / rounded_waves(waves, compute.wave_rounding) : 1.0,
+             idle_share(tiles * split, units)});
       }
     }
   }
-  std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
+  keep_fastest(candidates, units, clock);
   const bool by_size = is_memory_bound(whole, machine);
   const auto rank = [by_size](const Candidate& c) {
     const double size = -static_cast<double>(c.tiling.tile_m * c.tiling.tile_n);
     return by_size ? std::tuple(size, c.idle, c.seconds) : std::tuple(c.idle, size, c.seconds);
   };
   return std::ranges::min_element(candidates, {}, rank)->tiling;
+}
+
+}  // namespace
+
+Tiling choose_tiling(const GemmShape& shape, const Machine& machine, std::uint32_t units, const ProductCut& cut) {
+  static thread_local KnownTilings known_tilings;
+  const KnownTilings::Asked asked{shape, units, cut};
+  if (const Tiling* known = known_tilings.find(asked, machine)) return *known;
+  return known_tilings.add(asked, best_tiling(shape, machine, units, cut));
 }
 
 }  // namespace cortado

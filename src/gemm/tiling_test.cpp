@@ -17,6 +17,27 @@ TEST(ChooseTiling, ProductsThatFillTheUnitsGetTheLargestTile) {
   EXPECT_EQ(chosen({.m = 16 * 256, .n = 19 * 256, .k = 8192, .dtype = DType::bf16}), (Tiling{256, 256, 1}));
 }
 
+// What was chosen for one machine says nothing of another, or of the same one with other constants.
+TEST(ChooseTiling, IsMadeAnewForEveryMachine) {
+  const GemmShape shape{.m = 4096, .n = 4096, .k = 4096, .dtype = DType::bf16};
+  Machine machine = load_machine("mi300x-8").value();
+  const Tiling before = choose_tiling(shape, machine, machine.compute_units);
+  machine.timing->compute->tile_sides = machine.timing->compute->anchor_sides = {64};
+  EXPECT_EQ(choose_tiling(shape, machine, machine.compute_units), (Tiling{64, 64, 1}));
+  EXPECT_EQ(choose_tiling(shape, load_machine("mi300x-8").value(), machine.compute_units), before);
+  EXPECT_NE(before, (Tiling{64, 64, 1}));
+}
+
+TEST(GemmModel, HasALeastTime) {
+  for (const char* name : {"mi300x-8", "h100-8"}) {
+    const Machine machine = load_machine(name).value();
+    for (const std::uint64_t m : {16U, 500U, 8192U}) {
+      const GemmModel model({.m = m, .n = 4096, .k = 4096, .dtype = DType::bf16}, {128, 128, 2}, machine);
+      EXPECT_LE(model.least_seconds(100, 1.5), model.seconds(100, 1.5)) << name << " " << m;
+    }
+  }
+}
+
 TEST(ChooseTiling, NoTileIsMostlyPadding) {
   for (const std::uint64_t m : {1U, 31U, 32U, 33U, 64U, 100U, 128U, 129U}) {
     const GemmShape shape{.m = m, .n = 8192, .k = 8192, .dtype = DType::bf16};

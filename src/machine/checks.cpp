@@ -138,7 +138,7 @@ void check_sustained(MachineReader& in, const Machine& machine, const Power& pow
     in.refuse("power.xcd.clocks_GHz", "machine.contradiction",
               fmt::format("goes from {} to {}, and compute.{}_clock_GHz is outside: {}", curve.lowest(),
                           curve.highest(), type, timing.clock_ghz),
-              "the curve must hold every clock that products sustain");
+              "the curve must hold every clock that GEMMs sustain");
     return;
   }
 }

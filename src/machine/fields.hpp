@@ -337,8 +337,8 @@ void describe_events(Archive& archive, T& power) {
   const ComputeTiming products = timing ? timing->compute.value_or(ComputeTiming{}) : ComputeTiming{};
   const auto flop = [&](std::string_view key, auto& joules, const MatrixTiming& matrix) {
     const bool multiplies = matrix.flops_per_clock > 0;
-    archive.scaled(xcd && multiplies, multiplies ? kNoXcd : "the machine has no products of this type", key, joules,
-                   kPico, 0, kMostEvent);
+    archive.scaled(xcd && multiplies, multiplies ? kNoXcd : "the machine has no GEMMs of this type", key, joules, kPico,
+                   0, kMostEvent);
   };
   flop("f32_flop_pJ", power.f32_flop, products.f32);
   flop("f16_flop_pJ", power.f16_flop, products.f16);

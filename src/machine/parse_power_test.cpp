@@ -105,7 +105,7 @@ TEST(ParsePower, TypesWithoutProductsHaveNoEnergy) {
   const Diagnostic error = refusal(no_f8);
   EXPECT_EQ(error.code, "machine.contradiction");
   EXPECT_EQ(error.place.key, "power.f8_flop_pJ");
-  EXPECT_THAT(error.message, HasSubstr("no products of this type"));
+  EXPECT_THAT(error.message, HasSubstr("no GEMMs of this type"));
   EXPECT_EQ(parsed(without(no_f8, {"f8_flop_pJ"})).f8_flop, 0);
 }
 

@@ -96,7 +96,7 @@ const toml::node* MachineReader::sourced(std::string_view path) {
   const auto confidence = note(entry, path, "confidence");
   if (confidence && std::find(kConfidences.begin(), kConfidences.end(), *confidence) == kConfidences.end()) {
     refuse_at(line_of(*entry.get("confidence")), fmt::format("{}.confidence", path), "machine.source",
-              fmt::format("\"{}\" is no confidence", *confidence),
+              fmt::format("\"{}\" is not a confidence", *confidence),
               "one of A (vendor), B (measured), C (third party), D (derived), assumption");
   }
   const toml::node* value = entry.get("value");

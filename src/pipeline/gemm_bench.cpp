@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
 
+#include "base/text.hpp"
+#include "gemm/gemm.hpp"
 #include "plan/c3.hpp"
 
 namespace cortado::pipeline {
@@ -16,31 +17,12 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kExtents{"m", "n", "k"};
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::vector<std::string> parts_of(std::string_view text, char separator) {
-  std::vector<std::string> parts{{}};
-  for (const char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 /// Without blanks around them, and without the byte order mark that spreadsheets put first.
 std::vector<std::string> cells_of(std::string_view line) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   constexpr std::string_view kBlanks = " \t\r";
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
-  std::vector<std::string> cells = parts_of(line, ',');
+  std::vector<std::string> cells = split(line, ',');
   for (std::string& cell : cells) {
     const std::size_t first = cell.find_first_not_of(kBlanks);
     cell = first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(kBlanks) - first + 1);
@@ -69,7 +51,7 @@ Result<std::vector<GemmShape>> read_shapes(const std::string& path, DType dtype)
   std::vector<GemmShape> shapes;
   for (std::size_t number = 2; std::getline(file, line); ++number) {
     const std::vector<std::string> cells = cells_of(line);
-    if (cells == std::vector<std::string>{""}) continue;
+    if (join(cells).empty()) continue;
     DType type = dtype;
     if (types < cells.size()) {
       const auto own = parse_dtype(cells[types]);
@@ -78,7 +60,7 @@ Result<std::vector<GemmShape>> read_shapes(const std::string& path, DType dtype)
     }
     std::array<std::uint64_t, 3> extents{};
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const auto value = columns[i] < cells.size() ? whole_number(cells[columns[i]]) : std::nullopt;
+      const auto value = columns[i] < cells.size() ? parse_number<std::uint64_t>(cells[columns[i]]) : std::nullopt;
       if (!value) return fail(not_a_file(path, fmt::format("line {} has no whole number {}", number, kExtents[i])));
       extents[i] = *value;
     }
@@ -108,7 +90,7 @@ GemmBenchRow predicted_row(const GemmShape& shape, const Machine& machine, std::
   row.clock_ghz = estimate.clock_ghz;
   const GemmModel model(shape, row.tiling, machine);
   row.bound = bound_of(model.terms(units, estimate.clock_ghz), start);
-  if (machine.power && machine.power->xcd) row.watts = gemm_watts(model, shape, machine, units, estimate.clock_ghz);
+  if (machine.power && machine.power->xcd) row.watts = gemm_watts(model, machine, units, estimate.clock_ghz);
   return row;
 }
 
@@ -128,16 +110,15 @@ std::string tile_text(const Tiling& tiling) {
 Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, DType dtype) {
   if (text.ends_with(".csv") || text.find('/') != std::string::npos) return read_shapes(text, dtype);
   std::vector<GemmShape> shapes;
-  for (const std::string& one : parts_of(text, ',')) {
-    const std::vector<std::string> extents = parts_of(one, 'x');
-    std::array<std::optional<std::uint64_t>, 3> numbers{};
-    for (std::size_t i = 0; i < extents.size() && i < numbers.size(); ++i) numbers[i] = whole_number(extents[i]);
-    if (extents.size() != 3 || !numbers[0] || !numbers[1] || !numbers[2]) {
-      return fail("gemm.shape", fmt::format("'{}' is no shape of a GEMM", one),
-                  "write MxNxK, for example 4096x4096x4096");
-    }
-    shapes.push_back({.m = *numbers[0], .n = *numbers[1], .k = *numbers[2], .dtype = dtype});
+  const auto no_shape = [](const std::string& one) {
+    return fail("gemm.shape", fmt::format("'{}' is not a GEMM shape", one), "write MxNxK, for example 4096x4096x4096");
+  };
+  for (const std::string& one : split(text, ',')) {
+    const auto shape = parse_gemm(one, dtype);
+    if (!shape) return no_shape(one);
+    shapes.push_back(*shape);
   }
+  if (shapes.empty()) return no_shape(text);
   return shapes;
 }
 

@@ -97,7 +97,8 @@ Result<ScheduleChoice> search_schedules(const DependentRequest& request, const M
 /// as there are ranks.
 inline constexpr double kSureMargin = 2;
 
-/// What callers ask for that leave the schedule open: the guess from shapes where it is sure, else by search.
+/// What callers ask for that leave the schedule open: by search; among the schedules of FiCCO, the guess from shapes
+/// where it is sure.
 Result<ScheduleChoice> auto_schedule(const DependentRequest& request, const Machine& machine, const CostModel& cost,
                                      ScheduleFamily family = ScheduleFamily::all);
 

@@ -65,6 +65,7 @@ std::vector<std::string> lines_about(const BenchHeader& header) {
   std::vector<std::string> lines{
       fmt::format("{}; size = whole buffer; counts are of all ranks together", iterations_text(header))};
   if (header.simulated) lines.emplace_back("energy of all GPUs, mean power of one");
+  if (!header.hosts.empty()) lines.push_back(header.hosts);
   return lines;
 }
 

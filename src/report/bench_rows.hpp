@@ -44,6 +44,7 @@ struct BenchHeader {
   bool simulated = false;
   std::uint32_t warmup = 0;
   std::uint32_t iterations = 0;
+  std::string hosts{};             ///< one line on host threads, if there is anything to say
   std::size_t variant_width = 12;  ///< columns of the text form for the names of variants
 };
 

@@ -58,7 +58,7 @@ TEST(ScheduleMap, WhoWinsWithoutAFirstHasNoSpeedUp) {
 
 TEST(ScheduleMap, TextHasTheDeepestProductsOnTop) {
   const std::string text = schedule_map_text(small_map());
-  EXPECT_THAT(text, HasSubstr("# all-gather, then M x 64 x K bf16 of what it brings, on 8 ranks of mi300x-8\n"));
+  EXPECT_THAT(text, HasSubstr("# all-gather, then M x 64 x K bf16 of its output, on 8 ranks of mi300x-8\n"));
   EXPECT_THAT(text, HasSubstr("#   S serial: 1 of 4\n#   O other: 2 of 4\n"));
   EXPECT_THAT(text, HasSubstr("     K \\ M     1Ki    3000\n"
                               "       2Ki  O~1.01       .\n"

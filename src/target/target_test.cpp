@@ -46,7 +46,7 @@ TEST(DeviceTarget, PlansProvesRunsAndChecksAnAllGather) {
   // 8 ranks x 64 KiB of output x 3 iterations.
   EXPECT_EQ(report->check->checked, 8U * 65536U * 3U);
   EXPECT_EQ(report->timeline.iteration_times.size(), 3U);
-  EXPECT_EQ(report->bytes, 64_KiB);
+  EXPECT_EQ(report->bandwidths->algorithm, bandwidth_gbps(64_KiB, report->time));
   // Every GPU copies its block to 7 peers: 56 commands, and pcpy has a signal and a doorbell for each.
   EXPECT_EQ(report->counts.commands, 56U);
   EXPECT_EQ(report->counts.signals, 56U);

@@ -76,10 +76,9 @@ Opened open_target(const TargetRequest& request, const Machine& machine) {
 Run run_of(const Program& program, Timeline timeline) {
   Run run{.timeline = std::move(timeline), .counts = count(program)};
   run.time = median_time(run.timeline);
-  run.bytes = whole_buffer(program);
   run.energy = energy_of_iteration(run.timeline);
   if (program.contract.products.empty()) {
-    run.bandwidths = bandwidths(program.contract.name, program.ranks, run.bytes, run.time);
+    run.bandwidths = bandwidths(program.contract.name, program.ranks, whole_buffer(program), run.time);
   }
   return run;
 }

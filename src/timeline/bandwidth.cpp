@@ -13,14 +13,15 @@ namespace {
 std::uint64_t union_bytes(const std::vector<Region>& regions) {
   std::map<BufferId, std::vector<std::pair<std::uint64_t, std::uint64_t>>> ranges;
   for (const Region& region : regions) {
+    auto& of_buffer = ranges[region.buffer];
     if (region.pitch == region.width) {  // rows without gaps are one run
       const std::uint64_t first = region.offset.value;
-      ranges[region.buffer].emplace_back(first, first + region.bytes().value);
+      of_buffer.emplace_back(first, first + region.bytes().value);
       continue;
     }
     for (std::uint64_t row = 0; row < region.rows; ++row) {
       const std::uint64_t first = region.row_offset(row).value;
-      ranges[region.buffer].emplace_back(first, first + region.width.value);
+      of_buffer.emplace_back(first, first + region.width.value);
     }
   }
   std::uint64_t total = 0;

@@ -86,7 +86,7 @@ class FitCheck {
 
   void multiplied(DType dtype) {
     if (is_float(dtype)) return;
-    error(fmt::format("a product of {} elements", to_string(dtype)), "products are of f32, f16, bf16 or f8");
+    error(fmt::format("a GEMM of {} elements", to_string(dtype)), "GEMMs are of f32, f16, bf16 or f8");
   }
 
   void row_numbers(const Kernel& kernel, const Region& listed, const Region& other) {

@@ -183,7 +183,7 @@ TEST(VerifyBounds, TrackersWatchDifferentBytesInsideTheirBuffers) {
 TEST(VerifyBounds, ProductsAreOfFloatingPoint) {
   Gemm gemm = small_gemm();
   gemm.dtype = DType::i32;
-  expect_error(with_command(gemm, true), "a product of i32 elements");
+  expect_error(with_command(gemm, true), "a GEMM of i32 elements");
 }
 
 TEST(VerifyBounds, WorkgroupsThatShareTheSum) {
@@ -216,7 +216,7 @@ TEST(VerifyBounds, ProductClausesFitTogether) {
                "a block of A is a[0+32 x 4 rows, pitch 32] but must have 4 rows of 7 f32 elements");
   expect_error(changed([](ProductClause& c) { c.products[0].b.width = {8}; }), "must have 8 rows of 3 f32 elements");
   expect_error(changed([](ProductClause& c) { c.output.width = {10}; }), "does not consist of whole f32 elements");
-  expect_error(changed([](ProductClause& c) { c.dtype = DType::u8; }), "a product of u8 elements");
+  expect_error(changed([](ProductClause& c) { c.dtype = DType::u8; }), "a GEMM of u8 elements");
 }
 
 TEST(VerifyBounds, TileCountsOfAGemm) {

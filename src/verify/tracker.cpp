@@ -128,10 +128,11 @@ class TrackerCheck {
         any = any || tracker != kNoOwner;
       });
       if (block.op == CopyOp::add && !all) {
-        findings_.add(unrolled_.place(step),
-                      fmt::format("{} is added to {}, which has no tracker {}: nobody would store what comes first",
-                                  block_name(gemm, b), to_string(program_, block.to), any ? "everywhere" : "at all"),
-                      "give every byte of it a tracker, or store the block");
+        findings_.add(
+            unrolled_.place(step),
+            fmt::format("{} is added to {}, which has no tracker {}: the first update of a byte would not be stored",
+                        block_name(gemm, b), to_string(program_, block.to), any ? "everywhere" : "at all"),
+            "give every byte of it a tracker, or store the block");
       }
       if (block.op == CopyOp::store && any && gemm.split_k > 1) {
         findings_.add(unrolled_.place(step),
@@ -143,7 +144,7 @@ class TrackerCheck {
   }
 
   void report_uncounted(const Step& step, std::uint32_t tracker) {
-    const std::string counted = "trackers count copies of dma queues and products with an output map";
+    const std::string counted = "trackers count copies of dma queues and GEMMs with an output map";
     if (step.kind == StepKind::caller_fill) {
       findings_.add(unrolled_.place(step),
                     fmt::format("the caller writes its input where {} watches", tracker_name(program_, tracker)),
@@ -151,7 +152,7 @@ class TrackerCheck {
       return;
     }
     findings_.add(unrolled_.place(step),
-                  fmt::format("{} writes bytes that {} watches, but it is no update",
+                  fmt::format("{} writes bytes that {} watches, but is not an update",
                               to_string(program_, command(step)), tracker_name(program_, tracker)),
                   counted);
   }
@@ -213,7 +214,7 @@ class TrackerCheck {
                                     gemm != nullptr && gemm->split_k > 1 ? ", " + times(gemm->split_k) : ""));
       }
     }
-    if (names.empty()) return "by nobody";
+    if (names.empty()) return "by nothing";
     return "by " + join(names, "; ") + (more > 0 ? fmt::format(" and {} more", more) : "");
   }
 

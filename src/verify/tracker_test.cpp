@@ -67,7 +67,7 @@ TEST(VerifyTracker, EveryByteNeedsItsUpdates) {
   std::get<Copy>(commands_of(program, "dma")[1]).dst.width = {24};
   expect_error(program,
                "tracker arrived (out[0+64] of rank 1) never reaches the trigger: out[56, 64) is updated 0 times in "
-               "an iteration, the tracker counts 1: by nobody");
+               "an iteration, the tracker counts 1: by nothing");
 }
 
 TEST(VerifyTracker, ADroppedUpdateIsNamedWithTheOnesThatCome) {
@@ -89,11 +89,11 @@ TEST(VerifyTracker, NothingButUpdatesWritesTrackedBytes) {
   Program program = tracked_copy();
   program.queues[1].kind = QueueKind::compute;
   program.queues[1].engine.reset();
-  expect_error(program, "writes bytes that tracker arrived (out[0+64] of rank 1) watches, but it is no update");
+  expect_error(program, "writes bytes that tracker arrived (out[0+64] of rank 1) watches, but is not an update");
   program = tracked_copy();
   commands_of(program, "dma")[0] =
       Broadcast{make_region({0}, {0}, {32}), make_region({1}, {0}, {32}), make_region({1}, {32}, {32})};
-  expect_error(program, "it is no update");
+  expect_error(program, "is not an update");
   program = tracked_copy();
   program.trackers.push_back({"input", make_region({0}, {0}, {64}), 1, {0}, 1});
   expect_error(program, "the caller writes its input where tracker input (in[0+64] of rank 0) watches");

@@ -1,4 +1,4 @@
-// A layer's backward pass. Of every product C = A B there are two: dA = dC B' (its results go on) and dB = A' dC.
+// A layer's backward pass. Of every GEMM C = A B there are two: dA = dC B' (its results go on) and dB = A' dC.
 #include <optional>
 
 #include "workload/layers.hpp"
@@ -15,7 +15,7 @@ GemmShape weight_gradient(const GemmShape& forward) {
   return {forward.k, forward.n, forward.m, forward.dtype};
 }
 
-/// Of a product whose input was gathered or is whole on every tp rank: the gradient of the input is a sum over ranks.
+/// Of a GEMM whose input was gathered or is whole on every tp rank: the gradient of the input is a sum over ranks.
 /// It hides behind the gradient of the weights; the gathered input was kept.
 void from_whole_input(BlockBuilder& block, const std::string& name, const GemmShape& forward) {
   block.gemm(name + " d input", input_gradient(forward));
@@ -24,7 +24,7 @@ void from_whole_input(BlockBuilder& block, const std::string& name, const GemmSh
   if (sum) block.hide(*sum, weights);
 }
 
-/// Of a product whose results were summed over ranks: the gradient comes whole.
+/// Of a GEMM whose results were summed over ranks: the gradient comes whole.
 void from_summed_output(BlockBuilder& block, const std::string& name, const GemmShape& forward) {
   block.gather_tokens();
   block.gemm(name + " d input", input_gradient(forward));
@@ -99,7 +99,7 @@ void share_gradients(BlockBuilder& block, const Layer& layer) {
   const Bytes whole{static_cast<std::uint64_t>(bytes)};
   if (layout.fsdp > 1) {
     block.stream("unpack weights, pack gradients", 4 * bytes);
-    block.beside({.collective = "all-gather", .bytes = whole, .group = RankGroup::shards});
+    block.gather_weights(whole);
     block.beside({.collective = "reduce-scatter", .bytes = whole, .group = RankGroup::shards});
   }
   if (layout.dp > 1) {
@@ -107,15 +107,37 @@ void share_gradients(BlockBuilder& block, const Layer& layer) {
   }
 }
 
+/// What of the forward pass is done again, but for `full`, which has a block of its own.
+void recompute_part(BlockBuilder& block, const Layer& layer) {
+  const Scene& scene = block.scene();
+  const Recompute recompute = scene.phase.recompute;
+  if (recompute != Recompute::selective && recompute != Recompute::ops) return;
+  const Model& model = scene.model;
+  const std::uint64_t tokens = scene.tokens();
+  const std::uint64_t width = model.intermediate / scene.layout.tp;
+  const DType dtype = scene.phase.dtype;
+  block.norm("norms again", 8);
+  // Of q, k, v, output, gate, up and down, which PyTorch multiplies one by one, the second, fourth and sixth. Sums over
+  // ranks are kept, gathered tokens are not.
+  const bool every_second = recompute == Recompute::ops && !model.attention.latent;
+  if (every_second) {
+    block.gather_tokens();
+    block.gemm("k again", {tokens, scene.kv_heads() * model.attention.head_dim, model.hidden, dtype});
+    block.gemm("output again", {tokens, model.hidden, scene.output_width(), dtype});
+  }
+  if (layer.experts) return;
+  if (every_second) {
+    block.gather_tokens();
+    block.gemm("up again", {tokens, width, model.hidden, dtype});
+  }
+  block.stream("activation again", 3 * kHalfBytes * static_cast<double>(tokens * width));
+}
+
 }  // namespace
 
 Block backward_block(const Scene& scene, const Layer& layer, double times) {
   BlockBuilder block(scene, layer.experts ? "backward of a layer with experts" : "backward of a layer", times);
-  if (scene.phase.recompute == Recompute::selective) {
-    const auto wide = static_cast<double>(scene.tokens() * scene.model.intermediate) / scene.layout.tp;
-    block.norm("norms again", 8);
-    if (!layer.experts) block.stream("activation again", 3 * kHalfBytes * wide);
-  }
+  recompute_part(block, layer);
   if (layer.experts) {
     expert_gradients(block);
   } else {

@@ -6,7 +6,7 @@
 namespace cortado::workload {
 namespace {
 
-constexpr double kActivationBytes = 2;  // between products everything is bf16
+constexpr double kActivationBytes = 2;  // between GEMMs everything is bf16
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::size_t BlockBuilder::add(Operator op) {
 }
 
 std::size_t BlockBuilder::gemm(std::string name, const GemmShape& shape, std::uint64_t groups) {
-  // Training in f8 casts what a product multiplies, as it is and transposed for the backward pass.
+  // Training in f8 casts what a GEMM multiplies, as it is and transposed for the backward pass.
   if (scene_.phase.trains() && shape.dtype == DType::f8) {
     stream("cast for " + name, 4.0 * static_cast<double>(shape.m * shape.k * groups));
   }
@@ -78,6 +78,12 @@ std::optional<std::size_t> BlockBuilder::sum_parts() {
   const auto bytes = static_cast<std::uint64_t>(scene_.activation_bytes());
   if (scene_.layout.sp) return collective("sum parts", {.collective = "reduce-scatter", .bytes = {bytes}});
   return collective("sum parts", {.collective = "all-reduce", .bytes = {bytes}});
+}
+
+void BlockBuilder::gather_weights(Bytes bytes) {
+  const CollectiveWork gather{.collective = "all-gather", .bytes = bytes, .group = RankGroup::shards};
+  if (scene_.layout.prefetch > 0) return beside(gather);
+  collective("gather weights", gather);
 }
 
 void BlockBuilder::norm(std::string name, double passes) {

@@ -5,7 +5,7 @@
 namespace cortado::workload {
 namespace {
 
-constexpr std::uint64_t kLargest = 1ULL << 40;  // of any field; products of three stay below 2^64 only by check
+constexpr std::uint64_t kLargest = 1ULL << 40;  // of any field
 
 }  // namespace
 

@@ -29,6 +29,10 @@ void read_common(Config& config, Model& model) {
   attention.heads = config.number("num_attention_heads");
   attention.kv_heads = config.number_or("num_key_value_heads", attention.heads);
   attention.head_dim = config.number_or("head_dim", model.hidden / attention.heads);
+  if (attention.head_dim == 0) {
+    config.refuse("head_dim", fmt::format("{} attention heads are more than a hidden size of {} has room for",
+                                          attention.heads, model.hidden));
+  }
   attention.qkv_bias = config.flag_or("attention_bias", false);
   attention.output_bias = attention.qkv_bias;
   if (attention.kv_heads == 0 || attention.heads % attention.kv_heads != 0) {

@@ -109,8 +109,7 @@ Block forward_block(const Scene& scene, const Layer& layer, double times) {
   if (scene.phase.trains() && scene.phase.dtype == DType::f8) block.stream("cast weights", 2 * bytes);
   if (scene.layout.fsdp > 1) {
     block.stream("unpack weights", 2 * bytes);
-    block.beside(
-        {.collective = "all-gather", .bytes = {static_cast<std::uint64_t>(bytes)}, .group = RankGroup::shards});
+    block.gather_weights({static_cast<std::uint64_t>(bytes)});
   }
   return block.finish();
 }

@@ -34,14 +34,16 @@ class BlockBuilder {
   std::size_t attention(std::string name, const AttentionShape& shape);
   std::size_t stream(std::string name, double bytes);
   std::size_t collective(std::string name, CollectiveWork work);
-  /// The collective may hide behind the product.
+  /// The collective may hide behind the GEMM.
   void hide(std::size_t collective, std::size_t behind);
   void beside(CollectiveWork work) { block_.beside.push_back(work); }
 
-  /// In front of a product: the tokens of all tp ranks, if they are divided (sp).
+  /// In front of a GEMM: the tokens of all tp ranks, if they are divided (sp).
   void gather_tokens();
-  /// Behind a product of which every tp rank has a part: their sum; the index of the collective, if there is one.
+  /// Behind a GEMM of which every tp rank has a part: their sum; the index of the collective, if there is one.
   std::optional<std::size_t> sum_parts();
+  /// Of a layer, by fsdp: beside the block before, or in line if nothing is gathered ahead.
+  void gather_weights(Bytes bytes);
   void norm(std::string name, double passes);
 
   const Scene& scene() const { return scene_; }

@@ -17,8 +17,10 @@ constexpr std::array<std::pair<std::string_view, PhaseKind>, 4> kPhases{{{"train
                                                                          {"prefill", PhaseKind::prefill},
                                                                          {"decode", PhaseKind::decode},
                                                                          {"generate", PhaseKind::generate}}};
-constexpr std::array<std::pair<std::string_view, Recompute>, 3> kRecomputes{
-    {{"none", Recompute::none}, {"selective", Recompute::selective}, {"full", Recompute::full}}};
+constexpr std::array<std::pair<std::string_view, Recompute>, 4> kRecomputes{{{"none", Recompute::none},
+                                                                             {"selective", Recompute::selective},
+                                                                             {"ops", Recompute::ops},
+                                                                             {"full", Recompute::full}}};
 
 tl::unexpected<Diagnostic> bad_layout(std::string message, std::string hint) {
   return fail("model.layout", std::move(message), std::move(hint));
@@ -139,7 +141,7 @@ Result<Recompute> parse_recompute(std::string_view name) {
   for (const auto& [known, recompute] : kRecomputes) {
     if (name == known) return recompute;
   }
-  return fail("usage.recompute", fmt::format("--recompute {} is not known", name), "give none, selective or full");
+  return fail("usage.recompute", fmt::format("--recompute {} is not known", name), "give none, selective, ops or full");
 }
 
 double expert_imbalance(const Experts& experts, std::uint32_t ep, double skew) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,9 @@ namespace {
 using workload::Config;
 using workload::Family;
 
-constexpr SizeLimit kConfigLimit{Bytes{1ULL << 24}, "configurations of models"};
+constexpr SizeLimit kConfigLimit{1_MiB, "configurations of models"};
+constexpr int kMostNesting = 32;
+constexpr double kMostParameters = 1e15;
 
 /// Scales: one f32 per block of 128 x 128 weights of fp8, one byte per 32 weights of mxfp4.
 WeightFormat read_weights(const Config& config) {
@@ -27,6 +30,38 @@ WeightFormat read_weights(const Config& config) {
   if (method == "fp8") return {.name = "fp8", .bits = 8 + 32.0 / (128 * 128)};
   if (method == "mxfp4") return {.name = "mxfp4", .bits = 4 + 8.0 / 32, .experts_only = true};
   return {.name = method, .bits = 16};
+}
+
+/// None if it is no JSON, or nests too deep to be a configuration.
+std::optional<nlohmann::json> parse_json(const std::string& text) {
+  bool too_deep = false;
+  const auto note_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    too_deep = too_deep || depth > kMostNesting;
+    return !too_deep;
+  };
+  nlohmann::json json = nlohmann::json::parse(text, note_depth, false);
+  if (too_deep || json.is_discarded()) return std::nullopt;
+  return json;
+}
+
+/// In floating point, so that what is counted in whole numbers later cannot overflow.
+bool is_too_large(const Model& model) {
+  const auto of = [](std::uint64_t value) { return static_cast<double>(value); };
+  const Attention& attention = model.attention;
+  double width = std::max(
+      {of(model.hidden), of(model.vocabulary), of(model.intermediate), of(attention.heads) * of(attention.head_dim)});
+  double experts = 1;
+  if (model.experts) {
+    experts += of(model.experts->count) + of(model.experts->shared);
+    width = std::max(width, of(model.experts->intermediate));
+  }
+  if (attention.latent) {
+    const LatentAttention& latent = *attention.latent;
+    const double head = of(latent.nope_dim) + of(latent.rope_dim) + of(latent.value_dim);
+    width = std::max({width, of(latent.query_rank), of(latent.kv_rank), of(attention.heads) * head});
+  }
+  return width * of(model.hidden) * experts * of(model.layers.size()) > kMostParameters ||
+         width * width > kMostParameters;
 }
 
 bool is_path(const std::string& name) {
@@ -40,12 +75,12 @@ std::string no_such_family(const std::string& family) {
 }  // namespace
 
 Result<Model> parse_model(const std::string& text, const std::string& file) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) {
+  auto json = parse_json(text);
+  if (!json || !json->is_object()) {
     return fail(Diagnostic{"model.json", "this is not a JSON object", "give a config.json of Hugging Face",
                            workload::place_of(file, {})});
   }
-  Config config(std::move(json), file);
+  Config config(*std::move(json), file);
   const std::string outer = config.has("model_type") ? config.text("model_type") : "";
   // Models that also see pictures keep what is said of the text model in an object of its own.
   if (const auto text_config = config.inner("text_config"); text_config && !config.has("hidden_size")) {
@@ -67,6 +102,7 @@ Result<Model> parse_model(const std::string& text, const std::string& file) {
   model.file = file;
   family->read(config, model);
   model.weights = read_weights(config);
+  if (is_too_large(model)) config.refuse("hidden_size", "the model would have more than 10^15 parameters");
   if (config.mistake()) return fail(*config.mistake());
   return model;
 }

@@ -1,8 +1,14 @@
 #include "cortado/model.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 #include <gmock/gmock.h>
+
+#include "base/random.hpp"
+#include "workload/embedded.hpp"
+#include "workload/operators.hpp"
 
 namespace cortado {
 namespace model_test {
@@ -112,6 +118,70 @@ TEST(Model, MistakesAreNamed) {
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, "model.unknown");
   EXPECT_THAT(unknown.error().hint, HasSubstr("llama-3.1-70b"));
+}
+
+TEST(Model, NestingAndSizesAreLimited) {
+  const std::string deep =
+      replaced(kSmall, "{", "{\"x\": " + std::string(100'000, '[') + std::string(100'000, ']') + ", ");
+  const auto nested = parse_model(deep, "x.json");
+  ASSERT_FALSE(nested);
+  EXPECT_EQ(nested.error().code, "model.json");
+  const std::string many = std::to_string(std::uint64_t{1} << 39);
+  const auto large = parse_model(replaced(kSmall, "\"hidden_size\": 64", "\"hidden_size\": " + many), "x.json");
+  ASSERT_FALSE(large);
+  EXPECT_THAT(to_string(large.error()), HasSubstr("parameters"));
+  const auto narrow = parse_model(replaced(kSmall, "\"hidden_size\": 64", "\"hidden_size\": 3"), "x.json");
+  ASSERT_FALSE(narrow);
+  EXPECT_THAT(to_string(narrow.error()), HasSubstr("head_dim"));
+}
+
+/// A few edits of a text: bytes changed, cut out, doubled, or put in from what configurations are made of.
+std::string mutated(std::string text, Random& random) {
+  constexpr std::array kPieces{"null", "-1", "0", "1e99", "true", "\"\"", "{}", "[]", "[1]", "18446744073709551615",
+                               ",",    ":",  "{", "}",    "\xff"};
+  const std::uint64_t edits = 1 + random.below(4);
+  for (std::uint64_t i = 0; i < edits && !text.empty(); ++i) {
+    const std::size_t at = random.below(text.size());
+    const std::size_t length = std::min<std::size_t>(text.size() - at, 1 + random.below(12));
+    switch (random.below(4)) {
+      case 0:
+        text[at] = static_cast<char>(random.below(256));
+        break;
+      case 1:
+        text.erase(at, length);
+        break;
+      case 2:
+        text.insert(at, text.substr(at, length));
+        break;
+      default:
+        text.replace(at, length, kPieces[random.below(kPieces.size())]);
+    }
+  }
+  return text;
+}
+
+TEST(Model, DamagedFilesAreRefusedOrReadAndNeverMore) {
+  Random random(17);
+  std::size_t refused = 0;
+  std::size_t read = 0;
+  for (const auto& [name, text] : internal::embedded_models()) {
+    for (int i = 0; i < 400; ++i) {
+      const auto model = parse_model(mutated(std::string(text), random), "x.json");
+      if (!model) {
+        EXPECT_TRUE(model.error().code.starts_with("model.")) << model.error().code;
+        ++refused;
+        continue;
+      }
+      ++read;
+      const ParameterCounts counts = count_parameters(*model);
+      EXPECT_LE(counts.active, counts.total + counts.embeddings) << name;
+      EXPECT_GT(weight_bytes(*model).value, 0U);
+      EXPECT_GT(memory_need(*model, {}, {.kind = PhaseKind::decode, .context = 16}).total().value, 0U);
+      EXPECT_FALSE(step_of(*model, {}, {.kind = PhaseKind::prefill, .tokens = 16}).blocks.empty());
+    }
+  }
+  EXPECT_GT(refused, 1000U);
+  EXPECT_GT(read, 100U);
 }
 
 TEST(Model, PicturesModelsKeepTheTextModelInside) {

@@ -22,7 +22,7 @@ namespace cortado {
 /// GPUs that take part in a collective.
 enum class RankGroup { tensor, experts, shards, replicas, stages };
 
-/// A product; several of the same shape at once, each with a matrix of its own, if there are groups.
+/// A GEMM; several of the same shape at once, each with a matrix of its own, if there are groups.
 struct GemmWork {
   GemmShape shape;           ///< of one group
   std::uint64_t groups = 1;  ///< experts
@@ -43,9 +43,8 @@ struct CollectiveWork {
 struct Operator {
   std::string name;
   std::variant<GemmWork, AttentionShape, StreamWork, CollectiveWork> work;
-  std::vector<std::size_t> needs{};  ///< earlier operators of the block
-  std::vector<std::size_t>
-      hides_behind{};  ///< of a collective: products of the block that neither need it nor are needed
+  std::vector<std::size_t> needs{};         ///< earlier operators of the block
+  std::vector<std::size_t> hides_behind{};  ///< of a collective: GEMMs of the block that neither need it nor are needed
 
   const GemmWork* gemm() const { return std::get_if<GemmWork>(&work); }
   const CollectiveWork* collective() const { return std::get_if<CollectiveWork>(&work); }
@@ -70,7 +69,7 @@ struct Step {
 /// Of prefill, decode (one token of each sequence) or train. The layout passed check_layout.
 Step step_of(const Model& model, const Layout& layout, const Phase& phase);
 
-/// A product of all groups together: as many columns as the groups have.
+/// A GEMM of all groups together: as many columns as the groups have.
 GemmShape joined(const GemmWork& work);
 
 }  // namespace cortado

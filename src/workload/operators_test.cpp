@@ -25,7 +25,7 @@ const Operator& operator_named(const Block& block, const std::string& name) {
   return *found;
 }
 
-std::string product(const Block& block, const std::string& name) {
+std::string gemm(const Block& block, const std::string& name) {
   return to_string(operator_named(block, name).gemm()->shape);
 }
 
@@ -33,18 +33,18 @@ double flops_of(const Step& step) {
   return step.flops;
 }
 
-TEST(Operators, ProductsOfATensorParallelLayer) {
+TEST(Operators, GemmsOfATensorParallelLayer) {
   const Step step = step_of(model_named("llama-3.1-70b"), {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});
   const Block& layer = block_named(step, "layer");
   EXPECT_EQ(layer.times, 80);
-  EXPECT_EQ(product(layer, "qkv"), "8192x1280x8192 bf16");  // (64 + 2 x 8) heads of 128, over 8
-  EXPECT_EQ(product(layer, "output"), "8192x8192x1024 bf16");
-  EXPECT_EQ(product(layer, "gate, up"), "8192x7168x8192 bf16");
-  EXPECT_EQ(product(layer, "down"), "8192x8192x3584 bf16");
+  EXPECT_EQ(gemm(layer, "qkv"), "8192x1280x8192 bf16");  // (64 + 2 x 8) heads of 128, over 8
+  EXPECT_EQ(gemm(layer, "output"), "8192x8192x1024 bf16");
+  EXPECT_EQ(gemm(layer, "gate, up"), "8192x7168x8192 bf16");
+  EXPECT_EQ(gemm(layer, "down"), "8192x8192x3584 bf16");
   const CollectiveWork& sum = *operator_named(layer, "sum parts").collective();
   EXPECT_EQ(sum.collective, Collective("all-reduce"));
   EXPECT_EQ(sum.bytes.value, 2ULL * 8192 * 8192);
-  EXPECT_EQ(product(block_named(step, "last matrix"), "logits"), "1x16032x8192 bf16");
+  EXPECT_EQ(gemm(block_named(step, "last matrix"), "logits"), "1x16032x8192 bf16");
 }
 
 TEST(Operators, SequenceParallelGathersAndScatters) {
@@ -85,6 +85,33 @@ TEST(Operators, WeightsAreGatheredBesideLayers) {
   // 218.1 million parameters of a layer, two bytes each.
   EXPECT_NEAR(static_cast<double>(forward.beside[0].bytes.value), 436.2e6, 0.1e6);
   EXPECT_EQ(block_named(step, "backward of a layer").beside.size(), 2U);
+}
+
+TEST(Operators, PerOpCheckpointsMultiplyEverySecondMatrixAgain) {
+  const Model model = load_model("llama-3.1-8b").value();
+  const Layout layout{.tp = 2, .sp = true};
+  Phase phase{.kind = PhaseKind::train, .tokens = 4096};
+  const Step kept = step_of(model, layout, phase);
+  phase.recompute = Recompute::ops;
+  const Step again = step_of(model, layout, phase);
+  const Block& layer = block_named(again, "backward of a layer");
+  EXPECT_EQ(gemm(layer, "k again"), "4096x512x4096 bf16");  // 8 heads of 128, over 2
+  EXPECT_EQ(gemm(layer, "output again"), "4096x4096x2048 bf16");
+  EXPECT_EQ(gemm(layer, "up again"), "4096x7168x4096 bf16");
+  const auto gathers = [](const Block& block) {
+    return std::ranges::count(block.operators, "gather tokens", &Operator::name);
+  };
+  EXPECT_EQ(gathers(layer), gathers(block_named(kept, "backward of a layer")) + 2);
+  EXPECT_EQ(again.flops, kept.flops) << "what is done twice is not needed twice";
+}
+
+TEST(Operators, WeightsAreGatheredInLineWhereNothingIsGatheredAhead) {
+  const Model model = load_model("llama-3.1-8b").value();
+  const Phase phase{.kind = PhaseKind::train, .tokens = 1024};
+  const Step step = step_of(model, {.fsdp = 8, .prefetch = 0}, phase);
+  EXPECT_TRUE(block_named(step, "layer").beside.empty());
+  EXPECT_EQ(block_named(step, "layer").operators.back().name, "gather weights");
+  EXPECT_EQ(block_named(step, "backward of a layer").beside.size(), 1U);  // gradients
 }
 
 TEST(Operators, ExpertsOfOneGpu) {

@@ -43,7 +43,7 @@ Block head_block(const Scene& scene, bool backward) {
   const bool trains = scene.phase.trains();
   const std::uint64_t rows = trains ? scene.tokens() : scene.phase.batch;
   const std::uint64_t columns = model.vocabulary / layout.tp;
-  const GemmShape product{rows, columns, model.hidden, DType::bf16};
+  const GemmShape logits{rows, columns, model.hidden, DType::bf16};
   // One stage of pp has it; the slowest one sets the pace.
   BlockBuilder block(scene, backward ? "backward of the last matrix" : "last matrix", 1);
   if (!backward) block.norm("norm", 2);
@@ -52,7 +52,7 @@ Block head_block(const Scene& scene, bool backward) {
     block.gemm("logits d weights", {model.hidden, columns, rows, DType::bf16});
   } else {
     block.gather_tokens();
-    block.gemm("logits", product);
+    block.gemm("logits", logits);
     if (trains) block.stream("loss", kLossTraffic * static_cast<double>(rows * columns));
     if (!trains && layout.tp > 1) {
       block.collective("gather logits", {.collective = "all-gather", .bytes = {2 * rows * columns * layout.tp}});
@@ -61,7 +61,7 @@ Block head_block(const Scene& scene, bool backward) {
   }
   const Bytes weights{2 * columns * model.hidden};
   if (trains && layout.fsdp > 1) {
-    if (!backward) block.beside({.collective = "all-gather", .bytes = weights, .group = RankGroup::shards});
+    if (!backward) block.gather_weights(weights);
     if (backward) block.beside({.collective = "reduce-scatter", .bytes = weights, .group = RankGroup::shards});
   }
   if (trains && backward && layout.dp > 1) {
@@ -101,10 +101,11 @@ Block optimizer_block(const Scene& scene) {
   return made;
 }
 
-/// Products and attention of the block, forward counted once and backward twice: what training needs.
+/// GEMMs and attention of the block, forward counted once and backward twice: what training needs.
 double model_flops(const Block& block) {
   double sum = 0;
   for (const Operator& op : block.operators) {
+    if (op.name.ends_with(" again")) continue;
     if (const GemmWork* gemm = op.gemm()) sum += flops(gemm->shape) * static_cast<double>(gemm->groups);
     if (const auto* attention = std::get_if<AttentionShape>(&op.work)) {
       sum += flops(*attention) * (attention->backward ? 2 : 1);

@@ -1,27 +1,19 @@
-// The simulator against the published averages of ConCCL, with the tolerances of published/conccl.toml.
+// What ConCCL found beside its averages, which goals_test.cpp compares.
 #include <algorithm>
-#include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "reproduce/reproduce.hpp"
+#include "reproduced.hpp"
 
 namespace cortado {
 namespace conccl_test {
 
 const report::Reproduction& conccl() {
-  static const report::Reproduction once = [] {
-    const auto result = pipeline::reproduce("conccl", {}, {.threads = 2});
-    EXPECT_TRUE(result) << to_string(result.error().errors.front());
-    return result ? *result : report::Reproduction{};
-  }();
-  return once;
+  return reproduced("conccl");
 }
 
 double figure(const std::string& name) {
-  const report::ReproducedFigure* found = conccl().figure(name);
-  EXPECT_NE(found, nullptr) << name;
-  return found == nullptr ? 0 : found->ours;
+  return figure_of(conccl(), name);
 }
 
 const report::Table& own(const std::string& name) {
@@ -42,25 +34,12 @@ double number(const report::Table& table, const report::Row& row, std::string_vi
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-TEST(Conccl, AverageSharesAreWithinFivePoints) {
-  EXPECT_NEAR(figure("share c3"), 21, 5);
-  EXPECT_NEAR(figure("share c3-sp"), 42, 5);
-  EXPECT_NEAR(figure("share c3-rp"), 41, 5);
-  EXPECT_NEAR(figure("share c3-sp-rp"), 42, 5);
-  EXPECT_NEAR(figure("share conccl"), 66, 5);
-  EXPECT_NEAR(figure("share conccl-rp"), 72, 5);
-}
-
 TEST(Conccl, PoliciesAreInThePublishedOrder) {
   const double better_kernels = std::min({figure("share c3-sp"), figure("share c3-rp"), figure("share c3-sp-rp")});
   const double best_kernels = std::max({figure("share c3-sp"), figure("share c3-rp"), figure("share c3-sp-rp")});
   EXPECT_LT(figure("share c3"), better_kernels);
   EXPECT_LT(best_kernels, figure("share conccl"));
   EXPECT_LT(figure("share conccl"), figure("share conccl-rp"));
-}
-
-TEST(Conccl, BestSpeedUp) {
-  EXPECT_NEAR(figure("best conccl"), 1.67, 0.08);
 }
 
 /// Scenarios were fixed when collectives on compute units took a quarter longer; four of the equal ones still are.
@@ -92,21 +71,6 @@ TEST(Conccl, AutoIsAboveConcclWithPartition) {
   const report::Table& averages = own("averages");
   ASSERT_FALSE(averages.rows.empty());
   EXPECT_GE(number(averages, averages.rows[0], "auto"), figure("share conccl-rp") + 2);
-}
-
-TEST(Conccl, FewerComputeUnits) {
-  EXPECT_NEAR(figure("units compute-bound 32"), 17, 5);
-  EXPECT_NEAR(figure("units compute-bound 64"), 27, 5);
-  EXPECT_GE(figure("units memory-bound 8"), 0);
-  EXPECT_LE(figure("units memory-bound 8"), 10);
-  EXPECT_EQ(figure("units all-gather"), 32);
-  EXPECT_EQ(figure("units all-to-all"), 64);
-}
-
-TEST(Conccl, EveryFigureIsWithinItsGoal) {
-  for (const report::ReproducedFigure& one : conccl().figures) {
-    EXPECT_NE(one.goal(), report::Goal::missed) << one.published.title << ": ours " << one.ours;
-  }
 }
 
 }  // namespace conccl_test

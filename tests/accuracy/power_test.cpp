@@ -1,4 +1,4 @@
-// The simulator against published numbers of power, with the tolerances of published/comppow.toml and dma-latte.toml.
+// Clocks and caps of power; goals_test.cpp compares the published numbers of CompPow and DMA-Latte.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -7,39 +7,9 @@
 #include "cortado/study.hpp"
 
 #include "gemm/gemm.hpp"
-#include "reproduce/reproduce.hpp"
 
 namespace cortado {
 namespace power_test {
-
-const report::Reproduction& comppow() {
-  static const report::Reproduction once = [] {
-    const auto result = pipeline::reproduce("comppow", {}, {.threads = 2});
-    EXPECT_TRUE(result) << to_string(result.error().errors.front());
-    return result ? *result : report::Reproduction{};
-  }();
-  return once;
-}
-
-void expect_within_goal(const report::ReproducedFigure& figure) {
-  ASSERT_TRUE(figure.published.goal) << figure.published.title;
-  EXPECT_LE(std::abs(figure.row().error), *figure.published.goal)
-      << figure.published.title << ": published " << figure.published.published << ", ours " << figure.ours;
-}
-
-TEST(CompPow, EveryFigureIsWithinItsGoal) {
-  EXPECT_EQ(comppow().figures.size(), 11U);
-  for (const report::ReproducedFigure& figure : comppow().figures) expect_within_goal(figure);
-}
-
-TEST(DmaLatte, PowerIsWithinItsGoal) {
-  const auto result = pipeline::reproduce("dma-latte", {}, {.threads = 2});
-  ASSERT_TRUE(result) << to_string(result.error().errors.front());
-  for (const char* name : {"power", "power bcst", "power swap"}) {
-    ASSERT_NE(result->figure(name), nullptr) << name;
-    expect_within_goal(*result->figure(name));
-  }
-}
 
 /// The same dies under 1000 W: nothing of mi325x-8 but its cap and memory was fitted or chosen, its clocks are
 /// published.

@@ -1,10 +1,8 @@
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "base/text.hpp"
 #include "reproduce/published/embedded.hpp"
 #include "reproduce/published/published.hpp"
+#include "reproduce/published/reader.hpp"
 
 namespace cortado::published {
 
@@ -25,11 +23,7 @@ std::vector<std::string> publication_names() {
 }
 
 Result<Publication> load_publication(const std::string& wanted) {
-  for (const auto& [name, text] : internal::embedded_publications()) {
-    if (name == wanted) return parse_publication(std::string(text), fmt::format("published/{}.toml", name));
-  }
-  return fail("published.unknown", fmt::format("there is no published result '{}'", wanted),
-              fmt::format("there are {}", join(publication_names())));
+  return load_from(internal::embedded_publications(), "", "is no published result", wanted, parse_publication);
 }
 
 }  // namespace cortado::published

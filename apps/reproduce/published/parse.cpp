@@ -89,20 +89,6 @@ Result<Figure> read_figure(const toml::table& source, const std::string& file) {
   return figure;
 }
 
-/// Reads every table of an array of tables.
-template <class T>
-Status read_all(const toml::table& root, const char* key, const std::string& file, std::vector<T>& into,
-                Result<T> (*read)(const toml::table&, const std::string&)) {
-  const toml::array* all = root[key].as_array();
-  if (all == nullptr) return {};
-  for (const toml::node& node : *all) {
-    if (!node.is_table()) return fail("published.value", fmt::format("{}: {} must be tables", file, key), "");
-    CORTADO_ASSIGN_OR_RETURN(T one, read(*node.as_table(), file));
-    into.push_back(std::move(one));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Publication> parse_publication(const std::string& text, const std::string& file) {
@@ -112,8 +98,8 @@ Result<Publication> parse_publication(const std::string& text, const std::string
   Reader in(*head, file + ": publication");
   Publication publication{in.text("name"), in.text("title"), in.text("machine"), in.text("source"), {}, {}};
   if (in.error()) return fail(*in.error());
-  CORTADO_RETURN_IF_ERROR(read_all(root, "table", file, publication.tables, read_table));
-  CORTADO_RETURN_IF_ERROR(read_all(root, "figure", file, publication.figures, read_figure));
+  CORTADO_ASSIGN_OR_RETURN(publication.tables, read_tables<Table>(root, "table", file, read_table));
+  CORTADO_ASSIGN_OR_RETURN(publication.figures, read_tables<Figure>(root, "figure", file, read_figure));
   return publication;
 }
 

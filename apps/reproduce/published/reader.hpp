@@ -5,7 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -99,5 +102,43 @@ class Reader {
   std::string where_;
   std::optional<Diagnostic> error_;
 };
+
+/// Every table of an array of tables, read; none if there is no such array.
+template <class T>
+Result<std::vector<T>> read_tables(const toml::table& root, const char* key, const std::string& file,
+                                   Result<T> (*read)(const toml::table&, const std::string& file)) {
+  std::vector<T> items;
+  const toml::array* all = root[key].as_array();
+  if (all == nullptr) return items;
+  for (const toml::node& node : *all) {
+    if (!node.is_table()) return fail("published.value", fmt::format("{}: {} must be tables", file, key), "");
+    CORTADO_ASSIGN_OR_RETURN(items.emplace_back(), read(*node.as_table(), file));
+  }
+  return items;
+}
+
+/// The same of an array that must be there.
+template <class T>
+Result<std::vector<T>> need_tables(const toml::table& root, const char* key, const std::string& file,
+                                   Result<T> (*read)(const toml::table&, const std::string& file)) {
+  CORTADO_ASSIGN_OR_RETURN(std::vector<T> items, read_tables(root, key, file, read));
+  if (!items.empty()) return items;
+  return fail("published.value", fmt::format("{}: there is no [[{}]]", file, key), "add one");
+}
+
+/// The file of this name among those of a folder of published/, parsed; `what` is in it.
+template <class T>
+Result<T> load_from(std::span<const std::pair<std::string_view, std::string_view>> files, const std::string& folder,
+                    const std::string& what, const std::string& wanted,
+                    Result<T> (*parse)(const std::string& text, const std::string& file)) {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : files) {
+    if (name == wanted) return parse(std::string(text), fmt::format("published/{}{}.toml", folder, name));
+    names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return fail("published.unknown", fmt::format("there {} '{}'", what, wanted),
+              fmt::format("there are {}", join(names)));
+}
 
 }  // namespace cortado::published

@@ -1,6 +1,6 @@
 #include "reproduce/published/scenarios.hpp"
 
-#include <algorithm>
+#include <set>
 
 #include "reproduce/published/embedded.hpp"
 #include "reproduce/published/reader.hpp"
@@ -26,32 +26,18 @@ Result<OverlapScenario> read_scenario(const toml::table& source, const std::stri
 
 Result<std::vector<OverlapScenario>> parse_scenarios(const std::string& text, const std::string& file) {
   CORTADO_ASSIGN_OR_RETURN(const toml::table root, parse_toml(text, file));
-  const toml::array* all = root["scenarios"].as_array();
-  if (all == nullptr || all->empty()) {
-    return fail("published.value", fmt::format("{}: there is no [[scenarios]]", file), "add one");
-  }
-  std::vector<OverlapScenario> scenarios;
-  for (const toml::node& node : *all) {
-    if (!node.is_table()) return fail("published.value", fmt::format("{}: scenarios must be tables", file), "");
-    CORTADO_ASSIGN_OR_RETURN(OverlapScenario scenario, read_scenario(*node.as_table(), file));
-    const bool again = std::any_of(scenarios.begin(), scenarios.end(),
-                                   [&](const OverlapScenario& other) { return other.name == scenario.name; });
-    if (again) {
-      return fail("published.value", fmt::format("{}: two scenarios are called {}", file, scenario.name), "rename one");
-    }
-    scenarios.push_back(std::move(scenario));
+  CORTADO_ASSIGN_OR_RETURN(std::vector<OverlapScenario> scenarios,
+                           need_tables<OverlapScenario>(root, "scenarios", file, read_scenario));
+  std::set<std::string> names;
+  for (const OverlapScenario& scenario : scenarios) {
+    if (names.insert(scenario.name).second) continue;
+    return fail("published.value", fmt::format("{}: two scenarios are called {}", file, scenario.name), "rename one");
   }
   return scenarios;
 }
 
 Result<std::vector<OverlapScenario>> load_scenarios(const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : internal::embedded_scenarios()) {
-    if (name == wanted) return parse_scenarios(std::string(text), fmt::format("published/scenarios/{}.toml", name));
-    names.emplace_back(name);
-  }
-  return fail("published.unknown", fmt::format("there are no scenarios '{}'", wanted),
-              fmt::format("there are {}", join(names)));
+  return load_from(internal::embedded_scenarios(), "scenarios/", "are no scenarios", wanted, parse_scenarios);
 }
 
 }  // namespace cortado::published

@@ -23,12 +23,12 @@ Result<ModelStep> read_step(const toml::table& source, const std::string& file) 
   step.machine = in.text("machine");
   step.phase = in.one_of("phase", {"train", "prefill", "decode", "generate", "serve"});
   step.metric = in.one_of("metric", {"seconds", "tokens_per_s", "tokens_per_s_per_gpu", "requests_per_s",
-                                     "tflops_per_gpu", "gain", "relative"});
+                                     "tflops_per_gpu", "tflops_6n_per_gpu", "gain", "relative"});
   step.system = in.text("system");
   if (step.metric == "gain" || step.metric == "relative") step.over = in.text("over");
   step.dtype = word("dtype", "bf16", {"bf16", "f16", "f8"});
   step.kv_dtype = word("kv_dtype", "bf16", {"bf16", "f16", "f8"});
-  step.recompute = word("recompute", "none", {"none", "selective", "full"});
+  step.recompute = word("recompute", "none", {"none", "selective", "ops", "full"});
   step.schedule = word("schedule", "1f1b", {"1f1b", "interleaved"});
   step.tp = degree("tp");
   step.ep = degree("ep");
@@ -44,6 +44,7 @@ Result<ModelStep> read_step(const toml::table& source, const std::string& file) 
   if (source.contains("layers")) step.layers = in.count("layers");
   step.cap_w = in.number_if("cap_W");
   step.memory_gb = in.number_if("memory_GB");
+  step.memory_share = in.number_if("memory_share");
   in.text("conditions");
   if (in.error()) return fail(*in.error());
   return step;
@@ -53,23 +54,11 @@ Result<ModelStep> read_step(const toml::table& source, const std::string& file) 
 
 Result<std::vector<ModelStep>> parse_steps(const std::string& text, const std::string& file) {
   CORTADO_ASSIGN_OR_RETURN(const toml::table root, parse_toml(text, file));
-  const toml::array* all = root["steps"].as_array();
-  if (all == nullptr || all->empty()) {
-    return fail("published.value", fmt::format("{}: there is no [[steps]]", file), "add one");
-  }
-  std::vector<ModelStep> steps;
-  for (const toml::node& node : *all) {
-    if (!node.is_table()) return fail("published.value", fmt::format("{}: steps must be tables", file), "");
-    CORTADO_ASSIGN_OR_RETURN(steps.emplace_back(), read_step(*node.as_table(), file));
-  }
-  return steps;
+  return need_tables<ModelStep>(root, "steps", file, read_step);
 }
 
 Result<std::vector<ModelStep>> load_steps(const std::string& wanted) {
-  for (const auto& [name, text] : internal::embedded_steps()) {
-    if (name == wanted) return parse_steps(std::string(text), fmt::format("published/steps/{}.toml", name));
-  }
-  return fail("published.unknown", fmt::format("there are no steps '{}'", wanted), "look into published/steps");
+  return load_from(internal::embedded_steps(), "steps/", "are no steps", wanted, parse_steps);
 }
 
 }  // namespace cortado::published

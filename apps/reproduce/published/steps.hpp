@@ -15,8 +15,10 @@ struct ModelStep {
   std::string name;  ///< of the figure
   std::string model;
   std::string machine;
-  std::string phase;   ///< train, prefill, generate; serve: requests in a steady state, as many as `batch` at a time
-  std::string metric;  ///< seconds, tokens_per_s, tokens_per_s_per_gpu, requests_per_s, tflops_per_gpu, gain, relative
+  std::string phase;  ///< train, prefill, generate; serve: requests in a steady state, as many as `batch` at a time
+  /// seconds, tokens_per_s, tokens_per_s_per_gpu, requests_per_s, tflops_per_gpu, tflops_6n_per_gpu (six operations a
+  /// parameter, embeddings too, and attention without its mask), gain, relative
+  std::string metric;
   std::string system;  ///< by which it was done
   std::string
       over;  ///< gain: the system that it is compared with; relative: the step of whose tokens_per_s it is a multiple
@@ -38,6 +40,7 @@ struct ModelStep {
   std::optional<std::uint64_t> layers{};  ///< of a proxy that has fewer than the model
   std::optional<double> cap_w{};          ///< of the boards, where it is not the machine's
   std::optional<double> memory_gb{};      ///< of a GPU, where it is not the machine's
+  std::optional<double> memory_share{};   ///< rate of its memory over the machine's, where it is another memory
 };
 
 Result<std::vector<ModelStep>> load_steps(const std::string& name);

@@ -19,16 +19,21 @@ struct Model {
   std::vector<std::uint32_t> tp;
 };
 
-Result<Kind> read_kind(const toml::table& source, const std::string& where) {
-  Reader in(source, where);
+/// "published/sublayers/t3.toml: gpt-3 of models"
+std::string place_in(const std::string& file, const toml::table& source, const char* key) {
+  return fmt::format("{}: {} of {}", file, source["name"].value_or(std::string("one")), key);
+}
+
+Result<Kind> read_kind(const toml::table& source, const std::string& file) {
+  Reader in(source, place_in(file, source, "sublayers"));
   Kind kind{in.text("name"), in.count("k_over_hidden")};
   in.text("source");
   if (in.error()) return fail(*in.error());
   return kind;
 }
 
-Result<Model> read_model(const toml::table& source, const std::string& where) {
-  Reader in(source, where);
+Result<Model> read_model(const toml::table& source, const std::string& file) {
+  Reader in(source, place_in(file, source, "models"));
   Model model{in.text("name"), in.text("group"), in.count("hidden"), in.count("tokens"), {}};
   in.count("layers");
   in.text("source");
@@ -45,24 +50,6 @@ Result<Model> read_model(const toml::table& source, const std::string& where) {
   return model;
 }
 
-/// Every table of an array of tables, read.
-template <class T>
-Result<std::vector<T>> read_all(const toml::table& root, const char* key, const std::string& file,
-                                Result<T> (*read)(const toml::table&, const std::string&)) {
-  const toml::array* all = root[key].as_array();
-  if (all == nullptr || all->empty()) {
-    return fail("published.value", fmt::format("{}: there is no [[{}]]", file, key), "add one");
-  }
-  std::vector<T> items;
-  for (const toml::node& node : *all) {
-    if (!node.is_table()) return fail("published.value", fmt::format("{}: {} must be tables", file, key), "");
-    const toml::table& table = *node.as_table();
-    const std::string where = fmt::format("{}: {} of {}", file, table["name"].value_or(std::string("one")), key);
-    CORTADO_ASSIGN_OR_RETURN(items.emplace_back(), read(table, where));
-  }
-  return items;
-}
-
 }  // namespace
 
 Result<std::vector<SubLayer>> parse_sublayers(const std::string& text, const std::string& file) {
@@ -70,8 +57,8 @@ Result<std::vector<SubLayer>> parse_sublayers(const std::string& text, const std
   Reader in(root, file);
   const std::string dtype = in.text("dtype");
   if (in.error()) return fail(*in.error());
-  CORTADO_ASSIGN_OR_RETURN(const std::vector<Kind> kinds, read_all<Kind>(root, "sublayers", file, read_kind));
-  CORTADO_ASSIGN_OR_RETURN(const std::vector<Model> models, read_all<Model>(root, "models", file, read_model));
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<Kind> kinds, need_tables<Kind>(root, "sublayers", file, read_kind));
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<Model> models, need_tables<Model>(root, "models", file, read_model));
   std::vector<SubLayer> all;
   for (const Model& model : models) {
     for (const std::uint32_t tp : model.tp) {
@@ -85,13 +72,7 @@ Result<std::vector<SubLayer>> parse_sublayers(const std::string& text, const std
 }
 
 Result<std::vector<SubLayer>> load_sublayers(const std::string& wanted) {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : internal::embedded_sublayers()) {
-    if (name == wanted) return parse_sublayers(std::string(text), fmt::format("published/sublayers/{}.toml", name));
-    names.emplace_back(name);
-  }
-  return fail("published.unknown", fmt::format("there are no sub-layers '{}'", wanted),
-              fmt::format("there are {}", join(names)));
+  return load_from(internal::embedded_sublayers(), "sublayers/", "are no sub-layers", wanted, parse_sublayers);
 }
 
 }  // namespace cortado::published

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "device/executor/recording_driver.hpp"
 #include "device/executor/testing.hpp"
+#include "device/executor/testing/recording_driver.hpp"
 #include "ir/visit.hpp"
 
 namespace cortado::device {

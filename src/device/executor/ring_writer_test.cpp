@@ -6,7 +6,7 @@
 
 #include "cortado/packets.hpp"
 
-#include "device/executor/recording_driver.hpp"
+#include "device/executor/testing/recording_driver.hpp"
 
 namespace cortado::device {
 namespace ring_writer_test {

@@ -79,7 +79,7 @@ std::string raisers(const Preparation& preparation, SignalId signal) {
                                  [&](const Command& command) { return raises(command, signal); });
     if (one) names.push_back(queue.name);
   }
-  if (names.empty()) return "raised by nobody";
+  if (names.empty()) return "never raised";
   const std::size_t more = names.size() > kMaxRaisers ? names.size() - kMaxRaisers : 0;
   names.resize(names.size() - more);
   return "raised by " + join(names) + (more > 0 ? fmt::format(" and {} more", more) : "");

@@ -2,7 +2,7 @@
 
 #include "cortado/packets.hpp"
 
-#include "device/sdma/golden.hpp"
+#include "device/sdma/testing/golden.hpp"
 
 namespace cortado::sdma {
 namespace describe_test {

@@ -4,7 +4,7 @@
 
 #include "cortado/packets.hpp"
 
-#include "device/sdma/golden.hpp"
+#include "device/sdma/testing/golden.hpp"
 
 namespace cortado::sdma {
 namespace encode_test {

@@ -6,7 +6,7 @@
 #include "cortado/packets.hpp"
 
 #include "base/random.hpp"
-#include "device/sdma/golden.hpp"
+#include "device/sdma/testing/golden.hpp"
 
 namespace cortado::sdma {
 namespace round_trip_test {

@@ -35,7 +35,7 @@ class OneThread {
 tl::unexpected<Diagnostic> no_blas(std::string message) {
   return fail(Diagnostic{"device.no_library",
                          std::move(message),
-                         "install libopenblas0: matrix products of the embedded node need it",
+                         "install libopenblas0: GEMMs of the embedded node need it",
                          {},
                          About::environment});
 }

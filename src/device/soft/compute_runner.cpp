@@ -269,7 +269,7 @@ std::optional<PacketFault> ComputeRunner::check_sum(DType dtype, const Span2D& d
 }
 
 std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
-  if (op.dtype == DType::i32 || op.dtype == DType::u8) return wrong_shape("matrix products are for f32, f16 and bf16");
+  if (op.dtype == DType::i32 || op.dtype == DType::u8) return wrong_shape("GEMMs are for f32, f16 and bf16");
   const std::uint64_t element = size_of(op.dtype).value;
   for (const std::uint64_t size : {op.m, op.n, op.k, op.tile_m, op.tile_n}) {
     if (size == 0 || size > INT_MAX) return wrong_shape(fmt::format("matrix or tile size {}", size));
@@ -284,7 +284,7 @@ std::optional<PacketFault> ComputeRunner::check_gemm(const GemmLaunchOp& op) {
   for (const TileHold& hold : op.holds) {
     if (auto fault = check_word(hold.word)) return fault;
   }
-  if (!op.holds.empty() && op.outputs.empty()) return wrong_shape("tiles wait in products with an output map only");
+  if (!op.holds.empty() && op.outputs.empty()) return wrong_shape("tiles wait in GEMMs with an output map only");
   if (auto fault = check_span(op.a, "matrix A")) return fault;
   if (auto fault = check_span(op.b, "matrix B")) return fault;
   return op.outputs.empty() ? check_destination(op.c, "matrix C") : check_outputs(op);

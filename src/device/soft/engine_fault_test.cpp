@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/soft/soft_test_support.hpp"
+#include "device/soft/testing/node.hpp"
 
 namespace cortado::device::soft {
 namespace engine_fault_test {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/soft/soft_test_support.hpp"
+#include "device/soft/testing/node.hpp"
 #include "device/soft/tracker_unit.hpp"
 #include "device/soft/update_counts.hpp"
 

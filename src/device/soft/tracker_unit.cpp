@@ -46,7 +46,7 @@ Status TrackerUnit::check(const TrackerRequest& request, std::uint64_t entries) 
   }
   const Span2D& region = request.region;
   if (region.width == 0 || region.rows == 0 || (region.rows > 1 && region.pitch < region.width)) {
-    return fail("device.tracker", fmt::format("{} rows of {} bytes, {} apart, are no region to track", region.rows,
+    return fail("device.tracker", fmt::format("{} rows of {} bytes, {} apart, cannot be tracked", region.rows,
                                               region.width, region.pitch));
   }
   if (request.updates == 0) return fail("device.tracker", "a tracker of no updates would never be complete");
@@ -162,9 +162,10 @@ std::optional<PacketFault> TrackerUnit::check_plain_write(const Span2D& span) co
   std::optional<PacketFault> fault;
   for_each_row(span, [&](std::uint64_t address, std::uint64_t bytes, std::uint64_t) {
     if (fault || !watches(address, bytes)) return;
-    fault = PacketFault{FaultKind::tracker, std::max(address, row_at(address)->first),
-                        "a write of tracked bytes that is no update: trackers count copies of DMA engines and products "
-                        "with an output map"};
+    fault =
+        PacketFault{FaultKind::tracker, std::max(address, row_at(address)->first),
+                    "a write of tracked bytes that is not an update: trackers count copies of DMA engines and GEMMs "
+                    "with an output map"};
   });
   return fault;
 }

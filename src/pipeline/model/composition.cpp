@@ -12,8 +12,8 @@ bool is_reduction(Collective collective) {
   return collective == "all-reduce" || collective == "reduce-scatter";
 }
 
-/// The product before (behind) an operator with nothing but memory-bound kernels between them.
-std::optional<std::size_t> product_before(const Block& block, std::size_t op) {
+/// The GEMM before (behind) an operator with nothing but memory-bound kernels between them.
+std::optional<std::size_t> gemm_before(const Block& block, std::size_t op) {
   for (std::size_t i = op; i-- > 0;) {
     if (block.operators[i].gemm() != nullptr) return i;
     if (!std::holds_alternative<StreamWork>(block.operators[i].work)) break;
@@ -21,7 +21,7 @@ std::optional<std::size_t> product_before(const Block& block, std::size_t op) {
   return std::nullopt;
 }
 
-std::optional<std::size_t> product_behind(const Block& block, std::size_t op) {
+std::optional<std::size_t> gemm_behind(const Block& block, std::size_t op) {
   for (std::size_t i = op + 1; i < block.operators.size(); ++i) {
     if (block.operators[i].gemm() != nullptr) return i;
     if (!std::holds_alternative<StreamWork>(block.operators[i].work)) break;
@@ -30,11 +30,11 @@ std::optional<std::size_t> product_behind(const Block& block, std::size_t op) {
 }
 
 struct Partner {
-  std::size_t product;
+  std::size_t gemm;
   Relation relation;
 };
 
-/// The product that a collective depends on, or that depends on it, row by row.
+/// The GEMM that a collective depends on, or that depends on it, row by row.
 std::optional<Partner> partner_of(const Block& block, std::size_t op) {
   const Operator& collective = block.operators[op];
   const Collective what = collective.collective()->collective;
@@ -43,13 +43,13 @@ std::optional<Partner> partner_of(const Block& block, std::size_t op) {
     return std::nullopt;
   }
   if (what == "all-gather" && collective.hides_behind.empty()) {
-    if (const auto next = product_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
+    if (const auto next = gemm_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
   }
   if (what == "all-to-all") {
-    if (const auto before = product_before(block, op); before && *before + 1 == op) {
+    if (const auto before = gemm_before(block, op); before && *before + 1 == op) {
       return Partner{*before, Relation::collective_needs_gemm};
     }
-    if (const auto next = product_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
+    if (const auto next = gemm_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
   }
   return std::nullopt;
 }
@@ -65,6 +65,7 @@ bool does(std::string_view system, Family family) {
   if (system == "conccl") return any({conccl});
   if (system == "async-tp") return any({shards});
   if (system == "ficco") return any({conccl, shards, ficco});
+  if (system == "tiles") return any({conccl, tiles});
   if (system == "t3") return any({t3});
   if (system == "t3-mca") return any({t3_mca});
   return system == "ideal" || family != bound;
@@ -73,7 +74,7 @@ bool does(std::string_view system, Family family) {
 bool does_beside(std::string_view system, Family family) {
   if (system == "c3" || system == "framework" || system == "async-tp" || system.starts_with("t3"))
     return family == Family::c3;
-  if (system == "conccl" || system == "ficco") return family == Family::conccl;
+  if (system == "conccl" || system == "ficco" || system == "tiles") return family == Family::conccl;
   if (system == "auto") return family != Family::bound;
   return system == "ideal";
 }
@@ -86,16 +87,17 @@ const Way* best_way(const std::vector<Way>& ways, std::string_view system) {
   return best != nullptr ? best : &ways.front();
 }
 
-/// What stays exposed of a collective that runs beside a product which does not need it.
-Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const GemmWork& gemm, const Ranks& ranks,
-                                      ModelCosts& costs) {
+/// What stays exposed of a collective that runs beside a GEMM which does not need it.
+Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const Block& block, std::size_t behind,
+                                      const Ranks& ranks, ModelCosts& costs) {
+  const GemmWork& gemm = *block.operators[behind].gemm();
   const auto beside = costs.beside({work}, {gemm}, {ranks});
   if (!beside) return tl::unexpected(beside.error());
-  const double product = costs.kernel({"", gemm}).seconds;
+  const double alone = costs.kernel({"", gemm}).seconds;
   std::vector<Way> ways;
   for (const BesideWay& way : *beside) {
-    const double together = std::max(product + way.slow_down, way.collectives);
-    ways.push_back({way.family, way.name, together - product, way.joules});
+    const double together = std::max(alone + way.slow_down, way.collectives);
+    ways.push_back({way.family, way.name, together - alone, way.joules, {}, false, behind});
   }
   return ways;
 }
@@ -104,13 +106,13 @@ Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const GemmWork
 
 Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool inference, ModelCosts& costs) {
   CostedBlock costed{.block = &block};
-  std::vector<GemmWork> products;
+  std::vector<GemmWork> gemms;
   for (std::size_t i = 0; i < block.operators.size(); ++i) {
     const Operator& op = block.operators[i];
     costed.kernels.push_back(costs.kernel(op));
     costed.compute.seconds += costed.kernels.back().seconds;
     costed.compute.joules += costed.kernels.back().joules;
-    if (op.gemm() != nullptr) products.push_back(*op.gemm());
+    if (op.gemm() != nullptr) gemms.push_back(*op.gemm());
     const CollectiveWork* work = op.collective();
     if (work == nullptr) continue;
     const Ranks ranks = ranks_of(work->group, layout, costs.machine());
@@ -119,21 +121,21 @@ Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool i
     if (!ways) return tl::unexpected(ways.error());
     meeting.ways = *std::move(ways);
     if (const auto partner = partner_of(block, i)) {
-      meeting.product = partner->product;
-      meeting.has_product = true;
-      const auto cut = costs.dependent(*work, *block.operators[partner->product].gemm(), partner->relation, ranks);
+      meeting.gemm = partner->gemm;
+      meeting.has_gemm = true;
+      const auto cut = costs.dependent(*work, *block.operators[partner->gemm].gemm(), partner->relation, ranks);
       if (!cut) return tl::unexpected(cut.error());
       meeting.ways.insert(meeting.ways.end(), cut->begin(), cut->end());
     }
     for (const std::size_t behind : op.hides_behind) {
-      const auto hidden = ways_behind(*work, *block.operators[behind].gemm(), ranks, costs);
+      const auto hidden = ways_behind(*work, block, behind, ranks, costs);
       if (!hidden) return tl::unexpected(hidden.error());
       meeting.ways.insert(meeting.ways.end(), hidden->begin(), hidden->end());
     }
     costed.meetings.push_back(std::move(meeting));
   }
   for (Meeting& meeting : costed.meetings) {
-    if (meeting.has_product) meeting.product_seconds = costed.kernels[meeting.product].seconds;
+    if (meeting.has_gemm) meeting.gemm_seconds = costed.kernels[meeting.gemm].seconds;
   }
   if (block.beside.empty()) return costed;
   std::vector<Ranks> ranks;
@@ -145,7 +147,7 @@ Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool i
     costed.beside_alone += ways->front().exposed;
     costed.beside_joules += ways->front().joules;
   }
-  auto beside = costs.beside(block.beside, products, ranks);
+  auto beside = costs.beside(block.beside, gemms, ranks);
   if (!beside) return tl::unexpected(beside.error());
   costed.beside = *std::move(beside);
   return costed;
@@ -196,7 +198,9 @@ SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, s
     const double times = costed.block->times;
     (costed.block->once ? once : micro) += time.seconds * times + time.ends;
     (costed.block->once ? row.compute : micro_compute) += costed.compute.seconds * times;
-    joules += time.joules * times * (costed.block->once ? 1 : step.micro_batches);
+    // Kernels are counted alone, each at its own clock; together they draw what the board lets them.
+    const double drawn = machine.power ? std::min(time.joules, machine.power->cap_w * time.seconds) : 0;
+    joules += drawn * times * (costed.block->once ? 1 : step.micro_batches);
   }
   row.seconds = micro * (step.micro_batches + step.bubble) + once;
   row.bubble = micro * step.bubble;

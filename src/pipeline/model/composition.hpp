@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cortado/study.hpp"
@@ -15,9 +16,9 @@ namespace cortado::pipeline {
 struct Meeting {
   std::size_t op = 0;  ///< index in the block
   std::vector<Way> ways{};
-  std::size_t product = 0;  ///< that it depends on
-  bool has_product = false;
-  double product_seconds = 0;
+  std::size_t gemm = 0;  ///< that it depends on
+  bool has_gemm = false;
+  double gemm_seconds = 0;
 };
 
 /// A block with what everything in it takes.
@@ -48,6 +49,12 @@ BlockTime block_time(const CostedBlock& block, std::string_view system);
 /// By one system: time, tokens, exposed time, energy.
 SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, std::string_view system,
                      const ModelRequest& request, const Machine& machine);
+
+/// "8192x1280x8192 bf16", "all-reduce of 16KiB", "12.5 MB"
+std::string text_of(const Operator& op);
+
+/// Prefill and decode steps of a generation, or the step itself, each with how often it is done.
+std::vector<std::pair<ModelRequest, double>> steps_of(const ModelRequest& request);
 
 /// Whether the machine has what the system needs.
 bool has_system(std::string_view system, const Machine& machine);

@@ -6,15 +6,17 @@
 #include <fmt/format.h>
 
 #include "cortado/collective.hpp"
+#include "cortado/program.hpp"
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
 
+#include "base/check.hpp"
 #include "plan/choose.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// Rows that each rank must have before products are cut for overlap: the shortest tile that kernels exist for.
+/// Rows that each rank must have before GEMMs are cut for overlap: the shortest tile that kernels exist for.
 constexpr std::uint64_t kLeastRows = 16;
 
 double per_gpu(const std::optional<EnergyUse>& energy) {
@@ -28,16 +30,6 @@ std::string key_of(const CollectiveWork& work, const Ranks& ranks) {
 
 std::string key_of(const GemmShape& shape) {
   return to_string(shape);
-}
-
-/// Of the collective's sums: what stands between products is bf16.
-CollectiveRequest request_of(const CollectiveWork& work, std::uint32_t ranks) {
-  CollectiveRequest request{.collective = work.collective, .bytes = work.bytes, .ranks = ranks, .dtype = DType::bf16};
-  // Whole elements for every rank: sizes of weights need not be.
-  const std::uint64_t unit = std::uint64_t{64} * ranks;
-  request.bytes.value = std::max(unit, (work.bytes.value + unit - 1) / unit * unit);
-  request.host = HostThreads::per_rank;
-  return request;
 }
 
 struct Timed {
@@ -63,7 +55,7 @@ void add_variants(std::vector<Way>& ways, const CollectiveRequest& request, cons
     if (info.on_cores) {
       if (request.bytes > kSmall || info.variant.ends_with("ring")) continue;
       if (const auto timed = simulate_alone(request, info.variant, false, machine)) {
-        ways.push_back({Family::other, info.variant, timed->seconds, timed->joules});
+        ways.push_back({Family::other, info.variant, timed->seconds, timed->joules, info.variant});
       }
       continue;
     }
@@ -72,7 +64,7 @@ void add_variants(std::vector<Way>& ways, const CollectiveRequest& request, cons
       if (!plain && request.bytes > kSmall) continue;
       if (const auto timed = simulate_alone(request, info.variant, prelaunch, machine)) {
         ways.push_back({plain ? Family::conccl : Family::other, info.variant + (prelaunch ? " prelaunched" : " on DMA"),
-                        timed->seconds, timed->joules});
+                        timed->seconds, timed->joules, info.variant, prelaunch});
       }
     }
   }
@@ -85,6 +77,7 @@ Family family_of(const std::string& strategy) {
   if (strategy.starts_with("t3")) return Family::t3;
   if (strategy == "ideal") return Family::bound;
   if (strategy.starts_with("shard-p2p")) return Family::shards;
+  if (strategy.starts_with("tiles-") || strategy.starts_with("waves")) return Family::tiles;
   return Family::ficco;
 }
 
@@ -94,8 +87,20 @@ Family family_beside(const std::string& strategy) {
   return plain == "conccl" ? Family::conccl : Family::other;
 }
 
-/// The problem of one GEMM and the collective that moves its rows. A product of f8 has results of 2 bytes: one with
-/// twice the columns and half the depth does as many operations on as many bytes of B, and has results of as many.
+}  // namespace
+
+// Of the collective's sums: what stands between GEMMs is bf16.
+CollectiveRequest request_of(const CollectiveWork& work, std::uint32_t ranks) {
+  CollectiveRequest request{.collective = work.collective, .bytes = work.bytes, .ranks = ranks, .dtype = DType::bf16};
+  // Whole elements for every rank: sizes of weights need not be.
+  const std::uint64_t unit = std::uint64_t{64} * ranks;
+  request.bytes.value = std::max(unit, (work.bytes.value + unit - 1) / unit * unit);
+  request.host = HostThreads::per_rank;
+  return request;
+}
+
+// A GEMM of f8 has results of 2 bytes: one with twice the columns and half the depth does as many operations on as many
+// bytes of B, and has results of as many.
 OverlapProblem dependent_problem(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
                                  std::uint32_t ranks) {
   GemmShape shape = gemm.shape;
@@ -107,22 +112,62 @@ OverlapProblem dependent_problem(const CollectiveWork& work, const GemmWork& gem
   return {.relation = relation, .gemms = {shape}, .collectives = {{.collective = work.collective}}, .ranks = ranks};
 }
 
-}  // namespace
+OverlapProblem independent_problem(const std::vector<CollectiveWork>& works, const std::vector<GemmWork>& gemms,
+                                   std::uint32_t ranks) {
+  OverlapProblem problem{.ranks = ranks};
+  for (const CollectiveWork& work : works) {
+    const CollectiveRequest request = request_of(work, ranks);
+    problem.collectives.push_back({.collective = request.collective, .bytes = request.bytes, .dtype = request.dtype});
+  }
+  for (const GemmWork& gemm : gemms) problem.gemms.push_back(joined(gemm));
+  return problem;
+}
 
 ModelCosts::ModelCosts(const Machine& machine) : machine_(machine), roomy_(machine) {
   roomy_.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
   if (roomy_.power) roomy_.power->burst_ms = 0;
 }
 
-KernelCost ModelCosts::product(const GemmShape& shape) {
+KernelCost ModelCosts::gemm_cost(const GemmShape& shape) {
   const Tiling tiling = choose_tiling(shape, roomy_, machine_.compute_units);
   const GemmEstimate estimate = estimate_gemm(shape, tiling, roomy_, machine_.compute_units);
   KernelCost cost{estimate.seconds + to_seconds(gemm_start(machine_)), 0};
   if (machine_.power && machine_.power->xcd) {
     const GemmModel model(shape, tiling, roomy_);
-    cost.joules = cost.seconds * gemm_watts(model, shape, roomy_, machine_.compute_units, estimate.clock_ghz);
+    cost.joules = cost.seconds * gemm_watts(model, roomy_, machine_.compute_units, estimate.clock_ghz);
   }
   return cost;
+}
+
+std::string ModelCosts::library_variant() const {
+  return machine_.timing->library ? std::string(kLibraryVariant) : "cores-simple";
+}
+
+double ModelCosts::copy_rate() {
+  {
+    const std::scoped_lock guard(lock_);
+    if (copy_rate_ > 0) return copy_rate_;
+  }
+  // From two sizes beyond any cache: starts and launches cancel out.
+  constexpr Bytes kSmall = 1_GiB;
+  const auto seconds = [&](Bytes bytes) {
+    ProgramBuilder builder("copy", machine_.name, 1);
+    const BufferId from = builder.buffer("in", RankId{0}, bytes, BufferRole::input);
+    const BufferId to = builder.buffer("out", RankId{0}, bytes, BufferRole::output);
+    const QueueId queue = builder.compute_queue("copy", RankId{0});
+    const SignalId done = builder.signal("done");
+    builder.add(queue, Kernel{.sources = {make_region(from, {}, bytes)}, .dst = make_region(to, {}, bytes)});
+    builder.add(queue, Signal{done});
+    const QueueId host = builder.host_queue("host", RankId{0});
+    builder.add(host, Submit{queue}).add(host, Wait{done});
+    const auto run = simulate_checked(unproved(std::move(builder).finish(), roomy_), {.sim = {.energy = false}});
+    CORTADO_CHECK(run, "a copy can be simulated");
+    return to_seconds(run->time);
+  };
+  const double rate = static_cast<double>(kSmall.value) / (seconds(kSmall * 2) - seconds(kSmall));
+  const std::scoped_lock guard(lock_);
+  copy_rate_ = rate;
+  return rate;
 }
 
 KernelCost ModelCosts::kernel(const Operator& op) {
@@ -136,7 +181,7 @@ KernelCost ModelCosts::kernel(const Operator& op) {
       const std::scoped_lock guard(lock_);
       if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;
     }
-    KernelCost cost = product(shape);
+    KernelCost cost = gemm_cost(shape);
     cost.seconds += gap;
     if (power) cost.joules += gap * machine_.power->idle_w();
     const std::scoped_lock guard(lock_);
@@ -177,7 +222,7 @@ Outcome<std::vector<Way>> ModelCosts::alone_in_node(const CollectiveWork& work, 
   const auto& serving = machine_.timing->serving;
   if (work.collective == "point-to-point") {
     const auto timed = simulate_alone(request, "pcpy", false, roomy_);
-    if (timed) ways.push_back({Family::serial, "pcpy", timed->seconds, timed->joules});
+    if (timed) ways.push_back({Family::serial, "pcpy", timed->seconds, timed->joules, "pcpy"});
     return ways;
   }
   add_variants(ways, request, roomy_);
@@ -188,14 +233,14 @@ Outcome<std::vector<Way>> ModelCosts::alone_in_node(const CollectiveWork& work, 
     for (const char* kernel : {"cores-ll", "cores-simple"}) {
       const auto timed = simulate_alone(request, kernel, false, roomy_);
       if (timed && (!serial || timed->seconds < serial->exposed)) {
-        serial = Way{Family::serial, fmt::format("direct kernel ({})", kernel), timed->seconds, timed->joules};
+        serial = Way{Family::serial, fmt::format("direct kernel ({})", kernel), timed->seconds, timed->joules, kernel};
       }
     }
   }
   if (!serial) {
-    const std::string variant = machine_.timing->library ? std::string(kLibraryVariant) : "cores-simple";
+    const std::string variant = library_variant();
     const auto timed = simulate_alone(request, variant, false, roomy_);
-    if (timed) serial = Way{Family::serial, "library", timed->seconds, timed->joules};
+    if (timed) serial = Way{Family::serial, "library", timed->seconds, timed->joules, variant};
   }
   if (!serial && !ways.empty()) serial = ways.front();
   if (!serial) {
@@ -245,8 +290,9 @@ Outcome<std::vector<Way>> ModelCosts::dependent(const CollectiveWork& work, cons
     const std::scoped_lock guard(lock_);
     if (const auto known = ways_.find(key); known != ways_.end()) return known->second;
   }
-  const auto report = study_overlap(
-      problem, roomy_, {.strategies = {"serial", "serial-dma", "shard-p2p", "ficco", "t3", "t3-mca", "ideal"}});
+  const auto report = study_overlap(problem, roomy_,
+                                    {.strategies = {"serial", "serial-dma", "shard-p2p", "ficco", "tiles-ag",
+                                                    "tiles-rs", "tiles-a2a", "waves", "t3", "t3-mca", "ideal"}});
   std::vector<Way> ways;
   if (report) {
     const OverlapRow* serial = report->row("serial");
@@ -281,7 +327,8 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
     if (const auto known = beside_.find(key); known != beside_.end()) return known->second;
   }
   // Collectives of the node, and beside them what goes over the network and takes nothing of the GPU's.
-  OverlapProblem problem;
+  std::vector<CollectiveWork> in_node;
+  std::uint32_t node_ranks = 0;
   double network = 0;
   double library = 0;
   double idle_joules = 0;
@@ -294,11 +341,10 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
     }
     library += ways->front().exposed;
     idle_joules += ways->front().joules;
-    CollectiveRequest request = request_of(works[i], ranks[i].in_node);
-    problem.ranks = ranks[i].in_node;
-    problem.collectives.push_back({.collective = request.collective, .bytes = request.bytes, .dtype = request.dtype});
+    in_node.push_back(works[i]);
+    node_ranks = ranks[i].in_node;
   }
-  for (const GemmWork& gemm : gemms) problem.gemms.push_back(joined(gemm));
+  const OverlapProblem problem = independent_problem(in_node, gemms, node_ranks);
   std::vector<BesideWay> ways;
   if (problem.collectives.empty() || problem.gemms.empty()) {
     for (const auto& [family, name] :
@@ -309,15 +355,15 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
     const auto report = study_overlap(
         problem, roomy_, {.strategies = {"serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl", "conccl-rp"}});
     if (!report) return tl::unexpected(report.error());
-    const double products = to_seconds(report->gemm_alone);
+    const double gemms_alone = to_seconds(report->gemm_alone);
     const OverlapRow* serial = report->row("serial");
     for (const OverlapRow& row : report->rows) {
       if (row.strategy == "serial") continue;
       BesideWay way{family_beside(row.strategy), row.strategy, 0, 0, 0};
-      way.slow_down = std::max(0.0, to_seconds(row.gemm) - products);
+      way.slow_down = std::max(0.0, to_seconds(row.gemm) - gemms_alone);
       way.collectives = to_seconds(row.comm) + network;
       if (serial != nullptr && serial->energy && row.energy) {
-        way.joules = per_gpu(row.energy) - per_gpu(serial->energy) * products / to_seconds(report->serial);
+        way.joules = per_gpu(row.energy) - per_gpu(serial->energy) * gemms_alone / to_seconds(report->serial);
       }
       ways.push_back(std::move(way));
     }

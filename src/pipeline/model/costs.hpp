@@ -1,4 +1,4 @@
-// What operators, and products with their collectives, take on one machine. Everything is computed once.
+// What operators, and GEMMs with their collectives, take on one machine. Everything is computed once.
 #pragma once
 
 #include <cstdint>
@@ -26,23 +26,27 @@ struct Ranks {
 };
 
 /// Which system a way belongs to.
-enum class Family { serial, c3, conccl, shards, ficco, t3, t3_mca, other, bound };
+enum class Family { serial, c3, conccl, shards, ficco, tiles, t3, t3_mca, other, bound };
 
 /// A way to do a collective, and what of it is exposed.
 struct Way {
   Family family = Family::serial;
   std::string name;
   double exposed = 0;  ///< seconds
-  double joules = 0;   ///< of one GPU, beyond what products take alone
+  double joules = 0;   ///< of one GPU, beyond what GEMMs take alone
+  /// Of a collective alone. Empty: `name` is a strategy for it and a GEMM, or nothing of the node's.
+  std::string variant{};
+  bool prelaunch = false;
+  std::optional<std::size_t> behind{};  ///< the GEMM of the block that it runs beside
 };
 
-/// A way to run collectives beside products of a block.
+/// A way to run collectives beside GEMMs of a block.
 struct BesideWay {
   Family family = Family::serial;
   std::string name;
-  double slow_down = 0;    ///< seconds that the products take longer
+  double slow_down = 0;    ///< seconds that the GEMMs take longer
   double collectives = 0;  ///< seconds from the begin to the end of the collectives
-  double joules = 0;       ///< of one GPU, beyond what products take alone
+  double joules = 0;       ///< of one GPU, beyond what GEMMs take alone
 };
 
 struct KernelCost {
@@ -55,33 +59,51 @@ class ModelCosts {
   explicit ModelCosts(const Machine& machine);
 
   const Machine& machine() const { return machine_; }
+  /// The same with memory for one pair whatever else there is, since check_layout looked at the whole; and without
+  /// bursts of the clock, since steps follow each other for minutes.
+  const Machine& roomy() const { return roomy_; }
+
+  /// The variant of a collective that stands for the library's.
+  std::string library_variant() const;
+  /// Bytes a second that a kernel on all compute units copies within the memory, as the simulator has it.
+  double copy_rate();
 
   /// Of any operator but collectives, with the gap before it.
   KernelCost kernel(const Operator& op);
 
   /// Alone. The first is that of serial.
   Outcome<std::vector<Way>> alone(const CollectiveWork& work, const Ranks& ranks, bool inference);
-  /// With the product that it depends on; empty where nothing can be cut.
+  /// With the GEMM that it depends on; empty where nothing can be cut.
   Outcome<std::vector<Way>> dependent(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
                                       const Ranks& ranks);
-  /// Beside products. The last is what nothing beats.
+  /// Beside GEMMs. The last is what nothing beats.
   Outcome<std::vector<BesideWay>> beside(const std::vector<CollectiveWork>& works, const std::vector<GemmWork>& gemms,
                                          const std::vector<Ranks>& ranks);
 
  private:
   Outcome<std::vector<Way>> alone_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference);
   double over_network(const CollectiveWork& work, const Ranks& ranks) const;
-  KernelCost product(const GemmShape& shape);
+  KernelCost gemm_cost(const GemmShape& shape);
 
   const Machine& machine_;
-  // With memory for one pair whatever else there is, since check_layout looked at the whole; and without bursts of the
-  // clock, since steps follow each other for minutes.
   Machine roomy_;
   std::mutex lock_;
   std::map<std::string, std::vector<Way>> ways_;  // guarded by lock_, as all below
   std::map<std::string, std::vector<BesideWay>> beside_;
   std::map<std::string, KernelCost> kernels_;
+  double copy_rate_ = 0;  // 0: not known yet
 };
+
+/// As collectives are planned: sizes of weights need not be whole elements for every rank.
+CollectiveRequest request_of(const CollectiveWork& work, std::uint32_t ranks);
+
+/// One GEMM and the collective that moves its rows.
+OverlapProblem dependent_problem(const CollectiveWork& work, const GemmWork& gemm, Relation relation,
+                                 std::uint32_t ranks);
+
+/// Collectives beside GEMMs, none of which needs another.
+OverlapProblem independent_problem(const std::vector<CollectiveWork>& works, const std::vector<GemmWork>& gemms,
+                                   std::uint32_t ranks);
 
 /// Where the ranks of a group are.
 Ranks ranks_of(RankGroup group, const Layout& layout, const Machine& machine);

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -7,6 +9,7 @@
 
 #include "base/text.hpp"
 #include "report/bar_chart.hpp"
+#include "report/timeline_picture.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -49,7 +52,7 @@ double gigabytes(Bytes bytes) {
 report::Table system_table(const ModelReport& report) {
   const double tokens = report.tokens;
   const std::vector<Field<SystemRow>> fields{
-      {{.key = "system", .head = "system", .meaning = "rule by which collectives meet products"},
+      {{.key = "system", .head = "system", .meaning = "rule by which collectives meet GEMMs"},
        [](const SystemRow& row) { return Cell(row.system); }},
       {{.key = "time_us",
         .head = "time",
@@ -77,14 +80,14 @@ report::Table system_table(const ModelReport& report) {
         .head = "MFU",
         .unit = "%",
         .digits = 1,
-        .meaning = "share of the peak of the products' type",
+        .meaning = "share of the peak of the GEMMs' type",
         .scale = 100},
        [](const SystemRow& row) { return Cell(row.mfu); }},
       {{.key = "compute_us",
         .head = "compute",
         .unit = "ms",
         .digits = 3,
-        .meaning = "products, attention and other kernels, each alone, in us",
+        .meaning = "GEMMs, attention and other kernels, each alone, in us",
         .scale = 1e-3},
        [](const SystemRow& row) { return Cell(row.compute * 1e6); }},
       {{.key = "exposed_comm_us",
@@ -133,19 +136,15 @@ report::Table system_table(const ModelReport& report) {
 
 report::Table pair_table(const ModelReport& report) {
   report::Table table{.key = "pairs",
-                      .meaning = "one per kind of collective and of products that it meets",
+                      .meaning = "one per kind of collective and of GEMMs that it meets",
                       .title = "Collectives: each alone as serial does it, and what stays exposed of one"};
   table.columns = {
       {.key = "block", .head = "in", .meaning = "part of the step"},
       {.key = "collective", .head = "collective", .meaning = "kind and bytes"},
-      {.key = "with", .head = "meets", .meaning = "product that it depends on or that depends on it"},
+      {.key = "with", .head = "meets", .meaning = "GEMM that it depends on or that depends on it"},
       {.key = "times", .head = "times", .meaning = "in a step", .notation = Notation::shortest},
       {.key = "alone_us", .head = "alone", .unit = "us", .digits = 1, .meaning = "as serial does it"},
-      {.key = "product_us",
-       .head = "product",
-       .unit = "us",
-       .digits = 1,
-       .meaning = "the product, or the block, alone"},
+      {.key = "gemm_us", .head = "GEMM", .unit = "us", .digits = 1, .meaning = "the GEMM, or the block, alone"},
       {.key = "prelaunched_us",
        .head = "DMA pre- launched",
        .unit = "us",
@@ -166,7 +165,7 @@ report::Table pair_table(const ModelReport& report) {
   }
   for (const PairRow& pair : report.pairs) {
     report::Row cells{pair.block,          pair.collective, pair.with,
-                      pair.times,          pair.alone_us,   pair.product_us > 0 ? Cell(pair.product_us) : Cell(),
+                      pair.times,          pair.alone_us,   pair.gemm_us > 0 ? Cell(pair.gemm_us) : Cell(),
                       pair.prelaunched_us, pair.chosen};
     for (const double exposed : pair.exposed_us) cells.emplace_back(exposed);
     table.add(std::move(cells));
@@ -180,7 +179,7 @@ report::Table operator_table(const ModelReport& report) {
        [](const OperatorRow& row) { return Cell(row.block); }},
       {{.key = "operator", .head = "operator", .meaning = "name"},
        [](const OperatorRow& row) { return Cell(row.name); }},
-      {{.key = "what", .head = "what", .meaning = "shape of a product, operations, bytes"},
+      {{.key = "what", .head = "what", .meaning = "shape of a GEMM, operations, bytes"},
        [](const OperatorRow& row) { return Cell(row.what); }},
       {{.key = "times", .head = "times", .meaning = "in a step", .notation = Notation::shortest},
        [](const OperatorRow& row) { return Cell(row.times); }},
@@ -196,6 +195,73 @@ report::Table operator_table(const ModelReport& report) {
   report::Table table = report::table_of<OperatorRow>("operators", "one per kind of operator that is not a collective",
                                                       fields, report.operators);
   table.title = "Operators";
+  return table;
+}
+
+report::Table policy_table(const ModelReport& report) {
+  const PolicyRow none = report.policies.empty() ? PolicyRow{} : report.policies.front();
+  const auto change = [](double now, double before) { return before > 0 ? now / before - 1 : 0; };
+  std::vector<Field<PolicyRow>> fields{
+      {{.key = "policy", .head = "policy", .meaning = "of power management (cortado list power-policies)"},
+       [](const PolicyRow& row) { return Cell(row.policy); }},
+      {{.key = "time_us", .head = "time", .unit = "ms", .digits = 3, .meaning = "of the step, in us", .scale = 1e-3},
+       [](const PolicyRow& row) { return Cell(row.seconds * 1e6); }},
+      {{.key = "time_change",
+        .head = "time",
+        .unit = "%",
+        .digits = 1,
+        .meaning = "over the board alone, as a share",
+        .notation = Notation::with_sign,
+        .scale = 100},
+       [=](const PolicyRow& row) { return Cell(change(row.seconds, none.seconds)); }},
+      {{.key = "tokens_per_s", .head = "tokens", .unit = "/s", .digits = 0, .meaning = "of all GPUs"},
+       [](const PolicyRow& row) { return Cell(row.tokens_per_second); }},
+      {{.key = "energy_J",
+        .head = "energy",
+        .unit = "J",
+        .digits = 4,
+        .meaning = "of all GPUs",
+        .notation = Notation::significant},
+       [](const PolicyRow& row) { return Cell(row.joules); }},
+      {{.key = "energy_change",
+        .head = "energy",
+        .unit = "%",
+        .digits = 1,
+        .meaning = "over the board alone, as a share",
+        .notation = Notation::with_sign,
+        .scale = 100},
+       [=](const PolicyRow& row) { return Cell(change(row.joules, none.joules)); }},
+      {{.key = "joules_per_token",
+        .head = "J per token",
+        .digits = 3,
+        .meaning = "energy over new tokens",
+        .notation = Notation::significant},
+       [](const PolicyRow& row) { return Cell(row.joules_per_token); }}};
+  for (std::size_t i = 0; i < kComponents.size(); ++i) {
+    const std::string name(name_of(kComponents[i]));
+    fields.push_back({{.key = "watts." + name,
+                       .head = name,
+                       .unit = "W",
+                       .digits = 0,
+                       .meaning = "of one GPU over the step, drawn by " + name},
+                      [i](const PolicyRow& row) { return Cell(row.watts[i]); }});
+  }
+  fields.push_back(
+      {{.key = "watts.total", .head = "all", .unit = "W", .digits = 0, .meaning = "of one GPU"},
+       [](const PolicyRow& row) { return Cell(std::accumulate(row.watts.begin(), row.watts.end(), 0.0)); }});
+  for (std::size_t i = 0; i < std::tuple_size_v<decltype(PolicyRow::clocks_ghz)>; ++i) {
+    const std::string name(name_of(kComponents[i]));
+    fields.push_back({{.key = "clock_GHz." + name,
+                       .head = name,
+                       .unit = "GHz",
+                       .digits = 2,
+                       .meaning = "mean clock of " + name,
+                       .view = i == 0 ? View::narrow : View::wide},
+                      [i](const PolicyRow& row) { return Cell(row.clocks_ghz[i]); }});
+  }
+  report::Table table = report::table_of<PolicyRow>("policies", "one per policy of --power-policy; empty without",
+                                                    fields, report.policies);
+  table.title = fmt::format("Power policies: {}, its blocks simulated with clocks that follow the cap", report.managed);
   return table;
 }
 
@@ -223,6 +289,27 @@ std::string answer_text(const ModelReport& report) {
       rest_text(report));
 }
 
+/// Its lanes; of the parts of one kernel the first stands for all.
+Timeline of_first_gpu(const Timeline& whole) {
+  Timeline one = whole;
+  one.tracks.clear();
+  one.spans.clear();
+  one.flows.clear();
+  std::vector<std::optional<std::uint32_t>> kept(whole.tracks.size());
+  for (std::size_t i = 0; i < whole.tracks.size(); ++i) {
+    const Track& track = whole.tracks[i];
+    if (track.host || track.rank != RankId{0}) continue;
+    kept[i] = static_cast<std::uint32_t>(one.tracks.size());
+    one.tracks.push_back(track);
+  }
+  for (const Span& span : whole.spans) {
+    if (!kept[span.track]) continue;
+    one.spans.push_back(span);
+    one.spans.back().track = *kept[span.track];
+  }
+  return one;
+}
+
 }  // namespace
 
 report::Document model_document(const ModelReport& report, bool by_operator) {
@@ -232,7 +319,7 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
   report::Document document{.schema = "cortado.model-step",
                             .title = fmt::format("{}: {}", request.model.name, phase_text(request.phase))};
   document.about = {
-      fmt::format("{} GPUs of {}, {}; {} products{}", report.gpus, report.machine, layout_text(request.layout),
+      fmt::format("{} GPUs of {}, {}; {} GEMMs{}", report.gpus, report.machine, layout_text(request.layout),
                   to_string(request.phase.dtype),
                   request.phase.trains() ? "" : fmt::format(", {} KV cache", to_string(request.phase.kv_dtype))),
       fmt::format("memory of a GPU: {:.1f} GB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
@@ -273,6 +360,11 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
   report::Table operators = operator_table(report);
   operators.data_only = !by_operator;
   document.tables.push_back(std::move(operators));
+  if (!report.policies.empty() || report.rows.empty()) document.tables.push_back(policy_table(report));
+  if (report.timeline) {
+    document.tables.front().pictures += report::timeline_picture(
+        of_first_gpu(*report.timeline), {.title = fmt::format("A layer by {}, on GPU 0", report.best().system)});
+  }
   document.notes = report.notes;
   document.answer = {answer_text(report)};
   return document;

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "cortado/study.hpp"
@@ -78,6 +81,62 @@ TEST(Model, RefusesUnknownSystems) {
   const ModelRequest request{load_model("llama-3.1-8b").value(), {}, {.kind = PhaseKind::prefill, .tokens = 16}};
   EXPECT_EQ(study.run(request, {.systems = {"fastest"}}).error().errors.front().code, "model.system");
   EXPECT_EQ(study.run(request, {.systems = {"t3"}}).error().errors.front().code, "model.system");
+}
+
+TEST(Model, WeightsThatAreNotGatheredAheadStayExposed) {
+  const Phase phase{.kind = PhaseKind::train, .tokens = 4096};
+  const ModelReport ahead = report_of("llama-3.1-8b", {.fsdp = 8}, phase);
+  const ModelReport late = report_of("llama-3.1-8b", {.fsdp = 8, .prefetch = 0}, phase);
+  EXPECT_GT(late.row("c3")->exposed, 1.2 * ahead.row("c3")->exposed);
+  EXPECT_NEAR(late.row("serial")->seconds / ahead.row("serial")->seconds, 1, 1e-9) << "serial hides nothing anyway";
+}
+
+TEST(Model, TilesAreSearched) {
+  const ModelReport report = report_of("llama-3.1-70b", {.tp = 8}, {.kind = PhaseKind::prefill, .tokens = 8192});
+  ASSERT_NE(report.row("tiles"), nullptr);
+  EXPECT_LT(report.row("tiles")->exposed, report.row("serial")->exposed);
+  EXPECT_LE(report.row("auto")->seconds, report.row("tiles")->seconds);
+}
+
+class ModelPolicies : public testing::Test {
+ protected:
+  static std::vector<PolicyRow> rows(double cap_w, const std::vector<const sim::PowerPolicy*>& policies) {
+    Machine machine = load_machine("mi300x-8").value();
+    machine.power->cap_w = cap_w;
+    ModelStudy study(machine);
+    // Two layers of it: what a policy gives does not depend on their number.
+    Model model = load_model("llama-3.1-8b").value();
+    model.layers.resize(2);
+    const ModelRequest request{model, {.fsdp = 8}, {.kind = PhaseKind::train, .tokens = 4096}};
+    const ModelOptions options{.systems = {"conccl"}};
+    const auto report = study.run(request, options);
+    EXPECT_TRUE(report);
+    const auto all = study.run_policies(*report, "conccl", {.policies = policies}, options);
+    EXPECT_TRUE(all) << to_string(all.error().errors.front());
+    return all.value_or(std::vector<PolicyRow>{});
+  }
+
+  static double watts(const PolicyRow& row) { return std::accumulate(row.watts.begin(), row.watts.end(), 0.0); }
+};
+
+TEST_F(ModelPolicies, KeepToTheirLimitsAndTakeLongerForIt) {
+  const std::vector<PolicyRow> all = rows(750, {sim::power_policies().begin(), sim::power_policies().end()});
+  ASSERT_EQ(all.size(), 4U);
+  const auto of = [&](std::string_view name) { return *std::ranges::find(all, name, &PolicyRow::policy); };
+  for (const PolicyRow& row : all) {
+    EXPECT_LE(watts(row), 750 * 1.001) << row.policy;
+    EXPECT_NEAR(row.joules, 8 * watts(row) * row.seconds, 1e-6 * row.joules) << row.policy;
+  }
+  EXPECT_EQ(all.front().policy, "none");
+  EXPECT_LE(watts(of("uniform-cap")), 600 * 1.001);  // 80 % of the cap
+  EXPECT_GT(of("uniform-cap").seconds, 1.02 * of("none").seconds);
+  EXPECT_LT(of("uniform-cap").joules_per_token, of("none").joules_per_token);
+  EXPECT_LT(watts(of("component-cap")), watts(of("none")));
+  EXPECT_LT(of("component-shift").watts[1], of("none").watts[1]);  // it takes from what does not bound
+  // A board that may draw less throttles.
+  const std::vector<PolicyRow> low = rows(500, {&sim::kNoPowerPolicy});
+  EXPECT_GT(low.front().seconds, 1.1 * of("none").seconds);
+  EXPECT_LT(low.front().clocks_ghz[0], of("none").clocks_ghz[0]);
 }
 
 }  // namespace model_test

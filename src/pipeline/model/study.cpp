@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,16 +19,6 @@ std::string text_of(const CollectiveWork& work) {
 
 std::string text_of(const GemmWork& gemm) {
   return gemm.groups == 1 ? to_string(gemm.shape) : fmt::format("{} times {}", gemm.groups, to_string(gemm.shape));
-}
-
-std::string text_of(const Operator& op) {
-  if (const GemmWork* gemm = op.gemm()) return text_of(*gemm);
-  if (const CollectiveWork* work = op.collective()) return text_of(*work);
-  if (const auto* stream = std::get_if<StreamWork>(&op.work)) {
-    return fmt::format("{:.4g} MB", stream->bytes * 1e-6);
-  }
-  const auto& attention = std::get<AttentionShape>(op.work);
-  return fmt::format("{:.4g} GFLOP, {:.4g} MB", flops(attention) * 1e-9, attention.bytes * 1e-6);
 }
 
 /// Everything of a step that is to be simulated, so that several threads can do it; the composition then finds it
@@ -57,11 +46,11 @@ PairRow pair_row(const CostedBlock& costed, const Meeting& meeting, const Step& 
   row.with = "alone";
   row.times = costed.block->times * step.micro_batches;
   row.alone_us = meeting.ways.front().exposed * 1e6;
-  if (meeting.has_product) {
-    const Operator& product = costed.block->operators[meeting.product];
-    row.with = fmt::format("{} {}, {}", meeting.product < meeting.op ? "behind" : "before", product.name,
-                           text_of(*product.gemm()));
-    row.product_us = meeting.product_seconds * 1e6;
+  if (meeting.has_gemm) {
+    const Operator& partner = costed.block->operators[meeting.gemm];
+    row.with = fmt::format("{} {}, {}", meeting.gemm < meeting.op ? "behind" : "before", partner.name,
+                           text_of(*partner.gemm()));
+    row.gemm_us = meeting.gemm_seconds * 1e6;
   }
   for (const Way& way : meeting.ways) {
     if (!way.name.ends_with("prelaunched")) continue;
@@ -85,7 +74,7 @@ PairRow beside_row(const CostedBlock& costed, const Step& step, const std::vecto
   row.with = "beside the block";
   row.times = costed.block->times * step.micro_batches;
   row.alone_us = costed.beside_alone * 1e6;
-  row.product_us = costed.compute.seconds * 1e6;
+  row.gemm_us = costed.compute.seconds * 1e6;
   for (const std::string& system : systems) {
     const BlockTime time = block_time(costed, system);
     double exposed = time.seconds - costed.compute.seconds;
@@ -132,9 +121,19 @@ void add_steps(SystemRow& row, const SystemRow& step, double times) {
 
 }  // namespace
 
+std::string text_of(const Operator& op) {
+  if (const GemmWork* gemm = op.gemm()) return text_of(*gemm);
+  if (const CollectiveWork* work = op.collective()) return text_of(*work);
+  if (const auto* stream = std::get_if<StreamWork>(&op.work)) {
+    return fmt::format("{:.4g} MB", stream->bytes * 1e-6);
+  }
+  const auto& attention = std::get<AttentionShape>(op.work);
+  return fmt::format("{:.4g} GFLOP, {:.4g} MB", flops(attention) * 1e-9, attention.bytes * 1e-6);
+}
+
 const std::vector<std::string>& model_systems() {
-  static const std::vector<std::string> systems{"serial", "framework", "c3",     "conccl", "async-tp",
-                                                "ficco",  "t3",        "t3-mca", "auto",   "ideal"};
+  static const std::vector<std::string> systems{"serial", "framework", "c3",     "conccl", "async-tp", "ficco",
+                                                "tiles",  "t3",        "t3-mca", "auto",   "ideal"};
   return systems;
 }
 
@@ -156,8 +155,8 @@ ModelStudy::~ModelStudy() = default;
 
 Outcome<ModelReport> ModelStudy::run(const ModelRequest& request, const ModelOptions& options) {
   if (const Status kernels = check_kernels(machine_); !kernels) return fail_at(Stage::plan, kernels.error());
-  if (const Status product = check_gemm({16, 16, 16, request.phase.dtype}, machine_); !product) {
-    return fail_at(Stage::plan, product.error());
+  if (const Status known = check_gemm({16, 16, 16, request.phase.dtype}, machine_); !known) {
+    return fail_at(Stage::plan, known.error());
   }
   if (const Status fits = check_layout(request.model, request.layout, request.phase, machine_); !fits) {
     return fail_at(Stage::plan, fits.error());
@@ -202,37 +201,44 @@ Outcome<ModelReport> ModelStudy::run_step(const ModelRequest& request, const Mod
   return report;
 }
 
-Outcome<ModelReport> ModelStudy::run_generation(const ModelRequest& request, const ModelOptions& options) {
+std::vector<std::pair<ModelRequest, double>> steps_of(const ModelRequest& request) {
+  if (request.phase.kind != PhaseKind::generate) return {{request, 1.0}};
   // Prefill gives the first token. Attention of a decode step grows with the context and nothing else does: the mean of
   // the first and the last step is that of all.
-  ModelRequest part = request;
-  part.phase.kind = PhaseKind::prefill;
-  part.phase.output = 0;
-  auto report = run_step(part, options);
+  ModelRequest prefill = request;
+  prefill.phase.kind = PhaseKind::prefill;
+  prefill.phase.output = 0;
+  ModelRequest first = prefill;
+  first.phase.kind = PhaseKind::decode;
+  first.phase.context += std::exchange(first.phase.tokens, 0);
+  ModelRequest last = first;
+  last.phase.context += request.phase.output - 1;
+  const double steps = static_cast<double>(request.phase.output - 1) / 2;
+  return {{prefill, 1.0}, {first, steps}, {last, steps}};
+}
+
+Outcome<ModelReport> ModelStudy::run_generation(const ModelRequest& request, const ModelOptions& options) {
+  const auto parts = steps_of(request);
+  auto report = run_step(parts.front().first, options);
   if (!report) return report;
   report->request = request;
   report->memory = memory_need(request.model, request.layout, request.phase);
-  const auto steps = static_cast<double>(request.phase.output - 1);
-  part.phase.kind = PhaseKind::decode;
-  part.phase.tokens = 0;
-  double flops_of_all = 0;
-  const double prefill_flops = report->rows.front().flops_per_gpu * report->rows.front().seconds;
-  flops_of_all += prefill_flops;
-  for (const std::uint64_t context : {request.phase.context + request.phase.tokens,
-                                      request.phase.context + request.phase.tokens + request.phase.output - 1}) {
-    part.phase.context = context;
-    const auto decode = run_step(part, options);
+  const auto flops_of = [](const SystemRow& row) { return row.flops_per_gpu * row.seconds; };
+  double flops_of_all = flops_of(report->rows.front());
+  for (std::size_t part = 1; part < parts.size(); ++part) {
+    const auto& [step, times] = parts[part];
+    const auto decode = run_step(step, options);
     if (!decode) return tl::unexpected(decode.error());
-    for (std::size_t i = 0; i < report->rows.size(); ++i) add_steps(report->rows[i], decode->rows[i], steps / 2);
-    flops_of_all += steps / 2 * decode->rows.front().flops_per_gpu * decode->rows.front().seconds;
+    for (std::size_t i = 0; i < report->rows.size(); ++i) add_steps(report->rows[i], decode->rows[i], times);
+    flops_of_all += times * flops_of(decode->rows.front());
     for (PairRow row : decode->pairs) {
-      row.times *= steps / 2;
+      row.times *= times;
       row.block = "decode " + row.block;
       report->pairs.push_back(std::move(row));
     }
-    if (context != request.phase.context + request.phase.tokens) break;
+    if (part > 1) continue;
     for (OperatorRow row : decode->operators) {
-      row.times *= steps;
+      row.times *= 2 * times;
       row.block = "decode " + row.block;
       report->operators.push_back(std::move(row));
     }
@@ -247,55 +253,6 @@ Outcome<ModelReport> ModelStudy::run_generation(const ModelRequest& request, con
   for (OperatorRow& row : report->operators) row.share = row.us * 1e-6 * row.times / report->rows.front().seconds;
   set_speedups(report->rows);
   return report;
-}
-
-Outcome<Timeline> ModelStudy::layer_timeline(const ModelRequest& request, const std::string& system) {
-  ModelRequest part = request;
-  if (part.phase.kind == PhaseKind::generate) {
-    part.phase.kind = PhaseKind::decode;
-    part.phase.context += std::exchange(part.phase.tokens, 0);
-  }
-  const Step step = step_of(part.model, part.layout, part.phase);
-  Timeline timeline;
-  timeline.simulated = true;
-  timeline.where = fmt::format("simulated {}, {}", machine_.name, system);
-  timeline.tracks = {{.name = "kernels", .rank = RankId{0}}, {.name = "collectives", .rank = RankId{0}}};
-  double now = 0;
-  const auto span = [&](std::uint32_t track, const std::string& name, SpanKind kind, double from, double to) {
-    const auto at = [](double seconds) { return Nanoseconds{std::llround(seconds * 1e9)}; };
-    timeline.spans.push_back({.track = track, .name = name, .kind = kind, .start = at(from), .end = at(to)});
-  };
-  for (const Block& block : step.blocks) {
-    if (!block.name.starts_with("layer") && !block.name.starts_with("backward of a layer")) continue;
-    auto costed = cost_block(block, part.layout, !part.phase.trains(), *costs_);
-    if (!costed) return tl::unexpected(costed.error());
-    const BlockTime time = block_time(*costed, system);
-    const double begin = now;
-    std::size_t meeting = 0;
-    for (std::size_t i = 0; i < block.operators.size(); ++i) {
-      const Operator& op = block.operators[i];
-      if (op.collective() == nullptr) {
-        span(0, fmt::format("{} ({})", op.name, text_of(op)), SpanKind::kernel, now, now + costed->kernels[i].seconds);
-        now += costed->kernels[i].seconds;
-        continue;
-      }
-      const Way& way = *time.chosen[meeting];
-      const double alone = costed->meetings[meeting].ways.front().exposed;
-      const double hidden = std::min(std::max(0.0, alone - way.exposed), now - begin);
-      span(1, fmt::format("{} ({}, {})", op.name, text_of(op), way.name), SpanKind::copy, now - hidden,
-           now + way.exposed);
-      now += way.exposed;
-      ++meeting;
-    }
-    if (!block.beside.empty()) {
-      const double end = begin + time.seconds;
-      span(1, fmt::format("{} beside the block", time.beside), SpanKind::copy, begin,
-           std::min(end, begin + costed->beside_alone));
-      now = std::max(now, end);
-    }
-  }
-  timeline.iteration_times = {Nanoseconds{std::llround(now * 1e9)}};
-  return timeline;
 }
 
 }  // namespace cortado::pipeline

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "base/check.hpp"
 #include "base/text.hpp"
 #include "pipeline/choose.hpp"
+#include "pipeline/overlap/ideal.hpp"
 #include "pipeline/overlap/reasons.hpp"
 #include "pipeline/overlap/times.hpp"
 #include "plan/overlap.hpp"
@@ -40,13 +42,25 @@ bool concerns_strategy(const Failure& failure) {
 /// All GEMMs of a rank one after the other, each alone on all compute units, without launches: of the rank for which
 /// that takes longest.
 double seconds_of_gemms(const Program& program, const Machine& machine) {
+  struct Known {
+    GemmShape shape;
+    Tiling tiling;
+    double seconds;
+  };
+  std::vector<Known> known;  // pieces are alike
+  const auto seconds_of = [&](const Gemm& gemm) {
+    const GemmShape shape = shape_of(gemm);
+    const Tiling tiling = tiling_of(gemm);
+    const auto same = [&](const Known& one) { return one.shape == shape && one.tiling == tiling; };
+    const auto found = std::ranges::find_if(known, same);
+    if (found != known.end()) return found->seconds;
+    known.push_back({shape, tiling, estimate_gemm(shape, tiling, machine, machine.compute_units).seconds});
+    return known.back().seconds;
+  };
   std::vector<double> seconds(program.ranks);
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
-      const auto* gemm = std::get_if<Gemm>(&command);
-      if (gemm == nullptr) continue;
-      seconds[queue.rank->value] +=
-          estimate_gemm(shape_of(*gemm), tiling_of(*gemm), machine, machine.compute_units).seconds;
+      if (const auto* gemm = std::get_if<Gemm>(&command)) seconds[queue.rank->value] += seconds_of(*gemm);
     }
   }
   return *std::max_element(seconds.begin(), seconds.end());
@@ -186,7 +200,7 @@ class OverlapStudy {
       if (independent()) {
         asked_.push_back({name});
       } else {
-        // The search is over the schedules of FiCCO and tiles.
+        // The search is over the schedules of FiCCO and tiles, and c3.
         if (find_strategy("ficco")->strategy->applies(problem(), machine_)) asked_.push_back({name});
         for (const char* best : {"t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
       }
@@ -233,11 +247,17 @@ class OverlapStudy {
       CORTADO_ASSIGN_OR_RETURN(serial_, find_strategy("serial-dma")->strategy->plan(question(on_cores)));
       jobs_.push_back([this] { return timed(serial_->program, {}); });
     }
-    if (part.collective().collective != problem().collective().collective) {
+    if (is_all_reduce()) {
       CollectiveRequest gather = part.collective();
       gather.collective = "all-gather";
-      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(gather));
+      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest behind, library_of(gather));
       behind_job_ = jobs_.size();
+      add_basis(plan_collective(behind, roomy_));
+      CollectiveRequest whole = problem().collective();
+      whole.runtime = RuntimeMode::raw;
+      CORTADO_ASSIGN_OR_RETURN(const CollectiveRequest library, library_of(whole));
+      library_cus_ = library.compute_units;
+      library_job_ = jobs_.size();
       add_basis(plan_collective(library, roomy_));
     }
     if (wants("ideal-rs+nmc")) {
@@ -246,6 +266,9 @@ class OverlapStudy {
     }
     return {};
   }
+
+  /// Strategies overlap the reduce-scatter of it, and the library's all-gather comes behind.
+  bool is_all_reduce() const { return !independent() && problem().collective().collective == "all-reduce"; }
 
   void add_basis(Result<Program> program) {
     jobs_.push_back([this, program = std::move(program)] {
@@ -328,13 +351,32 @@ class OverlapStudy {
       return fail_at(Stage::plan, {"overlap.machine", "the device has no memory arbitration", "predict with --on sim"});
     }
     if (const Status fits = check_memory(plan.footprint); !fits) return fail_at(Stage::plan, fits.error());
-    return timed(plan.program, plan.arbitration, options_.contention && plan.steps > 0);
+    return report_.simulated ? predicted_once(plan) : timed(plan.program, plan.arbitration);
+  }
+
+  /// Strategies may come to the same program: conccl-rp does what conccl does unless the memory bounds the GEMM.
+  Outcome<OverlapTimes> predicted_once(const PlannedOverlap& plan) {
+    const auto same = [&](const Predicted& other) {
+      return other.plan->arbitration == plan.arbitration && other.plan->program == plan.program;
+    };
+    {
+      const std::scoped_lock guard(lock_);
+      const auto known = std::ranges::find_if(predicted_, same);
+      if (known != predicted_.end()) return known->times;
+    }
+    auto times = timed(plan.program, plan.arbitration, options_.contention && plan.steps > 0);
+    if (!times) return times;
+    const std::scoped_lock guard(lock_);
+    predicted_.push_back({&plan, *times});
+    return times;
   }
 
   void set_basis(const std::vector<Outcome<OverlapTimes>>& times) {
     gemm_ = *times[0];
     first_ = *times[1];
+    library_ = first_;
     if (behind_job_) behind_ = *times[*behind_job_];
+    if (library_job_) library_ = *times[*library_job_];
     if (in_memory_job_) report_.in_memory = times[*in_memory_job_]->time;
     report_.machine = machine_.name;
     report_.where = target_.where();
@@ -345,22 +387,35 @@ class OverlapStudy {
       serial_times_ = first_;
       const bool gemm_first = problem().relation == Relation::collective_needs_gemm;
       first_.time = gemm_first ? std::max(first_.comm - first_.gemm, Nanoseconds{}) : first_.comm;
+      library_ = first_;
+    } else if (problem().relation == Relation::gemm_needs_collective) {
+      serial_times_ = library_;
+      add_behind(gemm_, serial_times_);
+      serial_times_.gemm = library_.time + gemm_.gemm;
+      serial_times_.comm = library_.comm;
     } else {
       serial_times_ = gemm_;
-      add_behind(first_, serial_times_);
+      add_behind(library_, serial_times_);
     }
-    add_behind(behind_, serial_times_);
     report_.overlappable = first_.time;
     report_.behind = behind_.dram.value_or(DramTraffic{});
-    report_.comm_alone = first_.time + behind_.time;
+    report_.comm_alone = library_.time;
     report_.serial = serial_times_.time;
-    report_.ideal = std::max(gemm_.time, first_.time) + behind_.time;
+    report_.ideal = report_.simulated ? predicted_ideal(problem(), machine_, *cost_,
+                                                        {gemm_.time, first_.time, behind_.time, library_.time})
+                                      : std::max(gemm_.time, first_.time) + behind_.time;
     report_.scenario = overlap_class(report_.gemm_alone, report_.comm_alone);
     report_.memory_bound =
         std::ranges::all_of(problem().gemms, [this](const GemmShape& gemm) { return is_memory_bound(gemm, machine_); });
     if (serial_refused_) {
       report_.note = fmt::format("serial does not fit the memory of {}: its time is that on GPUs with enough memory",
                                  machine_.name);
+    }
+    if (is_all_reduce()) {
+      OverlapTimes parts = gemm_;
+      add_behind(first_, parts);
+      add_behind(behind_, parts);
+      report_.in_parts = row_of(parts);
     }
     if (report_.simulated) return;
     report_.iterations = measured_iterations(options_.run.iterations);
@@ -442,8 +497,8 @@ class OverlapStudy {
         row.comm_cus = library_cus_;
       }
     } else {
-      const Nanoseconds comm = asked.name == "ideal" ? first_.time : report_.in_memory;
-      row = row_of({.time = std::max(gemm_.time, comm) + behind_.time});
+      const Nanoseconds in_memory = std::max(gemm_.time, report_.in_memory) + behind_.time;
+      row = row_of({.time = asked.name == "ideal" ? report_.ideal : in_memory});
       row.bound = true;
     }
     row.strategy = asked.named.strategy->name;
@@ -475,6 +530,11 @@ class OverlapStudy {
     }
   }
 
+  struct Predicted {
+    const PlannedOverlap* plan;  // of plans_
+    OverlapTimes times;
+  };
+
   const Machine& machine_;
   Machine roomy_;                             // with memory for one after the other
   std::optional<Diagnostic> serial_refused_;  // on the machine itself
@@ -485,15 +545,19 @@ class OverlapStudy {
   std::vector<Asked> asked_;
   std::vector<TimeOne> jobs_;                         // of the basis, then of asked_
   std::vector<std::optional<PlannedOverlap>> plans_;  // of asked_; every one is written by one thread
-  std::vector<const PlannedOverlap*> planned_;        // of the report's rows; nullptr: no single program
-  std::optional<PlannedOverlap> serial_;              // where it is one program
-  std::optional<std::size_t> behind_job_;             // the all-gather of an all-reduce
+  std::mutex lock_;                                   // of:
+  std::vector<Predicted> predicted_;
+  std::vector<const PlannedOverlap*> planned_;  // of the report's rows; nullptr: no single program
+  std::optional<PlannedOverlap> serial_;        // where it is one program
+  std::optional<std::size_t> behind_job_;       // the all-gather of an all-reduce
+  std::optional<std::size_t> library_job_;      // all of an all-reduce
   std::optional<std::size_t> in_memory_job_;
   double gemm_seconds_ = 0;        // of the whole GEMM, by the model
   std::uint32_t library_cus_ = 0;  // of the collective alone
   OverlapTimes gemm_;
   OverlapTimes first_;  // the collective, or the reduce-scatter of an all-reduce
   OverlapTimes behind_;
+  OverlapTimes library_;  // the whole collective
   OverlapTimes serial_times_;
   OverlapReport report_;
 };

@@ -237,7 +237,8 @@ report::Document overlap_document(const OverlapReport& report) {
       {"simulated", report.simulated, "predicted; else measured"},
       {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
-      {"ideal_us", microseconds(report.ideal), "the longer of the two alone"},
+      {"ideal_us", microseconds(report.ideal),
+       "the longer of the two alone, each by the fastest that strategies may use"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},
       {"comm_alone_us", microseconds(report.comm_alone), "library collective alone"},
       {"class", report.scenario, "G-long, C-long or GC-equal"},
@@ -252,7 +253,7 @@ report::Document overlap_document(const OverlapReport& report) {
   document.notes = report::skipped_notes(report.skipped);
   for (const OverlapRow& row : report.rows) {
     if (row.bound || row.share_of_ideal <= kAboveIdeal) continue;
-    document.notes.emplace_back("above 100 %: faster than GEMM or library collective is alone");
+    document.notes.emplace_back("above 100 %: faster than GEMM or collective is alone");
     break;
   }
   if (!report.note.empty()) document.notes.push_back(report.note);

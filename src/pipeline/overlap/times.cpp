@@ -55,6 +55,7 @@ RoleTimes parts_by_queue(const Run& run, const Program& program) {
 Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& program, const TimeOptions& options) {
   RunOptions run_options = options.run;
   run_options.trace = options.by_command || options.contention;
+  run_options.sim.span_names = false;
   run_options.sim.arbitration = options.arbitration;
   const auto run = target.run(program, run_options);
   if (!run) return tl::unexpected(run.error());

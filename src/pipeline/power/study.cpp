@@ -11,17 +11,15 @@
 #include "pipeline/choose.hpp"
 #include "pipeline/parallel.hpp"
 #include "pipeline/power/over_time.hpp"
+#include "pipeline/power/settled.hpp"
 #include "plan/choose.hpp"
 #include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// The management decides once an interval; after so many its clocks are those of the load.
-constexpr double kSettled = 40;
-/// Iterations begin at any moment of a control interval, which decides how they end: so many average it out.
-constexpr std::uint32_t kLeastIterations = 20;
-constexpr double kSamples = 400;  ///< of power over time: more than a picture has room for nobody sees
+constexpr std::uint32_t kLeastIterations = 20;  // of programs that are short against a control interval
+constexpr double kSamples = 400;                ///< of power over time: more than a picture has room for nobody sees
 
 /// One program, alone or both at once, and how often it is repeated.
 struct Case {
@@ -212,10 +210,9 @@ class PowerStudy {
     const auto once = target_->run(*verified, {.sim = {.arbitration = planned.arbitration}});
     if (!once) return tl::unexpected(once.error());
     const double time = std::max(to_seconds(once->time), 1e-9);
-    const double enough = std::ceil(kSettled * to_seconds(machine_.power->control_interval) / time);
     Case made{planned.what, *std::move(verified)};
     made.arbitration = planned.arbitration;
-    made.iterations = static_cast<std::uint32_t>(std::clamp<double>(enough, kLeastIterations, sim::kMaxIterations));
+    made.iterations = settled_iterations(time, *machine_.power, kLeastIterations);
     if (over_time) made.sample = Nanoseconds{std::max(1LL, std::llround(1e9 * time * made.iterations / kSamples))};
     return made;
   }
@@ -264,25 +261,6 @@ class PowerStudy {
     if (request_.gemm && row.what != "collective") row.tflops = flops(*request_.gemm) / row.use.seconds / 1e12;
     if (what.sample) row.over_time = power_over_time(timeline);
     return row;
-  }
-
-  /// Mean of the second half of the iterations. A simulation has no outliers, but clocks that go up and down between
-  /// two steps, so that a median would be the time of one of them.
-  static EnergyUse settled_use(const Timeline& timeline) {
-    CORTADO_CHECK(timeline.energy && timeline.iteration_energies.size() == timeline.iteration_times.size(),
-                  "the machine has power");
-    EnergyUse use;
-    use.gpus = timeline.energy->gpus;
-    const std::size_t all = timeline.iteration_times.size();
-    for (std::size_t i = all / 2; i < all; ++i) {
-      use.energy += timeline.iteration_energies[i];
-      use.seconds += to_seconds(timeline.iteration_times[i]);
-    }
-    const auto second_half = all - all / 2;
-    const double share = 1 / static_cast<double>(second_half);
-    use.energy = use.energy * share;
-    use.seconds *= share;
-    return use;
   }
 
   /// Calls work(0) to work(count - 1) on all threads; `before` counts what was done already.

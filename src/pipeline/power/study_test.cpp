@@ -101,7 +101,7 @@ TEST(PowerStudy, HasEachAloneAndBothUnderEveryPolicy) {
     }
     EXPECT_TRUE(row.over_time.empty());
   }
-  // Energies of the product alone: every multiplication and addition is in it, on both GPUs.
+  // Energies of the GEMM alone: every multiplication and addition is in it, on both GPUs.
   const report::PowerRow& gemm = *report.row("gemm", "none");
   EXPECT_GT(gemm.use.energy[EnergyPart::xcd_products], 0);
   EXPECT_EQ(gemm.use.energy[EnergyPart::iod_links], 0);

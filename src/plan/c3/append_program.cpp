@@ -1,6 +1,7 @@
 #include "plan/c3/append_program.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "ir/visit.hpp"
@@ -8,17 +9,18 @@
 namespace cortado::plan {
 namespace {
 
-/// Ids of the program that is added become ids of the whole.
+/// Ids of the program that is added become ids of the whole. Host queues, which nobody names, may have moved into those
+/// of the whole.
 class Renumber {
  public:
-  explicit Renumber(const Program& into)
+  Renumber(const Program& into, std::vector<std::uint32_t> queues)
       : buffers_(static_cast<std::uint32_t>(into.buffers.size())),
         signals_(static_cast<std::uint32_t>(into.signals.size())),
-        queues_(static_cast<std::uint32_t>(into.queues.size())) {}
+        queues_(std::move(queues)) {}
 
   void operator()(Region& region) const { region.buffer.value += buffers_; }
   void operator()(SignalId& signal) const { signal.value += signals_; }
-  void operator()(QueueId& queue) const { queue.value += queues_; }
+  void operator()(QueueId& queue) const { queue.value = queues_[queue.value]; }
 
   void operator()(Command& command) const {
     match(
@@ -30,16 +32,34 @@ class Renumber {
         [this](Kernel& kernel) {
           for (Region& source : kernel.sources) all(source);
           all(kernel.dst);
+          for (Region& also : kernel.also) all(also);
         },
         [this](Submit& submit) { all(submit.queue); },  //
         [this](Trigger& trigger) { all(trigger.signal); },
-        [](Gemm&) { CORTADO_CHECK(false, "collectives multiply nothing"); }, [](Timestamp&) {});
+        [this](Gemm& gemm) {
+          all(gemm.a, gemm.b);
+          if (gemm.outputs.empty()) all(gemm.c);
+          for (OutputBlock& block : gemm.outputs) all(block.to);
+          for (TileSignal& raise : gemm.raises) all(raise.signal);
+          for (TileWait& wait : gemm.waits) all(wait.signal);
+        },
+        [](Timestamp&) {});
   }
 
   void operator()(Clause& clause) const {
     all(clause.output);
     for (Region& term : clause.terms) all(term);
   }
+
+  void operator()(ProductClause& clause) const {
+    all(clause.output);
+    for (Product& product : clause.products) {
+      for (Region& block : product.a) all(block);
+      all(product.b);
+    }
+  }
+
+  void operator()(Tracker& tracker) const { all(tracker.region, tracker.signal); }
 
  private:
   template <class... Ids>
@@ -49,7 +69,7 @@ class Renumber {
 
   std::uint32_t buffers_;
   std::uint32_t signals_;
-  std::uint32_t queues_;
+  std::vector<std::uint32_t> queues_;
 };
 
 /// What stands before "begin" goes before that of `host`, what stands between it and "end" before its "end".
@@ -61,14 +81,27 @@ void append_host(std::vector<Command>& host, HostPlace& place, std::vector<Comma
   place.launched += begun - 1;
 }
 
-}  // namespace
+enum class Hosts { same, own };
 
-void append_program(OpenProgram& program, OpenProgram more, const std::string& suffix) {
+void add_program(OpenProgram& program, OpenProgram more, const std::string& suffix, Hosts hosts) {
   Program& whole = program.program;
   Program& added = more.program;
-  CORTADO_CHECK(whole.ranks == added.ranks && added.trackers.empty() && added.contract.products.empty(),
-                "collectives of the same ranks");
-  const Renumber renumber(whole);
+  CORTADO_CHECK(whole.ranks == added.ranks, "programs of the same ranks");
+  const auto joined = [&](std::uint32_t queue) -> HostPlace* {
+    if (hosts == Hosts::own) return nullptr;
+    const auto place =
+        std::ranges::find_if(more.hosts, [&](const HostPlace& host) { return host.queue.value == queue; });
+    if (place == more.hosts.end()) return nullptr;
+    const auto same = std::ranges::find(program.hosts, place->rank, &HostPlace::rank);
+    return same == program.hosts.end() ? nullptr : &*same;
+  };
+  std::vector<std::uint32_t> ids;
+  auto next = static_cast<std::uint32_t>(whole.queues.size());
+  for (std::uint32_t queue = 0; queue < added.queues.size(); ++queue) {
+    const HostPlace* host = joined(queue);
+    ids.push_back(host != nullptr ? host->queue.value : next++);
+  }
+  const Renumber renumber(whole, ids);
   for (Buffer& buffer : added.buffers) buffer.name += suffix;
   for (SignalInfo& signal : added.signals) signal.name += suffix;
   for (Queue& queue : added.queues) {
@@ -77,28 +110,57 @@ void append_program(OpenProgram& program, OpenProgram more, const std::string& s
     for (Command& command : queue.commands) renumber(command);
   }
   for (Clause& clause : added.contract.clauses) renumber(clause);
+  for (ProductClause& clause : added.contract.products) renumber(clause);
+  for (Tracker& tracker : added.trackers) {
+    tracker.name += suffix;
+    renumber(tracker);
+  }
 
   std::ranges::move(added.buffers, std::back_inserter(whole.buffers));
   std::ranges::move(added.signals, std::back_inserter(whole.signals));
   std::ranges::move(added.contract.clauses, std::back_inserter(whole.contract.clauses));
+  std::ranges::move(added.contract.products, std::back_inserter(whole.contract.products));
+  std::ranges::move(added.trackers, std::back_inserter(whole.trackers));
   whole.contract.name += " + " + added.contract.name;
   whole.name += " + " + added.name;
 
-  // Hosts come last in a collective, and nobody names them: the ids of the others stay in order.
-  const auto hosts = std::ranges::find(added.queues, QueueKind::host, &Queue::kind);
-  CORTADO_CHECK(static_cast<std::size_t>(added.queues.end() - hosts) == more.hosts.size(), "hosts stand at the end");
-  std::move(added.queues.begin(), hosts, std::back_inserter(whole.queues));
-  for (HostPlace place : more.hosts) {
-    Queue& host = added.queues[place.queue.value];
-    const auto same = std::ranges::find(program.hosts, place.rank, &HostPlace::rank);
-    if (same != program.hosts.end()) {
-      append_host(whole.queues[same->queue.value].commands, *same, std::move(host.commands), place.begun);
+  for (std::uint32_t queue = 0; queue < added.queues.size(); ++queue) {
+    const auto place =
+        std::ranges::find_if(more.hosts, [&](const HostPlace& host) { return host.queue.value == queue; });
+    if (HostPlace* host = joined(queue)) {
+      append_host(whole.queues[host->queue.value].commands, *host, std::move(added.queues[queue].commands),
+                  place->begun);
       continue;
     }
-    place.queue = QueueId{static_cast<std::uint32_t>(whole.queues.size())};
-    whole.queues.push_back(std::move(host));
-    program.hosts.push_back(place);
+    whole.queues.push_back(std::move(added.queues[queue]));
+    if (hosts == Hosts::own || place == more.hosts.end()) continue;
+    program.hosts.push_back(*place);
+    program.hosts.back().queue = QueueId{ids[queue]};
   }
+}
+
+}  // namespace
+
+OpenProgram open_program(Program program) {
+  OpenProgram open;
+  for (std::uint32_t i = 0; i < program.queues.size(); ++i) {
+    const Queue& queue = program.queues[i];
+    if (queue.kind != QueueKind::host) continue;
+    const auto begin = std::ranges::find(queue.commands, Command{Timestamp{"begin"}});
+    CORTADO_CHECK(begin != queue.commands.end(), "a host queue has its begin");
+    const auto begun = static_cast<std::size_t>(begin - queue.commands.begin()) + 1;
+    open.hosts.push_back({QueueId{i}, queue.rank, begun, begun});
+  }
+  open.program = std::move(program);
+  return open;
+}
+
+void append_program(OpenProgram& program, OpenProgram more, const std::string& suffix) {
+  add_program(program, std::move(more), suffix, Hosts::same);
+}
+
+void add_beside(OpenProgram& program, OpenProgram more, const std::string& suffix) {
+  add_program(program, std::move(more), suffix, Hosts::own);
 }
 
 }  // namespace cortado::plan

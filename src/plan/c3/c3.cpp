@@ -12,10 +12,10 @@ namespace cortado::plan {
 namespace {
 
 Result<OverlapWay> decide_c3(const Question& question) {
-  CORTADO_ASSIGN_OR_RETURN(const TimedCollectives library, library_collectives(question));
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<CollectiveRequest> library, library_collectives(question));
   return OverlapWay{.order = LaunchOrder::gemm_first,
-                    .collectives = library.requests,
-                    .why = fmt::format("GEMM first, {} beside it where CUs are free", way_names(library.requests))};
+                    .collectives = library,
+                    .why = fmt::format("GEMM first, {} beside it where CUs are free", way_names(library))};
 }
 
 }  // namespace

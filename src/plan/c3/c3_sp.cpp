@@ -12,14 +12,14 @@ namespace cortado::plan {
 namespace {
 
 Result<OverlapWay> decide_c3_sp(const Question& question) {
-  CORTADO_ASSIGN_OR_RETURN(const TimedCollectives library, library_collectives(question));
-  const std::uint32_t given = library.requests.front().compute_units;
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<CollectiveRequest> library, library_collectives(question));
+  const std::uint32_t given = library.front().compute_units;
   const bool first = goes_first(question, given == 0 ? question.units() : given);
   return OverlapWay{.order = first ? LaunchOrder::collective_first : LaunchOrder::gemm_first,
-                    .collectives = library.requests,
+                    .collectives = library,
                     .priority = first ? 1 : 0,
                     .why = fmt::format("{} has fewer workgroups and goes first",
-                                       first ? way_names(library.requests) : std::string("the GEMM"))};
+                                       first ? way_names(library) : std::string("the GEMM"))};
 }
 
 }  // namespace

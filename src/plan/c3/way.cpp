@@ -32,8 +32,8 @@ Result<OverlapWay> choose_way(std::string_view strategy, const OverlapProblem& p
 Result<CollectiveRequest> library_collective(const CollectiveRequest& request, const Machine& machine,
                                              const CostModel& cost) {
   const OverlapProblem asked{.collectives = {request}};
-  CORTADO_ASSIGN_OR_RETURN(plan::TimedCollectives library, plan::library_collectives({asked, machine, cost}));
-  return std::move(library.requests.front());
+  CORTADO_ASSIGN_OR_RETURN(std::vector<CollectiveRequest> library, plan::library_collectives({asked, machine, cost}));
+  return std::move(library.front());
 }
 
 OverlapWay way_at_once(std::vector<CollectiveRequest> collectives) {
@@ -71,19 +71,19 @@ Result<TimedCollectives> fastest_of(const CollectiveRequest& collective, const Q
 }
 
 /// What RCCL or NCCL would choose; where nothing is known of the library, the faster of the direct kernels.
-Result<TimedCollectives> by_library(CollectiveRequest request, const Question& question) {
+Result<CollectiveRequest> by_library(CollectiveRequest request, const Question& question) {
   if (question.machine.timing && question.machine.timing->library) {
     request.variant = kLibraryVariant;
     const auto variant = find_variant(request);
     if (!variant) return fail(no_variant_on_cores(request));
-    CORTADO_ASSIGN_OR_RETURN(request, check_request(request, **variant, question.machine));
-    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, question.cost.collective(request));
-    return TimedCollectives{{std::move(request)}, time};
+    return check_request(request, **variant, question.machine);
   }
   std::uint32_t units = question.machine.timing->cores.collective_units;
   const std::vector<VariantInfo> variants = list_variants(request.collective);
   if (std::ranges::any_of(variants, &VariantInfo::both_directions)) units *= 2;
-  return fastest_of(request, question, std::min(units, question.units()));
+  CORTADO_ASSIGN_OR_RETURN(const TimedCollectives direct,
+                           fastest_of(request, question, std::min(units, question.units())));
+  return direct.requests.front();
 }
 
 }  // namespace
@@ -104,12 +104,10 @@ Result<TimedCollectives> fastest_on_cores(const Question& question, std::uint32_
   return all;
 }
 
-Result<TimedCollectives> library_collectives(const Question& question) {
-  TimedCollectives all;
+Result<std::vector<CollectiveRequest>> library_collectives(const Question& question) {
+  std::vector<CollectiveRequest> all;
   for (const CollectiveRequest& collective : question.problem.collectives) {
-    CORTADO_ASSIGN_OR_RETURN(const TimedCollectives one, by_library(collective, question));
-    all.requests.push_back(one.requests.front());
-    all.time = all.time + one.time;
+    CORTADO_ASSIGN_OR_RETURN(all.emplace_back(), by_library(collective, question));
   }
   return all;
 }
@@ -137,10 +135,9 @@ std::string way_names(const std::vector<CollectiveRequest>& requests) {
 }
 
 Result<OverlapWay> serial_way(const Question& question) {
-  CORTADO_ASSIGN_OR_RETURN(const TimedCollectives library, library_collectives(question));
-  return OverlapWay{.order = LaunchOrder::serial,
-                    .collectives = library.requests,
-                    .why = fmt::format("GEMM, then {}", way_names(library.requests))};
+  CORTADO_ASSIGN_OR_RETURN(const std::vector<CollectiveRequest> library, library_collectives(question));
+  return OverlapWay{
+      .order = LaunchOrder::serial, .collectives = library, .why = fmt::format("GEMM, then {}", way_names(library))};
 }
 
 OverlapWay beside_engines(std::vector<CollectiveRequest> collectives, std::uint32_t gemm_units, std::string why) {

@@ -58,7 +58,7 @@ struct TimedCollectives {
 Result<TimedCollectives> fastest_on_cores(const Question& question, std::uint32_t units);
 
 /// As a library does them, knowing nothing of the GEMMs: on the compute units that libraries take.
-Result<TimedCollectives> library_collectives(const Question& question);
+Result<std::vector<CollectiveRequest>> library_collectives(const Question& question);
 
 /// By this variant; those that do not have it by plain copies. Fails with c3.variant where engines cannot do one alone.
 Result<std::vector<CollectiveRequest>> on_engines(const Question& question, std::string_view variant, bool prelaunch);

@@ -187,9 +187,9 @@ DependentRequest tiny_request() {
   return tiny;
 }
 
-TEST(AutoSchedule, TakesASureGuessWithoutASearch) {
+TEST(AutoSchedule, TakesASureGuessAmongFiccoSchedulesWithoutASearch) {
   const TableCost cost({{"serial-dma", {600, 610, 620}}, {"uniform-fused-1d 8", {100, 100, 100}}});
-  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  const auto choice = auto_schedule(tiny_request(), machine(), cost, ScheduleFamily::ficco);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::heuristic);
   EXPECT_EQ(key_of(choice->schedule), "serial-dma");
@@ -200,10 +200,19 @@ TEST(AutoSchedule, TakesASureGuessWithoutASearch) {
 
 TEST(AutoSchedule, SearchesWhereASureGuessCannotBePlanned) {
   const TableCost cost({{"serial-dma", {600, 610, -1}}, {"uniform-fused-1d 8", {700, 700, 710}}});
-  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  const auto choice = auto_schedule(tiny_request(), machine(), cost, ScheduleFamily::ficco);
   ASSERT_TRUE(choice) << to_string(choice.error());
   EXPECT_EQ(choice->by, ChosenBy::search);
   EXPECT_EQ(key_of(choice->schedule), "uniform-fused-1d 8");
+}
+
+// The guess knows nothing of tiles, which may win where nothing of FiCCO does.
+TEST(AutoSchedule, SearchesAmongTilesHoweverSureTheGuessIs) {
+  const TableCost cost({{"serial-dma", {600, 610, 620}}, {"tiles", {550, 560, 570}}});
+  const auto choice = auto_schedule(tiny_request(), machine(), cost);
+  ASSERT_TRUE(choice) << to_string(choice.error());
+  EXPECT_EQ(choice->by, ChosenBy::search);
+  EXPECT_EQ(key_of(choice->schedule), "tiles");
 }
 
 TEST(AutoSchedule, SearchesWhereItIsNotSure) {

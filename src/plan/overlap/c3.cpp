@@ -11,14 +11,6 @@
 namespace cortado::plan {
 namespace {
 
-/// What C3 needs is a collective that is independent of the GEMM beside it.
-constexpr FiccoSchedule kHalves{.grain = Grain::chunks,
-                                .shape = CommShape::rows_1d,
-                                .uniform = true,
-                                .fused = true,
-                                .chunks = 2,
-                                .means = CollectiveMeans::cores};
-
 /// The collective on so many compute units, first in line; the others are for the GEMM where the name says so.
 Result<OverlapWay> reserved_way(const Question& question, std::uint32_t cus, bool partitioned) {
   if (cus >= question.units()) {
@@ -76,7 +68,7 @@ Result<OverlapWay> decide(const WayStrategy& strategy, const OverlapQuestion& as
 
 Result<PlannedOverlap> plan_strategy(const WayStrategy& strategy, const OverlapQuestion& asked) {
   if (asked.problem.relation != Relation::independent) {
-    CORTADO_ASSIGN_OR_RETURN(PlannedOverlap halves, plan_schedule(kHalves, asked));
+    CORTADO_ASSIGN_OR_RETURN(PlannedOverlap halves, plan_schedule(kHalvesOfC3, asked));
     halves.name = strategy.name;
     return halves;
   }

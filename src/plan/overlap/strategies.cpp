@@ -98,8 +98,14 @@ Result<NamedStrategy> find_strategy(std::string_view name, const StrategyKnobs& 
 
 Result<PlannedOverlap> plan_searched(const OverlapQuestion& question) {
   if (question.problem.relation != Relation::independent) {
-    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice, auto_schedule(dependent_request(question.problem),
-                                                                        question.machine, question.costs.model));
+    const DependentRequest request = dependent_request(question.problem);
+    CORTADO_ASSIGN_OR_RETURN(const ScheduleChoice choice,
+                             auto_schedule(request, question.machine, question.costs.model));
+    const NamedStrategy c3 = *find_strategy("c3");
+    if (c3.strategy->applies(question.problem, question.machine)) {
+      const auto time = question.costs.model.exact(request, plan::kHalvesOfC3);
+      if (time && *time < choice.time) return c3.strategy->plan(question);
+    }
     CORTADO_ASSIGN_OR_RETURN(PlannedOverlap planned, plan::plan_schedule(choice.schedule, question));
     planned.how += choice.by == ChosenBy::search ? "; found by search" : "; by the heuristic";
     return planned;

@@ -15,6 +15,14 @@ Result<PlannedOverlap> plan_way(const OverlapWay& way, const OverlapQuestion& qu
 /// "serial", "conccl/bcst-prelaunch", "c3-sp/32": the strategy that a way is an instance of.
 std::string name_of_way(const OverlapWay& way, const Machine& machine);
 
+/// C3 behind a GEMM, which needs a collective that is independent of the GEMM beside it: two halves.
+inline constexpr FiccoSchedule kHalvesOfC3{.grain = Grain::chunks,
+                                           .shape = CommShape::rows_1d,
+                                           .uniform = true,
+                                           .fused = true,
+                                           .chunks = 2,
+                                           .means = CollectiveMeans::cores};
+
 /// A GEMM and a collective that depend on each other, as FiCCO and tiles have them, and all ranks linked.
 Status can_exchange_pieces(const OverlapProblem& problem, const Machine& machine, std::string_view strategy);
 /// "tiles-ag/4", "tiles-rs/2-stores", "waves/8": the strategy that a schedule of tiles is an instance of.

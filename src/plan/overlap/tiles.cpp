@@ -1,5 +1,9 @@
 // Tiles: the GEMM stays one kernel; its tiles wait for the chunks that a collective brings, or release chunks as they
 // are written. What libraries with fused kernels do today.
+#include "ir/tiles.hpp"
+
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "plan/overlap/strategy.hpp"
@@ -42,18 +46,39 @@ std::uint32_t fastest_chunks(FiccoSchedule schedule, const OverlapQuestion& ques
   return best;
 }
 
+/// A group has one wave or more.
+Status check_waves(std::uint64_t groups, const Program& program, const Machine& machine) {
+  std::uint64_t waves = 0;
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      const auto* gemm = std::get_if<Gemm>(&command);
+      if (gemm == nullptr) continue;
+      waves = std::max(waves, (tile_count(*gemm) + machine.compute_units - 1) / machine.compute_units);
+    }
+  }
+  if (groups <= waves) return {};
+  return fail(About::strategy, "overlap.strategy",
+              fmt::format("waves/{} of a GEMM that has {} wave{} of tiles", groups, waves, waves == 1 ? "" : "s"),
+              fmt::format("give at most waves/{}, or waves alone", waves));
+}
+
 Strategy tile_strategy(const TileStrategy& which, Strategy texts) {
   texts.name = which.name;
   texts.family = "tiles";
   texts.applies = [which](const OverlapProblem& problem, const Machine& machine) {
     return applies_to(which, problem, machine);
   };
-  texts.plan = [grain = which.grain](const OverlapQuestion& question) {
+  texts.plan = [grain = which.grain](const OverlapQuestion& question) -> Result<PlannedOverlap> {
     FiccoSchedule schedule{.grain = grain, .chunks = question.knobs.chunks, .exchange = ExchangeVariant::pcpy};
     schedule.means = question.knobs.means;
     if (schedule.means == CollectiveMeans::cores) schedule.units = question.knobs.comm_cus.value_or(0);
-    if (schedule.chunks == 0) schedule.chunks = fastest_chunks(schedule, question);
-    return plan_schedule(schedule, question);
+    const bool asked = schedule.chunks > 0;
+    if (!asked) schedule.chunks = fastest_chunks(schedule, question);
+    auto planned = plan_schedule(schedule, question);
+    if (planned && asked && grain == Grain::waves) {
+      CORTADO_RETURN_IF_ERROR(check_waves(schedule.chunks, planned->program, question.machine));
+    }
+    return planned;
   };
   return texts;
 }

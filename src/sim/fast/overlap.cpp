@@ -185,7 +185,7 @@ class OverlapRun : OneGpu {
   WorkgroupDemand demand(bool last) {
     if (clock_units_ != available()) {
       clock_units_ = available();
-      clock_ = gemm_clock_ghz(model_, overlap_.gemm, machine_, clock_units_);
+      clock_ = gemm_clock_ghz(model_, machine_, clock_units_);
     }
     GemmSurroundings beside;
     if (collective_runs_) {

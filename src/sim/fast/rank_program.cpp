@@ -202,7 +202,7 @@ class RankRun : OneGpu {
       shape_ = shape_of(*gemm);
       model_.emplace(shape_, tiling_of(*gemm), machine_, L2Windows::modelled, ResultPath::cached, rows_in_step(*gemm));
       waiting_ = tile_count(*gemm) * gemm->split_k;
-      clock_ = gemm_clock_ghz(*model_, shape_, machine_, machine_.compute_units);
+      clock_ = clocks_.of(*model_, machine_.compute_units);
       return gemm->waits.empty() && gemm->raises.empty() ? begin_waves() : begin_tiles(*gemm);
     }
     const auto* copy = std::get_if<Copy>(&command);
@@ -321,6 +321,7 @@ class RankRun : OneGpu {
   SimTime kernels_end_{};
   GemmShape shape_;  // under way
   std::optional<GemmModel> model_;
+  GemmClocks clocks_{machine_};
   double clock_ = 0;            // GHz, of the product under way
   std::uint64_t waiting_ = 0;   // workgroups
   const Gemm* gemm_ = nullptr;  // the last one with tiles that wait or release

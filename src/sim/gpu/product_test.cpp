@@ -298,7 +298,7 @@ TEST(Products, PricesAreSettledAnewWhenUnitsPassFromAKernelToTheProduct) {
 // --- Memory and fabric
 // -------------------------------------------------------------------------------------------------
 
-/// The copy and the product alone, at full speed, would fill the memory twice: 256 workgroups of 64 + 128 KiB in 66,536
+/// The copy and the GEMM alone, at full speed, would fill the memory twice: 256 workgroups of 64 + 128 KiB in 66,536
 /// ns, and 50 GB/s of copies.
 Machine half_a_memory() {
   Machine machine = round_machine();

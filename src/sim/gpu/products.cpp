@@ -38,7 +38,8 @@ Products::Products(Core& core, Queues& queues, QueueControl& control, UnitGrants
       units_(units),
       movers_(movers),
       trackers_(trackers),
-      power_(power) {
+      power_(power),
+      known_clocks_(core.machine) {
   if (std::ranges::none_of(core.program.queues, multiplies)) return;
   products_.resize(queues.size());
   on_gpu_.resize(core.program.ranks, 0);
@@ -173,7 +174,7 @@ double Products::clock(std::uint32_t index) {
   ProductRun& product = products_[index];
   const std::uint32_t units = units_available(index);
   if (product.clock_units != units) {
-    product.clock = gemm_clock_ghz(*product.model, shape_of(gemm_of(index)), core_.machine, units);
+    product.clock = known_clocks_.of(*product.model, units);
     product.clock_units = units;
   }
   return product.clock;

@@ -148,6 +148,7 @@ class Products {
   Movers& movers_;
   TrackerUnit& trackers_;
   RunPower& power_;
+  GemmClocks known_clocks_;
   std::vector<ProductRun> products_;   // by queue; empty if the program has none
   std::vector<std::uint32_t> on_gpu_;  // under way
 };

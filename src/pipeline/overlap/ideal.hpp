@@ -1,0 +1,24 @@
+// The bound that strategies are measured by: the longer of the GEMM and the collective, each alone in the fastest way
+// that a strategy may do it.
+#pragma once
+
+#include "cortado/machine.hpp"
+#include "cortado/overlap.hpp"
+
+#include "plan/cost.hpp"
+
+namespace cortado::pipeline {
+
+/// Alone, as `serial` does them.
+struct TimesAlone {
+  Nanoseconds gemm;
+  Nanoseconds overlappable;  ///< the collective; of an all-reduce behind a GEMM the reduce-scatter
+  Nanoseconds behind;        ///< of such an all-reduce the all-gather
+  Nanoseconds library;       ///< the whole collective
+};
+
+/// Predicted. Collectives on DMA engines are asked for only where they can make a difference.
+Nanoseconds predicted_ideal(const OverlapProblem& problem, const Machine& machine, const CostModel& cost,
+                            const TimesAlone& alone);
+
+}  // namespace cortado::pipeline
