@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -52,8 +53,15 @@ struct Parser {
     };
     CLI::Option* const option = sub->add_option(std::string(flag.name), store);
     option->type_name(std::string(flag.value));
-    if (flag.is_repeated() && flag.is_argument()) option->expected(-1);
-    if (flag.is_repeated() && !flag.is_argument()) option->expected(1)->take_all();
+    if (flag.is_repeated()) option->expected(1)->take_all();
+  }
+
+  /// What follows "--", if it is the argument of the command that may be repeated.
+  void set_command(const std::vector<std::string>& behind) {
+    if (command == nullptr || behind.empty()) return;
+    for (const Flag* flag : flags_of(command->name)) {
+      if (flag->is_argument() && flag->is_repeated()) set(*flag, behind);
+    }
   }
 
   void set(const Flag& flag, std::vector<std::string> values) {
@@ -123,6 +131,17 @@ Diagnostic usage_error(const Parser& parser, const CLI::ParseError& error, const
   return {"usage.argument", error.what(), fmt::format(fmt::runtime(kSeeHelp), parser.command->name)};
 }
 
+/// The words before "--" and those behind it, where the first one names a command that runs another.
+std::pair<std::vector<std::string>, std::vector<std::string>> cut_command(const std::vector<std::string>& words) {
+  const auto cut = std::ranges::find(words, "--");
+  if (words.empty() || cut == words.end()) return {words, {}};
+  const auto flags = flags_of(words.front());
+  const bool runs =
+      std::ranges::any_of(flags, [](const Flag* flag) { return flag->is_argument() && flag->is_repeated(); });
+  if (!runs) return {words, {}};
+  return {{words.begin(), cut}, {cut + 1, words.end()}};
+}
+
 Result<Exit> run_parsed(const Parser& parser, Console& console) {
   CORTADO_RETURN_IF_ERROR(parser.status);
   for (const Flag* flag : flags_of(parser.command->name)) {
@@ -136,8 +155,10 @@ Result<Exit> run_parsed(const Parser& parser, Console& console) {
 
 }  // namespace
 
-Exit run_command_line(Console& console, const std::vector<std::string>& words) {
+Exit run_command_line(Console& console, const std::vector<std::string>& all_words) {
+  const auto [words, command] = cut_command(all_words);
   Parser parser(words);
+  parser.set_command(command);
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     parser.app.parse(reversed);
