@@ -308,10 +308,10 @@ TEST_F(KfdNode, RateOfTheClockFollowsFromTheSystemClock) {
 
 TEST_F(KfdNode, TheReportTellsWhatFails) {
   const std::string good = kfd_report(computer_->system());
-  EXPECT_THAT(good, AllOf(HasSubstr("node 8\n"), HasSubstr("    gfx_target_version 90402\n"), HasSubstr("  link 7\n"),
-                          HasSubstr("KFD 1.17: 8 GPUs"),
-                          HasSubstr("GPU 7: copy right, fence written, interrupt came, queue idle\n"),
-                          HasSubstr("8 x ioctl CREATE_QUEUE: ok\n")));
+  EXPECT_THAT(good,
+              AllOf(HasSubstr("node 8\n"), HasSubstr("    gfx_target_version 90402\n"), HasSubstr("  link 7\n"),
+                    HasSubstr("KFD 1.17: 8 GPUs"), HasSubstr("GPU 7: copy right, fence written, interrupt came\n"),
+                    HasSubstr("8 x ioctl CREATE_QUEUE: ok\n")));
   EXPECT_THAT(good, testing::Not(HasSubstr("unique_id")));
   computer_->failing = {{kfd::Call::create_queue, EINVAL}};
   const std::string bad = kfd_report(computer_->system());

@@ -127,9 +127,9 @@ Result<std::string> try_copy(Driver& node, RankId gpu) {
   const bool interrupted = node.wait(event, kReportPatience);
   const bool fenced = std::atomic_ref(*event.mailbox).load(std::memory_order_acquire) == event.id;
   const bool same = std::memcmp(memory.data, memory.data + kReportBytes, kReportBytes) == 0;
-  std::string text =
-      fmt::format("copy {}, fence {}, interrupt {}, queue {}", same ? "right" : "WRONG", fenced ? "written" : "MISSING",
-                  interrupted ? "came" : "MISSING", node.state(*queue).doing);
+  std::string text = fmt::format("copy {}, fence {}, interrupt {}", same ? "right" : "WRONG",
+                                 fenced ? "written" : "MISSING", interrupted ? "came" : "MISSING");
+  if (!same || !fenced || !interrupted) text += ", queue " + node.state(*queue).doing;
   for (const EngineFault& fault : node.faults()) text += "; " + fault.message;
   node.destroy(queue);
   node.destroy(event);
