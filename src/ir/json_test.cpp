@@ -39,6 +39,7 @@ std::vector<Command> every_command() {
            5,
            {{1, 2, 3, 4, plain, CopyOp::add}, {5, 6, 7, 8, strided, CopyOp::store}}},
       Kernel{KernelOp::scatter_rows, {plain, strided}, plain, DType::f16, {2, 0, kMax64}},
+      Call{Function::rope, {plain, strided}, plain, {64, kMax64}},
       Submit{{11}},
       Trigger{{12}, 13},
       Timestamp{"begin"},

@@ -36,7 +36,8 @@ Opened open_sim(const TargetRequest& request, const Machine& machine) {
 }
 
 Opened open_soft(const TargetRequest& request, const Machine& machine) {
-  return with_enough_gpus(request, device::open_soft_node(machine, request.gpus, request.soft));
+  const std::uint32_t gpus = request.gpus > 0 ? request.gpus : machine.gpus;
+  return with_enough_gpus(request, device::open_soft_node(machine, gpus, request.soft));
 }
 
 Opened open_kfd(const TargetRequest& request, const Machine&) {

@@ -104,10 +104,10 @@ TEST_P(TrackedQueues, FaultsStopTheWriter) {
   TestBuffer data(*node_, 4096), other(*node_, 4096), words(*node_, 64);
   track({data.data(), 1024, 1, 0}, 1, words.word(0));
   const std::vector<std::pair<sdma::Packet, const char*>> cases{
-      {sdma::CopyBroadcast{64, other.at(), other.at(64), data.at(64)}, "no update"},
-      {sdma::CopySwap{64, data.at(), other.at()}, "no update"},
-      {sdma::ConstFill{data.at(1020), 0, 2, 4}, "no update"},
-      {sdma::WriteLinear{data.at(4), {1, 2}}, "no update"},
+      {sdma::CopyBroadcast{64, other.at(), other.at(64), data.at(64)}, "not an update"},
+      {sdma::CopySwap{64, data.at(), other.at()}, "not an update"},
+      {sdma::ConstFill{data.at(1020), 0, 2, 4}, "not an update"},
+      {sdma::WriteLinear{data.at(4), {1, 2}}, "not an update"},
       {sdma::CopyAdd{DType::f32, 64, other.at(), data.at(1022)}, "some of its bytes only"},
   };
   std::size_t expected = 0;

@@ -163,7 +163,7 @@ TEST_F(TrackerUnits, WritesThatAreNoUpdatesAreFaults) {
   const auto fault = unit_.check_plain_write(across);
   ASSERT_TRUE(fault);
   EXPECT_EQ(fault->address, data_.address() + 128);
-  EXPECT_THAT(fault->message, HasSubstr("no update"));
+  EXPECT_THAT(fault->message, HasSubstr("not an update"));
   const auto untracked =
       unit_.update({data_.data, source_.data, 64, CopyOp::add, DType::f32}, TrackerUnit::Untracked::fault);
   ASSERT_TRUE(untracked);
@@ -202,7 +202,7 @@ TEST_F(TrackerUnits, WhatCannotBeTrackedIsRefused) {
   };
   ASSERT_TRUE(unit_.create(request(0, 1024 - 960, 1)));
   EXPECT_THAT(refusal(request(60, 8, 1)), HasSubstr("another tracker"));
-  EXPECT_THAT(refusal(request(64, 0, 1)), HasSubstr("no region"));
+  EXPECT_THAT(refusal(request(64, 0, 1)), HasSubstr("cannot be tracked"));
   EXPECT_THAT(refusal(request(64, 8, 0)), HasSubstr("no updates"));
   EXPECT_THAT(refusal(request(1020, 8, 1)), HasSubstr("not inside an allocation"));
   TrackerRequest elsewhere = request(64, 8, 1);

@@ -86,8 +86,12 @@ Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const Overla
   const bool on_cores = schedule.means == CollectiveMeans::cores;
   PlannedOverlap planned;
   planned.program = std::move(plan.program);
+  FiccoSchedule named = schedule;
+  if (schedule.grain == Grain::waves) {
+    named.chunks = std::min(schedule.chunks, waves_of(planned.program, question.machine));
+  }
   const std::string name =
-      has_tiles(schedule.grain) ? name_of_tiles(schedule, question.problem) : cortado::name_of(schedule);
+      has_tiles(schedule.grain) ? name_of_tiles(named, question.problem) : cortado::name_of(schedule);
   planned.name = schedule.grain == Grain::chunks ? fmt::format("{}/{}", name, plan.steps) : name;
   const char* const moves = on_cores                                    ? "CUs move the bytes"
                             : schedule.means == CollectiveMeans::stores ? "the GEMM stores to peers"

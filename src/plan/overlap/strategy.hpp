@@ -27,6 +27,8 @@ inline constexpr FiccoSchedule kHalvesOfC3{.grain = Grain::chunks,
 Status can_exchange_pieces(const OverlapProblem& problem, const Machine& machine, std::string_view strategy);
 /// "tiles-ag/4", "tiles-rs/2-stores", "waves/8": the strategy that a schedule of tiles is an instance of.
 std::string name_of_tiles(const FiccoSchedule& schedule, const OverlapProblem& problem);
+/// Waves of tiles that the GEMM of the program has: the most groups that `waves` can release.
+std::uint32_t waves_of(const Program& program, const Machine& machine);
 /// The program of a schedule, named after it.
 Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const OverlapQuestion& question);
 

@@ -46,14 +46,7 @@ std::uint32_t fastest_chunks(FiccoSchedule schedule, const OverlapQuestion& ques
 
 /// A group has one wave or more.
 Status check_waves(std::uint64_t groups, const Program& program, const Machine& machine) {
-  std::uint64_t waves = 0;
-  for (const Queue& queue : program.queues) {
-    for (const Command& command : queue.commands) {
-      const auto* gemm = std::get_if<Gemm>(&command);
-      if (gemm == nullptr) continue;
-      waves = std::max(waves, (tile_count(*gemm) + machine.compute_units - 1) / machine.compute_units);
-    }
-  }
+  const std::uint64_t waves = waves_of(program, machine);
   if (groups <= waves) return {};
   return fail(About::strategy, "overlap.strategy",
               fmt::format("waves/{} of a GEMM that has {} wave{} of tiles", groups, waves, waves == 1 ? "" : "s"),
@@ -82,6 +75,18 @@ Strategy tile_strategy(const TileStrategy& which, Strategy texts) {
 }
 
 }  // namespace
+
+std::uint32_t waves_of(const Program& program, const Machine& machine) {
+  std::uint64_t waves = 0;
+  for (const Queue& queue : program.queues) {
+    for (const Command& command : queue.commands) {
+      const auto* gemm = std::get_if<Gemm>(&command);
+      if (gemm == nullptr) continue;
+      waves = std::max(waves, (tile_count(*gemm) + machine.compute_units - 1) / machine.compute_units);
+    }
+  }
+  return static_cast<std::uint32_t>(waves);
+}
 
 std::string name_of_tiles(const FiccoSchedule& schedule, const OverlapProblem& problem) {
   std::string name = "tiles-ag";

@@ -106,6 +106,7 @@ WorkgroupDemand RankRun::demand(const Tiles& tiles) {
 
 void RankRun::begin_tiles(const Gemm& gemm) {
   gemm_ = &gemm;
+  gemm_has_groups_ = true;
   tiles_.clear();
   held_.clear();
   units_of_tiles_ = 0;

@@ -110,7 +110,8 @@ class RankRun : OneGpu {
   GemmShape shape_;  // under way
   std::optional<GemmModel> model_;
   GemmClocks clocks_{machine_};
-  double clock_ = 0;  // GHz, of the GEMM under way, for so many units:
+  bool gemm_has_groups_ = false;  // a GEMM had tiles that wait or release
+  double clock_ = 0;              // GHz, of the GEMM under way, for so many units:
   std::uint32_t clock_units_ = 0;
   std::uint64_t workgroups_ = 0;         // of the GEMM under way
   std::uint64_t waiting_ = 0;            // of these
