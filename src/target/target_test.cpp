@@ -232,6 +232,9 @@ TEST(Targets, TheEmbeddedNodeHasAsManyGpusAsAskedFor) {
   const auto target = open_target({"soft", 3, {}}, *machine);
   ASSERT_TRUE(target) << to_string(target.error());
   EXPECT_EQ((*target)->driver()->topology().gpus.size(), 3U);
+  const auto all = open_target({.name = "soft"}, *machine);
+  ASSERT_TRUE(all) << to_string(all.error());
+  EXPECT_EQ((*all)->driver()->topology().gpus.size(), 8U);
 }
 
 TEST(Targets, RealGpusTakeNoInjectedFaults) {
