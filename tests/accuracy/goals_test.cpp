@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
+#include "reproduce/machines.hpp"
 #include "reproduce/published/published.hpp"
 #include "reproduce/reproduction.hpp"
 #include "reproduced.hpp"
@@ -51,7 +52,7 @@ std::vector<report::Reproduction> all_publications() {
 TEST(Document, AccuracyIsWhatReproduceAllWrites) {
   const auto document = read_file(std::string(source_dir()) + "/docs/accuracy.md");
   ASSERT_TRUE(document);
-  EXPECT_TRUE(*document == report::reproduction_markdown(all_publications()))
+  EXPECT_TRUE(*document == report::reproduction_markdown(all_publications()) + pipeline::machines_markdown().value())
       << "docs/accuracy.md is out of date: run 'cortado reproduce all --markdown docs/accuracy.md'";
 }
 
