@@ -58,13 +58,13 @@ const Results::Application* Results::application(const Term& term) const {
   return found == applications_.end() ? nullptr : found->second;
 }
 
-std::uint32_t Results::content(Content pieces) {
+std::uint32_t Results::content(const Content& pieces) {
   Content joined;
-  for (auto& [width, value] : pieces) {
+  for (const auto& [width, value] : pieces) {
     if (!joined.empty() && joined.back().second.moved_by(joined.back().first) == value) {
       joined.back().first += width;
     } else {
-      joined.emplace_back(width, std::move(value));
+      joined.emplace_back(width, value);
     }
   }
   std::vector<std::uint64_t> key;

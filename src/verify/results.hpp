@@ -61,7 +61,7 @@ class Results {
 
   /// Some bytes one after another: values with their widths. Equal contents have equal numbers, however they are cut.
   using Content = std::vector<std::pair<std::uint64_t, Value>>;
-  std::uint32_t content(Content pieces);
+  std::uint32_t content(const Content& pieces);
   const Content& content(std::uint32_t number) const { return contents_[number]; }
 
   /// The value as one term, so that it can be a factor: a sum becomes a source. None if it is a sum whose terms do not

@@ -112,7 +112,8 @@ std::string topology_text(KfdSystem& system) {
 /// A copy on the first engine of the GPU, its signal and its interrupt.
 Result<std::string> try_copy(Driver& node, RankId gpu) {
   const EngineId engine = node.topology().gpus[gpu.value].engines.front().id;
-  CORTADO_ASSIGN_OR_RETURN(const Memory memory, node.allocate({gpu, Bytes{2 * kReportBytes}, Bytes{4096}}));
+  CORTADO_ASSIGN_OR_RETURN(const Memory memory,
+                           node.allocate({gpu, Bytes{2 * std::uint64_t{kReportBytes}}, Bytes{4096}}));
   CORTADO_ASSIGN_OR_RETURN(const Event event, node.create_event());
   CORTADO_ASSIGN_OR_RETURN(SdmaQueue* const queue, node.create_sdma_queue({gpu, engine, Bytes{4096}}));
   std::memset(memory.data, 0x5a, kReportBytes);

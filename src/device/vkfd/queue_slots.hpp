@@ -1,6 +1,7 @@
 // Which engine the kernel gives to a queue: two bit maps a GPU, one for the ordinary and one for the xGMI engines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace cortado::device::vkfd {
 class QueueSlots {
  public:
   QueueSlots(std::uint32_t ordinary, std::uint32_t xgmi, std::uint32_t queues_per_engine)
-      : ordinary_(ordinary * queues_per_engine),
-        xgmi_(xgmi * queues_per_engine),
+      : ordinary_(std::size_t{ordinary} * queues_per_engine),
+        xgmi_(std::size_t{xgmi} * queues_per_engine),
         ordinary_engines_(ordinary),
         xgmi_engines_(xgmi),
         doorbells_(kfd::kDoorbellPage / sizeof(std::uint64_t)) {}

@@ -21,11 +21,12 @@ EnergyUse settled_use(const Timeline& timeline) {
   EnergyUse use;
   use.gpus = timeline.energy->gpus;
   const std::size_t all = timeline.iteration_times.size();
-  for (std::size_t i = all / 2; i < all; ++i) {
+  const std::size_t first = all / 2;
+  for (std::size_t i = first; i < all; ++i) {
     use.energy += timeline.iteration_energies[i];
     use.seconds += to_seconds(timeline.iteration_times[i]);
   }
-  const double share = 1 / static_cast<double>(all - all / 2);
+  const double share = 1 / static_cast<double>(all - first);
   use.energy = use.energy * share;
   use.seconds *= share;
   return use;

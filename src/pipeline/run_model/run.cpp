@@ -219,7 +219,7 @@ class ModelRunner {
 
   template <class Plan>
   Outcome<bool> execute(const Proved<Plan>& proved, const Bindings& bindings) {
-    if (const auto ready = prepare(proved); !ready) return ready;
+    if (auto ready = prepare(proved); !ready) return ready;
     device::RunOptions options{.seed = request_.seed, .data = bindings.data()};
     options.adversarial_seed = request_.adversarial_seed;
     options.timeout = request_.timeout;
@@ -253,7 +253,7 @@ class ModelRunner {
       embed.bind(rank.table, bytes_of(checkpoint_.embedding.numbers));
       embed.bind(rank.x, share(x, r));
     }
-    if (const auto done = execute(pass.embedding, embed); !done) return done;
+    if (auto done = execute(pass.embedding, embed); !done) return done;
     std::vector<std::uint32_t> positions(rows);
     for (std::uint64_t i = 0; i < rows; ++i) {
       positions[i] = static_cast<std::uint32_t>(position + i % pass.tokens);
@@ -270,7 +270,7 @@ class ModelRunner {
       // The caches are read before an iteration and written behind it: what was read must not change in between.
       next_keys_ = layers_[l].keys;
       next_values_ = layers_[l].values;
-      const auto done = execute(pass.layer, with_outputs(bindings, pass.layer.plan.ranks));
+      auto done = execute(pass.layer, with_outputs(bindings, pass.layer.plan.ranks));
       if (!done) return done;
       std::swap(layers_[l].keys, next_keys_);
       std::swap(layers_[l].values, next_values_);

@@ -62,7 +62,7 @@ std::string name_of(const FiccoSchedule& schedule) {
 }
 
 std::string full_name(const FiccoSchedule& schedule) {
-  const std::string name = name_of(schedule);
+  std::string name = name_of(schedule);
   if (schedule.chunks == 0) return name;
   return fmt::format("{}/{}{}", name, schedule.chunks, has_tiles(schedule.grain) ? suffix_of(schedule.means) : "");
 }

@@ -73,7 +73,7 @@ std::vector<ResourceUse> OneGpu::uses_by_cores(const Copy& copy) {
 
 std::vector<ResourceUse> OneGpu::uses_of_stores(const OutputBlock& block, double writes, double reads) {
   const auto view = resources_.stores_by_cores(gpu_, block.to, block.op, writes, reads).view();
-  const std::vector<ResourceUse> here(view.begin(), view.end());
+  std::vector<ResourceUse> here(view.begin(), view.end());
   const RankId peer = whole_.buffer(block.to.buffer).rank;
   if (peer == gpu_) return here;
   const auto own = std::ranges::find(whole_.buffers, gpu_, &Buffer::rank);
