@@ -163,7 +163,7 @@ std::optional<std::uint32_t> SymbolicMemory::content(const Region& region) {
     if (!piece.value.is_defined()) return {};
     pieces.emplace_back(piece.at.width, std::move(piece.value));
   }
-  return results_->content(std::move(pieces));
+  return results_->content(pieces);
 }
 
 void SymbolicMemory::call(const Call& call) {
