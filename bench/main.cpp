@@ -1,5 +1,4 @@
-// cortado_bench [submit|collective|plan|compare|model|overlap|schedules|t3 ...]: one table of what was measured beside
-// what is aimed at.
+// cortado_bench [GROUP ...]: one table of what was measured beside what is aimed at.
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -34,15 +33,19 @@ void print(const std::vector<Row>& rows) {
 
 int run(const std::vector<std::string>& wanted) {
   const std::vector<std::pair<std::string, std::function<std::vector<Row>()>>> groups{
-      {"submit", submit_rows},   {"collective", collective_rows}, {"plan", plan_rows}, {"compare", compare_rows},
-      {"overlap", overlap_rows}, {"schedules", schedule_rows},    {"t3", t3_rows},     {"model", model_rows}};
+      {"submit", submit_rows},   {"collective", collective_rows},
+      {"plan", plan_rows},       {"compare", compare_rows},
+      {"overlap", overlap_rows}, {"schedules", schedule_rows},
+      {"t3", t3_rows},           {"model", model_rows},
+      {"serve", serve_rows},     {"kv", kv_rows},
+      {"node", node_rows},       {"runtime", runtime_rows},
+      {"command", command_rows}};
   for (const std::string& name : wanted) {
     const auto known = [&](const auto& group) { return group.first == name; };
     if (std::any_of(groups.begin(), groups.end(), known)) continue;
-    fmt::print(stderr,
-               "cortado_bench: unknown group {}; there are submit, collective, plan, compare, model, overlap, "
-               "schedules and t3\n",
-               name);
+    std::string known_groups;
+    for (const auto& group : groups) known_groups += " " + group.first;
+    fmt::print(stderr, "cortado_bench: unknown group {}; there are{}\n", name, known_groups);
     return 2;
   }
   std::vector<Row> rows;
@@ -58,5 +61,8 @@ int run(const std::vector<std::string>& wanted) {
 }  // namespace cortado::bench
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == cortado::bench::kInsideNode) {
+    return cortado::bench::measure_inside_node(argv[2]);
+  }
   return cortado::bench::run({argv + 1, argv + argc});
 }

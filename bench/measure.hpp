@@ -72,7 +72,17 @@ std::vector<Row> plan_rows();
 std::vector<Row> compare_rows();
 std::vector<Row> model_rows();
 std::vector<Row> overlap_rows();
+std::vector<Row> runtime_rows();
 std::vector<Row> schedule_rows();
+std::vector<Row> kv_rows();
 std::vector<Row> t3_rows();
+std::vector<Row> serve_rows();
+std::vector<Row> node_rows();
+
+/// First argument of the program that node_rows() runs on the virtual node; the second is the file for what it
+/// measures.
+inline constexpr const char* kInsideNode = "--inside-node";
+int measure_inside_node(const std::string& out);
+std::vector<Row> command_rows();
 
 }  // namespace cortado::bench

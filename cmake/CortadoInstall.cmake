@@ -10,6 +10,7 @@ target_link_libraries(cortado_all INTERFACE ${modules})
 install(TARGETS ${modules} cortado_all EXPORT cortado-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cortado DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET cortado)
+  add_dependencies(cortado ${modules}) # whoever has built the command line can install
   install(TARGETS cortado RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 

@@ -10,6 +10,7 @@
 #include "collective_request.hpp"
 #include "command.hpp"
 #include "gemm_bench.hpp"
+#include "host_copy_bench.hpp"
 #include "pipeline/bench.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/explain.hpp"
@@ -31,6 +32,7 @@ constexpr Example kBenchExamples[] = {
     {"cortado bench copy --phases --on sim", "where the time of one copy between two GPUs goes, predicted"},
     {"cortado bench copy --phases --sizes 4KiB:1MiB", "the same, measured on the embedded node"},
     {"cortado bench gemm --shapes 4096x4096x4096,16x7168x2048 --machine h100-8", "GEMMs alone, as a model predicts"},
+    {"cortado bench host-copy --on sim --machine h100-8 --sizes 32KiB,2MiB", "blocks from and to host memory"},
     {"cortado bench gemm --shapes 8192x8192x8192 --cus 128", "on some of the CUs"}};
 
 constexpr std::string_view kSizesOfSweep = "1KiB:1MiB";
@@ -196,7 +198,8 @@ std::string_view place_of(const Arguments& arguments, bool gemms) {
 Result<Exit> run_bench(const Arguments& arguments, Console& console) {
   const bool gemms = arguments.text("what") == "gemm";
   const bool copy = arguments.text("what") == "copy";
-  std::vector<std::string_view> modes{gemms ? "gemms" : copy ? "phases" : "alone"};
+  const bool hosts = arguments.text("what") == "host-copy";
+  std::vector<std::string_view> modes{gemms ? "gemms" : copy ? "phases" : hosts ? "hosts" : "alone"};
   if (arguments.given("--explain")) {
     modes.insert(modes.end(), {"explain", "auto"});
   } else {
@@ -205,6 +208,7 @@ Result<Exit> run_bench(const Arguments& arguments, Console& console) {
   }
   CORTADO_RETURN_IF_ERROR(arguments.check(modes));
   if (gemms) return bench_gemm(arguments, console);
+  if (hosts) return bench_host_copies(arguments, console);
   if (!copy) return Sweep(arguments, console).run();
   if (!arguments.given("--phases")) {
     return fail("usage.option", "a copy is only taken apart", "give --phases, or bench point-to-point");

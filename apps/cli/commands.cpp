@@ -9,6 +9,7 @@ Subcommand bench_command();
 Subcommand calibrate_command();
 Subcommand completion_command();
 Subcommand demo_command();
+Subcommand kv_command();
 Subcommand list_command();
 Subcommand model_command();
 Subcommand node_command();
@@ -18,14 +19,16 @@ Subcommand plan_command();
 Subcommand power_command();
 Subcommand reproduce_command();
 Subcommand run_command();
+Subcommand serve_command();
 Subcommand show_command();
 Subcommand verify_command();
 
 std::span<const Subcommand> commands() {
-  static const std::array all{demo_command(),   list_command(),      show_command(),      plan_command(),
-                              verify_command(), run_command(),       bench_command(),     overlap_command(),
-                              power_command(),  model_command(),     packets_command(),   calibrate_command(),
-                              node_command(),   reproduce_command(), completion_command()};
+  static const std::array all{demo_command(),      list_command(),      show_command(),  plan_command(),
+                              verify_command(),    run_command(),       bench_command(), overlap_command(),
+                              power_command(),     model_command(),     kv_command(),    serve_command(),
+                              packets_command(),   calibrate_command(), node_command(),  reproduce_command(),
+                              completion_command()};
   return all;
 }
 

@@ -13,9 +13,11 @@
 #include "base/text.hpp"
 #include "lists.hpp"
 #include "plan/choose.hpp"
+#include "plan/kv.hpp"
 #include "plan/overlap.hpp"
 #include "plan/t3.hpp"
 #include "reproduce/published/published.hpp"
+#include "serve/fetch_ways.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -76,9 +78,11 @@ constexpr List kLists[] = {
     {"@components", [] { return Names(kComponentNames.begin(), kComponentNames.end()); }},
     {"@dtypes", [] { return Names{"u8", "i32", "f16", "bf16", "f32", "f8"}; }},
     {"@features", [] { return names_of(pipeline::list_features()); }},
+    {"@kv-strategies", [] { return names_of(plan::kv_strategies()); }},
     {"@lists", [] { return with(list_names(), {"json"}); }},
     {"@machines", machine_names},
     {"@models", model_names},
+    {"@ways", serve::way_names},
     {"@planned", [] { return with(collective_names(), {"overlap"}); }},
     {"@power-policies", [] { return with(power_policy_names(), {"all"}); }},
     {"@publications", [] { return with(published::publication_names(), {"all"}); }},
@@ -89,7 +93,7 @@ constexpr List kLists[] = {
      }},
     {"@swept",
      [] {
-       return with(collective_names(), {"copy", "gemm"});
+       return with(collective_names(), {"copy", "gemm", "host-copy"});
      }},
     {"@systems", [] { return with(pipeline::model_systems(), {"all"}); }},
     {"@targets", [] { return names_of(list_targets()); }},

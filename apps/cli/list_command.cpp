@@ -20,15 +20,19 @@
 #include "pipeline/compare.hpp"
 #include "pipeline/explain.hpp"
 #include "pipeline/gemm_bench.hpp"
+#include "pipeline/kv/host_copy.hpp"
+#include "pipeline/kv/study.hpp"
 #include "pipeline/run_model.hpp"
 #include "plan/c3.hpp"
 #include "plan/ficco.hpp"
+#include "plan/kv.hpp"
 #include "plan/overlap.hpp"
 #include "plan/t3.hpp"
 #include "report/bench_rows.hpp"
 #include "report/schedule_map.hpp"
 #include "reproduce/published/published.hpp"
 #include "reproduce/reproduction.hpp"
+#include "serve/serve.hpp"
 #include "table_output.hpp"
 
 namespace cortado::cli {
@@ -129,6 +133,10 @@ Result<Table> overlap_strategies() {
   return table;
 }
 
+Result<Table> kv_strategies() {
+  return summaries(plan::kv_strategies());
+}
+
 Result<Table> power_policies() {
   Table table = listing({{"name", "as flags take it"}, {"summary", "one line"}});
   for (const sim::PowerPolicy* policy : sim::power_policies()) table.add({policy->name, policy->summary});
@@ -186,6 +194,7 @@ constexpr std::array kTopics{
     Topic{"collectives", "what can be planned, with the variants of each", collectives},
     Topic{"variants", "ways to do each collective, for --variant", variants},
     Topic{"strategies", "how to run a GEMM and a collective at the same time, for --strategy", overlap_strategies},
+    Topic{"kv-strategies", "how to fetch KV blocks from host memory, for kv --strategy", kv_strategies},
     Topic{"power-policies", "what power management may do, for power --policy", power_policies},
     Topic{"maps", "where tracked stores of a GEMM go, for --strategy t3", maps},
     Topic{"features", "hardware that a machine may get, for overlap --with", features},
@@ -244,6 +253,9 @@ Result<std::string> json_reference() {
       {"model --on soft --json`", pipeline::model_run_document({})},
       {"power --json`", report::power_document({})},
       {"model --json`", pipeline::model_document({}, true)},
+      {"kv --json`", pipeline::kv_document({})},
+      {"bench host-copy --json`", pipeline::host_copy_document({})},
+      {"serve-sim --json`", serve::serve_document({})},
       {"overlap --map --json`", report::schedule_map_document(map)},
       {"reproduce --json`: a list `reproductions`", report::reproduction_document({})},
       {"list --json`: one of these lists", lists}};

@@ -45,6 +45,7 @@ Result<Exit> run_node(const Arguments& arguments, Console& console) {
   for (const std::string& text : arguments.all("--inject")) {
     CORTADO_RETURN_IF_ERROR(parse_injection(text, machine.gpus, machine, options.faults));
   }
+  options.model_time = arguments.text("--clock") == "model";
   options.races = arguments.given("--races");
   options.trace = arguments.or_empty("--trace");
   options.packets = arguments.or_empty("--packets");

@@ -15,7 +15,8 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
                        device::FaultInjection& faults) {
   const auto bad = [&](std::string_view why) {
     return fail("usage.inject", fmt::format("--inject {}: {}", text, why),
-                "write stall:GPU.ENGINE[:AFTER], drop-doorbell:GPU.ENGINE[:NTH], lose-signal:GPU.ENGINE[:NTH] or "
+                "write stall:GPU.ENGINE[:AFTER], slow:GPU.ENGINE:TIMES, drop-doorbell:GPU.ENGINE[:NTH], "
+                "lose-signal:GPU.ENGINE[:NTH], lose-interrupt:GPU.ENGINE[:NTH] or "
                 "delay-signal:GPU.ENGINE:NTH:NANOSECONDS");
   };
   const std::vector<std::string> parts = split(text, ':');
@@ -37,7 +38,8 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
     counts.push_back(*value);
   }
   const bool delay = parts[0] == "delay-signal";
-  if (delay ? counts.size() != 2 : counts.size() > 1) return bad("wrong number of parts");
+  const bool slow = parts[0] == "slow";
+  if (delay ? counts.size() != 2 : counts.size() > 1 || (slow && counts.empty())) return bad("wrong number of parts");
   const std::uint64_t nth = counts.empty() ? 0 : counts[0];
   if (parts[0] == "stall") {
     faults.stalled_engines.push_back({rank, id, nth});
@@ -45,6 +47,12 @@ Status parse_injection(const std::string& text, std::uint32_t gpus, const Machin
     faults.dropped_doorbells.push_back({rank, id, nth});
   } else if (parts[0] == "lose-signal") {
     faults.lost_signals.push_back({rank, id, nth});
+  } else if (parts[0] == "lose-interrupt") {
+    faults.lost_interrupts.push_back({rank, id, nth});
+  } else if (slow) {
+    constexpr std::uint64_t kMostTimes = 1'000'000;
+    if (nth < 1 || nth > kMostTimes) return bad(fmt::format("an engine can be 1 to {} times as slow", kMostTimes));
+    faults.slow_engines.push_back({rank, id, nth});
   } else if (delay) {
     faults.delayed_signals.push_back({rank, id, nth, counts[1]});
   } else {

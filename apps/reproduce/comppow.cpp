@@ -157,8 +157,8 @@ class CompPow {
   }
 
   report::Table sustained() const {
-    report::Table table = report::own_table("sustained", "Long products under the cap of the board",
-                                            {{"product"}, {"xcd GHz", 3}, {"TFLOP/s", 1}, {"W"}, {"peak W"}});
+    report::Table table = report::own_table("sustained", "Long GEMMs under the cap of the board",
+                                            {{"GEMM"}, {"xcd GHz", 3}, {"TFLOP/s", 1}, {"W"}, {"peak W"}});
     for (const DType dtype : kSustained) {
       const report::PowerRow& product = long_product(dtype);
       GemmShape shape = kLongProduct;

@@ -251,8 +251,8 @@ class Conccl {
 
   report::Table products() const {
     report::Table table =
-        report::own_table("products", "Products alone on fewer compute units: time in us, and longer by %",
-                          {{"product"}, {"bound by"}, {"us", 1}});
+        report::own_table("products", "GEMMs alone on fewer compute units: time in us, and longer by %",
+                          {{"GEMM"}, {"bound by"}, {"us", 1}});
     for (const std::uint32_t fewer : kFewerUnits) {
       if (fewer > 0) table.columns.push_back(report::OwnColumn{fmt::format("{} fewer", fewer), 1});
     }
@@ -283,7 +283,7 @@ class Conccl {
   report::Table scenarios() const {
     report::Table table =
         report::own_table("scenarios", "Every scenario: times alone in us, ideal speed-up, shares of ideal in %",
-                          {{"scenario"}, {"class"}, {"bound by"}, {"product"}, {"collective"}, {"ideal x", 2}});
+                          {{"scenario"}, {"class"}, {"bound by"}, {"GEMM"}, {"collective"}, {"ideal x", 2}});
     const std::vector<std::string> policies = overlapping_policies();
     for (const std::string& policy : policies) table.columns.push_back(report::OwnColumn{policy});
     for (std::size_t i = 0; i < reports_.size(); ++i) {

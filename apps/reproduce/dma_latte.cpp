@@ -1,5 +1,5 @@
 // DMA-Latte (arXiv 2511.06605): phases of one copy, speed-ups of the all-gather and all-to-all variants over pcpy, and
-// DMA against GPU cores.
+// DMA against GPU cores; inference (dma_latte_inference.hpp).
 //
 // Programs as the published measurements ran them: one host thread, all-gather in place, all-to-all without the block
 // of a rank for itself, one trigger word per queue. The GPU-core library takes the faster of its two protocols for
@@ -17,12 +17,14 @@
 #include "base/check.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/choose.hpp"
+#include "reproduce/dma_latte_inference.hpp"
 #include "reproduce/reproducer.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-constexpr Bytes kLatencyBound = 32_MiB;       // "small" in the paper is below
+constexpr Bytes kLatencyBound = 32_MiB;  // "small" in the paper is below
+constexpr std::string_view kInference = "inference";
 constexpr std::string_view kPower = "power";  // figures of machines that say what things draw
 /// On as many compute units as libraries take: what they hold draws power, whether it is needed or not.
 constexpr std::string_view kLibrary = "library";
@@ -158,8 +160,19 @@ class DmaLatte {
     ours.tables.push_back({phases_, phase_shares_});
     ours.tables.push_back(speed_ups(all_gather_));
     ours.tables.push_back(speed_ups(all_to_all_));
+    std::vector<InferenceGain> gains;
+    if (!options.collectives_only && machine_.timing->host_link) {
+      auto computed = inference_gains(machine_);
+      if (!computed) return tl::unexpected(computed.error());
+      gains = *std::move(computed);
+      ours.own.push_back(inference_table(gains));
+    }
     for (const published::Figure& figure : publication_.figures) {
       if (figure.name.starts_with(kPower) && !machine_.power) continue;
+      if (figure.name.starts_with(kInference)) {
+        if (!gains.empty()) ours.figures.push_back({figure, inference_figure(figure.name, gains)});
+        continue;
+      }
       ours.figures.push_back({figure, figure_value(figure.name, ours.tables[1])});
     }
     return ours;

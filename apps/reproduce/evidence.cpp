@@ -74,7 +74,8 @@ Outcome<std::vector<Evidence>> collective_evidence(Collective collective, const 
     };
     if (std::ranges::none_of(publication->tables, concerns)) continue;
     const bool own = publication->machine == machine.name;
-    const auto ours = reproduce(std::string(name), own ? std::optional(machine) : std::nullopt);
+    const auto ours =
+        reproduce(std::string(name), own ? std::optional(machine) : std::nullopt, {.collectives_only = true});
     if (!ours) return tl::unexpected(ours.error());
     for (const report::ReproducedTable& table : ours->tables) {
       if (concerns(table.published)) add_rows(table, all);

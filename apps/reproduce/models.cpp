@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "reproduce/published/steps.hpp"
 #include "reproduce/reproducer.hpp"
+#include "serve/serve.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -21,6 +22,7 @@ constexpr const char* kMedian = "median error";
 struct Bench {
   Machine machine;
   std::unique_ptr<ModelStudy> study;
+  std::unique_ptr<serve::ServingStudy> serving;
 };
 
 class ModelSteps {
@@ -32,7 +34,7 @@ class ModelSteps {
     if (!bench) return fail_at(Stage::plan, bench.error());
     const auto request = request_of(step);
     if (!request) return fail_at(Stage::plan, request.error());
-    if (step.phase == "serve") return served(step, *request, *(*bench)->study);
+    if (step.phase == "serve") return served(step, *request, *(*bench)->serving);
     const auto report = (*bench)->study->run(*request, {.systems = systems_of(step), .threads = threads_});
     if (!report) return tl::unexpected(report.error());
     const SystemRow& row = *report->row(step.system);
@@ -61,8 +63,9 @@ class ModelSteps {
   }
 
   Result<Bench*> bench_of(const published::ModelStep& step) {
-    const std::string key = fmt::format("{} {} {} {}", step.machine, step.cap_w.value_or(0), step.memory_gb.value_or(0),
-                                        step.memory_share.value_or(1));
+    const std::string key =
+        fmt::format("{} {} {} {} {}", step.machine, step.cap_w.value_or(0), step.memory_gb.value_or(0),
+                    step.memory_share.value_or(1), step.all_reduce_bytes.value_or(0));
     const auto known = benches_.find(key);
     if (known != benches_.end()) return known->second.get();
     auto made = std::make_unique<Bench>();
@@ -70,7 +73,11 @@ class ModelSteps {
     if (step.cap_w && made->machine.power) made->machine.power->cap_w = *step.cap_w;
     if (step.memory_gb) made->machine.memory_bytes = {static_cast<std::uint64_t>(*step.memory_gb * 1e9)};
     if (step.memory_share) made->machine.timing->memory.rate.value *= *step.memory_share;
+    if (step.all_reduce_bytes && made->machine.timing->serving) {
+      made->machine.timing->serving->all_reduce_bytes = {*step.all_reduce_bytes};
+    }
     made->study = std::make_unique<ModelStudy>(made->machine);
+    made->serving = std::make_unique<serve::ServingStudy>(made->machine);
     return benches_.emplace(key, std::move(made)).first->second.get();
   }
 
@@ -97,25 +104,26 @@ class ModelSteps {
     return request;
   }
 
-  /// A steady state: in every decode step of `batch` sequences batch / output new ones take the place of those that are
-  /// done, and are prefilled. Contexts are half grown on the average.
-  Outcome<double> served(const published::ModelStep& step, const ModelRequest& request, ModelStudy& study) const {
-    const ModelOptions options{.systems = {step.system}, .threads = threads_};
-    ModelRequest prompt = request;
-    prompt.phase.batch = 1;
-    const auto prefill = study.run(prompt, options);
-    if (!prefill) return tl::unexpected(prefill.error());
-    ModelRequest decode = request;
-    decode.phase.kind = PhaseKind::decode;
-    decode.phase.tokens = 0;
-    decode.phase.context = step.tokens + step.output / 2;
-    const auto one = study.run(decode, options);
-    if (!one) return tl::unexpected(one.error());
-    const auto batch = static_cast<double>(step.batch);
-    const double fresh = batch / static_cast<double>(step.output);
-    const double seconds = one->row(step.system)->seconds + fresh * prefill->row(step.system)->seconds;
-    const double tokens = batch / seconds;
-    return step.metric == "requests_per_s" ? tokens / static_cast<double>(step.output) : tokens;
+  /// All requests at once, through the simulator of serving.
+  static Outcome<double> served(const published::ModelStep& step, const ModelRequest& request,
+                                serve::ServingStudy& study) {
+    serve::ServeRequest serving;
+    serving.model = request.model;
+    serving.layout = {.tp = step.tp, .ep = step.ep};
+    serving.dtype = request.phase.dtype;
+    serving.kv_dtype = request.phase.kv_dtype;
+    serving.limits.max_sequences = static_cast<std::uint32_t>(step.batch);
+    const auto length = [](std::uint64_t tokens) {
+      const auto whole = static_cast<std::uint32_t>(tokens);
+      return serve::Length{whole, whole};
+    };
+    serving.arrivals =
+        serve::Generated{.requests = step.requests, .input = length(step.tokens), .output = length(step.output)};
+    const auto report = study.run(serving);
+    if (!report) return tl::unexpected(report.error());
+    const serve::ServeRow& row = report->rows.front();
+    const std::uint64_t what = step.metric == "requests_per_s" ? row.tally.finished : row.tally.output_tokens;
+    return static_cast<double>(what) / row.seconds();
   }
 
   const Machine& given_;

@@ -17,11 +17,17 @@ struct Reproducer {
   Reproduce* reproduce;
 };
 
-constexpr std::array kReproducers{Reproducer{"comppow", reproduce_comppow},     Reproducer{"conccl", reproduce_conccl},
-                                  Reproducer{"dma-latte", reproduce_dma_latte}, Reproducer{"ficco", reproduce_ficco},
-                                  Reproducer{"gemm", reproduce_gemm},           Reproducer{"kraken", reproduce_kraken},
-                                  Reproducer{"models", reproduce_models},       Reproducer{"nccl", reproduce_nccl},
-                                  Reproducer{"rccl", reproduce_rccl},           Reproducer{"t3", reproduce_t3}};
+constexpr std::array kReproducers{Reproducer{"comppow", reproduce_comppow},
+                                  Reproducer{"conccl", reproduce_conccl},
+                                  Reproducer{"dma-latte", reproduce_dma_latte},
+                                  Reproducer{"ficco", reproduce_ficco},
+                                  Reproducer{"gemm", reproduce_gemm},
+                                  Reproducer{"kraken", reproduce_kraken},
+                                  Reproducer{"kv-fetch", reproduce_kv_fetch},
+                                  Reproducer{"models", reproduce_models},
+                                  Reproducer{"nccl", reproduce_nccl},
+                                  Reproducer{"rccl", reproduce_rccl},
+                                  Reproducer{"t3", reproduce_t3}};
 
 }  // namespace
 
@@ -33,6 +39,7 @@ report::Reproduction with_figures(const published::Publication& publication, con
 }
 
 std::string machine_of_table(const published::Publication& publication, const published::Table& table) {
+  if (table.name.ends_with(" mi300x")) return "mi300x-8";
   return table.name.ends_with(" mi355x") ? "mi355x-8" : publication.machine;
 }
 

@@ -14,7 +14,8 @@
 namespace cortado::pipeline {
 
 struct ReproduceOptions {
-  std::uint32_t threads = 1;  ///< simulations at the same time; results do not depend on it
+  std::uint32_t threads = 1;      ///< simulations at the same time; results do not depend on it
+  bool collectives_only = false;  ///< for those who ask nothing else; some publications have more
   /// Called with (done, total) simulations, never by two threads at once; false stops.
   std::function<bool(std::size_t, std::size_t)> progress{};
 };

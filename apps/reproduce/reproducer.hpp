@@ -37,6 +37,7 @@ Reproduce reproduce_dma_latte;
 Reproduce reproduce_ficco;
 Reproduce reproduce_gemm;
 Reproduce reproduce_kraken;
+Reproduce reproduce_kv_fetch;
 Reproduce reproduce_models;
 Reproduce reproduce_nccl;
 Reproduce reproduce_rccl;

@@ -271,7 +271,7 @@ class T3 {
         "sub-layers",
         "Every sub-layer: times in us, sequential with the all-gather behind; gains over sequential and DRAM "
         "traffic of T3 in %",
-        {{"model"}, {"tp"}, {"sub-layer"}, {"product"}, {"reduce-scatter"}, {"serial"}});
+        {{"model"}, {"tp"}, {"sub-layer"}, {"GEMM"}, {"reduce-scatter"}, {"serial"}});
     const std::array ways{"ideal", "ideal-rs+nmc", "t3", "t3-mca"};
     for (const char* way : ways) table.columns.push_back(report::OwnColumn{way, 1});
     table.columns.push_back(report::OwnColumn{"traffic", 1});

@@ -255,9 +255,44 @@ struct KernelTiming {
   double stream_share = 1;          ///< of memory.rate, that kernels reach which read and write once
 };
 
-/// All-reduce kernels of serving engines, which are direct: what they do instead of the library's up to a size.
+/// Serving engines: all-reduce kernels, which are direct, instead of the library's up to a size; and their host.
 struct ServingTiming {
   Bytes all_reduce_bytes{};
+  Nanoseconds sequence{};  ///< of the host between two steps, for each sequence of a step: schedule, inputs, outputs
+};
+
+/// The link of a GPU to the memory of the host, and that memory. Sources: docs/models.md, "Host memory".
+struct HostLinkTiming {
+  GBps to_gpu;  ///< by DMA engines, one direction at a time
+  GBps from_gpu;
+  GBps both;          ///< both directions at once, together
+  GBps units_to_gpu;  ///< the same by compute units
+  GBps units_from_gpu;
+  GBps units_both;
+  std::uint32_t units = 0;                    ///< compute units of a copy kernel
+  std::uint32_t gpus_per_port = 1;            ///< that share a root port, which has the rates of one link
+  std::uint32_t numa_nodes = 1;               ///< of the host; GPUs are spread over them in order
+  GBps memory;                                ///< of one NUMA node, reads and writes together
+  std::vector<std::uint32_t> engines_to_gpu;  ///< that copies should use, best first
+  std::vector<std::uint32_t> engines_from_gpu;
+  std::vector<std::uint32_t> slow_engines;  ///< that reach slow_from_gpu only
+  GBps slow_from_gpu{};
+};
+
+/// Copies over the host link by calls of the vendor's runtime instead of packets of one's own: what one takes beside
+/// its bytes. A copy of the runtime ends before the next one begins.
+struct RuntimeTiming {
+  Nanoseconds call;         ///< host, of one call that copies
+  Nanoseconds copy_to_gpu;  ///< engine, of one copy: dependencies, flush, copy, signal
+  Nanoseconds copy_from_gpu;
+  GBps rate;                  ///< of the bytes of such a copy, at most
+  Nanoseconds descriptor;     ///< host, of one copy of a batch call
+  Nanoseconds batch_copy;     ///< engine, of one copy of a batch call; 0 = back to back as packets of one's own
+  std::uint32_t batch = 1;    ///< copies of a batch call that the engine gets at a time
+  Nanoseconds kernel_copy;    ///< host, of one copy in the list that a copy kernel reads
+  Bytes shader_bytes{};       ///< smaller copies are made by compute units; 0 = none
+  Nanoseconds shader_copy{};  ///< of one of these, all in all
+  Nanoseconds shader_batch_copy{};
 };
 
 /// Between nodes. All GPUs of a node have a port each.
@@ -272,11 +307,13 @@ struct Timing {
   LinkTiming link;
   MemoryTiming memory;
   CoreTiming cores;
-  std::optional<ComputeTiming> compute{};  ///< none: no products can be simulated
-  std::optional<LibraryTiming> library{};  ///< none: no collective library is known
-  std::optional<KernelTiming> kernels{};   ///< none: no whole models
-  std::optional<ServingTiming> serving{};  ///< none: serving engines use the library
-  std::optional<NetworkTiming> network{};  ///< none: one node only
+  std::optional<ComputeTiming> compute{};     ///< none: no products can be simulated
+  std::optional<LibraryTiming> library{};     ///< none: no collective library is known
+  std::optional<KernelTiming> kernels{};      ///< none: no whole models
+  std::optional<ServingTiming> serving{};     ///< none: serving engines use the library
+  std::optional<NetworkTiming> network{};     ///< none: one node only
+  std::optional<HostLinkTiming> host_link{};  ///< none: programs that move bytes of host memory cannot be simulated
+  std::optional<RuntimeTiming> runtime{};     ///< none: copies by calls of a runtime cannot be simulated
 };
 
 // --- Power -----------------------------------------------------------------------------------------------------------

@@ -40,7 +40,8 @@
 //    verifier knows nothing else of functions. Sums may be taken in any order and products in any panels of k.
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
-//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine.
+//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine. Buffers in
+//    host memory are read and written by copies alone.
 //    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4 or 7; else the program has
 //    a race and no meaning.
 //
@@ -354,6 +355,9 @@ struct Buffer {
   RankId rank;
   Bytes size;
   BufferRole role = BufferRole::scratch;
+  /// In pinned memory of that NUMA node of the host, where copies of all GPUs reach it; `rank` is the one whose caller
+  /// uses it. None: in the memory of the rank's GPU.
+  std::optional<std::uint32_t> host{};
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
 
@@ -393,6 +397,14 @@ enum class Protocol {
   multicast  ///< the switch adds what it reads from all GPUs and writes to all of them: reductions only
 };
 
+/// How the host hands the commands of a dma queue to the engine. It decides what they cost (Timing::runtime of the
+/// machine) and how many doorbells ring, and means nothing else.
+enum class Submission {
+  ring,   ///< all packets, one doorbell
+  calls,  ///< a call of the vendor's runtime for every copy and what follows it up to the next
+  batch,  ///< a call of the vendor's runtime with a list of copies
+};
+
 struct Queue {
   std::string name;
   QueueKind kind = QueueKind::dma;
@@ -407,6 +419,7 @@ struct Queue {
   QueueRole role = QueueRole::collective;
   Protocol protocol = Protocol::none;  ///< compute
   Bytes chunk{};                       ///< multicast: what a compute unit takes at a time, of a GPU's part of the sum
+  Submission submission = Submission::ring;  ///< dma
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 
@@ -568,11 +581,15 @@ class ProgramBuilder {
   ProgramBuilder(std::string name, std::string machine, std::uint32_t ranks);
 
   BufferId buffer(std::string name, RankId rank, Bytes size, BufferRole role);
+  /// In memory of the host.
+  BufferId host_buffer(std::string name, RankId rank, std::uint32_t numa_node, Bytes size, BufferRole role);
   SignalId signal(std::string name, std::optional<RankId> home = {});
   QueueId dma_queue(std::string name, RankId rank, EngineId engine);
   QueueId compute_queue(std::string name, RankId rank, std::int32_t priority = 0,
                         std::optional<std::uint32_t> compute_units = {}, std::string kernel = {},
                         std::uint32_t calls = 0);
+  /// Of a dma queue.
+  void submission(QueueId queue, Submission submission) { program_.queues.at(queue.value).submission = submission; }
   /// Of a compute queue.
   void protocol(QueueId queue, Protocol protocol, Bytes chunk = {});
   QueueId host_queue(std::string name, std::optional<RankId> rank = {});
@@ -646,6 +663,7 @@ std::string_view to_string(SignalOp op);
 std::string_view to_string(KernelOp op);
 std::string_view to_string(Function function);
 std::string_view to_string(Protocol protocol);
+std::string_view to_string(Submission submission);
 /// Also takes fp32, fp16 and fp8.
 Result<DType> parse_dtype(std::string_view name);
 

@@ -227,13 +227,26 @@ struct FaultInjection {
     std::uint64_t nth = 0;
     std::uint64_t nanoseconds = 0;
   };
+  struct SlowEngine {  ///< takes so many times as long to move bytes; never used up
+    RankId gpu;
+    EngineId engine;
+    std::uint64_t factor = 1;
+  };
+  struct LostInterrupt {  ///< the nth TRAP packet of a queue interrupts nobody
+    RankId gpu;
+    EngineId engine;
+    std::uint64_t nth = 0;
+  };
   std::vector<StalledEngine> stalled_engines;
   std::vector<DroppedDoorbell> dropped_doorbells;
   std::vector<LostSignal> lost_signals;
   std::vector<DelayedSignal> delayed_signals;
+  std::vector<SlowEngine> slow_engines{};
+  std::vector<LostInterrupt> lost_interrupts{};
 
   bool empty() const {
-    return stalled_engines.empty() && dropped_doorbells.empty() && lost_signals.empty() && delayed_signals.empty();
+    return stalled_engines.empty() && dropped_doorbells.empty() && lost_signals.empty() && delayed_signals.empty() &&
+           slow_engines.empty() && lost_interrupts.empty();
   }
 };
 

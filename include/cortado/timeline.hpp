@@ -79,6 +79,7 @@ struct Energy {
     return sum;
   }
 
+  friend bool operator==(const Energy&, const Energy&) = default;
   Energy& operator+=(const Energy& other) {
     for (std::size_t i = 0; i < joules.size(); ++i) joules[i] += other.joules[i];
     return *this;

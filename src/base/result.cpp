@@ -19,6 +19,22 @@ std::string to_string(const Place& place) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+tl::unexpected<Diagnostic> fail(Diagnostic&& diagnostic) {
+  return tl::unexpected(std::move(diagnostic));
+}
+
+tl::unexpected<Diagnostic> fail(const Diagnostic& diagnostic) {
+  return tl::unexpected(diagnostic);
+}
+
+tl::unexpected<Diagnostic> fail(std::string_view code, std::string_view message, std::string_view hint) {
+  return fail(About::request, code, message, hint);
+}
+
+tl::unexpected<Diagnostic> fail(About about, std::string_view code, std::string_view message, std::string_view hint) {
+  return tl::unexpected(Diagnostic{std::string(code), std::string(message), std::string(hint), {}, about});
+}
+
 std::string to_string(const Diagnostic& diagnostic) {
   std::string line = diagnostic.code;
   if (const std::string place = to_string(diagnostic.place); !place.empty()) line += ": " + place;

@@ -77,4 +77,31 @@ inline std::uint8_t to_f8(float value) {
   return static_cast<std::uint8_t>(code == 0 ? 0 : (bits >> 24 & 0x80) | code);
 }
 
+// How an element type lies in memory (Stored), what it is computed in (Wide), and the way between the two.
+template <class T>
+struct PlainElement {
+  using Stored = T;
+  using Wide = T;
+  static Wide widen(Stored value) { return value; }
+  static Stored narrow(Wide value) { return value; }
+};
+struct F16Element {
+  using Stored = std::uint16_t;
+  using Wide = float;
+  static Wide widen(Stored bits) { return from_f16(bits); }
+  static Stored narrow(Wide value) { return to_f16(value); }
+};
+struct Bf16Element {
+  using Stored = std::uint16_t;
+  using Wide = float;
+  static Wide widen(Stored bits) { return from_bf16(bits); }
+  static Stored narrow(Wide value) { return to_bf16(value); }
+};
+struct F8Element {
+  using Stored = std::uint8_t;
+  using Wide = float;
+  static Wide widen(Stored bits) { return from_f8(bits); }
+  static Stored narrow(Wide value) { return to_f8(value); }
+};
+
 }  // namespace cortado

@@ -31,10 +31,9 @@ Status check_result(const GemmShape& shape) {
   const bool whole = shape.dtype == DType::i8;
   const bool wide = size_of(result) >= size_of(shape.dtype) && result != DType::u8;
   if (wide && (is_float(result) || whole)) return {};
-  return fail(
-      "gemm.dtype",
-      fmt::format("no library has products of {} with results of {}", to_string(shape.dtype), to_string(result)),
-      whole ? "give i32, bf16, f16, f32 or i8" : "give a floating-point type that is as wide or wider");
+  return fail("gemm.dtype",
+              fmt::format("no library has a GEMM of {} with results of {}", to_string(shape.dtype), to_string(result)),
+              whole ? "give i32, bf16, f16, f32 or i8" : "give a floating-point type that is as wide or wider");
 }
 
 Status check_scales(const GemmShape& shape, const Machine& machine) {

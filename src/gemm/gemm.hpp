@@ -159,8 +159,11 @@ class GemmModel {
   void set_clock(Terms& terms, double clock_ghz) const;
   /// seconds() by its terms.
   double seconds(const Terms& terms) const;
-  /// Not above seconds(), and quicker: what the units multiply, as if their operands were there.
+  /// Not above seconds() and in_waves() but for rounding, and quicker: the longest of what the units take.
   double least_seconds(double units, double clock_ghz) const;
+  /// Whether the units alone, as if the memory had all operands at once, take longer than that. Few are as fast as
+  /// their least time.
+  bool takes_longer(double seconds, double units, double clock_ghz) const;
 
   friend bool operator==(const GemmModel&, const GemmModel&) = default;
 
@@ -178,11 +181,14 @@ class GemmModel {
   };
 
   void set_waves(Terms& terms, double units) const;
+  void set_beside(Terms& terms) const;
+  Terms terms_of_units(double units, double clock_ghz) const;  ///< all but the memory
   double residents() const;
   Powers powers(const Terms& terms) const;
   double operand_rows(double tiles) const;
   double refetched(double per_die) const;
   Traffic traffic(double units, const GemmSurroundings& beside) const;
+  Traffic traffic_of_tiles() const;  ///< out of L2, and sums of splits: what does not depend on units and caches
   double memory_bytes(const Traffic& traffic) const;
   Body body(const Terms& terms) const;
   double share_of_work(const GemmWave& wave, const Terms& terms) const;

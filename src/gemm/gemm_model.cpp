@@ -142,15 +142,24 @@ GemmModel::Traffic GemmModel::traffic(double units, const GemmSurroundings& besi
   const double left = (std::min(1.0, caches / pass) + warm(pass, caches)) / 2;
   const double read_again = again_by_waves * (1 - held) + again_by_groups * (1 - left);
 
-  Traffic traffic;
-  const bool splits = tiling_.split_k > 1;
-  traffic.sums = splits && cached ? 2 * sizeof(float) * real(tiling_.split_k) * m * n : 0;
+  Traffic traffic = traffic_of_tiles();
   traffic.reads = (cold + read_again) * again + (shape_.accumulate ? c : 0);
   traffic.writes = c;
   traffic.beyond_l2 =
       operand_rows(per_die) * depth * element_ / per_die * again * all + c * (shape_.accumulate ? 2 : 1) + traffic.sums;
-  traffic.out_of_l2 =
-      all * (std::min(real(tiling_.tile_m), group_rows_) + std::min(real(tiling_.tile_n), n)) * depth * element_;
+  return traffic;
+}
+
+GemmModel::Traffic GemmModel::traffic_of_tiles() const {
+  const double depth = real(shape_.k) / real(tiling_.split_k);
+  const double m = real(shape_.m);
+  const double n = real(shape_.n);
+  Traffic traffic;
+  const bool sums = tiling_.split_k > 1 && results_ == ResultPath::cached;
+  traffic.sums = sums ? 2 * sizeof(float) * real(tiling_.split_k) * m * n : 0;
+  traffic.out_of_l2 = real(workgroups_) *
+                      (std::min(real(tiling_.tile_m), group_rows_) + std::min(real(tiling_.tile_n), n)) * depth *
+                      element_;
   return traffic;
 }
 
@@ -179,11 +188,35 @@ void GemmModel::set_clock(Terms& terms, double clock_ghz) const {
   terms.l2 = terms.traffic.out_of_l2 / (compute.dies * compute.l2_rate.bytes_per_second() * speed);
 }
 
-double GemmModel::least_seconds(double units, double clock_ghz) const {
-  Terms terms;
+void GemmModel::set_beside(Terms& terms) const {
+  const ComputeTiming& compute = *machine_->timing->compute;
+  // The overhead of the first wave is in the start of the kernel, where products have one of their own.
+  const double first_wave = compute.start.value > 0 ? 1 : 0;
+  terms.beside = seconds_of(compute.tile_overhead) * (terms.resident_waves - first_wave);
+  if (tiling_.split_k > 1) {
+    terms.beside += seconds_of(compute.split_time);
+    if (compute.split_rate.value > 0) terms.beside += terms.traffic.sums / compute.split_rate.bytes_per_second();
+  }
+}
+
+GemmModel::Terms GemmModel::terms_of_units(double units, double clock_ghz) const {
+  Terms terms{.traffic = traffic_of_tiles()};
   set_waves(terms, units);
   set_clock(terms, clock_ghz);
-  return std::max(terms.products, terms.latency);
+  set_beside(terms);
+  return terms;
+}
+
+double GemmModel::least_seconds(double units, double clock_ghz) const {
+  const Terms terms = terms_of_units(units, clock_ghz);
+  return std::max({terms.products, terms.latency, terms.l2}) + terms.beside;
+}
+
+bool GemmModel::takes_longer(double seconds, double units, double clock_ghz) const {
+  const double p = machine_->timing->compute->overlap_sharpness;
+  const Terms terms = terms_of_units(units, clock_ghz);
+  if (p == 0 || seconds <= terms.beside) return least_seconds(units, clock_ghz) > seconds;
+  return powers(terms).of_units > power_of(seconds - terms.beside, p);
 }
 
 GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurroundings& beside) const {
@@ -202,13 +235,7 @@ GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurr
   } else {
     terms.memory = terms.traffic.beyond_l2 / real(workgroups_) * terms.waves / compute.unit_rate.bytes_per_second();
   }
-  // The overhead of the first wave is in the start of the kernel, where products have one of their own.
-  const double first_wave = compute.start.value > 0 ? 1 : 0;
-  terms.beside = seconds_of(compute.tile_overhead) * (terms.resident_waves - first_wave);
-  if (tiling_.split_k > 1) {
-    terms.beside += seconds_of(compute.split_time);
-    if (compute.split_rate.value > 0) terms.beside += terms.traffic.sums / compute.split_rate.bytes_per_second();
-  }
+  set_beside(terms);
   return terms;
 }
 

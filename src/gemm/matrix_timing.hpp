@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// Of an element type; flops_per_clock 0 where the machine has no products of it.
+/// Of an element type; flops_per_clock 0 where the machine has no GEMM of that type.
 MatrixTiming matrix_timing(const ComputeTiming& compute, DType dtype);
 
 /// Multiplications and additions per second of one compute unit within an endless tile, at the sustained clock.

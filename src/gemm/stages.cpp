@@ -112,7 +112,7 @@ namespace {
 
 /// Bytes read by all stages before each, and one more for all.
 std::vector<double> read_before(const Gemm& gemm, const Machine& machine, std::uint32_t units) {
-  CORTADO_CHECK(units > 0 && machine.timing->compute->stages, "a machine whose products run in stages");
+  CORTADO_CHECK(units > 0 && machine.timing->compute->stages, "a machine whose GEMMs run in stages");
   const Bytes cache = machine.timing->memory.cache_bytes;
   const std::uint32_t ways = machine.timing->compute->stages->cache_ways;
   const std::uint64_t parts = gemm.split_k;

@@ -1,4 +1,4 @@
-// What each stage of a product reads from memory, on machines whose products run in stages (timing.compute->stages).
+// What each stage of a product reads from memory, on machines whose GEMMs run in stages (timing.compute->stages).
 //
 // Workgroups start in the order of production (ir/tiles.hpp; the split_k workgroups of a tile one behind another). A
 // product without a map and without tile signals may have its tiles in any order; of rows first and columns first its

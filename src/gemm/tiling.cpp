@@ -63,14 +63,19 @@ double idle_share(std::uint64_t workgroups, std::uint32_t units) {
   return 1 - static_cast<double>(workgroups) / static_cast<double>(waves * units);
 }
 
-/// Those that are nearly as fast as the fastest. Most are too slow by what their units multiply alone.
+/// Those that are nearly as fast as the fastest. Most are too slow by what their units take alone.
 void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, double clock_ghz) {
   for (Candidate& c : candidates) c.seconds = c.model.least_seconds(units, clock_ghz) * c.longer;
   const auto by_seconds = [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; };
   const auto first = std::ranges::min_element(candidates, by_seconds);
   double least = first->model.in_waves(units, clock_ghz).seconds * first->longer;
   for (Candidate& c : candidates) {
-    if (c.seconds > least * kSurelySlower) continue;
+    const double enough = least * kSurelySlower;
+    if (c.seconds > enough) continue;
+    if (c.model.takes_longer(enough / c.longer, units, clock_ghz)) {
+      c.seconds = enough;
+      continue;
+    }
     c.seconds = c.model.in_waves(units, clock_ghz).seconds * c.longer;
     least = std::min(least, c.seconds);
   }

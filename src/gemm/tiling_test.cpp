@@ -33,7 +33,11 @@ TEST(GemmModel, HasALeastTime) {
     const Machine machine = load_machine(name).value();
     for (const std::uint64_t m : {16U, 500U, 8192U}) {
       const GemmModel model({.m = m, .n = 4096, .k = 4096, .dtype = DType::bf16}, {128, 128, 2}, machine);
-      EXPECT_LE(model.least_seconds(100, 1.5), model.seconds(100, 1.5)) << name << " " << m;
+      const double rounded = 1 + 1e-12;
+      EXPECT_LE(model.least_seconds(100, 1.5), rounded * model.seconds(100, 1.5)) << name << " " << m;
+      EXPECT_LE(model.least_seconds(100, 1.5), rounded * model.in_waves(100, 1.5).seconds) << name << " " << m;
+      EXPECT_FALSE(model.takes_longer(rounded * model.in_waves(100, 1.5).seconds, 100, 1.5)) << name << " " << m;
+      EXPECT_TRUE(model.takes_longer(0.99 * model.least_seconds(100, 1.5), 100, 1.5)) << name << " " << m;
     }
   }
 }

@@ -5,6 +5,8 @@
 namespace cortado {
 namespace {
 
+constexpr std::size_t kFewCommands = 4;  ///< that most queues have
+
 template <class Tag, class Vector, class Element>
 Id<Tag> append(Vector& vector, Element element) {
   vector.push_back(std::move(element));
@@ -23,12 +25,16 @@ BufferId ProgramBuilder::buffer(std::string name, RankId rank, Bytes size, Buffe
   return append<BufferTag>(program_.buffers, Buffer{std::move(name), rank, size, role});
 }
 
+BufferId ProgramBuilder::host_buffer(std::string name, RankId rank, std::uint32_t numa_node, Bytes size,
+                                     BufferRole role) {
+  return append<BufferTag>(program_.buffers, Buffer{std::move(name), rank, size, role, numa_node});
+}
+
 SignalId ProgramBuilder::signal(std::string name, std::optional<RankId> home) {
   return append<SignalTag>(program_.signals, SignalInfo{std::move(name), home});
 }
 
 QueueId ProgramBuilder::dma_queue(std::string name, RankId rank, EngineId engine) {
-  constexpr std::size_t kFewCommands = 4;
   const auto id = append<QueueTag>(program_.queues, Queue{std::move(name), QueueKind::dma, rank, engine, 0, {}, {}});
   program_.queues.back().commands.reserve(kFewCommands);
   return id;
@@ -37,9 +43,11 @@ QueueId ProgramBuilder::dma_queue(std::string name, RankId rank, EngineId engine
 QueueId ProgramBuilder::compute_queue(std::string name, RankId rank, std::int32_t priority,
                                       std::optional<std::uint32_t> compute_units, std::string kernel,
                                       std::uint32_t calls) {
-  return append<QueueTag>(
+  const auto id = append<QueueTag>(
       program_.queues,
       Queue{std::move(name), QueueKind::compute, rank, {}, priority, compute_units, {}, std::move(kernel), calls});
+  program_.queues.back().commands.reserve(kFewCommands);
+  return id;
 }
 
 void ProgramBuilder::protocol(QueueId queue, Protocol protocol, Bytes chunk) {

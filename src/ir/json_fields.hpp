@@ -135,6 +135,7 @@ void describe(Archive& archive, T& buffer) {
   archive.field("rank", buffer.rank);
   archive.field("size", buffer.size);
   archive.field("role", buffer.role);
+  archive.field("host", buffer.host);
 }
 
 template <class Archive, Is<SignalInfo> T>
@@ -164,6 +165,7 @@ void describe(Archive& archive, T& queue) {
   archive.field("calls", queue.calls, 0U);
   archive.field("protocol", queue.protocol, Queue{}.protocol);
   archive.field("chunk", queue.chunk, Queue{}.chunk);
+  archive.field("submission", queue.submission, Queue{}.submission);
   archive.field("commands", queue.commands);
   archive.field("role", queue.role, usual_role(queue));
 }

@@ -39,6 +39,8 @@ template <>
 inline constexpr QueueRole kLast<QueueRole> = QueueRole::control;
 template <>
 inline constexpr Protocol kLast<Protocol> = Protocol::multicast;
+template <>
+inline constexpr Submission kLast<Submission> = Submission::batch;
 
 /// The command with the given number of the table, its fields at their defaults.
 Command make_command(std::size_t index) {

@@ -34,6 +34,7 @@ std::string queue_title(const Queue& queue) {
   if (!queue.kernel.empty()) title += fmt::format(", part of kernel {}", queue.kernel);
   if (queue.calls > 0) title += fmt::format(", {} calls", queue.calls);
   if (queue.protocol != Protocol::none) title += fmt::format(", protocol {}", to_string(queue.protocol));
+  if (queue.submission != Submission::ring) title += fmt::format(", by {}", to_string(queue.submission));
   if (queue.chunk.value > 0) title += fmt::format(" by {} bytes", queue.chunk.value);
   return title;
 }
@@ -110,8 +111,9 @@ std::string listing(const Program& program) {
   std::string text = fmt::format("program {} for {}, {} ranks, contract {}\n", program.name, program.machine,
                                  program.ranks, program.contract.name);
   for (const Buffer& buffer : program.buffers) {
-    text += fmt::format("  buffer {}: rank {}, {} bytes, {}\n", buffer.name, buffer.rank.value, buffer.size.value,
-                        to_string(buffer.role));
+    const std::string host = buffer.host ? fmt::format(", host memory {}", *buffer.host) : "";
+    text += fmt::format("  buffer {}: rank {}{}, {} bytes, {}\n", buffer.name, buffer.rank.value, host,
+                        buffer.size.value, to_string(buffer.role));
   }
   for (const Tracker& tracker : program.trackers) {
     text +=

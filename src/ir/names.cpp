@@ -125,6 +125,18 @@ std::string_view to_string(Protocol protocol) {
   return "?";
 }
 
+std::string_view to_string(Submission submission) {
+  switch (submission) {
+    case Submission::ring:
+      return "ring";
+    case Submission::calls:
+      return "calls";
+    case Submission::batch:
+      return "batch";
+  }
+  return "?";
+}
+
 Result<DType> parse_dtype(std::string_view name) {
   std::vector<std::string> known;
   for (const DType dtype : kDTypes) {

@@ -12,10 +12,18 @@ std::optional<RankId> rank_of(const Program& program, const Region& region) {
   return program.buffers[region.buffer.value].rank;
 }
 
+/// The same for memory of the host, which is nobody's.
+std::optional<RankId> place_of(const Program& program, const Region& region) {
+  const auto rank = rank_of(program, region);
+  if (!rank) return {};
+  const auto node = program.buffers[region.buffer.value].host;
+  return node ? RankId{program.ranks + *node} : rank;
+}
+
 bool crosses_gpus(const Program& program, const Command& command) {
   std::optional<RankId> first;
   for (const Access& access : accesses(command)) {
-    const auto rank = rank_of(program, access.region);
+    const auto rank = place_of(program, access.region);
     if (first && rank && *first != *rank) return true;
     first = rank;
   }

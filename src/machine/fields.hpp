@@ -296,6 +296,40 @@ void describe(Archive& archive, T& kernels) {
 template <class Archive, Is<ServingTiming> T>
 void describe(Archive& archive, T& serving) {
   archive.field("all_reduce_bytes", serving.all_reduce_bytes, 1, kMaxMemory);
+  archive.field_or("sequence_ns", serving.sequence, Nanoseconds{});
+}
+
+template <class Archive, Is<HostLinkTiming> T>
+void describe(Archive& archive, T& link) {
+  archive.field("to_gpu_GBps", link.to_gpu);
+  archive.field("from_gpu_GBps", link.from_gpu);
+  archive.field("both_GBps", link.both);
+  archive.field("units_to_gpu_GBps", link.units_to_gpu);
+  archive.field("units_from_gpu_GBps", link.units_from_gpu);
+  archive.field("units_both_GBps", link.units_both);
+  archive.field("units", link.units, 1, archive.machine().compute_units);
+  archive.field_or("gpus_per_port", link.gpus_per_port, 1U, 1U, kMaxGpus);
+  archive.field("numa_nodes", link.numa_nodes, 1, kMaxGpus);
+  archive.field("memory_GBps", link.memory);
+  archive.field("engines_to_gpu", link.engines_to_gpu, 0, 255);
+  archive.field("engines_from_gpu", link.engines_from_gpu, 0, 255);
+  archive.field("slow_engines", link.slow_engines, 0, 255);
+  archive.field_or("slow_from_gpu_GBps", link.slow_from_gpu, GBps{});
+}
+
+template <class Archive, Is<RuntimeTiming> T>
+void describe(Archive& archive, T& runtime) {
+  archive.field("call_ns", runtime.call);
+  archive.field("copy_to_gpu_ns", runtime.copy_to_gpu);
+  archive.field("copy_from_gpu_ns", runtime.copy_from_gpu);
+  archive.field("rate_GBps", runtime.rate);
+  archive.field("descriptor_ns", runtime.descriptor);
+  archive.field_or("batch_copy_ns", runtime.batch_copy, Nanoseconds{});
+  archive.field("batch", runtime.batch, 1, 1U << 20);
+  archive.field("kernel_copy_ns", runtime.kernel_copy);
+  archive.field_or("shader_bytes", runtime.shader_bytes, Bytes{}, 1ULL, 1ULL << 30);
+  archive.field_or("shader_copy_ns", runtime.shader_copy, Nanoseconds{});
+  archive.field_or("shader_batch_copy_ns", runtime.shader_batch_copy, Nanoseconds{});
 }
 
 template <class Archive, Is<NetworkTiming> T>
@@ -316,6 +350,8 @@ void describe(Archive& archive, T& timing) {
   archive.section("kernels", timing.kernels);
   archive.section("serving", timing.serving);
   archive.section("network", timing.network);
+  archive.section("host_link", timing.host_link);
+  archive.section("runtime", timing.runtime);
 }
 
 template <class Archive, Is<ComponentPower> T>

@@ -25,6 +25,7 @@
 
 #include "plan/choose.hpp"
 #include "plan/choose_schedule.hpp"
+#include "plan/overlap.hpp"
 
 namespace cortado::pipeline {
 
@@ -33,6 +34,10 @@ class SimulatedCost;
 /// Collectives and schedules planned and simulated, products by their model, and both at once by a model of one GPU
 /// (sim/fast). Collectives that were simulated are remembered. The machine must outlive it.
 std::unique_ptr<CostModel> simulated_cost(const Machine& machine);
+
+/// With simulations of programs that are checked against the limits of the machine; what is chosen is proved when it is
+/// used. Model and machine must outlive it.
+StrategyCosts strategy_costs(const CostModel& model, const Machine& machine);
 
 /// $XDG_CACHE_HOME/cortado or ~/.cache/cortado; none if neither variable is an absolute path.
 std::optional<std::string> default_cache_folder();

@@ -74,7 +74,7 @@ enum class CommShape {
 
 /// How far the work is cut.
 enum class Grain {
-  whole,   ///< serial: the collective, then one product
+  whole,   ///< serial: the collective, then one GEMM
   shards,  ///< shard-p2p: step t brings the whole shard of the peer t ranks away; the own one is multiplied first
   chunks,  ///< FiCCO
   tiles,   ///< one GEMM; tiles wait for chunks of every shard, or release them

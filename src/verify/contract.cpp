@@ -84,7 +84,7 @@ class ContractCheck {
     const Command& command = program_.queues[step.queue].commands[step.command];
     const bool update = unrolled_.is_update(step);
     const auto* gemm = std::get_if<Gemm>(&command);
-    if (gemm == nullptr) {
+    if (gemm == nullptr || (gemm->waits.empty() && gemm->raises.empty())) {
       memory_.execute(command, update);
     } else {
       for (const Gemm& part : tile_gemms(*gemm, tile_group(*gemm, step.part))) memory_.execute(part, update);

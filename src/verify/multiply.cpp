@@ -28,6 +28,7 @@ bool join_below(Block& above, const Block& below) {
 
 /// Makes blocks that stand one below another one block where that can be.
 std::vector<Block> stacked(std::vector<Block> blocks) {
+  if (blocks.size() < 2) return blocks;
   std::ranges::sort(blocks, {}, [](const Block& block) {
     return std::tuple(block.at.column_begin, block.at.column_end, block.at.row_begin);
   });
@@ -47,6 +48,9 @@ struct Band {
 
 template <class Begin, class End, class AlongK>
 std::vector<Band> bands(const std::vector<Block>& blocks, Begin begin_of, End end_of, AlongK along_k) {
+  if (blocks.size() == 1 && begin_of(blocks.front()) < end_of(blocks.front())) {
+    return {{begin_of(blocks.front()), end_of(blocks.front()), {&blocks.front()}}};
+  }
   std::vector<std::uint64_t> cuts;
   for (const Block& block : blocks) {
     cuts.push_back(begin_of(block));
@@ -133,7 +137,8 @@ class Multiplication {
   }
 
   std::vector<Block> take() {
-    std::ranges::stable_sort(blocks_, {}, [](const Block& block) { return block.at.row_begin; });
+    const auto first_row = [](const Block& block) { return block.at.row_begin; };
+    if (!std::ranges::is_sorted(blocks_, {}, first_row)) std::ranges::stable_sort(blocks_, {}, first_row);
     return std::move(blocks_);
   }
 

@@ -108,14 +108,34 @@ class ReachCheck {
     } else {
       for (const Access& access : accesses(command)) {
         const Buffer& buffer = program_.buffer(access.region.buffer);
-        touch(buffer.rank, buffer.name);
+        if (!buffer.host) touch(buffer.rank, buffer.name);
       }
     }
+    host_memory(command, place);
     const auto touch_signal = [&](SignalId id) {
       touch(program_.signals[id.value].home, program_.signals[id.value].name);
     };
     for_each_raise(command, [&](SignalId id, std::uint64_t, SignalOp) { touch_signal(id); });
     for_each_wait(command, [&](SignalId id, std::uint64_t) { touch_signal(id); });
+  }
+
+  /// Copies alone read and write it, in NUMA nodes that there are.
+  void host_memory(const Command& command, const Spot& place) {
+    for (const Access& access : accesses(command)) {
+      const Buffer& buffer = program_.buffer(access.region.buffer);
+      if (!buffer.host) continue;
+      if (!moves_bytes(command) || std::holds_alternative<Swap>(command)) {
+        findings_.add(place, fmt::format("{} is in host memory, which only copies reach", buffer.name),
+                      "copy it to the memory of a GPU first");
+      }
+      const auto* link = machine_.timing && machine_.timing->host_link ? &*machine_.timing->host_link : nullptr;
+      if (link != nullptr && *buffer.host >= link->numa_nodes) {
+        findings_.add(place,
+                      fmt::format("{} is in NUMA node {}, but the host of {} has {}", buffer.name, *buffer.host,
+                                  machine_.name, link->numa_nodes),
+                      "nodes are counted from 0");
+      }
+    }
   }
 
   const Program& program_;

@@ -16,7 +16,7 @@ constexpr std::uint32_t kHubEdges = 32;
 /// So many nodes are looked at before anything else: who waits for a signal stands a few steps behind who raises it.
 constexpr std::size_t kNear = 16;
 
-constexpr std::uint32_t kUnreached = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int32_t kUnreached = std::numeric_limits<std::int32_t>::max();
 
 }  // namespace
 
@@ -113,7 +113,7 @@ bool Reachability::is_near(std::uint32_t from, std::uint32_t to) const {
 template <std::size_t Lanes>
 void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables,
                                   std::vector<Query*>& open) const {
-  using Row = std::array<std::uint32_t, Lanes>;
+  using Row = std::array<std::int32_t, Lanes>;
   const std::uint32_t nodes = unrolled_.node_count();
   auto& [first, last] = tables;
   Row unreached;
@@ -124,21 +124,28 @@ void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables
     for (std::size_t lane = 0; lane < hubs.size(); ++lane) {
       const Node begin = unrolled_.first_node(hubs[lane]);
       for (Node n = begin; n < unrolled_.end_node(hubs[lane]); ++n) {
-        table[execution_.position[n]][lane] = n - begin + shift;
+        table[execution_.position[n]][lane] = static_cast<std::int32_t>(n - begin + shift);
       }
     }
   };
   place_hubs(first, 0);
+  // By rows of their own, so that lanes are computed side by side.
   for (std::uint32_t i = nodes; i-- > 0;) {
+    Row least = first[i];
     for (const std::uint32_t target : next_.of(i)) {
-      for (std::size_t lane = 0; lane < Lanes; ++lane) first[i][lane] = std::min(first[i][lane], first[target][lane]);
+      const Row other = first[target];
+      for (std::size_t lane = 0; lane < Lanes; ++lane) least[lane] = std::min(least[lane], other[lane]);
     }
+    first[i] = least;
   }
   place_hubs(last, 1);
   for (std::uint32_t i = 0; i < nodes; ++i) {
+    Row most = last[i];
     for (const std::uint32_t source : previous_.of(i)) {
-      for (std::size_t lane = 0; lane < Lanes; ++lane) last[i][lane] = std::max(last[i][lane], last[source][lane]);
+      const Row other = last[source];
+      for (std::size_t lane = 0; lane < Lanes; ++lane) most[lane] = std::max(most[lane], other[lane]);
     }
+    last[i] = most;
   }
   work_ += nodes + open.size();
   std::erase_if(open, [&](Query* query) {

@@ -57,8 +57,8 @@ class Reachability {
   /// Of every node: the first position of a hub that it reaches, and 1 + the last one that reaches it. A lane a hub.
   template <std::size_t Lanes>
   struct HubTables {
-    std::vector<std::array<std::uint32_t, Lanes>> first;
-    std::vector<std::array<std::uint32_t, Lanes>> last;
+    std::vector<std::array<std::int32_t, Lanes>> first;  // signed: vector instructions compare these
+    std::vector<std::array<std::int32_t, Lanes>> last;
   };
   template <std::size_t Lanes>
   void answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables, std::vector<Query*>& open) const;

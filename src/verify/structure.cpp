@@ -54,6 +54,11 @@ void check_queues(const Program& program, Findings& findings) {
                    fmt::format("a {} queue with the protocol {}", to_string(queue.kind), to_string(queue.protocol)),
                    "only compute queues have protocols");
     }
+    if (queue.kind != QueueKind::dma && queue.submission != Submission::ring) {
+      findings.add(
+          place, fmt::format("a {} queue that is submitted by {}", to_string(queue.kind), to_string(queue.submission)),
+          "only dma queues get their copies by calls of a runtime");
+    }
     if ((queue.chunk.value > 0) != (queue.protocol == Protocol::multicast)) {
       findings.add(
           place, fmt::format("a chunk of {} bytes with the protocol {}", queue.chunk.value, to_string(queue.protocol)),

@@ -261,8 +261,12 @@ Accesses Unrolled::accesses(const Step& step) const {
   if (step.kind == StepKind::caller_read) return all(callers_[step.queue].outputs, AccessKind::read);
   if (step.kind != StepKind::work) return {};
   const Command& command = program_.queues[step.queue].commands[step.command];
-  if (const auto* gemm = std::get_if<Gemm>(&command)) return tile_accesses(*gemm, tile_group(*gemm, step.part));
-  if (const auto* kernel = std::get_if<Kernel>(&command)) return row_accesses(*kernel);
+  if (const auto* gemm = std::get_if<Gemm>(&command)) {
+    const bool whole = gemm->waits.empty() && gemm->raises.empty() && gemm->outputs.empty();
+    return whole ? cortado::accesses(command) : tile_accesses(*gemm, tile_group(*gemm, step.part));
+  }
+  const auto* kernel = std::get_if<Kernel>(&command);
+  if (kernel != nullptr && kernel->op != KernelOp::reduce) return row_accesses(*kernel);
   return cortado::accesses(command);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +23,8 @@ constexpr std::array<std::pair<std::string_view, Recompute>, 4> kRecomputes{{{"n
                                                                              {"ops", Recompute::ops},
                                                                              {"full", Recompute::full}}};
 
-tl::unexpected<Diagnostic> bad_layout(std::string message, std::string hint) {
-  return fail("model.layout", std::move(message), std::move(hint));
+tl::unexpected<Diagnostic> bad_layout(std::string_view message, std::string_view hint) {
+  return fail("model.layout", message, hint);
 }
 
 /// The divisors of `all` that are powers of two, as a hint.

@@ -30,6 +30,7 @@ COMMANDS = [
     "overlap all-gather --gemm 4096x512x512 --strategy ficco --explain --json",
     "overlap all-gather --map --n 512 --m 4096 --k 512 --json",
     "model llama-3.1-8b --phase prefill --tp 2 --tokens 64 --system auto,ideal --json",
+    "serve-sim --model llama-3.1-8b --requests 5 --input 64 --output 4 --json",
     "show machine mi300x-8 --json",
     "packets --decode packets.txt --json",
     "reproduce dma-latte --json",

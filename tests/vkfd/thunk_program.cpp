@@ -1,15 +1,19 @@
 // A program on AMD's libhsakmt, as people write them. It knows nothing of Cortado's node; only its packets are encoded
 // by Cortado's encoder.
 //
-//   thunk_program copies          every engine of every GPU: copies, broadcast, swap, polls, fences, atomics, time
-//   stamps thunk_program unordered       two engines, the second reads what the first writes and does not wait
+//   thunk_program copies          every engine of every GPU: copies, broadcast, swap, polls, fences, atomics,
+//                                 time stamps
+//   thunk_program unordered       two engines, the second reads what the first writes and does not wait
 //   thunk_program ordered         the same with a poll between them
 //   thunk_program unmapped        a copy to memory that the GPU does not reach; prints the exception
 //   thunk_program large BYTES     one copy packet of so many bytes
 //   thunk_program churn COUNT     so many queues, one after another
 //   thunk_program leave           ends while engines work
 //   thunk_program fork            a child that opens the driver anew, beside its parent
-//   thunk_program speed           prints what a small copy, a large copy and a call of the driver take
+//   thunk_program threads         eight threads with queues of their own; the process ends while they work
+//   thunk_program exec            becomes another program while engines work
+//   thunk_program queues          as many queues of one class on GPU 0 as there are
+//   thunk_program absent          a copy on every xGMI engine of GPU 0; prints how many finish
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -17,6 +21,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <sys/wait.h>
@@ -170,7 +176,7 @@ int copies() {
       const bool xgmi = j >= properties.NumSdmaEngines;
       queues.push_back(std::make_unique<Queue>(gpu_nodes[i], xgmi ? HSA_QUEUE_SDMA_XGMI : HSA_QUEUE_SDMA));
       std::byte* const mine = host + all.size() * 4 * kBytes;
-      const std::size_t next = (i + 1) % gpus.size();
+      const std::size_t next = xgmi ? (i + 1) % gpus.size() : i;  // the others are for the host
       all.push_back({mine, mine + kBytes, gpus[i].memory + j * (kRegions + 1) * kBytes,
                      gpus[next].memory + (j * (kRegions + 1) + kRegions) * kBytes,
                      reinterpret_cast<std::uint64_t*>(mine + 3 * kBytes), swaps});
@@ -238,70 +244,99 @@ int large(std::uint32_t bytes) {
   return 0;
 }
 
+/// What a process holds: threads, open files, resident kilobytes.
+struct Holdings {
+  std::size_t threads = 0;
+  std::size_t files = 0;
+  std::size_t kilobytes = 0;
+};
+
+Holdings holdings() {
+  Holdings now;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/task")) ++now.threads;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) ++now.files;
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == "VmRSS:") status >> now.kilobytes;
+  }
+  return now;
+}
+
 int churn(int count) {
   auto* const words = static_cast<std::uint64_t*>(allocate(0, kBytes, true));
+  Holdings early;
   for (int i = 0; i < count; ++i) {
+    if (i == count / 10) early = holdings();
     Queue queue(gpu_nodes[static_cast<std::size_t>(i) % gpu_nodes.size()], HSA_QUEUE_SDMA);
     if (i % 100 != 0) continue;
     queue.add(fence(words, static_cast<std::uint32_t>(i) + 1)).submit();
     wait_for([&] { return queue.finished(); }, "a queue");
   }
-  std::printf("%d queues\n", count);
-  return 0;
+  const Holdings late = holdings();
+  constexpr std::size_t kSlack = 1024;  // kilobytes: allocators keep what they once had
+  const bool grown =
+      late.threads > early.threads || late.files > early.files || late.kilobytes > early.kilobytes + kSlack;
+  std::printf("%d queues%s\n", count, grown ? ", and the process has grown" : "");
+  return grown ? 1 : 0;
 }
 
-int leave() {
+/// Engines have work for a while.
+void start_work() {
   constexpr std::uint32_t kLarge = 64 << 20;
   auto* const memory = static_cast<std::byte*>(allocate(gpu_nodes[0], 2 * std::uint64_t{kLarge}, false));
   auto* const queue = new Queue(gpu_nodes[0], HSA_QUEUE_SDMA);
   for (int i = 0; i < 20; ++i) queue->add(sdma::CopyLinear{kLarge, address_of(memory), address_of(memory + kLarge)});
   queue->submit();
+}
+
+int threads() {
+  std::atomic<int> copied{0};
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::thread([i, &copied] {
+      const HSAuint32 node = gpu_nodes[i % gpu_nodes.size()];
+      auto* const memory = static_cast<std::uint64_t*>(allocate(0, 2 * kBytes, true));
+      for (std::uint64_t round = 1;; ++round) {
+        Queue queue(node, round % 2 == 0 ? HSA_QUEUE_SDMA : HSA_QUEUE_SDMA_XGMI);
+        memory[0] = round;
+        queue.add(sdma::CopyLinear{kBytes, address_of(memory), address_of(memory) + kBytes}).add(sdma::Nop{0}).submit();
+        wait_for([&] { return queue.finished(); }, "a copy");
+        if (load(memory + kBytes / 8) != round) give_up("wrong bytes");
+        ++copied;
+      }
+    }).detach();
+  }
+  wait_for([&] { return copied.load() >= 200; }, "200 copies");
+  std::printf("8 threads\n");
+  std::fflush(stdout);
+  start_work();
+  return 0;  // the threads go on meanwhile
+}
+
+int queues() {
+  std::size_t made = 0;
+  auto* const ring = allocate(0, 4096, true, true);
+  for (HsaQueueResource resource{};; ++made) {
+    if (hsaKmtCreateQueue(gpu_nodes[0], HSA_QUEUE_SDMA, 100, HSA_QUEUE_PRIORITY_NORMAL, ring, 4096, nullptr,
+                          &resource) != HSAKMT_STATUS_SUCCESS) {
+      break;
+    }
+  }
+  std::printf("%zu queues\n", made);
   return 0;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-int speed() {
-  constexpr std::uint32_t kLarge = 64 << 20;
-  auto* const from = static_cast<std::byte*>(allocate(0, kLarge, true));
-  auto* const to = static_cast<std::byte*>(allocate(0, kLarge, true));
+int absent() {
+  HsaNodeProperties properties{};
+  check(hsaKmtGetNodeProperties(gpu_nodes[0], &properties), "hsaKmtGetNodeProperties");
   auto* const words = static_cast<std::uint64_t*>(allocate(0, kBytes, true));
-  std::memset(from, 1, kLarge);
-  std::memset(to, 2, kLarge);
-  std::vector<double> small;
-  for (std::uint32_t round = 0; round < 50; ++round) {
-    Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
-    for (std::uint32_t i = 1; i <= 40; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      queue.add(sdma::CopyLinear{kBytes, address_of(from), address_of(to)}).add(fence(words, round * 40 + i)).submit();
-      while (load(words) != round * 40 + i) {
-      }
-      small.push_back(seconds_since(start) * 1e6);
-    }
+  std::vector<std::unique_ptr<Queue>> all;
+  for (std::uint32_t i = 0; i < properties.NumSdmaXgmiEngines; ++i) {
+    all.push_back(std::make_unique<Queue>(gpu_nodes[0], HSA_QUEUE_SDMA_XGMI));
+    all.back()->add(fence(words + i * 4, 1)).submit();
   }
-  std::sort(small.begin(), small.end());
-  std::printf("copy of 4 KiB, doorbell to fence: median %.2f us, 90 %% below %.2f us\n", small[small.size() / 2],
-              small[small.size() * 9 / 10]);
-  double best_engine = 1e9;
-  double best_memcpy = 1e9;
-  for (std::uint32_t i = 1; i <= 5; ++i) {
-    Queue queue(gpu_nodes[0], HSA_QUEUE_SDMA);
-    const auto start = std::chrono::steady_clock::now();
-    queue.add(sdma::CopyLinear{kLarge, address_of(from), address_of(to)}).add(fence(words, 10000 + i)).submit();
-    while (load(words) != 10000 + i) std::this_thread::yield();
-    best_engine = std::min(best_engine, seconds_since(start));
-    const auto again = std::chrono::steady_clock::now();
-    std::memcpy(to, from, kLarge);
-    best_memcpy = std::min(best_memcpy, seconds_since(again));
-  }
-  std::printf("copy of 64 MiB: %.2f GB/s, memcpy %.2f GB/s\n", kLarge / best_engine / 1e9, kLarge / best_memcpy / 1e9);
-  HsaClockCounters counters{};
-  constexpr int kCalls = 20000;
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kCalls; ++i) hsaKmtGetClockCounters(gpu_nodes[0], &counters);
-  std::printf("ioctl: %.2f us\n", seconds_since(start) * 1e6 / kCalls);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const auto finished = std::ranges::count_if(all, [](const auto& queue) { return queue->finished(); });
+  std::printf("%lld of %zu engines\n", static_cast<long long>(finished), all.size());
   return 0;
 }
 
@@ -335,7 +370,11 @@ int main(int argc, char** argv) {
   if (what == "unmapped") return unmapped();
   if (what == "large" && argc > 2) return large(static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10)));
   if (what == "churn" && argc > 2) return churn(std::atoi(argv[2]));
-  if (what == "leave") return leave();
-  if (what == "speed") return speed();
-  give_up("copies, unordered, ordered, unmapped, large BYTES, churn COUNT, leave or speed?");
+  if (what == "threads") return threads();
+  if (what == "queues") return queues();
+  if (what == "absent") return absent();
+  if (what == "leave" || what == "exec") start_work();
+  if (what == "leave") return 0;
+  if (what == "exec") execlp(argv[0], argv[0], "copies", nullptr);
+  give_up("what? See the first lines of its source");
 }

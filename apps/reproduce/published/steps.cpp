@@ -41,6 +41,8 @@ Result<ModelStep> read_step(const toml::table& source, const std::string& file) 
   step.batch = whole("batch", 1);
   step.tokens = in.count("tokens");
   step.output = whole("output", 0);
+  if (step.phase == "serve") step.requests = in.count("requests");
+  if (source.contains("all_reduce_bytes")) step.all_reduce_bytes = in.count("all_reduce_bytes");
   if (source.contains("layers")) step.layers = in.count("layers");
   step.cap_w = in.number_if("cap_W");
   step.memory_gb = in.number_if("memory_GB");

@@ -15,7 +15,7 @@ struct ModelStep {
   std::string name;  ///< of the figure
   std::string model;
   std::string machine;
-  std::string phase;  ///< train, prefill, generate; serve: requests in a steady state, as many as `batch` at a time
+  std::string phase;  ///< train, prefill, generate; serve: `requests` at once, at most `batch` of them in a step
   /// seconds, tokens_per_s, tokens_per_s_per_gpu, requests_per_s, tflops_per_gpu, tflops_6n_per_gpu (six operations a
   /// parameter, embeddings too, and attention without its mask), gain, relative
   std::string metric;
@@ -37,10 +37,13 @@ struct ModelStep {
   std::uint64_t batch = 1;
   std::uint64_t tokens = 0;
   std::uint64_t output = 0;
+  std::uint64_t requests = 0;             ///< serve
   std::optional<std::uint64_t> layers{};  ///< of a proxy that has fewer than the model
-  std::optional<double> cap_w{};          ///< of the boards, where it is not the machine's
-  std::optional<double> memory_gb{};      ///< of a GPU, where it is not the machine's
-  std::optional<double> memory_share{};   ///< rate of its memory over the machine's, where it is another memory
+  /// Up to which the serving engine of that time had all-reduce kernels of its own, where it is not the machine's.
+  std::optional<std::uint64_t> all_reduce_bytes{};
+  std::optional<double> cap_w{};         ///< of the boards, where it is not the machine's
+  std::optional<double> memory_gb{};     ///< of a GPU, where it is not the machine's
+  std::optional<double> memory_share{};  ///< rate of its memory over the machine's, where it is another memory
 };
 
 Result<std::vector<ModelStep>> load_steps(const std::string& name);

@@ -162,6 +162,15 @@ class Driver {
   virtual Result<Memory> allocate(const MemoryRequest& request) = 0;
   virtual void release(const Memory& memory) = 0;
 
+  /// Makes memory of this process that the driver did not allocate reachable by all engines, until unmap_host of the
+  /// same range; whose it is, it stays. Ranges may overlap and be mapped several times. Refused (device.host_memory)
+  /// by drivers that cannot, and for addresses where nothing is mapped.
+  virtual Status map_host(const Memory&) {
+    return fail(About::environment, "device.host_memory", "this driver reaches only memory that it allocated",
+                "use the embedded node, or memory of the driver");
+  }
+  virtual void unmap_host(const Memory&) {}
+
   /// Queue on one given engine. Refuses engines that the GPU does not have and engines with no free queue slot.
   virtual Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request) = 0;
   virtual void destroy(SdmaQueue* queue) = 0;

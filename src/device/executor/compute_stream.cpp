@@ -92,6 +92,15 @@ ComputeStream::ComputeStream(const Program& program, QueueId id, const AddressMa
   if (trace) stamp(slot);
 }
 
+void ComputeStream::resolve_again(const Program& program, const AddressMap& addresses) {
+  const Resolver resolve(addresses);
+  std::size_t operation = 0;
+  for (const Command& command : program.queue(id_).commands) {
+    if (!std::holds_alternative<Timestamp>(command)) operations_[operation] = std::visit(resolve, command);
+    ++operation;
+  }
+}
+
 void ComputeStream::stamp(std::uint64_t address) {
   slots_.push_back({operations_.size(), address});
   operations_.push_back(TimestampOp{word_at(address)});

@@ -22,6 +22,9 @@ class ComputeStream {
     queue_ = &queue;
   }
 
+  /// Other addresses from now on; without tracing.
+  void resolve_again(const Program& program, const AddressMap& addresses);
+
   void submit(std::uint64_t iteration, std::uint64_t slot_offset);
   /// Adds one to the word behind everything submitted so far.
   void submit_drain(std::uint64_t* word);

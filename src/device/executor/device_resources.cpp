@@ -7,6 +7,24 @@ DeviceResources::~DeviceResources() {
   for (SdmaQueue* queue : sdma_queues_) driver_.destroy(queue);
   for (const TrackerHandle tracker : trackers_) driver_.destroy(tracker);
   for (const Memory& memory : memories_) driver_.release(memory);
+  for (const Memory& memory : callers_) driver_.unmap_host(memory);
+}
+
+Status DeviceResources::map_host(const Memory& memory) {
+  for (const Memory& known : callers_) {
+    if (known.data == memory.data && known.bytes == memory.bytes) return {};
+  }
+  CORTADO_RETURN_IF_ERROR(driver_.map_host(memory));
+  callers_.push_back(memory);
+  return {};
+}
+
+void DeviceResources::unmap_host_except(const std::function<bool(const std::byte*)>& keep) {
+  std::erase_if(callers_, [&](const Memory& memory) {
+    if (keep(memory.data)) return false;
+    driver_.unmap_host(memory);
+    return true;
+  });
 }
 
 Result<Memory> DeviceResources::allocate(const MemoryRequest& request) {

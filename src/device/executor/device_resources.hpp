@@ -2,6 +2,8 @@
 // happened.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "device/driver/driver.hpp"
@@ -17,6 +19,11 @@ class DeviceResources {
   ~DeviceResources();
 
   Result<Memory> allocate(const MemoryRequest& request);
+  /// Memory of the caller, which stays mapped: to map the same again costs a look only.
+  Status map_host(const Memory& memory);
+  /// How many are mapped; and all but those that `keep` says go.
+  std::size_t mapped() const { return callers_.size(); }
+  void unmap_host_except(const std::function<bool(const std::byte*)>& keep);
   Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request);
   Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority);
   Result<TrackerHandle> create_tracker(const TrackerRequest& request);
@@ -24,6 +31,7 @@ class DeviceResources {
  private:
   Driver& driver_;
   std::vector<Memory> memories_;
+  std::vector<Memory> callers_;
   std::vector<TrackerHandle> trackers_;
   std::vector<SdmaQueue*> sdma_queues_;
   std::vector<ComputeQueue*> compute_queues_;

@@ -4,9 +4,11 @@
 // planning, verifying or allocating again.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "cortado/packets.hpp"
@@ -19,10 +21,17 @@
 
 namespace cortado::device {
 
+/// Memory of the caller for a buffer; empty: the program gets its own.
+using Binding = std::span<std::byte>;
+
 struct PrepareOptions {
   /// Record spans of the last iterations (at most 16): TIMESTAMP packets before and after every command of a dma queue,
   /// so that copies of one queue no longer overlap.
   bool trace = false;
+  /// By BufferId; empty: all buffers are the program's own. What the proof assumed of buffers is checked: each has its
+  /// size and the alignment that its packets need, and none overlaps another (device.binding). The memory stays the
+  /// caller's, and stays where it is while the preparation lives. Not with tracing.
+  std::vector<Binding> bindings{};
 };
 
 struct RunResult {
@@ -47,6 +56,17 @@ class PreparedProgram {
   /// which names every stuck queue, its rank and the command it is at, and what it waits for, or that it was stopped
   /// (device.interrupted). After an error prepare again: the driver itself stays usable.
   Result<RunResult> run(const RunOptions& options);
+
+  /// One iteration on what the caller's buffers hold, without filling and checking, times and allocations; when it
+  /// returns, the outputs are there. Errors as of run().
+  Status replay();
+  /// Submits the next replay() ahead, up to its triggers (CollectiveRequest::prelaunch): what then remains is a write
+  /// of the trigger words and the work itself. Nothing for programs without triggers.
+  Status arm();
+
+  /// Binds other memory, of the same buffers as before, without planning, proving or encoding anew: addresses in the
+  /// packets are written over. Refused as prepare() does, and between arm() and replay() (device.armed).
+  Status rebind(std::span<const Binding> bindings);
 
   /// The packets of iteration 0 with the addresses of this preparation. start[i] of a traced preparation is the
   /// TIMESTAMP before command i.

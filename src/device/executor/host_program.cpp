@@ -21,7 +21,7 @@ class StepCompiler {
     return {StepKind::set, 0, word, signal.value, advances_[signal.signal.value]};
   }
   HostStep operator()(const Trigger& trigger) const {
-    return {StepKind::add, 0, targets_.words[trigger.signal.value], trigger.value, 0};
+    return {StepKind::trigger, 0, targets_.words[trigger.signal.value], trigger.value, 0};
   }
   HostStep operator()(const Submit& submit) const {
     const bool dma = program_.queue(submit.queue).kind == QueueKind::dma;

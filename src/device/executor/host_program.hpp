@@ -12,6 +12,7 @@ enum class StepKind : std::uint8_t {
   wait_ge,
   wait_eq,
   add,
+  trigger,  ///< an add that prelaunched queues wait for
   set,
   submit_dma,
   submit_compute,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -19,6 +21,7 @@ namespace {
 constexpr std::uint32_t kPollReferenceDword = 3;
 constexpr std::uint32_t kFenceValueDword = 3;
 constexpr std::uint32_t kTimestampAddressDword = 1;
+constexpr std::uint32_t kCopyAddressDword = 3;  // of all copies but windows
 
 /// log2 of the largest element of at most 16 bytes that divides all the numbers.
 std::uint32_t element_log2(std::initializer_list<std::uint64_t> numbers) {
@@ -62,8 +65,10 @@ class Lowering {
     if (copy.op == CopyOp::add) return lower_add(copy);
     if (copy.src.rows == 1 && copy.dst.rows == 1) {
       CORTADO_ASSIGN_OR_RETURN(const std::uint32_t bytes, narrow(copy.src.width.value));
+      patch_addresses({copy.src, copy.dst});
       return emit(sdma::CopyLinear{bytes, src, dst});
     }
+    frame_.movable = false;  // the element follows from the address
     const std::uint32_t log2 =
         element_log2({copy.src.width.value, copy.src.pitch.value, copy.dst.pitch.value, src, dst});
     sdma::CopyWindow window;
@@ -83,6 +88,8 @@ class Lowering {
     for (std::uint64_t row = 0; row < copy.src.rows; ++row) {
       const std::uint64_t src = addresses_.of(copy.src) + copy.src.pitch.value * row;
       const std::uint64_t dst = addresses_.of(copy.dst) + copy.dst.pitch.value * row;
+      patch_addresses({make_region(copy.src.buffer, copy.src.row_offset(row), copy.src.width),
+                       make_region(copy.dst.buffer, copy.dst.row_offset(row), copy.dst.width)});
       CORTADO_RETURN_IF_ERROR(emit(sdma::CopyAdd{copy.dtype, bytes, src, dst}));
     }
     return {};
@@ -90,12 +97,14 @@ class Lowering {
 
   Status lower(const Broadcast& broadcast) {
     CORTADO_ASSIGN_OR_RETURN(const std::uint32_t bytes, narrow(broadcast.src.width.value));
+    patch_addresses({broadcast.src, broadcast.dst1, broadcast.dst2});
     return emit(sdma::CopyBroadcast{bytes, addresses_.of(broadcast.src), addresses_.of(broadcast.dst1),
                                     addresses_.of(broadcast.dst2)});
   }
 
   Status lower(const Swap& swap) {
     CORTADO_ASSIGN_OR_RETURN(const std::uint32_t bytes, narrow(swap.a.width.value));
+    patch_addresses({swap.a, swap.b});
     return emit(sdma::CopySwap{bytes, addresses_.of(swap.a), addresses_.of(swap.b)});
   }
 
@@ -133,6 +142,15 @@ class Lowering {
     sdma::Timestamp packet;
     packet.address_or_value = address;
     return emit(packet);
+  }
+
+  /// Of the packet that follows, whose addresses stand one behind another.
+  void patch_addresses(std::initializer_list<Region> regions) {
+    std::uint32_t dword = position() + kCopyAddressDword;
+    for (const Region& region : regions) {
+      frame_.addresses.push_back({dword, region.buffer, region.offset.value});
+      dword += 2;
+    }
   }
 
   void patch_value(std::uint32_t dword, SignalId signal, std::uint64_t value) {
@@ -186,6 +204,19 @@ class Lowering {
 Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMap& addresses,
                           const std::vector<std::uint64_t>& advances, const LowerOptions& options) {
   return Lowering(program, queue, addresses, advances, options).run();
+}
+
+Status lower_again(const Program& program, QueueId queue, const AddressMap& addresses,
+                   const std::vector<std::uint64_t>& advances, Frame& frame) {
+  if (!frame.movable) {
+    CORTADO_ASSIGN_OR_RETURN(frame, lower_queue(program, queue, addresses, advances));
+    return {};
+  }
+  for (const AddressPatch& patch : frame.addresses) {
+    const std::uint64_t address = addresses.buffers[patch.buffer.value] + patch.offset;
+    std::memcpy(frame.dwords.data() + patch.dword, &address, sizeof address);
+  }
+  return {};
 }
 
 }  // namespace cortado::device

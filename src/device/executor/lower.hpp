@@ -37,12 +37,22 @@ struct SlotPatch {
   std::uint64_t address = 0;
 };
 
+/// The address in this dword and the next is that of the buffer plus `offset`.
+struct AddressPatch {
+  std::uint32_t dword = 0;
+  BufferId buffer;
+  std::uint64_t offset = 0;
+};
+
 /// The packets of one queue for iteration 0, and what changes from iteration to iteration.
 struct Frame {
   std::vector<std::uint32_t> dwords;
   std::vector<std::uint32_t> start;  ///< start[i] = first dword of command i; start.back() = dwords.size()
   std::vector<ValuePatch> values;
   std::vector<SlotPatch> slots;
+  std::vector<std::uint32_t> doorbells{};  ///< dwords at which the doorbell rings, beside the end
+  std::vector<AddressPatch> addresses;     ///< of buffers
+  bool movable = true;                     ///< other addresses change nothing else
 
   std::uint64_t bytes() const { return dwords.size() * sizeof(std::uint32_t); }
 };
@@ -54,5 +64,10 @@ struct LowerOptions {
 /// `advances` = signal_advances(program). Fails (device.encode) for a command that has no packet.
 Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMap& addresses,
                           const std::vector<std::uint64_t>& advances, const LowerOptions& options = {});
+
+/// The frame of other addresses, from one that was lowered for the same program without tracing: in place where it is
+/// movable.
+Status lower_again(const Program& program, QueueId queue, const AddressMap& addresses,
+                   const std::vector<std::uint64_t>& advances, Frame& frame);
 
 }  // namespace cortado::device

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "device/executor/binding.hpp"
 #include "device/executor/moved_bytes.hpp"
 #include "device/executor/signal_range.hpp"
 #include "ir/visit.hpp"
@@ -63,7 +64,7 @@ Status check_compute_queue(const Queue& queue, const Topology& topology) {
     if (!adds) continue;
     Diagnostic diagnostic =
         refusal("device.near_memory_compute", queue,
-                fmt::format("a product that adds its output, but the memory of the {} does not reduce", topology.node),
+                fmt::format("a GEMM that adds its output, but the memory of the {} does not reduce", topology.node),
                 "use a machine whose memory adds, or a schedule with reduction kernels");
     diagnostic.place.command = static_cast<std::uint32_t>(c);
     return fail(std::move(diagnostic));
@@ -113,13 +114,30 @@ Bytes bytes_of_one_iteration(const Program& program) {
   return sum;
 }
 
+/// In front of every copy but the first.
+std::vector<std::uint32_t> doorbells_of(const Queue& queue, const Frame& frame) {
+  std::vector<std::uint32_t> doorbells;
+  bool first = true;
+  for (std::size_t c = 0; c < queue.commands.size(); ++c) {
+    if (!moves_bytes(queue.commands[c])) continue;
+    if (!std::exchange(first, false)) doorbells.push_back(frame.start[c]);
+  }
+  return doorbells;
+}
+
 class Preparer {
  public:
   Preparer(const VerifiedProgram& verified, Driver& driver, const PrepareOptions& options)
-      : made_(std::make_unique<Preparation>(verified, driver, options.trace)), program_(verified.program()) {}
+      : made_(std::make_unique<Preparation>(verified, driver, options.trace)),
+        program_(verified.program()),
+        bindings_(options.bindings) {}
 
   Result<std::unique_ptr<Preparation>> run() && {
     CORTADO_RETURN_IF_ERROR(check_node(program_, made_->driver.topology()));
+    if (!bindings_.empty()) {
+      made_->binding_alignment = needed_alignment(program_, made_->verified.machine());
+      CORTADO_RETURN_IF_ERROR(check_bindings(program_, made_->binding_alignment, bindings_));
+    }
     if (has_products(program_)) CORTADO_RETURN_IF_ERROR(made_->driver.prepare_products());
     made_->advances = signal_advances(program_);
     CORTADO_ASSIGN_OR_RETURN(made_->max_batch_iterations, batch_iterations(program_, made_->advances));
@@ -136,8 +154,17 @@ class Preparer {
  private:
   Status allocate_buffers() {
     std::vector<std::byte*> memory;
-    for (const Buffer& buffer : program_.buffers) {
-      MemoryRequest request{buffer.rank, std::max(buffer.size, Bytes{1}), {}};
+    made_->bindings = bindings_;
+    for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
+      const Buffer& buffer = program_.buffers[i];
+      if (is_bound(i)) {
+        CORTADO_RETURN_IF_ERROR(made_->resources.map_host({bindings_[i].data(), buffer.size}));
+        memory.push_back(bindings_[i].data());
+        made_->addresses.buffers.push_back(reinterpret_cast<std::uint64_t>(memory.back()));
+        continue;
+      }
+      const auto home = buffer.host ? std::optional<RankId>{} : buffer.rank;
+      MemoryRequest request{home, std::max(buffer.size, Bytes{1}), {}};
       request.alignment = std::max(made_->verified.machine().allocation_alignment, Bytes{4096});
       CORTADO_ASSIGN_OR_RETURN(const Memory allocated, made_->resources.allocate(request));
       memory.push_back(allocated.data);
@@ -145,11 +172,15 @@ class Preparer {
     }
     // Touched now, so that no run pays for page faults or reads a shared page of zeros; but not before all is there, as
     // far too much of it is refused at once that way.
-    for (std::size_t i = 0; i < memory.size(); ++i) std::memset(memory[i], 0xee, program_.buffers[i].size.value);
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      if (!is_bound(i)) std::memset(memory[i], 0xee, program_.buffers[i].size.value);
+    }
     CORTADO_ASSIGN_OR_RETURN(ContractCheck check, ContractCheck::make(program_, std::move(memory)));
     made_->check = std::make_unique<ContractCheck>(std::move(check));
     return {};
   }
+
+  bool is_bound(std::size_t buffer) const { return !bindings_.empty() && !bindings_[buffer].empty(); }
 
   /// One block of signals a home; the drain word stands behind the signals of the host.
   Status allocate_signals() {
@@ -215,6 +246,7 @@ class Preparer {
   Status create_dma_queue(QueueId id) {
     const Queue& queue = program_.queue(id);
     CORTADO_ASSIGN_OR_RETURN(Frame frame, lower_queue(program_, id, made_->addresses, made_->advances, {made_->trace}));
+    if (queue.submission == Submission::calls) frame.doorbells = doorbells_of(queue, frame);
     std::uint64_t ring_bytes = made_->verified.machine().dma.ring_bytes.value;
     if (frame.bytes() >= ring_bytes) {
       // Only tracing makes a frame of a verified program that long: then a longer ring is asked for.
@@ -258,6 +290,7 @@ class Preparer {
 
   std::unique_ptr<Preparation> made_;
   const Program& program_;
+  const std::vector<Binding>& bindings_;
 };
 
 }  // namespace

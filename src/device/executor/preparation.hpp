@@ -51,6 +51,8 @@ struct Preparation {
   std::vector<HostProgram> hosts;       ///< in the order of the queues
   std::unique_ptr<ContractCheck> check;
   Bytes bytes_per_iteration;
+  std::vector<Binding> bindings;  ///< by BufferId; empty: none is bound
+  Bytes binding_alignment;        ///< that they need
 };
 
 /// Allocates, creates, encodes and compiles; on failure nothing is left behind.

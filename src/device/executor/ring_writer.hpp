@@ -21,13 +21,16 @@ class RingWriter {
   /// The queue must hold the frame: frame.bytes() < queue.ring_bytes. The ring is taken to be empty.
   RingWriter(Driver& driver, SdmaQueue& queue, QueueId id, Frame frame);
 
-  /// Writes the frame with the values of `iteration` (counted from the start of the batch) and rings the doorbell once.
-  /// False while the engine has not read far enough; ask again later.
+  /// Writes the frame with the values of `iteration` (counted from the start of the batch) and rings the doorbell, as
+  /// often as the frame says. False while the engine has not read far enough; ask again later.
   bool try_submit(std::uint64_t iteration, std::uint64_t slot_offset) {
     std::uint32_t* out = reserve(frame_bytes_);
     if (out == nullptr) [[unlikely]]
       return false;
     write_frame(out, iteration, slot_offset);
+    for (const std::uint32_t dword : frame_.doorbells) {
+      driver_->ring_doorbell(*queue_, cursor_ + std::uint64_t{dword} * sizeof(std::uint32_t));
+    }
     cursor_ += frame_bytes_;
     ++frames_;
     driver_->ring_doorbell(*queue_, cursor_);
@@ -53,6 +56,8 @@ class RingWriter {
   QueueId id() const { return id_; }
   const SdmaQueue& queue() const { return *queue_; }
   const Frame& frame() const { return frame_; }
+  /// Of what is submitted from now on; its packets may change, its length may not.
+  Frame& frame() { return frame_; }
   std::uint64_t announced() const { return cursor_; }
   std::uint64_t read_pointer() const { return std::atomic_ref(*queue_->read_pointer).load(std::memory_order_acquire); }
 

@@ -51,13 +51,47 @@ Result<RunResult> Runner::run() {
   return result();
 }
 
-Status Runner::run_batch(std::uint64_t first_iteration, std::uint64_t iterations) {
+Status Runner::replay() {
+  CORTADO_RETURN_IF_ERROR(open_iteration());
+  return take_turns();
+}
+
+Status Runner::arm() {
+  CORTADO_RETURN_IF_ERROR(open_iteration());
+  for (std::size_t host = 0; host < hosts_.size(); ++host) {
+    const std::vector<HostStep>& steps = prepared_.hosts[host].steps;
+    const auto trigger = std::ranges::find(steps, StepKind::trigger, &HostStep::kind);
+    if (trigger == steps.end()) continue;
+    const auto before = static_cast<std::uint64_t>(trigger - steps.begin());
+    while (hosts_[host].step < before && advance(host, before - hosts_[host].step)) {
+    }
+  }
+  return {};
+}
+
+Status Runner::open_iteration() {
+  if (armed()) return {};
+  if (hosts_.empty() || batch_iterations_ == prepared_.max_batch_iterations) {
+    if (!hosts_.empty()) CORTADO_RETURN_IF_ERROR(drain());
+    CORTADO_RETURN_IF_ERROR(prepared_.check->use(options_.data));
+    begin_batch(0, 0);
+  }
+  ++batch_iterations_;
+  unfinished_ = hosts_.size();
+  return {};
+}
+
+void Runner::begin_batch(std::uint64_t first_iteration, std::uint64_t iterations) {
   first_iteration_ = first_iteration;
   batch_iterations_ = iterations;
   for (std::uint64_t* word : prepared_.words) std::atomic_ref(*word).store(0, std::memory_order_release);
   for (RingWriter& writer : prepared_.dma) writer.begin_batch();
   hosts_.assign(prepared_.hosts.size(), {});
   unfinished_ = hosts_.size();
+}
+
+Status Runner::run_batch(std::uint64_t first_iteration, std::uint64_t iterations) {
+  begin_batch(first_iteration, iterations);
   if (options_.adversarial_seed) {
     Random random(*options_.adversarial_seed + first_iteration);
     CORTADO_RETURN_IF_ERROR(take_random_turns(random));
@@ -141,6 +175,7 @@ bool Runner::execute(const HostStep& step, HostState& state) {
     case StepKind::wait_eq:
       return counter() == value();
     case StepKind::add:
+    case StepKind::trigger:
       std::atomic_ref(*step.word).fetch_add(step.value, std::memory_order_acq_rel);
       return true;
     case StepKind::set:
@@ -152,10 +187,10 @@ bool Runner::execute(const HostStep& step, HostState& state) {
       prepared_.compute[step.target].submit(state.iteration, prepared_.slots.offset(iteration));
       return true;
     case StepKind::stamp_begin:
-      clock_.begin(iteration, clock_.now());
+      stamp_begin(iteration);
       return true;
     case StepKind::stamp_end:
-      clock_.end(iteration, clock_.now());
+      stamp_end(iteration);
       return true;
     case StepKind::stamp:
       return true;
@@ -171,13 +206,13 @@ void Runner::enter_iteration(std::size_t host) {
   if (options_.check != CheckOutputs::none && inputs > 0) {  // those of number 0 were written before the run
     for (const RankId rank : prepared_.hosts[host].caller_of) prepared_.check->fill_inputs(rank, options_.seed, inputs);
   }
-  if (!begin_is_stamped_) clock_.begin(iteration, clock_.now());
+  if (!begin_is_stamped_) stamp_begin(iteration);
 }
 
 void Runner::leave_iteration(std::size_t host) {
   HostState& state = hosts_[host];
   const std::uint64_t iteration = first_iteration_ + state.iteration;
-  if (!end_is_stamped_) clock_.end(iteration, clock_.now());
+  if (!end_is_stamped_) stamp_end(iteration);
   const bool last = iteration + 1 == options_.iterations;
   if (options_.check == CheckOutputs::every || (options_.check == CheckOutputs::last && last)) {
     for (const RankId rank : prepared_.hosts[host].caller_of) {

@@ -24,11 +24,28 @@ class Runner {
 
   Result<RunResult> run();
 
+  /// One more iteration, on whatever the buffers hold: no filling, no checking, no times; and the engines are left
+  /// alone behind it. Of a runner that is kept for that: one of options with one iteration and without check.
+  Status replay();
+  /// Does what the next replay() begins with, up to the triggers.
+  Status arm();
+  /// Waits until the engines have done all that was submitted.
+  Status drain();
+  bool armed() const { return unfinished_ > 0; }
+
  private:
+  Status open_iteration();
+  void begin_batch(std::uint64_t first_iteration, std::uint64_t iterations);
+  /// Replays are endless and not timed.
+  void stamp_begin(std::uint64_t iteration) {
+    if (iteration < options_.iterations) clock_.begin(iteration, clock_.now());
+  }
+  void stamp_end(std::uint64_t iteration) {
+    if (iteration < options_.iterations) clock_.end(iteration, clock_.now());
+  }
   Status run_batch(std::uint64_t first_iteration, std::uint64_t iterations);
   Status take_turns();
   Status take_random_turns(Random& random);
-  Status drain();
 
   /// Runs a host queue until it has to wait, has done the batch, or has executed so many commands; true if it moved.
   bool advance(std::size_t host, std::uint64_t max_commands);

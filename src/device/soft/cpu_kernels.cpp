@@ -42,62 +42,23 @@ class SpanCursor {
   std::uint64_t column_;
 };
 
-// One element type: how it lies in memory, what it is summed in, and the way between the two. Unsigned sums wrap, and
-// the bits of a wrapped unsigned sum are those of the signed one.
-struct U8 {
-  using Stored = std::uint8_t;
-  using Sum = std::uint8_t;
-  static Sum load(Stored value) { return value; }
-  static Stored store(Sum value) { return value; }
-};
-struct I32 {
-  using Stored = std::uint32_t;
-  using Sum = std::uint32_t;
-  static Sum load(Stored value) { return value; }
-  static Stored store(Sum value) { return value; }
-};
-struct F32 {
-  using Stored = float;
-  using Sum = float;
-  static Sum load(Stored value) { return value; }
-  static Stored store(Sum value) { return value; }
-};
-struct F16 {
-  using Stored = std::uint16_t;
-  using Sum = float;
-  static Sum load(Stored value) { return from_f16(value); }
-  static Stored store(Sum value) { return to_f16(value); }
-};
-struct BF16 {
-  using Stored = std::uint16_t;
-  using Sum = float;
-  static Sum load(Stored value) { return from_bf16(value); }
-  static Stored store(Sum value) { return to_bf16(value); }
-};
-
-struct F8 {
-  using Stored = std::uint8_t;
-  using Sum = float;
-  static Sum load(Stored value) { return from_f8(value); }
-  static Stored store(Sum value) { return to_f8(value); }
-};
-
+// Unsigned sums wrap, and the bits of a wrapped unsigned sum are those of the signed one.
 template <class Function>
 void with_element(DType dtype, Function&& function) {
   switch (dtype) {
     case DType::u8:
     case DType::i8:  // sums wrap, whatever the sign
-      return function(U8{});
+      return function(PlainElement<std::uint8_t>{});
     case DType::i32:
-      return function(I32{});
+      return function(PlainElement<std::uint32_t>{});
     case DType::f16:
-      return function(F16{});
+      return function(F16Element{});
     case DType::bf16:
-      return function(BF16{});
+      return function(Bf16Element{});
     case DType::f32:
-      return function(F32{});
+      return function(PlainElement<float>{});
     case DType::f8:
-      return function(F8{});
+      return function(F8Element{});
   }
 }
 
@@ -108,16 +69,16 @@ constexpr std::size_t kBlock = 1024;  // elements that are summed at a time, in 
 template <class Element>
 void sum_block(std::byte* dst, std::span<const std::byte* const> sources, std::size_t elements) {
   using Stored = typename Element::Stored;
-  using Sum = typename Element::Sum;
+  using Sum = typename Element::Wide;
   std::array<Stored, kBlock> stored;
   std::array<Sum, kBlock> sums;
   std::memcpy(stored.data(), sources.front(), elements * sizeof(Stored));
-  for (std::size_t i = 0; i < elements; ++i) sums[i] = Element::load(stored[i]);
+  for (std::size_t i = 0; i < elements; ++i) sums[i] = Element::widen(stored[i]);
   for (const std::byte* source : sources.subspan(1)) {
     std::memcpy(stored.data(), source, elements * sizeof(Stored));
-    for (std::size_t i = 0; i < elements; ++i) sums[i] = static_cast<Sum>(sums[i] + Element::load(stored[i]));
+    for (std::size_t i = 0; i < elements; ++i) sums[i] = static_cast<Sum>(sums[i] + Element::widen(stored[i]));
   }
-  for (std::size_t i = 0; i < elements; ++i) stored[i] = Element::store(sums[i]);
+  for (std::size_t i = 0; i < elements; ++i) stored[i] = Element::narrow(sums[i]);
   std::memcpy(dst, stored.data(), elements * sizeof(Stored));
 }
 
@@ -131,7 +92,7 @@ std::vector<float> to_floats(const Span2D& matrix, std::uint64_t first_row, std:
   for (std::uint64_t row = 0; row < rows; ++row) {
     const std::byte* source = matrix.data + (first_row + row) * row_pitch(matrix) + first_column * sizeof(Stored);
     std::memcpy(line.data(), source, columns * sizeof(Stored));
-    for (std::uint64_t i = 0; i < columns; ++i) out[row * columns + i] = Element::load(line[i]);
+    for (std::uint64_t i = 0; i < columns; ++i) out[row * columns + i] = Element::widen(line[i]);
   }
   return out;
 }
@@ -142,7 +103,7 @@ void from_floats(const Span2D& matrix, std::uint64_t first_row, std::uint64_t ro
   using Stored = typename Element::Stored;
   std::vector<Stored> line(columns);
   for (std::uint64_t row = 0; row < rows; ++row) {
-    for (std::uint64_t i = 0; i < columns; ++i) line[i] = Element::store(values[row * columns + i]);
+    for (std::uint64_t i = 0; i < columns; ++i) line[i] = Element::narrow(values[row * columns + i]);
     std::byte* target = matrix.data + (first_row + row) * row_pitch(matrix) + first_column * sizeof(Stored);
     std::memcpy(target, line.data(), columns * sizeof(Stored));
   }
@@ -159,7 +120,7 @@ Block block_of(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count)
 void sgemm(const Block& block, std::uint64_t k, bool accumulate, const float* a, std::uint64_t a_pitch, const float* b,
            std::uint64_t b_pitch, float* c, std::uint64_t c_pitch) {
   const auto size = [](std::uint64_t value) { return static_cast<int>(value); };
-  CORTADO_CHECK(blas().has_value(), "the driver was asked to prepare for products");
+  CORTADO_CHECK(blas().has_value(), "the driver was asked to prepare for GEMMs");
   blas()->sgemm(Blas::kRowMajor, Blas::kNoTranspose, Blas::kNoTranspose, size(block.rows), size(block.columns), size(k),
                 1.0f, a, size(a_pitch), b, size(b_pitch), accumulate ? 1.0f : 0.0f, c, size(c_pitch));
 }
@@ -246,10 +207,11 @@ std::uint64_t gemm_tiles(const GemmLaunchOp& op) {
 
 void run_gemm_tiles(const GemmLaunchOp& op, std::uint64_t first, std::uint64_t count) {
   const Block block = block_of(op, first, count);
-  if (op.dtype == DType::f16) return gemm_block<F16>(op, block);
-  if (op.dtype == DType::bf16) return gemm_block<BF16>(op, block);
-  if (op.dtype == DType::f8) return gemm_block<F8>(op, block);
-  if (!is_float_matrix(op.a) || !is_float_matrix(op.b) || !is_float_matrix(op.c)) return gemm_block<F32>(op, block);
+  if (op.dtype == DType::f16) return gemm_block<F16Element>(op, block);
+  if (op.dtype == DType::bf16) return gemm_block<Bf16Element>(op, block);
+  if (op.dtype == DType::f8) return gemm_block<F8Element>(op, block);
+  if (!is_float_matrix(op.a) || !is_float_matrix(op.b) || !is_float_matrix(op.c))
+    return gemm_block<PlainElement<float>>(op, block);
   const auto floats = [](const Span2D& span, std::uint64_t row, std::uint64_t column) {
     return reinterpret_cast<float*>(span.data + row * row_pitch(span)) + column;
   };
@@ -265,7 +227,7 @@ std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& bloc
   if (k == 0) return values;  // all bits zero is the zero of every type
   with_element(op.dtype, [&](auto element) {
     using Element = decltype(element);
-    if constexpr (std::is_same_v<typename Element::Sum, float>) {  // others have no products
+    if constexpr (std::is_same_v<typename Element::Wide, float>) {  // others have no products
       const auto a = to_floats<Element>(op.a, block.row, block.rows, first_k, k);
       const auto b = to_floats<Element>(op.b, first_k, k, block.column, block.columns);
       std::vector<float> c(block.rows * block.columns);

@@ -39,6 +39,8 @@ class QueueObserver {
   virtual ~QueueObserver() = default;
 
   virtual void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const PacketPlace& place) = 0;
+  /// Asked each time before a packet that moves no bytes is tried; false: not yet.
+  virtual bool due(const SdmaQueue&, const sdma::Packet&, const PacketPlace&) { return true; }
   /// All its bytes are moved, its condition holds, its word is written.
   virtual void finished(const SdmaQueue& queue, const sdma::Packet& packet, const PacketPlace& place) = 0;
 };

@@ -105,8 +105,14 @@ bool EngineQueue::check(const sdma::Packet& packet, HostPlaces& places, std::uin
 
 bool EngineQueue::move(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count,
                        std::uint64_t offset, std::uint64_t index) {
+  const bool slow = injection_ != nullptr && injection_->slowness() > 1;
+  const std::uint64_t begin = slow ? steady_nanoseconds() : 0;
   if (context_.trackers.idle()) [[likely]] {
     move_units(packet, places, first, count);
+    if (slow) [[unlikely]] {
+      const std::uint64_t end = steady_nanoseconds();
+      slow_until_ = end + (end - begin) * (injection_->slowness() - 1);
+    }
     return true;
   }
   auto fault = move_tracked_units(packet, first, count, context_.trackers);
@@ -125,6 +131,10 @@ StepResult EngineQueue::step() {
   bool progressed = false;
   const auto end = [&](Next next) { return StepResult{next, progressed, kStepBytes - budget >= kHeavyStep}; };
   while (!stopped_) {
+    if (slow_until_ != 0) [[unlikely]] {
+      if (steady_nanoseconds() < slow_until_) return end(Next::look_again);
+      slow_until_ = 0;
+    }
     if (!transfers_.empty()) {
       // A large transfer goes on. It is checked again: its memory may have been released since the last step.
       Transfer& transfer = transfers_.front();
@@ -182,6 +192,11 @@ StepResult EngineQueue::step() {
 // --- Packets that move no bytes --------------------------------------------------------------------------------------
 
 EngineQueue::Outcome EngineQueue::execute_control() {
+  if (context_.observer != nullptr) [[unlikely]] {
+    if (!context_.observer->due(handle_, stream_.packet(), {stream_.packet_offset(), fetched_ - 1})) {
+      return Outcome::hold;
+    }
+  }
   return std::visit([this](const auto& packet) { return run(packet); }, stream_.packet());
 }
 
@@ -236,6 +251,8 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Atomic& packet) {
 }
 
 EngineQueue::Outcome EngineQueue::run(const sdma::Trap& packet) {
+  if (injection_ != nullptr && injection_->loses_interrupt(traps_++)) [[unlikely]]
+    return Outcome::done;
   context_.host.trap(handle_, packet.context);
   return Outcome::done;
 }

@@ -154,6 +154,8 @@ class EngineQueue final : public Runnable {
   bool signal_met_ = false;    // the held one is counted
   bool signal_lost_ = false;
   std::uint64_t signal_due_ = 0;  // on context_.delays
+  std::uint64_t traps_ = 0;       // TRAP packets met; counted where faults are injected
+  std::uint64_t slow_until_ = 0;  // of a slow engine: nanoseconds
 };
 
 }  // namespace cortado::device::soft

@@ -9,13 +9,6 @@ namespace {
 
 constexpr std::size_t kWindow = 8;  // transfers of a queue that may be under way together
 
-/// Packets that start only when every earlier transfer of the queue is finished.
-bool drains(const sdma::Packet& packet) {
-  return std::holds_alternative<sdma::Nop>(packet) || std::holds_alternative<sdma::Fence>(packet) ||
-         std::holds_alternative<sdma::Atomic>(packet) || std::holds_alternative<sdma::Timestamp>(packet) ||
-         std::holds_alternative<sdma::Trap>(packet);
-}
-
 }  // namespace
 
 void EngineQueue::move_random_piece(Transfer& transfer, Random& random) {
@@ -34,6 +27,9 @@ void EngineQueue::move_random_piece(Transfer& transfer, Random& random) {
 
 StepResult EngineQueue::random_step(Random& random) {
   if (stopped_) return {Next::idle, false};
+  if (injection_ != nullptr && injection_->slowness() > 1 && random.below(injection_->slowness()) != 0) {
+    return {Next::again, false};
+  }
 
   std::vector<Transfer*> moving;
   for (Transfer& transfer : transfers_) {

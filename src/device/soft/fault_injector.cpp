@@ -16,6 +16,12 @@ EngineInjection::EngineInjection(const FaultInjection& faults, RankId gpu, Engin
   for (const auto& fault : faults.delayed_signals) {
     if (here(fault)) entries_.push_back({Kind::delayed, fault.nth, fault.nanoseconds});
   }
+  for (const auto& fault : faults.lost_interrupts) {
+    if (here(fault)) entries_.push_back({Kind::interrupt, fault.nth, 0});
+  }
+  for (const auto& fault : faults.slow_engines) {
+    if (here(fault)) slowness_ = fault.factor;
+  }
 }
 
 const EngineInjection::Entry* EngineInjection::strike(Kind kind, std::uint64_t count) {
@@ -43,6 +49,10 @@ bool EngineInjection::loses_signal(std::uint64_t n) {
 std::uint64_t EngineInjection::delays_signal(std::uint64_t n) {
   const Entry* entry = strike(Kind::delayed, n);
   return entry == nullptr ? 0 : entry->nanoseconds;
+}
+
+bool EngineInjection::loses_interrupt(std::uint64_t n) {
+  return strike(Kind::interrupt, n) != nullptr;
 }
 
 void EngineInjection::queue_destroyed(std::uint32_t queue) {

@@ -1,7 +1,8 @@
 // Things that go wrong on purpose (FaultInjection), as the queues of one engine meet them.
 //
-// Every entry strikes once: in the first queue of its engine that reaches the count. A stalled engine fetches for none
-// of its queues until the queue that met the stall is destroyed, which resets the engine.
+// A slow engine is slow for ever. Every other entry strikes once: in the first queue of its engine that reaches the
+// count. A stalled engine fetches for none of its queues until the queue that met the stall is destroyed, which resets
+// the engine.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@ namespace cortado::device::soft {
 class EngineInjection {
  public:
   EngineInjection(const FaultInjection& faults, RankId gpu, EngineId engine);
-  bool empty() const { return entries_.empty(); }
+  bool empty() const { return entries_.empty() && slowness_ <= 1; }
 
   /// Whether doorbell `n` of a queue gets lost.
   bool drops_doorbell(std::uint64_t n);
@@ -28,11 +29,15 @@ class EngineInjection {
   bool loses_signal(std::uint64_t n);
   /// Nanoseconds that signal `n` of a queue takes longer, 0 = none.
   std::uint64_t delays_signal(std::uint64_t n);
+  /// Whether TRAP packet `n` of a queue interrupts nobody.
+  bool loses_interrupt(std::uint64_t n);
+  /// How many times as long transfers take.
+  std::uint64_t slowness() const { return slowness_; }
 
   void queue_destroyed(std::uint32_t queue);
 
  private:
-  enum class Kind { stall, doorbell, lost, delayed };
+  enum class Kind { stall, doorbell, lost, delayed, interrupt };
   struct Entry {
     Kind kind;
     std::uint64_t count;
@@ -43,6 +48,7 @@ class EngineInjection {
   const Entry* strike(Kind kind, std::uint64_t count);
 
   std::vector<Entry> entries_;
+  std::uint64_t slowness_ = 1;
   std::atomic<std::uint64_t> stalled_by_{0};  // queue id + 1; 0 = the engine fetches
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
 
@@ -25,6 +26,13 @@ std::uint64_t usable_host_bytes() {
   const long page = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page <= 0) return UINT64_MAX;
   return static_cast<std::uint64_t>(kUsable * static_cast<double>(pages) * static_cast<double>(page));
+}
+
+/// Whether there is a page at the address.
+bool is_mapped(std::uint64_t address) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  unsigned char resident = 0;
+  return ::mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
 tl::unexpected<Diagnostic> no_memory(std::string message) {
@@ -101,13 +109,37 @@ void MemoryMap::unmap(const std::byte* data) {
   retired_.erase(place);
 }
 
+Status MemoryMap::map_host(const Memory& memory) {
+  const std::uint64_t begin = memory.address();
+  const std::uint64_t end = begin + memory.bytes.value;
+  const std::unique_lock lock(mutex_);
+  std::uint32_t& times = callers_[{begin, end}];
+  if (times == 0 && (!is_mapped(begin) || !is_mapped(end - 1))) {
+    callers_.erase({begin, end});
+    return fail("device.host_memory", fmt::format("no memory is mapped at {:#x} .. +{}", begin, memory.bytes.value),
+                "bind memory that stays allocated while the program runs");
+  }
+  ++times;
+  return {};
+}
+
+void MemoryMap::unmap_host(const Memory& memory) {
+  const std::unique_lock lock(mutex_);
+  const auto place = callers_.find({memory.address(), memory.address() + memory.bytes.value});
+  if (place == callers_.end() || --place->second > 0) return;
+  callers_.erase(place);
+  start_generation();
+}
+
 std::optional<Range> MemoryMap::find(std::uint64_t address, std::uint64_t bytes) const {
   const std::shared_lock lock(mutex_);
   const auto after = std::ranges::upper_bound(live_, address, {}, [](const Allocation& a) { return a.range.begin; });
-  if (after == live_.begin()) return std::nullopt;
-  const Range& range = std::prev(after)->range;
-  if (!range.holds(address, bytes)) return std::nullopt;
-  return range;
+  if (after != live_.begin() && std::prev(after)->range.holds(address, bytes)) return std::prev(after)->range;
+  for (const auto& [ends, times] : callers_) {
+    const Range range{ends.first, ends.second};
+    if (range.holds(address, bytes)) return range;
+  }
+  return std::nullopt;
 }
 
 std::optional<Mapping> MemoryMap::mapping(std::uint64_t address, std::uint64_t bytes) const {

@@ -9,8 +9,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <shared_mutex>
+#include <utility>
 #include <vector>
 
 #include "cortado/result.hpp"
@@ -69,7 +71,11 @@ class MemoryMap final : public AddressSpace {
   /// Of a retired allocation.
   void unmap(const std::byte* data);
 
-  /// The allocation that holds all of the range.
+  /// Memory of the caller, which may overlap with other such memory: known until it was unmapped as often as mapped.
+  Status map_host(const Memory& memory);
+  void unmap_host(const Memory& memory);
+
+  /// The allocation, or memory of the caller, that holds all of the range.
   std::optional<Range> find(std::uint64_t address, std::uint64_t bytes) const;
   std::optional<Mapping> mapping(std::uint64_t address, std::uint64_t bytes) const override;
 
@@ -88,6 +94,7 @@ class MemoryMap final : public AddressSpace {
   mutable std::shared_mutex mutex_;
   std::vector<Allocation> live_;  // sorted by range.begin
   std::vector<Allocation> retired_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> callers_;  // begin and end -> times mapped
 };
 
 /// The ranges one queue touched last.

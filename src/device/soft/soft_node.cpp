@@ -93,6 +93,9 @@ class SoftNode final : public Driver, private EngineHost {
     memory_.unmap(memory.data);
   }
 
+  Status map_host(const Memory& memory) override { return memory_.map_host(memory); }
+  void unmap_host(const Memory& memory) override { memory_.unmap_host(memory); }
+
   // --- SDMA queues ---
 
   Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request) override {

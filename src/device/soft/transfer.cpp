@@ -135,6 +135,12 @@ std::optional<TransferShape> transfer_shape(const sdma::Packet& packet) {
       [](const auto&) -> Shape { return std::nullopt; });
 }
 
+bool drains(const sdma::Packet& packet) {
+  return std::holds_alternative<sdma::Nop>(packet) || std::holds_alternative<sdma::Fence>(packet) ||
+         std::holds_alternative<sdma::Atomic>(packet) || std::holds_alternative<sdma::Timestamp>(packet) ||
+         std::holds_alternative<sdma::Trap>(packet);
+}
+
 std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules,
                                           const AddressSpace& memory, RangeCache& ranges, HostPlaces& places) {
   const auto check = [&](std::uint64_t address, std::uint64_t bytes, const char* what, std::uint64_t& place) -> Fault {

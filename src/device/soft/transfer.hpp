@@ -32,6 +32,9 @@ struct TransferShape {
 /// None for packets that move no bytes.
 std::optional<TransferShape> transfer_shape(const sdma::Packet& packet);
 
+/// Packets that start only when every earlier transfer of the queue is finished.
+bool drains(const sdma::Packet& packet);
+
 /// Where the operands of a transfer are in this process: to be added to the addresses in the packet, modulo 2^64.
 struct HostPlaces {
   std::uint64_t src = 0;  ///< of a swap: b

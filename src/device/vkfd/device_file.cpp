@@ -57,7 +57,12 @@ DeviceFile& DeviceFile::operator=(DeviceFile&& other) noexcept {
 }
 
 DeviceFile::~DeviceFile() {
+  close();
+}
+
+void DeviceFile::close() {
   if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
 }
 
 std::uint64_t DeviceFile::reserve(std::uint64_t bytes) {

@@ -20,6 +20,9 @@ class DeviceFile {
   /// Whether the open file is this one; programs duplicate descriptors, so the number says nothing.
   bool is(dev_t device, ino_t inode) const { return device == device_ && inode == inode_; }
 
+  /// For the child of a fork, which has files of its own.
+  void close();
+
   /// Whole pages that nobody had before.
   std::uint64_t reserve(std::uint64_t bytes);
   /// Gives the memory of pages back.

@@ -15,6 +15,7 @@
 #include "device/vkfd/node_folder.hpp"
 #include "device/vkfd/packet_log.hpp"
 #include "device/vkfd/vkfd.hpp"
+#include "sim/gpu/simulate.hpp"
 
 namespace cortado::device {
 namespace {
@@ -26,8 +27,12 @@ constexpr int kBySignal = 128;
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make() {
+    // In memory, where there is such a place: making and removing hundreds of files takes a second on some disks.
+    constexpr const char* kInMemory = "/dev/shm";
     std::error_code error;
-    std::string path = (std::filesystem::temp_directory_path(error) / "cortado-node-XXXXXX").string();
+    const bool in_memory = std::getenv("TMPDIR") == nullptr && ::access(kInMemory, W_OK | X_OK) == 0;
+    const std::filesystem::path parent = in_memory ? kInMemory : std::filesystem::temp_directory_path(error);
+    std::string path = (parent / "cortado-node-XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) {
       return fail(About::environment, "vkfd.folder", fmt::format("mkdtemp {}: {}", path, std::strerror(errno)));
     }
@@ -109,7 +114,7 @@ Status write_outputs(const std::string& folder, const VirtualNodeOptions& option
     CORTADO_RETURN_IF_ERROR(write_file(options.packets, vkfd::packet_listing(packets)));
   }
   if (options.trace.empty()) return {};
-  return write_file(options.trace, vkfd::packet_trace(packets));
+  return write_file(options.trace, vkfd::packet_trace(packets, options.model_time));
 }
 
 }  // namespace
@@ -120,6 +125,7 @@ Result<VirtualNodeRun> run_on_virtual_node(const Machine& machine, const Virtual
     return fail(About::environment, "vkfd.library", fmt::format("{}: {}", library, std::strerror(errno)),
                 "build or install libcortado-kfd.so beside cortado");
   }
+  if (options.model_time) CORTADO_RETURN_IF_ERROR(sim::check_timing(machine));
   CORTADO_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::make());
   CORTADO_RETURN_IF_ERROR(vkfd::write_node_folder(folder.path(), machine, options));
   VirtualNodeRun run;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <system_error>
 #include <unistd.h>
@@ -26,6 +27,7 @@ std::string options_text(const VirtualNodeOptions& options) {
   std::string text;
   if (options.adversarial_seed) text += fmt::format("adversarial {}\n", *options.adversarial_seed);
   if (options.races) text += "races\n";
+  if (options.model_time) text += "model-time\n";
   if (!options.trace.empty() || !options.packets.empty()) text += "log-packets\n";
   for (const auto& fault : options.faults.stalled_engines) {
     text += fmt::format("stall {} {} {}\n", fault.gpu.value, fault.engine.value, fault.after_packets);
@@ -39,6 +41,12 @@ std::string options_text(const VirtualNodeOptions& options) {
   for (const auto& fault : options.faults.delayed_signals) {
     text +=
         fmt::format("delay-signal {} {} {} {}\n", fault.gpu.value, fault.engine.value, fault.nth, fault.nanoseconds);
+  }
+  for (const auto& fault : options.faults.slow_engines) {
+    text += fmt::format("slow {} {} {}\n", fault.gpu.value, fault.engine.value, fault.factor);
+  }
+  for (const auto& fault : options.faults.lost_interrupts) {
+    text += fmt::format("lose-interrupt {} {} {}\n", fault.gpu.value, fault.engine.value, fault.nth);
   }
   return text;
 }
@@ -56,10 +64,13 @@ VirtualNodeOptions parse_options(const std::string& text) {
     const EngineId engine{static_cast<std::uint32_t>(numbers[1])};
     if (name == "adversarial") options.adversarial_seed = numbers[0];
     if (name == "races") options.races = true;
+    if (name == "model-time") options.model_time = true;
     if (name == "log-packets") options.packets = "-";
     if (name == "stall") options.faults.stalled_engines.push_back({gpu, engine, numbers[2]});
     if (name == "drop-doorbell") options.faults.dropped_doorbells.push_back({gpu, engine, numbers[2]});
     if (name == "lose-signal") options.faults.lost_signals.push_back({gpu, engine, numbers[2]});
+    if (name == "slow") options.faults.slow_engines.push_back({gpu, engine, numbers[2]});
+    if (name == "lose-interrupt") options.faults.lost_interrupts.push_back({gpu, engine, numbers[2]});
     if (name == "delay-signal") options.faults.delayed_signals.push_back({gpu, engine, numbers[2], numbers[3]});
   }
   return options;
@@ -69,7 +80,11 @@ Status write_below(const std::string& folder, const std::string& path, const std
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(folder + path).parent_path(), error);
   if (error) return fail(About::environment, "vkfd.folder", fmt::format("{}{}: {}", folder, path, error.message()));
-  return write_file(folder + path, content);
+  // Not write_file: this need not survive a crash, and waiting for the disk so often takes seconds on a busy one.
+  std::ofstream file(folder + path, std::ios::binary);
+  file << content;
+  if (!file.flush()) return fail(About::environment, "vkfd.folder", fmt::format("cannot write {}{}", folder, path));
+  return {};
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ class NodeObserver : public soft::QueueObserver {
   void finished(const SdmaQueue&, const sdma::Packet&, const soft::PacketPlace&) override {}
   /// The program has rung the doorbell; the engine does not know yet.
   virtual void rang(const SdmaQueue&) {}
+  /// The engine is about to learn of packets up to that ring offset, which were rung at `time` (nanoseconds).
+  virtual void announced(const SdmaQueue&, std::uint64_t, std::uint64_t /*time*/) {}
+  /// The program has rung for packets up to that ring offset, and there is no engine.
+  virtual void unheard(const SdmaQueue&, std::uint64_t) {}
   /// The program has destroyed it; no packet of it moves any more.
   virtual void queue_gone(const SdmaQueue&) {}
   /// No engine reaches these addresses any more.
@@ -33,8 +37,19 @@ class Observers final : public NodeObserver {
   void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override {
     for (const auto& each : all_) each->finished(queue, packet, place);
   }
+  bool due(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override {
+    bool all = true;
+    for (const auto& each : all_) all = each->due(queue, packet, place) && all;
+    return all;
+  }
   void rang(const SdmaQueue& queue) override {
     for (const auto& each : all_) each->rang(queue);
+  }
+  void announced(const SdmaQueue& queue, std::uint64_t offset, std::uint64_t time) override {
+    for (const auto& each : all_) each->announced(queue, offset, time);
+  }
+  void unheard(const SdmaQueue& queue, std::uint64_t offset) override {
+    for (const auto& each : all_) each->unheard(queue, offset);
   }
   void queue_gone(const SdmaQueue& queue) override {
     for (const auto& each : all_) each->queue_gone(queue);

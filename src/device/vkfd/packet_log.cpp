@@ -43,6 +43,11 @@ void PacketLog::finished(const SdmaQueue& queue, const sdma::Packet& packet, con
     const std::lock_guard lock(mutex_);
     if (const auto found = begun_.extract({queue.id, place.index})) begin = found.mapped();
   }
+  add(queue, packet, place, begin, end);
+}
+
+void PacketLog::add(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place,
+                    std::uint64_t begin, std::uint64_t end) const {
   const std::string line = fmt::format("{} {} {} {} {} {} {} {}\n", queue.gpu.value, queue.engine.value, queue.id,
                                        place.index, place.offset, begin, end, sdma::to_string(packet));
   [[maybe_unused]] const ssize_t written = ::write(file_, line.data(), line.size());
@@ -93,7 +98,7 @@ std::string packet_listing(const std::vector<LoggedPacket>& packets) {
   return text;
 }
 
-std::string packet_trace(const std::vector<LoggedPacket>& packets) {
+std::string packet_trace(const std::vector<LoggedPacket>& packets, bool modelled) {
   using Json = nlohmann::ordered_json;
   Json events = Json::array();
   std::set<std::pair<std::uint32_t, std::uint32_t>> tracks;
@@ -106,7 +111,7 @@ std::string packet_trace(const std::vector<LoggedPacket>& packets) {
                           {"name", what},
                           {"args", {{"name", value}}}});
       };
-      name("process_name", fmt::format("GPU {}", packet.gpu));
+      name("process_name", fmt::format("GPU {}{}", packet.gpu, modelled ? ", modelled time" : ""));
       name("thread_name", fmt::format("engine {}", packet.engine));
     }
     events.push_back({{"ph", "X"},

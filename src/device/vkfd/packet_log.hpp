@@ -22,6 +22,9 @@ class PacketLog final : public NodeObserver {
 
   void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
   void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
+  /// A packet whose times (nanoseconds) somebody else knows.
+  void add(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place, std::uint64_t begin,
+           std::uint64_t end) const;
 
  private:
   int file_ = -1;
@@ -46,7 +49,7 @@ Result<std::vector<LoggedPacket>> read_packet_logs(const std::string& folder);
 
 /// A listing, one packet a line below its queue.
 std::string packet_listing(const std::vector<LoggedPacket>& packets);
-/// A Perfetto trace: one process a GPU, one track an engine.
-std::string packet_trace(const std::vector<LoggedPacket>& packets);
+/// A Perfetto trace: one process a GPU, one track an engine. `modelled`: says that the times are.
+std::string packet_trace(const std::vector<LoggedPacket>& packets, bool modelled);
 
 }  // namespace cortado::device::vkfd

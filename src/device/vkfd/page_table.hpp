@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <shared_mutex>
@@ -10,20 +11,34 @@
 
 namespace cortado::device::vkfd {
 
+inline constexpr std::uint32_t kHostMemory = ~std::uint32_t{0};
+/// Whose memory an address of a GPU is: home(gpu, address) is a GPU or kHostMemory.
+using Home = std::function<std::uint32_t(std::uint32_t gpu, std::uint64_t address)>;
+
 class PageTable final : public soft::AddressSpace {
  public:
   std::optional<soft::Mapping> mapping(std::uint64_t address, std::uint64_t bytes) const override;
   /// The mapping that begins there.
   std::optional<soft::Mapping> mapping_at(std::uint64_t address) const;
 
-  /// False if some of the addresses are mapped already.
-  bool add(const soft::Mapping& mapping);
+  /// Whose memory holds the address; kHostMemory also for addresses that are not mapped.
+  std::uint32_t home(std::uint64_t address) const;
+
+  /// False if some of the addresses are mapped already. `home`: the GPU whose memory it is, or kHostMemory.
+  bool add(const soft::Mapping& mapping, std::uint32_t home = kHostMemory);
   /// Engines may go on until the steps that run now have ended.
   bool remove(std::uint64_t begin);
 
  private:
+  struct Entry {
+    soft::Mapping mapping;
+    std::uint32_t home = kHostMemory;
+  };
+  /// With the lock held; null if there is none.
+  const Entry* holding(std::uint64_t address, std::uint64_t bytes) const;
+
   mutable std::shared_mutex mutex_;
-  std::map<std::uint64_t, soft::Mapping> mappings_;  // by first address
+  std::map<std::uint64_t, Entry> mappings_;  // by first address
 };
 
 }  // namespace cortado::device::vkfd

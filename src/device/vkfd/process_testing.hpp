@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,7 +30,7 @@ class TestProcess {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
     };
-    driver_ = VirtualKfd::create(load_machine(machine).value(), std::move(options)).value();
+    driver_ = VirtualKfd::create(machine_of(machine), std::move(options)).value();
   }
 
   VirtualKfd& driver() { return *driver_; }
@@ -157,6 +158,12 @@ class TestProcess {
   }
 
  private:
+  static const Machine& machine_of(const std::string& name) {
+    static std::map<std::string, Machine> known;
+    const auto found = known.find(name);
+    return found != known.end() ? found->second : known.emplace(name, load_machine(name).value()).first->second;
+  }
+
   std::mutex mutex_;
   std::vector<std::string> log_;
   std::unique_ptr<VirtualKfd> driver_;

@@ -6,25 +6,12 @@
 #include <fmt/format.h>
 
 #include "device/soft/transfer.hpp"
+#include "device/vkfd/packet_words.hpp"
 
 namespace cortado::device::vkfd {
 namespace {
 
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
-
-/// The word through which a packet hands on; none for others.
-std::optional<std::uint64_t> released_word(const sdma::Packet& packet) {
-  if (const auto* fence = std::get_if<sdma::Fence>(&packet)) return fence->address;
-  if (const auto* atomic = std::get_if<sdma::Atomic>(&packet)) return atomic->address;
-  return std::nullopt;
-}
-
-std::optional<std::uint64_t> acquired_word(const sdma::Packet& packet) {
-  if (const auto* poll = std::get_if<sdma::PollRegmem>(&packet)) return poll->address;
-  if (const auto* condition = std::get_if<sdma::CondExe>(&packet)) return condition->address;
-  if (const auto* atomic = std::get_if<sdma::Atomic>(&packet)) return atomic->address;
-  return std::nullopt;
-}
 
 }  // namespace
 

@@ -15,11 +15,15 @@ RingQueue::RingQueue(const soft::EngineContext& context, RankId gpu, EngineId en
 }
 
 bool RingQueue::rang() const {
-  return std::atomic_ref(*place_.doorbell).load(std::memory_order_acquire) != seen_;
+  return doorbell() != seen_;
 }
 
-bool RingQueue::take_doorbell() {
-  seen_ = std::atomic_ref(*place_.doorbell).load(std::memory_order_acquire);
+std::uint64_t RingQueue::doorbell() const {
+  return std::atomic_ref(*place_.doorbell).load(std::memory_order_acquire);
+}
+
+bool RingQueue::take_doorbell(std::uint64_t offset) {
+  seen_ = offset;
   // The program stored ring, write pointer and doorbell in this order; the doorbell is the limit.
   std::atomic_ref(*place_.write_pointer).load(std::memory_order_acquire);
   return engine_.write_doorbell(seen_);

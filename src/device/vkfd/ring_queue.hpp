@@ -26,12 +26,15 @@ class RingQueue {
 
   /// Whether the program has rung since the last call. One caller at a time.
   bool rang() const;
+  /// What the doorbell says now: a ring offset.
+  std::uint64_t doorbell() const;
   /// Tells the engine of it; false if it learns nothing, since the doorbell got lost.
-  bool take_doorbell();
+  bool take_doorbell(std::uint64_t offset);
 
   std::uint32_t slot = 0;       ///< of whoever runs it
   std::uint64_t ring_time = 0;  ///< nanoseconds: when the doorbell was seen first; 0: not
   bool active = true;           ///< false: the program has stopped it, or there is no such engine in silicon
+  bool present = true;          ///< the engine is in silicon
 
  private:
   const RingPlace place_;

@@ -1,7 +1,12 @@
 #include "device/vkfd/runner.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <utility>
 
 #include "device/soft/node_clock.hpp"
 #include "device/soft/spin_wait.hpp"
@@ -9,11 +14,36 @@
 namespace cortado::device::vkfd {
 namespace {
 
-constexpr std::uint64_t kSpinTime = 200'000;  // nanoseconds without work before a thread sleeps
+// Nanoseconds. Programs that ring again soon are heard at once; afterwards a nap is a share of the time without work,
+// so that a doorbell waits for a fraction of what the program waited before it, and at most for the longest nap, which
+// keeps an idle node below 1 % of a core.
+constexpr std::uint64_t kSpinTime = 1'000'000;
+constexpr std::uint64_t kNapShare = 8;
+constexpr std::uint64_t kShortestNap = 50'000;
+constexpr std::uint64_t kLongestNap = 2'500'000;
+// A look that comes so much later than the one before: somebody else had the core. Who sleeps gets it back sooner than
+// who spins.
+constexpr std::uint64_t kLostCore = 500'000;
 constexpr int kPausesPerLook = 16;
 constexpr std::uint32_t kLooksPerYield = 16;
-constexpr std::chrono::microseconds kFirstNap{50};
-constexpr std::uint32_t kMostNapDoublings = 5;  // 1.6 ms: below 1 % of a core
+
+/// Since Linux 6.12 a thread that asks for short slices of a core gets them sooner; older kernels ignore it.
+void ask_for_short_slices() {
+  struct {
+    std::uint32_t size = 48;
+    std::uint32_t policy = 0;  // SCHED_OTHER
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime = 100'000;  // nanoseconds, the shortest
+    std::uint64_t deadline = 0;
+    std::uint64_t period = 0;
+  } attributes;
+  errno = 0;
+  const int nice = ::getpriority(PRIO_PROCESS, 0);
+  if (errno == 0) attributes.nice = nice;  // of this thread, as it is
+  ::syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
 
 }  // namespace
 
@@ -73,12 +103,24 @@ void Runner::wake() {
   called_.notify_all();
 }
 
+void Runner::wake_one() {
+  calls_.fetch_add(1, std::memory_order_seq_cst);
+  { const std::lock_guard lock(sleep_mutex_); }
+  called_.notify_one();
+}
+
 bool Runner::look_at_doorbells() {
   const std::unique_lock lock(queues_mutex_, std::try_to_lock);
   if (!lock) return false;  // another thread looks
   bool found = false;
   for (RingQueue* queue : queues_) {
-    if (!queue->active || !queue->rang()) continue;
+    if (!queue->rang()) continue;
+    if (!queue->present) {
+      if (options_.observer != nullptr) options_.observer->unheard(queue->handle(), queue->doorbell());
+      queue->take_doorbell(queue->doorbell());  // nobody runs it
+      continue;
+    }
+    if (!queue->active) continue;
     const std::uint64_t now = soft::steady_nanoseconds();
     if (queue->ring_time == 0) {
       queue->ring_time = now;
@@ -86,8 +128,10 @@ bool Runner::look_at_doorbells() {
     }
     found = true;  // stay awake
     if (now - queue->ring_time < options_.doorbell_delay) continue;
+    const std::uint64_t offset = queue->doorbell();
+    if (options_.observer != nullptr) options_.observer->announced(queue->handle(), offset, queue->ring_time);
     queue->ring_time = 0;
-    if (!queue->take_doorbell()) continue;
+    if (!queue->take_doorbell(offset)) continue;
     if (!options_.seed) {
       scheduler_.notify(queue->slot);
       continue;
@@ -111,37 +155,50 @@ bool Runner::run_random_step() {
 }
 
 /// Sleeps; true if somebody called.
-bool Runner::nap(Idle& idle) {
+bool Runner::nap(std::uint64_t nanoseconds) {
   std::unique_lock lock(sleep_mutex_);
   const std::uint64_t calls = calls_.load(std::memory_order_seq_cst);
   sleeping_.fetch_add(1, std::memory_order_seq_cst);
   const auto called = [&] { return calls_.load(std::memory_order_seq_cst) != calls || stopping_.load(); };
-  if (attached_.load() == 0) {
-    called_.wait(lock, called);
+  // One thread looks for all of them; it calls others when there is more than it can do.
+  const bool watches = attached_.load() != 0 && !std::exchange(watched_, true);
+  if (watches) {
+    called_.wait_for(lock, std::chrono::nanoseconds(nanoseconds), called);
+    watched_ = false;
   } else {
-    called_.wait_for(lock, kFirstNap * (1U << std::min(idle.naps++, kMostNapDoublings)), called);
+    called_.wait(lock, called);
   }
   sleeping_.fetch_sub(1, std::memory_order_seq_cst);
   return calls_.load() != calls;
 }
 
 void Runner::work() {
+  ask_for_short_slices();
   soft::Scheduler::Cursor cursor;
-  Idle idle{soft::steady_nanoseconds(), 0};
+  std::uint64_t worked = soft::steady_nanoseconds();
+  std::uint64_t looked = worked;
+  bool crowded = false;
   std::uint32_t looks = 0;
   while (!stopping_.load(std::memory_order_relaxed)) {
     const bool rang = look_at_doorbells();
     const bool ran = options_.seed ? run_random_step() : scheduler_.run_one(cursor) != soft::Scheduler::Ran::nothing;
+    const std::uint64_t now = soft::steady_nanoseconds();
     if (rang || ran) {
-      idle = {soft::steady_nanoseconds(), 0};
+      worked = looked = now;
+      crowded = false;
+      if (sleeping_.load(std::memory_order_relaxed) != 0 && scheduler_.any_ready()) wake_one();
       continue;
     }
-    if (idle.naps == 0 && soft::steady_nanoseconds() - idle.since < kSpinTime) {
+    crowded = crowded || now - looked > kLostCore;
+    looked = now;
+    const std::uint64_t idle = now - worked;
+    if (idle < kSpinTime && !crowded) {
       for (int i = 0; i < kPausesPerLook; ++i) soft::spin_pause();
       if (++looks % kLooksPerYield == 0) std::this_thread::yield();
       continue;
     }
-    if (nap(idle)) idle = {soft::steady_nanoseconds(), 0};
+    if (nap(std::clamp(idle / kNapShare, kShortestNap, kLongestNap))) worked = soft::steady_nanoseconds();
+    looked = soft::steady_nanoseconds();
   }
 }
 

@@ -1,7 +1,7 @@
 // Threads that look at doorbells and run the engines.
 //
 // Nobody announces a doorbell: it is a plain store of the program. The threads look at all of them while there is work
-// and for a short while after, then ever less often; calls of the driver wake them, because a program that is about to
+// and for a millisecond after, then ever less often; calls of the driver wake them, because a program that is about to
 // wait has rung before. Without queues they sleep.
 #pragma once
 
@@ -56,16 +56,12 @@ class Runner {
   void stop();
 
  private:
-  struct Idle {
-    std::uint64_t since = 0;  ///< nanoseconds
-    std::uint32_t naps = 0;
-  };
-
   void start();
   void work();
   bool look_at_doorbells();
   bool run_random_step();
-  bool nap(Idle& idle);
+  bool nap(std::uint64_t nanoseconds);
+  void wake_one();
 
   const RunnerOptions options_;
   soft::Scheduler scheduler_;
@@ -77,6 +73,7 @@ class Runner {
 
   std::mutex sleep_mutex_;
   std::condition_variable called_;
+  bool watched_ = false;  // a thread that sleeps wakes by itself; with sleep_mutex_
   std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint32_t> attached_{0};

@@ -76,7 +76,7 @@ void add_link(Tree& tree, const std::string& node, std::uint64_t& links, std::st
 }
 
 double pcie_rate(const Machine& machine) {
-  return 0 * static_cast<double>(machine.gpus);
+  return machine.timing && machine.timing->host_link ? machine.timing->host_link->to_gpu.value : 0;
 }
 
 double xgmi_rate(const Machine& machine, std::uint32_t src, std::uint32_t dst) {

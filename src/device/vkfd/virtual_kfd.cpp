@@ -11,6 +11,7 @@
 
 #include "base/cores.hpp"
 #include "base/text.hpp"
+#include "device/vkfd/limit_reporter.hpp"
 #include "device/vkfd/topology_tree.hpp"
 
 namespace cortado::device::vkfd {
@@ -20,6 +21,11 @@ constexpr std::uint64_t kGpuTick = 10;  // nanoseconds: a clock of 100 MHz
 
 std::uint32_t count_engines(const Machine& machine, EngineClass kind) {
   return static_cast<std::uint32_t>(std::ranges::count(machine.engines, kind, &Engine::kind));
+}
+
+RunnerOptions watched(RunnerOptions options, NodeObserver* observer) {
+  options.observer = observer;
+  return options;
 }
 
 std::uint32_t most_ring_queues(const Machine& machine) {
@@ -42,11 +48,27 @@ VirtualKfd::VirtualKfd(const Machine& machine, const Part& part, VirtualKfdOptio
     : machine_(machine),
       part_(part),
       options_(std::move(options)),
+      observer_(all_observers()),
       rules_{machine.dma, machine.features},
       delays_(false),
       no_trackers_(std::nullopt, machine.gpus, no_memory_),
       kfd_file_(std::move(kfd_file)),
-      runner_(most_ring_queues(machine), options_.runner) {}
+      runner_(most_ring_queues(machine), watched(options_.runner, observer_.get())) {}
+
+std::unique_ptr<NodeObserver> VirtualKfd::all_observers() {
+  const Home home = [this](std::uint32_t gpu, std::uint64_t address) { return gpus_[gpu]->pages.home(address); };
+  std::vector<std::unique_ptr<NodeObserver>> all;
+  all.push_back(std::make_unique<LimitReporter>(machine_, home, options_.log));
+  if (options_.observer) all.push_back(std::move(options_.observer));
+  if (options_.model_time) {
+    auto clock = std::make_unique<ModelClock>(machine_, home, options_.faults, std::move(options_.packet_log));
+    model_ = clock.get();
+    all.push_back(std::move(clock));
+  } else if (options_.packet_log) {
+    all.push_back(std::move(options_.packet_log));
+  }
+  return std::make_unique<Observers>(std::move(all));
+}
 
 Status VirtualKfd::add_gpu(std::uint32_t gpu) {
   CORTADO_ASSIGN_OR_RETURN(DeviceFile file, DeviceFile::create("renderD"));
@@ -58,13 +80,23 @@ Status VirtualKfd::add_gpu(std::uint32_t gpu) {
     return fail(Diagnostic{"vkfd.memory", std::strerror(errno), {}, {}, About::environment});
   }
   added->context = std::make_unique<soft::EngineContext>(
-      soft::EngineContext{added->pages, rules_, *this, delays_, no_trackers_, options_.observer.get()});
+      soft::EngineContext{added->pages, rules_, *this, delays_, no_trackers_, observer_.get()});
   gpus_.push_back(std::move(added));
   return {};
 }
 
-VirtualKfd::~VirtualKfd() {
+void VirtualKfd::stop_engines() {
   runner_.stop();
+  if (model_ != nullptr) model_->settle_all();
+}
+
+void VirtualKfd::close_files() {
+  kfd_file_.close();
+  for (const auto& gpu : gpus_) gpu->file.close();
+}
+
+VirtualKfd::~VirtualKfd() {
+  stop_engines();
   for (auto& [id, queue] : queues_) runner_.detach(*queue.ring);
   queues_.clear();
   for (auto& [handle, allocation] : allocations_) {
@@ -262,6 +294,7 @@ int VirtualKfd::answer(kfd::CreateQueue& request) {
   const Engine* const engine = machine_.engine(EngineId{slot->engine});
   if (engine == nullptr || !engine->present) {
     queue.ring->active = false;
+    queue.ring->present = false;
     options_.log(
         fmt::format("GPU {}: queue {} is on engine {}, which the driver lists and the silicon lacks: it will "
                     "never run",
@@ -279,7 +312,7 @@ int VirtualKfd::answer(kfd::DestroyQueue& request) {
   const auto found = queues_.find(request.queue_id);
   if (found == queues_.end()) return EINVAL;
   runner_.detach(*found->second.ring);
-  if (options_.observer) options_.observer->queue_gone(found->second.ring->handle());
+  observer_->queue_gone(found->second.ring->handle());
   gpus_[found->second.gpu]->slots.give_back(found->second.slot);
   queues_.erase(found);
   return 0;
@@ -292,9 +325,7 @@ int VirtualKfd::answer(kfd::UpdateQueue& request) {
     return EINVAL;
   }
   RingQueue& ring = *found->second.ring;
-  const Engine* const engine = machine_.engine(EngineId{found->second.slot.engine});
-  const bool present = engine != nullptr && engine->present;
-  runner_.exclusively(ring, [&] { ring.active = present && request.ring_base != 0 && request.percentage != 0; });
+  runner_.exclusively(ring, [&] { ring.active = ring.present && request.ring_base != 0 && request.percentage != 0; });
   runner_.wake();
   return 0;
 }
@@ -305,8 +336,8 @@ void VirtualKfd::trap(const SdmaQueue&, std::uint32_t context) {
   events_.trap(context);
 }
 
-std::uint64_t VirtualKfd::timestamp(const SdmaQueue&) {
-  return soft::steady_nanoseconds() / kGpuTick;
+std::uint64_t VirtualKfd::timestamp(const SdmaQueue& queue) {
+  return (model_ != nullptr ? model_->stamp(queue) : soft::steady_nanoseconds()) / kGpuTick;
 }
 
 void VirtualKfd::fault(EngineFault what) {

@@ -21,7 +21,9 @@
 #include "device/soft/soft.hpp"
 #include "device/vkfd/device_file.hpp"
 #include "device/vkfd/events.hpp"
+#include "device/vkfd/model_clock.hpp"
 #include "device/vkfd/node_observer.hpp"
+#include "device/vkfd/packet_log.hpp"
 #include "device/vkfd/page_table.hpp"
 #include "device/vkfd/part.hpp"
 #include "device/vkfd/queue_slots.hpp"
@@ -39,9 +41,12 @@ constexpr std::uint64_t doorbell_offset(std::uint32_t gpu) {
 struct VirtualKfdOptions {
   RunnerOptions runner;
   FaultInjection faults;
+  /// Time stamps are those of the modelled machine (model_clock.hpp), which has timing; otherwise of this computer.
+  bool model_time = false;
+  std::unique_ptr<PacketLog> packet_log{};  ///< may be null
   /// One line for people: what was refused, what went wrong. Any thread.
   std::function<void(const std::string&)> log = [](const std::string&) {};
-  std::unique_ptr<NodeObserver> observer;  ///< may be null
+  std::unique_ptr<NodeObserver> observer{};  ///< may be null
 };
 
 class VirtualKfd final : private soft::EngineHost {
@@ -62,7 +67,9 @@ class VirtualKfd final : private soft::EngineHost {
   int render_ioctl(std::uint32_t gpu, unsigned long request, void* argument);
 
   /// Engines stop where they are. To be called before memory of the program goes away.
-  void stop_engines() { runner_.stop(); }
+  void stop_engines();
+  /// In the child of a fork: it has neither the threads nor a right to the rings, and opens anew.
+  void close_files();
 
  private:
   struct Gpu {
@@ -81,6 +88,7 @@ class VirtualKfd final : private soft::EngineHost {
     std::uint64_t file_offset = 0;
     std::byte* alias = nullptr;  ///< our mapping; null for memory of the program
     std::vector<bool> mapped;    ///< to which GPUs
+    std::uint32_t home() const { return (flags & kfd::kMemVram) != 0 ? gpu : kHostMemory; }
   };
   struct Queue {
     std::uint32_t gpu = 0;
@@ -89,6 +97,7 @@ class VirtualKfd final : private soft::EngineHost {
   };
 
   VirtualKfd(const Machine& machine, const Part& part, VirtualKfdOptions options, DeviceFile kfd_file);
+  std::unique_ptr<NodeObserver> all_observers();
   Status add_gpu(std::uint32_t gpu);
 
   int answer(kfd::GetVersion& request);
@@ -122,6 +131,8 @@ class VirtualKfd final : private soft::EngineHost {
   const Machine machine_;
   const Part part_;
   VirtualKfdOptions options_;
+  ModelClock* model_ = nullptr;  // one of the observers; null: time is that of this computer
+  const std::unique_ptr<NodeObserver> observer_;
   const soft::EngineRules rules_;
   const soft::DelayClock delays_;
   soft::MemoryMap no_memory_{Bytes{0}};

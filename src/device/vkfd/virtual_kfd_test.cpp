@@ -195,8 +195,87 @@ TEST(VirtualKfdQueue, AQueueOnAnEngineThatSiliconLacksNeverRuns) {
   auto present = process.make_queue(0, 2);
   TestProcess::submit(queue, {sdma::Nop{}});
   TestProcess::submit(present, {sdma::Nop{}});
-  ASSERT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(present); }));
+  ASSERT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(present) && process.log().size() == 2; }));
+  EXPECT_THAT(process.log()[1], HasSubstr("GPU 0 engine 3 queue 0: packet 0 at ring offset 0x0 is never fetched"));
   EXPECT_EQ(queue.pointers.load(0), 0U);
+}
+
+TEST(VirtualKfdQueue, AQueueTooManyIsRefused) {
+  TestProcess process("mi300x-8");
+  for (int i = 0; i < 8; ++i) process.make_queue(0, 5);
+  const auto ring = process.allocate_mapped(4096);
+  const auto pointers = process.allocate_mapped(4096);
+  auto request = TestProcess::queue_request(ring, pointers, 0, kfd::QueueType::sdma_by_engine, 5);
+  EXPECT_EQ(process.call(kfd::Call::create_queue, request), ENOMEM);
+  EXPECT_THAT(process.log(), ElementsAre(AllOf(HasSubstr("engine 5 is refused"), HasSubstr("no free slot"))));
+  request.sdma_engine_id = 16;
+  EXPECT_EQ(process.call(kfd::Call::create_queue, request), EINVAL);
+  EXPECT_THAT(process.log().back(), HasSubstr("no such engine"));
+}
+
+TEST(VirtualKfdQueue, EnginesForTheHostThatReachForPeersAreReportedOnce) {
+  TestProcess process("mi300x-8");
+  const auto mine = process.allocate_mapped(4096, 0);
+  const auto peer = process.allocate_mapped(4096, 3);
+  auto queue = process.make_queue(0, 1);
+  TestProcess::submit(queue, {sdma::CopyLinear{64, mine.va, mine.va + 64}, sdma::CopyLinear{64, mine.va, peer.va},
+                              sdma::CopyLinear{64, peer.va, mine.va}, sdma::Nop{}});
+  ASSERT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(queue); }));
+  EXPECT_THAT(process.log(), ElementsAre(AllOf(HasSubstr("GPU 0 engine 1 queue 0: packet 1 at ring offset 0x1c"),
+                                               HasSubstr("is memory of GPU 3"))));
+}
+
+TEST(VirtualKfdQueue, AddressesThatPacketsCannotNameStopTheQueue) {
+  TestProcess process("mi300x-8");
+  const auto memory = process.allocate_mapped(4096);
+  const sdma::Packet packets[] = {sdma::CopyBroadcast{64, memory.va, memory.va + 128, memory.va + 200},
+                                  sdma::Timestamp{sdma::TimestampOp::get_global, memory.va + 8}};
+  const char* const messages[] = {"do not agree modulo 32", "is not 32-byte aligned"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto queue = process.make_queue(0, 2);
+    TestProcess::submit(queue, {sdma::Nop{}, packets[i]});
+    ASSERT_TRUE(TestProcess::wait_until([&] { return process.log().size() == i + 1; }));
+    EXPECT_THAT(process.log()[i], AllOf(HasSubstr("packet 1 at ring offset 0x4: "), HasSubstr(messages[i])));
+  }
+}
+
+// --- Faults on purpose -----------------------------------------------------------------------------------------------
+
+TEST(VirtualKfdFaults, ALostInterruptWakesNobody) {
+  VirtualKfdOptions options;
+  options.faults.lost_interrupts.push_back({RankId{0}, EngineId{2}, 1});
+  TestProcess process("mi300x-8", std::move(options));
+  kfd::CreateEvent created;
+  created.auto_reset = 1;
+  ASSERT_EQ(process.call(kfd::Call::create_event, created), 0);
+  kfd::EventData data;
+  data.event_id = created.event_id;
+  auto queue = process.make_queue(0, 2);
+  const auto trap_and_wait = [&] {
+    TestProcess::submit(queue, {sdma::Trap{created.event_id}, sdma::Nop{}});
+    EXPECT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(queue); }));
+    kfd::WaitEvents request{reinterpret_cast<std::uintptr_t>(&data), 1, 1, 0, 9};
+    EXPECT_EQ(process.call(kfd::Call::wait_events, request), 0);
+    return static_cast<kfd::WaitResult>(request.result);
+  };
+  EXPECT_EQ(trap_and_wait(), kfd::WaitResult::complete);
+  EXPECT_EQ(trap_and_wait(), kfd::WaitResult::timeout);
+  EXPECT_EQ(trap_and_wait(), kfd::WaitResult::complete);
+}
+
+TEST(VirtualKfdFaults, ASlowEngineStillFinishes) {
+  for (const bool adversarial : {false, true}) {
+    VirtualKfdOptions options;
+    options.faults.slow_engines.push_back({RankId{0}, EngineId{2}, 20});
+    if (adversarial) options.runner.seed = 3;
+    TestProcess process("mi300x-8", std::move(options));
+    const auto memory = process.allocate_mapped(2 << 20);
+    *memory.word(0) = 77;
+    auto queue = process.make_queue(0, 2);
+    TestProcess::submit(queue, {sdma::CopyLinear{1 << 20, memory.va, memory.va + (1 << 20)}, sdma::Nop{}});
+    ASSERT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(queue); }));
+    EXPECT_EQ(memory.load((1 << 20) / 8), 77U);
+  }
 }
 
 TEST(VirtualKfdQueue, CopiesOverTheLimitOfTheMachineStopTheQueue) {

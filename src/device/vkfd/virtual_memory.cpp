@@ -86,7 +86,7 @@ int VirtualKfd::change_mapping(kfd::MapMemory& request, bool mapped) {
     std::uint32_t index = 0;
     Gpu* const gpu = gpu_of_id(ids[i], &index);
     if (gpu == nullptr) return EINVAL;
-    if (mapped && !allocation.mapped[index] && !gpu->pages.add(allocation.mapping)) return EINVAL;
+    if (mapped && !allocation.mapped[index] && !gpu->pages.add(allocation.mapping, allocation.home())) return EINVAL;
     if (!mapped && allocation.mapped[index]) gpu->pages.remove(allocation.mapping.range.begin);
     allocation.mapped[index] = mapped;
     request.done = i + 1;
@@ -108,7 +108,7 @@ int VirtualKfd::answer(kfd::FreeMemory& request) {
   if (found == allocations_.end()) return EINVAL;
   Allocation& allocation = found->second;
   remove_everywhere(allocation);
-  if (options_.observer) options_.observer->memory_gone(allocation.mapping.range);
+  observer_->memory_gone(allocation.mapping.range);
   if (allocation.alias != nullptr) {
     const std::uint64_t size = allocation.mapping.range.end - allocation.mapping.range.begin;
     ::munmap(allocation.alias, size);

@@ -22,6 +22,8 @@ struct VirtualNodeOptions {
   /// With a seed, everything that engines may do in any order is done in a random one.
   std::optional<std::uint64_t> adversarial_seed;
   FaultInjection faults;
+  /// Time stamps and the times of the trace are those of the modelled machine, otherwise of this computer.
+  bool model_time = false;
   bool races = false;     ///< look for races between engines; doorbells are seen late then
   std::string trace{};    ///< file for a Perfetto trace of all engines; empty: none
   std::string packets{};  ///< file for a listing of all packets; empty: none
@@ -34,7 +36,8 @@ struct VirtualNodeRun {
 
 /// Runs a command on the GPUs of the machine and waits for it. What the node has to say goes to standard error of the
 /// command. `library` is libcortado-kfd.so. Fails where the machine has no AMD GPUs (vkfd.machine), the library is
-/// missing (vkfd.library) or the command cannot be started (vkfd.command).
+/// missing (vkfd.library), the machine has no timing to model (sim.timing) or the command cannot be started
+/// (vkfd.command).
 Result<VirtualNodeRun> run_on_virtual_node(const Machine& machine, const VirtualNodeOptions& options,
                                            const std::string& library, const std::vector<std::string>& command);
 

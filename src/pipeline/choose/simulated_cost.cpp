@@ -26,7 +26,7 @@ Result<Nanoseconds> SimulatedCost::collective(const CollectiveRequest& request) 
 Result<Nanoseconds> SimulatedCost::together(const OverlapProblem& problem, const OverlapWay& way) const {
   if (problem.gemms.size() + way.collectives.size() > 2) {  // sim/fast knows one of each
     CORTADO_ASSIGN_OR_RETURN(Program program, plan_overlap(problem, way, machine_));
-    return simulated_time(std::move(program));
+    return simulated_time(unproved(std::move(program), machine_));
   }
   CollectiveRequest alone = way.collective();
   alone.host = HostThreads::per_rank;
@@ -54,13 +54,11 @@ Result<Nanoseconds> SimulatedCost::likely(const DependentRequest& request, const
 
 Result<Nanoseconds> SimulatedCost::exact(const DependentRequest& request, const FiccoSchedule& schedule) const {
   CORTADO_ASSIGN_OR_RETURN(FiccoPlan plan, plan_ficco(request, schedule, machine_));
-  return simulated_time(std::move(plan.program));
+  return simulated_time(unproved(std::move(plan.program), machine_));
 }
 
-Result<Nanoseconds> SimulatedCost::simulated_time(Program program) const {
-  // A choice needs no proof.
-  CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated,
-                           sim::simulate(unproved(std::move(program), machine_), {.energy = false}));
+Result<Nanoseconds> SimulatedCost::simulated_time(const CheckedProgram& program) {
+  CORTADO_ASSIGN_OR_RETURN(const sim::Simulated simulated, sim::simulate(program, {.energy = false}));
   return median_time(simulated.timeline);
 }
 
@@ -78,15 +76,30 @@ Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request,
 Result<sim::CollectiveProfile> SimulatedCost::profile(const CollectiveRequest& request) const {
   const bool remembered = !is_external(request.variant);  // an executable may change
   if (const auto known = remembered ? cache_.find(request) : std::nullopt) return *known;
-  CORTADO_ASSIGN_OR_RETURN(const Program program, plan_collective(request, machine_));
+  CORTADO_ASSIGN_OR_RETURN(Program planned, plan_collective(request, machine_));
+  const CheckedProgram program = unproved(std::move(planned), machine_);
   CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, simulated_time(program));
-  const sim::CollectiveProfile made = sim::profile_of(program, time);
+  const sim::CollectiveProfile made = sim::profile_of(program.program(), time);
   if (remembered) cache_.add(request, made);
   return made;
 }
 
 std::unique_ptr<CostModel> simulated_cost(const Machine& machine) {
   return std::make_unique<SimulatedCost>(machine);
+}
+
+StrategyCosts strategy_costs(const CostModel& model, const Machine& machine) {
+  const auto simulate = [&machine](const Program& program,
+                                   std::optional<ArbitrationPolicy> arbitration) -> Result<Nanoseconds> {
+    const auto checked = check_program(
+        program, machine,
+        {.skip_rules = {"verify.deadlock", "verify.units", "verify.equal_wait", "verify.race", "verify.contract"}});
+    if (!checked) return fail(checked.error().front());
+    const auto run = simulate_checked(*checked, {.sim = {.arbitration = arbitration, .energy = false}});
+    if (!run) return fail(run.error().errors.front());
+    return run->time;
+  };
+  return {model, simulate};
 }
 
 }  // namespace cortado::pipeline

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "cortado/verify.hpp"
+
 #include "pipeline/choose/cost_cache.hpp"
 #include "plan/cost.hpp"
 
@@ -25,7 +27,8 @@ class SimulatedCost : public CostModel {
   Status save() { return cache_.save(); }
 
  private:
-  Result<Nanoseconds> simulated_time(Program program) const;
+  /// Of any program: a choice needs no proof.
+  static Result<Nanoseconds> simulated_time(const CheckedProgram& program);
   Result<sim::CollectiveProfile> profile(const CollectiveRequest& request) const;
   Result<Nanoseconds> of_last_rank(const DependentRequest& request, const FiccoSchedule& schedule,
                                    sim::Sharing sharing) const;

@@ -223,46 +223,62 @@ double ModelCosts::over_network(const CollectiveWork& work, const Ranks& ranks) 
   return passes * (latency * (ranks.nodes - 1) + bytes * (all - 1) / all / (port * ranks.in_node));
 }
 
-Outcome<std::vector<Way>> ModelCosts::alone_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference) {
-  std::vector<Way> ways;
-  CollectiveRequest request = request_of(work, ranks);
+Outcome<Way> ModelCosts::serial_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference) const {
+  const CollectiveRequest request = request_of(work, ranks);
   const auto& serving = machine_.timing->serving;
-  if (work.collective == "point-to-point") {
-    const auto timed = simulate_alone(request, "pcpy", false, roomy_);
-    if (timed) ways.push_back({Family::serial, "pcpy", timed->seconds, timed->joules, "pcpy"});
-    return ways;
-  }
-  add_variants(ways, request, roomy_);
-  const bool direct =
-      inference && serving && work.collective == "all-reduce" && work.bytes <= serving->all_reduce_bytes;
   std::optional<Way> serial;
-  if (direct) {
-    for (const char* kernel : {"cores-ll", "cores-simple"}) {
-      const auto timed = simulate_alone(request, kernel, false, roomy_);
-      if (timed && (!serial || timed->seconds < serial->exposed)) {
-        serial = Way{Family::serial, fmt::format("direct kernel ({})", kernel), timed->seconds, timed->joules, kernel};
-      }
-    }
-  }
-  if (!serial) {
-    const std::string variant = library_variant();
+  const auto consider = [&](std::string name, const std::string& variant) {
     const auto timed = simulate_alone(request, variant, false, roomy_);
-    if (timed) serial = Way{Family::serial, "library", timed->seconds, timed->joules, variant};
+    if (!timed || (serial && serial->exposed <= timed->seconds)) return;
+    serial = Way{Family::serial, std::move(name), timed->seconds, timed->joules, variant};
+  };
+  if (work.collective == "point-to-point") {
+    consider("pcpy", "pcpy");
+  } else if (inference && serving && work.collective == "all-reduce" && work.bytes <= serving->all_reduce_bytes) {
+    for (const char* kernel : {"cores-ll", "cores-simple"}) consider(fmt::format("direct kernel ({})", kernel), kernel);
   }
-  if (!serial && !ways.empty()) serial = ways.front();
+  if (!serial && work.collective != "point-to-point") consider("library", library_variant());
   if (!serial) {
     return fail_at(Stage::plan, {"model.collective",
                                  fmt::format("{} of {} bytes cannot be planned on {} ranks of {}", work.collective,
                                              work.bytes.value, ranks, machine_.name),
                                  "give another layout"});
   }
-  serial->family = Family::serial;
-  ways.insert(ways.begin(), *serial);
+  serial->exposed *= work.imbalance;
+  serial->joules *= work.imbalance;
+  return *serial;
+}
+
+Outcome<std::vector<Way>> ModelCosts::alone_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference) {
+  std::vector<Way> ways;
+  if (work.collective == "point-to-point") {
+    if (const auto copy = serial_in_node(work, ranks, inference)) ways.push_back(*copy);
+    return ways;
+  }
+  add_variants(ways, request_of(work, ranks), roomy_);
   for (Way& way : ways) {
     way.exposed *= work.imbalance;
     way.joules *= work.imbalance;
   }
+  const auto serial = serial_in_node(work, ranks, inference);
+  if (!serial && ways.empty()) return tl::unexpected(serial.error());
+  ways.insert(ways.begin(), serial ? *serial : ways.front());
+  ways.front().family = Family::serial;
   return ways;
+}
+
+Outcome<Way> ModelCosts::serial(const CollectiveWork& work, const Ranks& ranks, bool inference) {
+  if (ranks.nodes > 1) return alone(work, ranks, inference).map([](const auto& ways) { return ways.front(); });
+  const std::string key = fmt::format("serial {} {}", key_of(work, ranks), inference);
+  {
+    const std::scoped_lock guard(lock_);
+    if (const auto known = ways_.find(key); known != ways_.end()) return known->second.front();
+  }
+  auto way = serial_in_node(work, std::max<std::uint32_t>(ranks.in_node, 2), inference);
+  if (!way) return way;
+  const std::scoped_lock guard(lock_);
+  ways_.emplace(key, std::vector{*way});
+  return way;
 }
 
 Outcome<std::vector<Way>> ModelCosts::alone(const CollectiveWork& work, const Ranks& ranks, bool inference) {

@@ -71,6 +71,8 @@ class ModelCosts {
   /// Of any operator but collectives, with the gap before it.
   KernelCost kernel(const Operator& op);
 
+  /// Alone, by serial; of several nodes too. Nothing else is simulated.
+  Outcome<Way> serial(const CollectiveWork& work, const Ranks& ranks, bool inference);
   /// Alone. The first is that of serial.
   Outcome<std::vector<Way>> alone(const CollectiveWork& work, const Ranks& ranks, bool inference);
   /// With the GEMM that it depends on; empty where nothing can be cut.
@@ -81,6 +83,7 @@ class ModelCosts {
                                          const std::vector<Ranks>& ranks);
 
  private:
+  Outcome<Way> serial_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference) const;
   Outcome<std::vector<Way>> alone_in_node(const CollectiveWork& work, std::uint32_t ranks, bool inference);
   double over_network(const CollectiveWork& work, const Ranks& ranks) const;
   KernelCost gemm_cost(const GemmShape& shape);

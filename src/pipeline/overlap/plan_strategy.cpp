@@ -38,12 +38,7 @@ Result<PlannedOverlap> plan_named(const OverlapProblem& asked, const Machine& ma
   CORTADO_ASSIGN_OR_RETURN(const OverlapProblem problem, check_problem(asked, roomy));
   CORTADO_RETURN_IF_ERROR(named.strategy->applies(problem, machine));
   const auto model = simulated_cost(machine);
-  const StrategyCosts costs{
-      *model, [&machine](const Program& program, std::optional<ArbitrationPolicy> arbitration) -> Result<Nanoseconds> {
-        const auto run = predict(program, machine, {.sim = {.arbitration = arbitration, .energy = false}});
-        if (!run) return fail(run.error().errors.front());
-        return run->time;
-      }};
+  const StrategyCosts costs = strategy_costs(*model, machine);
   return named.strategy->plan({problem, machine, costs, named.knobs});
 }
 

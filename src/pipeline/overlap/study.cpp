@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <unistd.h>
@@ -66,6 +67,36 @@ double seconds_of_gemms(const Program& program, const Machine& machine) {
   return *std::max_element(seconds.begin(), seconds.end());
 }
 
+/// A program that is proved when it is first run; the proof then has it.
+class ProvedOnce {
+ public:
+  explicit ProvedOnce(Result<Program> program) : program_(std::move(program)) {}
+
+  const Outcome<VerifiedProgram>& proof(const Machine& machine) {
+    if (!proof_) proof_ = prove(std::move(program_), machine);
+    return *proof_;
+  }
+  /// One that was planned, and not refused.
+  const Program& program() const { return proof_ ? (*proof_)->program() : *program_; }
+
+ private:
+  Result<Program> program_;
+  std::optional<Outcome<VerifiedProgram>> proof_;
+};
+
+struct Planned {
+  explicit Planned(PlannedOverlap made) : overlap(std::move(made)), program(std::move(overlap.program)) {}
+
+  PlannedOverlap overlap;  // without the program
+  ProvedOnce program;
+
+  PlannedOverlap with_program() const {
+    PlannedOverlap whole = overlap;
+    whole.program = program.program();
+    return whole;
+  }
+};
+
 class OverlapStudy {
  public:
   OverlapStudy(const OverlapProblem& problem, const Machine& machine, Target& target, const OverlapOptions& options)
@@ -74,9 +105,7 @@ class OverlapStudy {
         target_(target),
         options_(options),
         cost_(simulated_cost(machine)),
-        costs_{*cost_, [this](const Program& program, std::optional<ArbitrationPolicy> arbitration) {
-                 return simulated_time(program, arbitration);
-               }} {
+        costs_(strategy_costs(*cost_, machine)) {
     report_.problem = problem;
     report_.simulated = target.predicts();
   }
@@ -123,12 +152,6 @@ class OverlapStudy {
     return !is_serial(asked) && (!asked.named.strategy || asked.named.strategy->plan);
   }
   OverlapQuestion question(const StrategyKnobs& knobs = {}) const { return {problem(), machine_, costs_, knobs}; }
-
-  Result<Nanoseconds> simulated_time(const Program& program, std::optional<ArbitrationPolicy> arbitration) const {
-    const auto run = predict(program, machine_, {.sim = {.arbitration = arbitration, .energy = false}});
-    if (!run) return fail(run.error().errors.front());
-    return run->time;
-  }
 
   // --- What is asked -------------------------------------------------------------------------------------------------
 
@@ -224,8 +247,7 @@ class OverlapStudy {
     CORTADO_RETURN_IF_ERROR(check_memory(memory));
     add_basis(plan_gemms(problem().gemms, {}, problem().ranks, machine_));
     add_basis(plan_collectives(library, machine_));
-    serial_ = *std::move(serial);
-    jobs_.push_back([this] { return timed(serial_->program, {}); });
+    add_serial(*std::move(serial));
     return {};
   }
 
@@ -244,8 +266,8 @@ class OverlapStudy {
     } else {  // libraries send as many rows to all; uneven ones are one program with the GEMM
       StrategyKnobs on_cores;
       on_cores.means = CollectiveMeans::cores;
-      CORTADO_ASSIGN_OR_RETURN(serial_, find_strategy("serial-dma")->strategy->plan(question(on_cores)));
-      jobs_.push_back([this] { return timed(serial_->program, {}); });
+      CORTADO_ASSIGN_OR_RETURN(PlannedOverlap serial, find_strategy("serial-dma")->strategy->plan(question(on_cores)));
+      add_serial(std::move(serial));
     }
     if (is_all_reduce()) {
       CollectiveRequest gather = part.collective();
@@ -271,9 +293,13 @@ class OverlapStudy {
   bool is_all_reduce() const { return !independent() && problem().collective().collective == "all-reduce"; }
 
   void add_basis(Result<Program> program) {
-    jobs_.push_back([this, program = std::move(program)] {
-      return time_program(target_, program, roomy_, {.by_command = !independent(), .run = options_.run});
-    });
+    ProvedOnce& once = basis_.emplace_back(std::move(program));
+    jobs_.push_back([this, &once] { return timed(once, roomy_, {}, false); });
+  }
+
+  void add_serial(PlannedOverlap serial) {
+    serial_.emplace(std::move(serial));
+    jobs_.push_back([this] { return timed(serial_->program, machine_, {}, false); });
   }
 
   bool wants(std::string_view name) const {
@@ -331,10 +357,12 @@ class OverlapStudy {
 
   // --- Times ---------------------------------------------------------------------------------------------------------
 
-  Outcome<OverlapTimes> timed(Result<Program> program, std::optional<ArbitrationPolicy> arbitration,
-                              bool contention = false) const {
+  Outcome<OverlapTimes> timed(ProvedOnce& program, const Machine& machine, std::optional<ArbitrationPolicy> arbitration,
+                              bool contention) const {
+    const Outcome<VerifiedProgram>& proof = program.proof(machine);
+    if (!proof) return tl::unexpected(proof.error());
     return time_program(
-        target_, std::move(program), machine_,
+        target_, *proof,
         {.by_command = !independent(), .contention = contention, .arbitration = arbitration, .run = options_.run});
   }
 
@@ -344,27 +372,28 @@ class OverlapStudy {
       auto planned =
           asked.named.strategy ? asked.named.strategy->plan(question(asked.named.knobs)) : plan_searched(question());
       if (!planned) return fail_at(Stage::plan, planned.error());
-      plans_[i] = *std::move(planned);
+      plans_[i].emplace(*std::move(planned));
     }
-    const PlannedOverlap& plan = *plans_[i];
-    if (!report_.simulated && plan.name == "t3-mca") {
+    Planned& plan = *plans_[i];
+    if (!report_.simulated && plan.overlap.name == "t3-mca") {
       return fail_at(Stage::plan, {"overlap.machine", "the device has no memory arbitration", "predict with --on sim"});
     }
-    if (const Status fits = check_memory(plan.footprint); !fits) return fail_at(Stage::plan, fits.error());
-    return report_.simulated ? predicted_once(plan) : timed(plan.program, plan.arbitration);
+    if (const Status fits = check_memory(plan.overlap.footprint); !fits) return fail_at(Stage::plan, fits.error());
+    return report_.simulated ? predicted_once(plan) : timed(plan.program, machine_, plan.overlap.arbitration, false);
   }
 
   /// Strategies may come to the same program: conccl-rp does what conccl does unless the memory bounds the GEMM.
-  Outcome<OverlapTimes> predicted_once(const PlannedOverlap& plan) {
+  Outcome<OverlapTimes> predicted_once(Planned& plan) {
     const auto same = [&](const Predicted& other) {
-      return other.plan->arbitration == plan.arbitration && other.plan->program == plan.program;
+      return other.plan->overlap.arbitration == plan.overlap.arbitration &&
+             other.plan->program.program() == plan.program.program();
     };
     {
       const std::scoped_lock guard(lock_);
       const auto known = std::ranges::find_if(predicted_, same);
       if (known != predicted_.end()) return known->times;
     }
-    auto times = timed(plan.program, plan.arbitration, options_.contention && plan.steps > 0);
+    auto times = timed(plan.program, machine_, plan.overlap.arbitration, options_.contention && plan.overlap.steps > 0);
     if (!times) return times;
     const std::scoped_lock guard(lock_);
     predicted_.push_back({&plan, *times});
@@ -471,14 +500,16 @@ class OverlapStudy {
     row.staging = plan.staging;
   }
 
-  void add_row(const PlannedOverlap& plan, OverlapTimes times) {
+  void add_row(const Planned& planned, OverlapTimes times) {
+    const PlannedOverlap& plan = planned.overlap;
     if (report_.row(plan.name) != nullptr && report_.row(plan.name)->strategy == plan.name) return;  // found by search
     add_behind(behind_, times);
     OverlapRow row = row_of(times);
     describe(plan, row);
-    if (plan.steps > 0 && gemm_seconds_ > 0) row.dil = seconds_of_gemms(plan.program, machine_) / gemm_seconds_;
+    if (plan.steps > 0 && gemm_seconds_ > 0)
+      row.dil = seconds_of_gemms(planned.program.program(), machine_) / gemm_seconds_;
     report_.rows.push_back(std::move(row));
-    planned_.push_back(&plan);
+    planned_.push_back(&planned);
   }
 
   /// serial, or an ideal.
@@ -491,7 +522,7 @@ class OverlapStudy {
     if (is_serial(asked)) {
       row = row_of(serial_times_);
       if (independent()) row.comm_slowdown = ratio(serial_times_.comm - serial_times_.gemm, first_.comm);
-      if (serial_) describe(*serial_, row);
+      if (serial_) describe(serial_->overlap, row);
       row.gemm_cus = machine_.compute_units;
       if (!serial_) {
         row.how = "two programs";
@@ -526,13 +557,13 @@ class OverlapStudy {
     }
     report_.choice = best->strategy;
     report_.reason = overlap_reason(report_, *best);
-    if (const PlannedOverlap* plan = planned_[static_cast<std::size_t>(best - report_.rows.begin())]) {
-      report_.chosen = std::make_shared<const PlannedOverlap>(*plan);
+    if (const Planned* plan = planned_[static_cast<std::size_t>(best - report_.rows.begin())]) {
+      report_.chosen = std::make_shared<const PlannedOverlap>(plan->with_program());
     }
   }
 
   struct Predicted {
-    const PlannedOverlap* plan;  // of plans_
+    const Planned* plan;  // of plans_
     OverlapTimes times;
   };
 
@@ -544,14 +575,15 @@ class OverlapStudy {
   const std::unique_ptr<CostModel> cost_;
   const StrategyCosts costs_;
   std::vector<Asked> asked_;
-  std::vector<TimeOne> jobs_;                         // of the basis, then of asked_
-  std::vector<std::optional<PlannedOverlap>> plans_;  // of asked_; every one is written by one thread
-  std::mutex lock_;                                   // of:
+  std::deque<ProvedOnce> basis_;               // that jobs_ refer to
+  std::vector<TimeOne> jobs_;                  // of the basis, then of asked_
+  std::vector<std::optional<Planned>> plans_;  // of asked_; every one is written by one thread
+  std::mutex lock_;                            // of:
   std::vector<Predicted> predicted_;
-  std::vector<const PlannedOverlap*> planned_;  // of the report's rows; nullptr: no single program
-  std::optional<PlannedOverlap> serial_;        // where it is one program
-  std::optional<std::size_t> behind_job_;       // the all-gather of an all-reduce
-  std::optional<std::size_t> library_job_;      // all of an all-reduce
+  std::vector<const Planned*> planned_;     // of the report's rows; nullptr: no single program
+  std::optional<Planned> serial_;           // where it is one program
+  std::optional<std::size_t> behind_job_;   // the all-gather of an all-reduce
+  std::optional<std::size_t> library_job_;  // all of an all-reduce
   std::optional<std::size_t> in_memory_job_;
   double gemm_seconds_ = 0;        // of the whole GEMM, by the model
   std::uint32_t library_cus_ = 0;  // of the collective alone

@@ -125,11 +125,15 @@ Outcome<std::vector<Outcome<OverlapTimes>>> time_all(const std::vector<TimeOne>&
   return times;
 }
 
+Outcome<OverlapTimes> time_program(Target& target, const VerifiedProgram& program, const TimeOptions& options) {
+  return target.predicts() ? predicted_times(target, program, options) : measured_times(target, program, options);
+}
+
 Outcome<OverlapTimes> time_program(Target& target, Result<Program> program, const Machine& machine,
                                    const TimeOptions& options) {
   const auto verified = prove(std::move(program), machine);
   if (!verified) return tl::unexpected(verified.error());
-  return target.predicts() ? predicted_times(target, *verified, options) : measured_times(target, *verified, options);
+  return time_program(target, *verified, options);
 }
 
 double ratio(Nanoseconds over, Nanoseconds under) {

@@ -34,7 +34,9 @@ struct TimeOptions {
   RunOptions run{};
 };
 
-/// Proves the program and times it on the target.
+/// Times a program on the target.
+Outcome<OverlapTimes> time_program(Target& target, const VerifiedProgram& program, const TimeOptions& options = {});
+/// Proves it first.
 Outcome<OverlapTimes> time_program(Target& target, Result<Program> program, const Machine& machine,
                                    const TimeOptions& options = {});
 

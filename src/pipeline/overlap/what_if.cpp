@@ -47,8 +47,7 @@ void give_mca(const Machine& from, Machine& to) {
 constexpr std::array kFeatures{
     Feature{{"tracker", "counts updates of memory and releases waiting DMA commands"}, has_tracker, give_tracker},
     Feature{{"nmc", "near-memory compute: memory adds what is written to it"}, has_nmc, give_nmc},
-    Feature{
-        {"mca", "memory-controller arbitration: products first, communication below a threshold"}, has_mca, give_mca}};
+    Feature{{"mca", "memory-controller arbitration: GEMMs first, communication below a threshold"}, has_mca, give_mca}};
 
 /// A strategy of today in the study of tomorrow, with the new features unused where that is faster.
 void use_if_faster(const OverlapRow& row, const OverlapReport& today, OverlapReport& tomorrow) {

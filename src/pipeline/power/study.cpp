@@ -52,7 +52,7 @@ class PowerStudy {
  private:
   Status check() {
     if (!request_.gemm && !request_.collective) {
-      return fail("power.request", "neither a product nor a collective is given", "give one of them, or both");
+      return fail("power.request", "neither a GEMM nor a collective is given", "give one of them, or both");
     }
     CORTADO_RETURN_IF_ERROR(sim::check_timing(machine_));
     if (!options_.managed) return check_unmanaged();

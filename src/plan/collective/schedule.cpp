@@ -290,7 +290,7 @@ Result<Program> Schedule::finish(Contract contract) {
   return std::move(builder_).finish();
 }
 
-void Schedule::append(std::size_t lane, Command command) {
+void Schedule::append(std::size_t lane, Command&& command) {
   if (error_) return;
   check_links(lanes_[lane].rank, command);
   QueueState& queue = open(lanes_[lane]);
@@ -298,7 +298,7 @@ void Schedule::append(std::size_t lane, Command command) {
   queue.last_signal.reset();
 }
 
-void Schedule::push(QueueState& queue, Command command) {
+void Schedule::push(QueueState& queue, Command&& command) {
   queue.ring_dwords += packet_dwords(command, machine_->dma);
   builder_.add(queue.id, std::move(command));
   const bool on_ring = builder_.peek().queue(queue.id).kind == QueueKind::dma;

@@ -152,10 +152,10 @@ class Schedule {
     std::size_t lanes = 0;            // opened so far
   };
 
-  void append(std::size_t lane, Command command);
+  void append(std::size_t lane, Command&& command);
   QueueState& open(LaneState& lane);
   std::size_t open_dma_queue(RankId rank, EngineId engine);
-  void push(QueueState& queue, Command command);
+  void push(QueueState& queue, Command&& command);
   SignalId raise(QueueState& queue, std::optional<RankId> home = {});
   SignalId trigger(const QueueState& queue);
   SignalId gate(RankId rank);  ///< that the dma queues of a rank wait for behind a runtime

@@ -32,7 +32,7 @@ Result<FiccoSchedule> with_chunks(FiccoSchedule schedule, std::string_view chunk
   const char* const end = chunks.data() + chunks.size();
   const auto [read_to, error] = std::from_chars(chunks.data(), end, schedule.chunks);
   if (error != std::errc() || read_to != end || schedule.chunks == 0) {
-    return fail("ficco.schedule", fmt::format("'{}' is no number of chunks", chunks),
+    return fail("ficco.schedule", fmt::format("'{}' is not a number of chunks", chunks),
                 "give 1 or more behind the name: hetero-fused-1d/16");
   }
   if (schedule.grain == Grain::whole || schedule.grain == Grain::shards) {
@@ -87,17 +87,16 @@ std::optional<CollectiveMeans> take_means(std::string_view& text) {
 std::vector<FiccoScheduleInfo> list_schedules() {
   using enum CommShape;
   return {
-      info({.grain = Grain::whole}, "the whole collective, then one product"),
+      info({.grain = Grain::whole}, "the whole collective, then one GEMM"),
       info({.grain = Grain::shards}, "own shard first, then the shard of one peer a step"),
-      info(chunked(true, true, rows_1d), "a step: some rows of every rank, one product", true),
-      info(chunked(false, true, rows_1d), "own rows first; a step: some rows of every other rank, one product", true),
-      info(chunked(false, false, rows_1d), "own rows first; a step: some rows of every other rank, a product each",
-           true),
-      info(chunked(true, true, panels_2d), "a step: some columns of all rows, one product that adds up", true),
-      info(chunked(true, false, rows_1d), "a step: some rows of every rank, a product each"),
-      info(chunked(true, false, panels_2d), "a step: some columns of all rows, a product each that adds up"),
-      info(chunked(false, true, panels_2d), "own rows first; a step: some columns of all others, one product"),
-      info(chunked(false, false, panels_2d), "own rows first; a step: some columns of all others, a product each"),
+      info(chunked(true, true, rows_1d), "a step: some rows of every rank, one GEMM", true),
+      info(chunked(false, true, rows_1d), "own rows first; a step: some rows of every other rank, one GEMM", true),
+      info(chunked(false, false, rows_1d), "own rows first; a step: some rows of every other rank, a GEMM each", true),
+      info(chunked(true, true, panels_2d), "a step: some columns of all rows, one GEMM that adds up", true),
+      info(chunked(true, false, rows_1d), "a step: some rows of every rank, a GEMM each"),
+      info(chunked(true, false, panels_2d), "a step: some columns of all rows, a GEMM each that adds up"),
+      info(chunked(false, true, panels_2d), "own rows first; a step: some columns of all others, one GEMM"),
+      info(chunked(false, false, panels_2d), "own rows first; a step: some columns of all others, a GEMM each"),
   };
 }
 

@@ -137,15 +137,15 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
       std::find(known.begin(), known.end(), request.collective) == known.end()) {
     const bool product_first = request.dependence == Dependence::product_first;
     return fail("ficco.collective",
-                fmt::format("a product {} a collective '{}' is not planned", product_first ? "before" : "after",
+                fmt::format("a GEMM {} a collective '{}' is not planned", product_first ? "before" : "after",
                             request.collective),
                 request.collective == "all-gather" && product_first
-                    ? "reduce-scatter and all-to-all follow a product; an all-gather comes before one"
+                    ? "reduce-scatter and all-to-all follow a GEMM; an all-gather comes before one"
                     : suggestion(request.collective.name(), names_of(known)));
   }
   CORTADO_RETURN_IF_ERROR(check_ficco_ranks(checked.request.ranks, machine));
   if (request.gemm.accumulate) {
-    return fail("ficco.accumulate", "a product that adds to what is there has no contract: replays would add up",
+    return fail("ficco.accumulate", "a GEMM that adds to what is there has no contract: replays would add up",
                 "leave accumulate out");
   }
   // No rank needs all rows of A at once; what it needs is looked at when all buffers are known.

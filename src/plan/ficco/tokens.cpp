@@ -66,7 +66,7 @@ Result<TokenTable> parse_tokens(std::string_view text, const std::string& file) 
     for (const std::string_view cell : cells) {
       const auto rows = parse_number(cell, kMostRows);
       if (!rows) {
-        return fail_in(file, line, fmt::format("'{}' is no number of rows", cell),
+        return fail_in(file, line, fmt::format("'{}' is not a number of rows", cell),
                        "give whole numbers from 0 on, separated by commas");
       }
       row.push_back(*rows);

@@ -25,13 +25,13 @@ TEST(Tokens, WrongTablesAreRefusedWithTheirLine) {
   const auto wrong = [](std::string_view text) { return error_of(parse_tokens(text, "t.csv")); };
   EXPECT_EQ(
       wrong("1,2\n\n3,x\n"),
-      "ficco.tokens: t.csv:3: 'x' is no number of rows (hint: give whole numbers from 0 on, separated by commas)");
-  EXPECT_THAT(wrong("1,-2\n3,4\n"), testing::HasSubstr("t.csv:1: '-2' is no number"));
-  EXPECT_THAT(wrong("1,2.5\n3,4\n"), testing::HasSubstr("t.csv:1: '2.5' is no number"));
-  EXPECT_THAT(wrong("1,2\n3,\n"), testing::HasSubstr("t.csv:2: '' is no number"));
-  EXPECT_THAT(wrong("1,,2\n"), testing::HasSubstr("t.csv:1: '' is no number"));
-  EXPECT_THAT(wrong("1 2,3\n"), testing::HasSubstr("t.csv:1: '1 2' is no number"));
-  EXPECT_THAT(wrong("99999999999999999999,1\n"), testing::HasSubstr("'99999999999999999999' is no number"));
+      "ficco.tokens: t.csv:3: 'x' is not a number of rows (hint: give whole numbers from 0 on, separated by commas)");
+  EXPECT_THAT(wrong("1,-2\n3,4\n"), testing::HasSubstr("t.csv:1: '-2' is not a number"));
+  EXPECT_THAT(wrong("1,2.5\n3,4\n"), testing::HasSubstr("t.csv:1: '2.5' is not a number"));
+  EXPECT_THAT(wrong("1,2\n3,\n"), testing::HasSubstr("t.csv:2: '' is not a number"));
+  EXPECT_THAT(wrong("1,,2\n"), testing::HasSubstr("t.csv:1: '' is not a number"));
+  EXPECT_THAT(wrong("1 2,3\n"), testing::HasSubstr("t.csv:1: '1 2' is not a number"));
+  EXPECT_THAT(wrong("99999999999999999999,1\n"), testing::HasSubstr("'99999999999999999999' is not a number"));
   EXPECT_THAT(wrong("# 3 lines\n1,2,3\n1,2\n1,2,3\n"), testing::HasSubstr("t.csv:3: 2 numbers in a table of 3 lines"));
   EXPECT_THAT(wrong("1,2\n"), testing::HasSubstr("t.csv:1: 2 numbers in a table of 1 lines"));
   EXPECT_THAT(wrong("# nothing\n"), testing::HasSubstr("ficco.tokens: t.csv: no numbers"));

@@ -27,7 +27,7 @@ Status check_collective(Collective collective) {
   for (const Collective one : kCollectives) {
     if (!algorithms_of(one).empty()) known.emplace_back(one.name());
   }
-  return fail("t3.collective", fmt::format("T3 has no collective '{}' behind a product", collective),
+  return fail("t3.collective", fmt::format("T3 has no collective '{}' behind a GEMM", collective),
               suggestion(collective.name(), known));
 }
 
@@ -122,7 +122,7 @@ Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
   constexpr std::uint64_t kLargestTile = 1U << 28U;  // as the largest dimension of a product
   if (tiling.tile_m > kLargestTile || tiling.tile_n > kLargestTile) {
     return fail(About::strategy, "t3.tiling", fmt::format("tiles of {} x {}", tiling.tile_m, tiling.tile_n),
-                "give no more than the product has rows and columns");
+                "give no more than the GEMM has rows and columns");
   }
   if (tiling.split_k <= request.gemm.k) return tiling;
   return fail(About::strategy, "t3.tiling",
@@ -139,7 +139,7 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(check_t3_ranks(ranks, machine));
   CORTADO_RETURN_IF_ERROR(check_tracker(machine));
   if (request.gemm.accumulate) {
-    return fail("t3.accumulate", "a product that adds to what is there has no contract: replays would add up",
+    return fail("t3.accumulate", "a GEMM that adds to what is there has no contract: replays would add up",
                 "leave accumulate out");
   }
   CORTADO_RETURN_IF_ERROR(check_gemm(request.gemm, machine));
@@ -151,7 +151,7 @@ Result<CheckedT3> settle(const T3Request& request, const Machine& machine) {
   if (request.collective != "all-gather" && extent < ranks) {
     return fail(About::strategy, "t3.shape",
                 fmt::format("{} {} cannot be divided among {} ranks", extent, by_rows ? "rows" : "columns", ranks),
-                "take fewer ranks, a larger product, or cut along the other dimension");
+                "take fewer ranks, a larger GEMM, or cut along the other dimension");
   }
   CORTADO_ASSIGN_OR_RETURN(checked.tiling, settle_tiling(checked.request, machine));
   checked.request.split_k = checked.tiling.split_k;
@@ -187,9 +187,9 @@ Status check_maps(const CheckedT3& checked, const Machine& machine) {
   for (std::uint32_t rank = 0; rank < request.ranks; ++rank) {
     if (checked.maps[rank].chunks() != chunks) {
       return fail(About::strategy, "t3.map",
-                  fmt::format("the map of rank {} has {} chunks; for {} on {} ranks a product has {}", rank,
+                  fmt::format("the map of rank {} has {} chunks; for {} on {} ranks a GEMM has {}", rank,
                               checked.maps[rank].chunks(), request.collective, request.ranks, chunks),
-                  "cut the product of every rank into as many chunks as the collective needs");
+                  "cut the GEMM of every rank into as many chunks as the collective needs");
     }
     for (const T3Entry& entry : checked.maps[rank].entries()) {
       const std::string found = fault(rank, entry, checked, machine);

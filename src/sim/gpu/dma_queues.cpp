@@ -1,5 +1,7 @@
 #include "sim/gpu/dma_queues.hpp"
 
+#include <algorithm>
+
 #include "ir/visit.hpp"
 
 namespace cortado::sim {
@@ -12,11 +14,12 @@ DmaQueues::DmaQueues(Core& core, Queues& queues, MachineResources& resources, No
       memory_(memory),
       movers_(movers),
       trackers_(trackers),
-      states_(queues.size()) {}
+      states_(queues.size()),
+      runtime_(core.program, core.timing) {}
 
 void DmaQueues::step(std::uint32_t index) {
   QueueState& queue = queues_[index];
-  while (queues_.at_command(index, [] {})) {
+  while (queues_.at_command(index, [&] { states_[index].issued = 0; })) {
     const Command& command = queues_.command(index);
     if (moves_bytes(command)) {
       if (!issue_copy(index)) return;
@@ -41,7 +44,7 @@ void DmaQueues::step(std::uint32_t index) {
     if (const auto* signal = std::get_if<Signal>(&command)) {
       if (!queue.begun) {
         queues_.begin_command(index);
-        const SimTime visible = core_.now() + to_sim_time(core_.timing.engine.sync);
+        const SimTime visible = core_.now() + sync_of(index);
         queues_.raise_at(visible, index, signal->signal, signal->value, signal->op);
         queues_.step_at(index, visible);
         return;
@@ -54,23 +57,33 @@ void DmaQueues::step(std::uint32_t index) {
   }
 }
 
+/// The signal behind a copy is a part of the call that makes it.
+SimTime DmaQueues::sync_of(std::uint32_t index) const {
+  if (core_.program.queues[index].submission == Submission::calls) return {};
+  return to_sim_time(core_.timing.engine.sync);
+}
+
 bool DmaQueues::issue_copy(std::uint32_t index) {
   QueueState& queue = queues_[index];
   State& state = states_[index];
   const SimTime now = core_.now();
-  if (state.outstanding > 0 && core_.timing.engine.threads > 0) {  // a thread is with one copy at a time
+  const auto called = runtime_.copy(index, queues_.command(index), state.issued);
+  const bool alone = core_.timing.engine.threads > 0 || (called && called->alone);
+  if (state.outstanding > 0 && alone) {  // a thread, or a runtime, is with one copy at a time
     queue.blocked = Blocked::transfers;
     return false;
   }
-  if (now < state.next_issue) {
-    queues_.step_at(index, state.next_issue);
+  const SimTime issue = called ? std::max(state.next_issue, queue.handed + called->handed) : state.next_issue;
+  if (now < issue) {
+    queues_.step_at(index, issue);
     return false;
   }
   queues_.begin_command(index);
-  const SimTime ready = now + to_sim_time(core_.timing.engine.copy_start);
+  const SimTime ready = now + (called ? called->start : to_sim_time(core_.timing.engine.copy_start));
   state.pending.push_back({ready, queue.command, queue.span});
   ++state.outstanding;
-  state.next_issue = now + to_sim_time(core_.timing.engine.copy_issue);
+  ++state.issued;
+  state.next_issue = called ? now : now + to_sim_time(core_.timing.engine.copy_issue);
   queue.begun = false;  // the copy has a life of its own from here; its span ends with its last byte
   ++queue.command;
   core_.events.schedule(ready, EventClass::begin, {EventKind::copy_ready, index});
@@ -90,7 +103,8 @@ void DmaQueues::move_ready_copies(std::uint32_t index) {
     core_.recorder.moved(written);
     UseList& uses = resources_.move_by_engine(core_.gpu_of(index), *core_.program.queues[index].engine, command);
     memory_.touch(command, bytes, uses);
-    state.moving.push_back(movers_.begin(static_cast<double>(bytes.value), uses, {.weight = state.weight},
+    state.moving.push_back(movers_.begin(static_cast<double>(bytes.value), uses,
+                                         {.cap = runtime_.rate(index), .weight = state.weight},
                                          {.queue = index, .span = copy.span, .command = &command}));
   }
   share_engine(state);

@@ -7,6 +7,9 @@
 //   Copies of a queue that move at the same time share the weight of their engine, so that an engine gets as much of a
 //   full resource whether its bytes are in one packet or in two.
 //
+//   Where the host calls a runtime (Queue::submission), copies come one by one, or some at a time, as
+//   runtime_copies.hpp says, and those that take time beside their bytes run one after another.
+//
 //   A copy to memory that trackers watch moves only when these have entries (trackers.hpp); until then it holds its
 //   queue.
 //
@@ -21,6 +24,7 @@
 #include "sim/gpu/movers.hpp"
 #include "sim/gpu/node_memory.hpp"
 #include "sim/gpu/queues.hpp"
+#include "sim/gpu/runtime_copies.hpp"
 #include "sim/gpu/tracker_unit.hpp"
 
 namespace cortado::sim {
@@ -48,6 +52,7 @@ class DmaQueues {
   struct State {
     std::uint32_t outstanding = 0;
     SimTime next_issue{};              // earliest issue of the next copy
+    std::uint32_t issued = 0;          // copies of this iteration
     std::vector<PendingCopy> pending;  // first in, first out; [0, first_pending) have left
     std::size_t first_pending = 0;
     std::vector<FlowId> moving;  // copies that move bytes
@@ -55,6 +60,7 @@ class DmaQueues {
   };
 
   bool issue_copy(std::uint32_t queue);
+  SimTime sync_of(std::uint32_t queue) const;
   void share_engine(State& state);  ///< other copies move than before
 
   Core& core_;
@@ -64,6 +70,7 @@ class DmaQueues {
   Movers& movers_;
   TrackerUnit& trackers_;
   std::vector<State> states_;  // by queue
+  RuntimeCopies runtime_;
 };
 
 }  // namespace cortado::sim

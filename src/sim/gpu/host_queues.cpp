@@ -8,6 +8,7 @@
 #include "gemm/gemm.hpp"
 #include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
+#include "sim/gpu/runtime_copies.hpp"
 
 namespace cortado::sim {
 namespace {
@@ -21,11 +22,13 @@ std::vector<SimTime> submit_costs(const Program& program, const Timing& timing) 
       if (submit == nullptr) continue;
       const Queue& queue = program.queue(submit->queue);
       SimTime& cost = costs[submit->queue.value];
-      if (queue.kind != QueueKind::compute) {
+      if (queue.submission != Submission::ring) {
+        cost = RuntimeCopies(program, timing).host_time(submit->queue.value);
+      } else if (queue.kind != QueueKind::compute) {
         const auto packets = static_cast<std::int64_t>(queue.commands.size());
         cost = to_sim_time({timing.host.submit.value + packets * timing.host.packet.value});
       } else if (queue.kernel.empty() || launched.emplace(queue.rank, queue.kernel).second) {
-        cost = to_sim_time(timing.cores.launch);
+        cost = to_sim_time(timing.cores.launch) + kernel_list_time(program, queue, timing);
       }
       cost = cost + to_sim_time({static_cast<std::int64_t>(queue.calls) * timing.cores.call.value});
     }
@@ -67,6 +70,7 @@ void HostQueues::step(std::uint32_t index) {
         power_.note(IterationEnergy::Moment::work_begins, queue.iteration, core_.now());
       }
       queues_.begin_command(index);
+      if (const auto* submit = std::get_if<Submit>(&command)) hand_over(index, *submit);
       // A wait that must be noted pays its poll when it is released.
       if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && !queues_.pass_wait(index, *wait)) return;
       if (const SimTime takes = cost(command); takes > SimTime{}) {
@@ -76,6 +80,15 @@ void HostQueues::step(std::uint32_t index) {
     }
     finish(index, command);
   }
+}
+
+/// The engine begins with what the calls of a runtime hand over first, while the host is at the others.
+void HostQueues::hand_over(std::uint32_t index, const Submit& submit) {
+  if (core_.program.queue(submit.queue).submission == Submission::ring) return;
+  QueueState& queue = queues_[submit.queue.value];
+  queue.submit_span = queues_[index].span;
+  queue.handed = core_.now();
+  core_.events.schedule(core_.now(), EventClass::begin, {EventKind::fetched, submit.queue.value});
 }
 
 /// What a library takes to start is software for the most part and does not follow the clock of the compute units.
@@ -101,6 +114,7 @@ void HostQueues::finish(std::uint32_t index, const Command& command) {
   match(
       command,
       [&](const Submit& submit) {
+        if (core_.program.queue(submit.queue).submission != Submission::ring) return;
         queues_[submit.queue.value].submit_span = queue.span;
         core_.events.schedule(fetched_at(submit.queue), EventClass::begin, {EventKind::fetched, submit.queue.value});
       },

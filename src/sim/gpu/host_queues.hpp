@@ -25,6 +25,7 @@ class HostQueues {
   SimTime cost(const Command& command) const;
   SimTime start(QueueId queue) const;  ///< submission to the first packet or instruction
   SimTime fetched_at(QueueId queue);
+  void hand_over(std::uint32_t queue, const Submit& submit);
   void finish(std::uint32_t queue, const Command& command);
 
   Core& core_;

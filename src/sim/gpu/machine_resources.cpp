@@ -21,6 +21,7 @@ MachineResources::MachineResources(const Machine& machine, const Program& progra
       timing_(*machine.timing),
       program_(program),
       fluid_(fluid),
+      host_links_(timing_, program.ranks, fluid),
       managed_(managed),
       uncached_(program.buffers.size(), timing_.compute && timing_.compute->stages),
       memory_updates_(machine.features.tracker || timing_.memory.update_cost != 1) {
@@ -41,7 +42,9 @@ MachineResources::MachineResources(const Machine& machine, const Program& progra
 
 void MachineResources::add_memories() {
   std::vector<std::uint64_t> footprint(program_.ranks, 0);
-  for (const Buffer& buffer : program_.buffers) footprint[buffer.rank.value] += buffer.size.value;
+  for (const Buffer& buffer : program_.buffers) {
+    if (!buffer.host) footprint[buffer.rank.value] += buffer.size.value;
+  }
   std::vector<double> uncached(program_.ranks, 0);
   for (std::uint32_t i = 0; i < program_.buffers.size(); ++i) {
     if (uncached_[i]) uncached[program_.buffers[i].rank.value] = 1;
@@ -97,6 +100,10 @@ std::vector<double> MachineResources::greatest_demands() const {
       }
     }
     demands[rank] += links * timing_.link.rate.bytes_per_second();
+    if (timing_.host_link) {
+      demands[rank] +=
+          in * timing_.host_link->to_gpu.bytes_per_second() + kOut * timing_.host_link->from_gpu.bytes_per_second();
+    }
   }
   const EngineTiming& engine = timing_.engine;
   const double engine_rate = std::max({engine.rate, engine.local_rate, engine.broadcast_rate}).bytes_per_second();
@@ -139,8 +146,7 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
   uses_.clear();
-  uses_.add(engine(gpu, engine_id),
-            is_local(gpu, copy) ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1);
+  uses_.add(engine(gpu, engine_id), engine_share(gpu, engine_id, from, to));
   add_engine_path(gpu, engine_id, from, gpu);
   add_engine_path(gpu, engine_id, gpu, to);
   add_memory(copy.src, 1, 0);
@@ -152,7 +158,9 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
 UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, const Broadcast& broadcast) {
   const RankId from = rank_of(broadcast.src);
   uses_.clear();
-  uses_.add(engine(gpu, engine_id), 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
+  uses_.add(engine(gpu, engine_id), is_host(from)
+                                        ? engine_share(gpu, engine_id, from, gpu)
+                                        : 2 * timing_.engine.rate.value / timing_.engine.broadcast_rate.value);
   add_engine_path(gpu, engine_id, from, gpu);  // read once for both
   add_memory(broadcast.src, 1, 0);
   for (const Region* dst : {&broadcast.dst1, &broadcast.dst2}) {
@@ -183,8 +191,8 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy, Protocol 
   const RankId to = rank_of(copy.dst);
   const double wire = 1 / wire_efficiency(protocol, timing_);
   uses_.clear();
-  add_path(from, gpu, wire);
-  add_path(gpu, to, wire);
+  add_path(from, gpu, wire, true);
+  add_path(gpu, to, wire, true);
   add_memory(copy.src, 1, 0);
   add_memory(copy.dst, copy.op == CopyOp::add ? 1 : 0, 1);
   add_fabric_of_units(gpu, from, to, wire);
@@ -316,7 +324,7 @@ double MachineResources::rate_of_units(RankId gpu, const Command& command, doubl
 double MachineResources::rate_over_link(RankId gpu, RankId peer, double units) const {
   const double by_units = units * timing_.cores.copy_rate.bytes_per_second();
   const double sharpness = timing_.cores.sharpness;
-  if (sharpness == 0 || units == 0) return by_units;
+  if (sharpness == 0 || units == 0 || is_host(peer)) return by_units;
   const std::uint32_t links = timing_.link.shape == LinkShape::switched ? 1 : link_count(gpu, peer);
   const double by_link = links * timing_.link.rate.bytes_per_second() * timing_.cores.wire_efficiency;
   return by_units / std::pow(1 + std::pow(by_units / by_link, sharpness), 1 / sharpness);
@@ -368,6 +376,7 @@ ResourceId MachineResources::engine(RankId gpu, EngineId id) {
 void MachineResources::add_engine_path(RankId gpu, EngineId id, RankId from, RankId to) {
   if (from == to) return;
   add_path(from, to, 1);
+  if (is_host(from) || is_host(to)) return;
   const double rate = timing_.engine.detour_rate.bytes_per_second();
   if (rate == 0 || machine_.affinity.empty() || detours_.empty()) return;
   const auto& best = machine_.affinity[gpu.value][(from == gpu ? to : from).value];
@@ -385,8 +394,23 @@ double MachineResources::engine_rate(RankId gpu) const {
   return 1e9 / ((1 - missed) / engine.rate.value + missed / engine.uncached_rate.value);
 }
 
-void MachineResources::add_path(RankId from, RankId to, double factor) {
+/// One of both ends of a host link is a GPU.
+double MachineResources::engine_share(RankId gpu, EngineId id, RankId from, RankId to) const {
+  using enum HostLinks::Direction;
+  if (is_host(from)) return engine_rate(gpu) / host_links_.engine_rate(id, to_gpu);
+  if (is_host(to)) return engine_rate(gpu) / host_links_.engine_rate(id, from_gpu);
+  return from == gpu && to == gpu ? timing_.engine.rate.value / timing_.engine.local_rate.value : 1;
+}
+
+void MachineResources::add_path(RankId from, RankId to, double factor, bool by_units) {
   if (from == to) return;
+  if (is_host(from) || is_host(to)) {
+    const RankId gpu = is_host(from) ? to : from;
+    const MemoryOfRank& memory = memories_[gpu.value];
+    if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte * memory.mixing);
+    using enum HostLinks::Direction;
+    return host_links_.add_link(uses_, gpu, is_host(from) ? to_gpu : from_gpu, by_units);
+  }
   for (const RankId end : {from, to}) {
     const MemoryOfRank& memory = memories_[end.value];
     if (memory.fabric) uses_.add(*memory.fabric, factor * memory.fabric_per_byte * memory.mixing);
@@ -425,6 +449,9 @@ std::uint32_t MachineResources::link_count(RankId from, RankId to) const {
 }
 
 void MachineResources::add_memory(const Region& region, double reads, double writes, double write_cost) {
+  if (const auto node = program_.buffer(region.buffer).host) {
+    return host_links_.add_memory(uses_, *node, reads + writes);
+  }
   const MemoryOfRank& memory = memories_[rank_of(region).value];
   const bool uncached = uncached_[region.buffer.value];
   const double miss_share = uncached ? 1 : memory.miss_share;
@@ -467,6 +494,7 @@ double MachineResources::iod_use(RankId gpu) const {
 }
 
 bool MachineResources::is_link(ResourceId resource) const {
+  if (host_links_.is_link(resource)) return true;
   return std::ranges::find(links_, resource) != links_.end() || std::ranges::find(egress_, resource) != egress_.end() ||
          std::ranges::find(ingress_, resource) != ingress_.end();
 }

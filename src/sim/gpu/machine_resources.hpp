@@ -17,6 +17,7 @@
 //   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
 //            driven by its compute units fabric_cores times as much; products on all units, or at the full rate of
 //            the memory, take fabric_products
+//   host     host_links.hpp; an engine gives what it reaches over the host link
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
 // do not name it, unless clocks are managed.
 //
@@ -33,6 +34,7 @@
 #include "cortado/program.hpp"
 
 #include "sim/fluid/fluid.hpp"
+#include "sim/gpu/host_links.hpp"
 #include "sim/gpu/use_list.hpp"
 
 namespace cortado::sim {
@@ -98,7 +100,12 @@ class MachineResources {
   bool is_local(RankId gpu, const Copy& copy) const { return rank_of(copy.src) == gpu && rank_of(copy.dst) == gpu; }
 
  private:
-  RankId rank_of(const Region& region) const { return program_.buffer(region.buffer).rank; }
+  /// Whose memory it is: a GPU's, or from program_.ranks on that of a NUMA node of the host.
+  RankId rank_of(const Region& region) const {
+    const Buffer& buffer = program_.buffer(region.buffer);
+    return buffer.host ? RankId{program_.ranks + *buffer.host} : buffer.rank;
+  }
+  bool is_host(RankId place) const { return place.value >= program_.ranks; }
   UseList& copy_by_engine(RankId gpu, EngineId engine, const Copy& copy);
   UseList& broadcast_by_engine(RankId gpu, EngineId engine, const Broadcast& broadcast);
   UseList& swap_by_engine(RankId gpu, EngineId engine, const Swap& swap);
@@ -110,7 +117,8 @@ class MachineResources {
   std::vector<double> greatest_demands() const;                 ///< on the memory of each rank, bytes per second
   bool moves_within(RankId gpu, const Command& command) const;  ///< the memory of the GPU takes it without a link
   std::uint32_t link_count(RankId from, RankId to) const;
-  void add_path(RankId from, RankId to, double factor);
+  void add_path(RankId from, RankId to, double factor, bool by_units = false);
+  double engine_share(RankId gpu, EngineId engine, RankId from, RankId to) const;  ///< of its rate, that a byte takes
   void add_memory(const Region& region, double reads, double writes, double write_cost = 1);
   void add_write(const Region& region, CopyOp op);
   double update_cost() const { return timing_.memory.update_cost; }
@@ -136,6 +144,7 @@ class MachineResources {
   const Timing& timing_;
   const Program& program_;
   FluidSystem& fluid_;
+  HostLinks host_links_;
   bool managed_;  // every resource that follows a clock exists, whether it can limit anybody or not
   UseList uses_;  // of the transfer asked for last
   std::vector<MemoryOfRank> memories_;

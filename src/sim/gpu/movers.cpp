@@ -89,9 +89,9 @@ void Movers::end_product(std::uint32_t queue, RankId gpu) {
 void Movers::count_streaming(const Command& command, double sign) {
   if (streaming_.empty()) return;
   for (const Access& access : accesses(command)) {
-    if (trackers_.watches(access.region.buffer)) continue;  // not cached
-    streaming_[core_.program.buffer(access.region.buffer).rank.value] +=
-        sign * static_cast<double>(access.region.bytes().value);
+    const Buffer& buffer = core_.program.buffer(access.region.buffer);
+    if (buffer.host || trackers_.watches(access.region.buffer)) continue;  // not cached
+    streaming_[buffer.rank.value] += sign * static_cast<double>(access.region.bytes().value);
   }
 }
 

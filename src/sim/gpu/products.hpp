@@ -10,7 +10,7 @@
 // weight of such a flow is its full speed, where a copy, whose full speed is the rate of an engine, has the weight 1.
 // Machines that arbitrate may weigh otherwise (arbitration.hpp).
 //
-// On machines whose products run in stages (timing.compute->stages), those that start together first read read_share of
+// On machines whose GEMMs run in stages (timing.compute->stages), those that start together first read read_share of
 // what they need from memory (gemm/stages.hpp), a flow that only the memory limits, and then multiply while they read
 // the rest. There, and wherever a product has an output map, units are given back when all is multiplied; the stores
 // are flows of their own (stores.hpp), and the product is over when the last of them is. They drain as the memory they

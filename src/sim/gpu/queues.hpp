@@ -19,6 +19,7 @@ struct QueueState {
   Blocked blocked = Blocked::submit;
   bool begun = false;  // the current command has started
   SimTime ended{};     // the last command that ended
+  SimTime handed{};    // when the host began to hand over the commands of the last iteration
 };
 
 /// Who steps queues and gives those another chance that waited for entries of a tracker.

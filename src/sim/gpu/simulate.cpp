@@ -1,5 +1,6 @@
 #include "sim/gpu/simulate.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -31,6 +32,15 @@ std::string refusal(const Program& program, const Command& command) {
 
 Status check_command(const Program& program, const Queue& queue, const Command& command, const Machine& machine) {
   std::string reason = refusal(program, command);
+  const auto in_host = [&](const Access& access) { return program.buffer(access.region.buffer).host.has_value(); };
+  if (!machine.timing->host_link && std::ranges::any_of(accesses(command), in_host)) {
+    return fail("sim.host_link", fmt::format("machine {} does not say what its links to host memory do", machine.name),
+                "add the section host_link to the machine file (machines/README.md)");
+  }
+  if (!machine.timing->runtime && queue.submission != Submission::ring) {
+    return fail("sim.runtime", fmt::format("machine {} does not say what copies of its runtime take", machine.name),
+                "add the section runtime to the machine file (machines/README.md)");
+  }
   if (queue.protocol != Protocol::none && timing_of(queue.protocol, *machine.timing) == nullptr &&
       multicast_of(queue.protocol, *machine.timing) == nullptr) {
     reason = fmt::format("a kernel with the protocol {}, of which machine {} says nothing", to_string(queue.protocol),
@@ -38,7 +48,7 @@ Status check_command(const Program& program, const Queue& queue, const Command& 
   }
   if (const auto* gemm = std::get_if<Gemm>(&command)) {
     CORTADO_RETURN_IF_ERROR(check_gemm(shape_of(*gemm), machine));
-    if (!queue.kernel.empty()) reason = "a product that is a part of a kernel; give it a queue of its own";
+    if (!queue.kernel.empty()) reason = "a GEMM that is a part of a kernel; give it a queue of its own";
   }
   if (reason.empty()) return {};
   return fail("sim.command", std::move(reason), "run the program on the embedded node");

@@ -22,21 +22,34 @@ double GpuActivity::speed_at(const Clocks& other) const {
 }
 
 double GpuActivity::watts_at(const Clocks& other) const {
-  const PartScales before = part_scales(*power, clocks);
-  const PartScales after = part_scales(*power, other);
-  const double speed = speed_at(other);
+  return PredictedDraw(*this).watts_at(other);
+}
+
+PredictedDraw::PredictedDraw(const GpuActivity& activity)
+    : activity_(activity),
+      before_(part_scales(*activity.power, activity.clocks)),
+      at_(activity.clocks),
+      after_(before_) {}
+
+double PredictedDraw::watts_at(const Clocks& clocks) {
+  for (const Component component : kClocked) {
+    if (clocks.of(component) == at_.of(component)) continue;
+    rescale(after_, *activity_.power, component, clocks.of(component));
+  }
+  at_ = clocks;
+  const double speed = activity_.speed_at(clocks);
   const auto predicted = [&](const Energy& watts) {
     double sum = 0;
     double rest = 0;
     for (std::size_t i = 0; i < kEnergyParts.size(); ++i) {
       const auto part = static_cast<EnergyPart>(i);
       if (part == EnergyPart::rest_loss) continue;
-      const double scaled = watts.joules[i] * after[i] / before[i] * (kFollowsWork[i] ? speed : 1);
+      const double scaled = watts.joules[i] * after_[i] / before_[i] * (kFollowsWork[i] ? speed : 1);
       (part == EnergyPart::rest_idle ? rest : sum) += scaled;
     }
-    return rest + (1 + power->loss) * sum;
+    return rest + (1 + activity_.power->loss) * sum;
   };
-  return std::max(predicted(mean_watts), predicted(watts_now));
+  return std::max(predicted(activity_.mean_watts), predicted(activity_.watts_now));
 }
 
 }  // namespace cortado::sim

@@ -26,6 +26,8 @@ struct Contention {
   double of_products = 0;         ///< share of what is full that products have
   Component at = Component::iod;  ///< whose clock brings more of it
   bool copies = false;            ///< copies are there, whether products are held up by them or not
+
+  friend bool operator==(const Contention&, const Contention&) = default;
 };
 
 struct GpuActivity {
@@ -54,6 +56,22 @@ struct GpuActivity {
   double speed_at(const Clocks& other) const;
   /// What the same work would draw: the greater of the interval and of its end.
   double watts_at(const Clocks& other) const;
+
+  friend bool operator==(const GpuActivity&, const GpuActivity&) = default;
+};
+
+/// What the work of an activity would draw at other clocks. A search moves one clock at a time: the scales of the other
+/// components are kept from one question to the next.
+class PredictedDraw {
+ public:
+  explicit PredictedDraw(const GpuActivity& activity);
+  double watts_at(const Clocks& clocks);
+
+ private:
+  const GpuActivity& activity_;
+  PartScales before_;
+  Clocks at_;  ///< of after_
+  PartScales after_;
 };
 
 }  // namespace cortado::sim

@@ -135,8 +135,9 @@ bool PowerManager::correct(std::uint32_t index, SimTime now) {
   return set_clocks(index, clocks, now);
 }
 
-Clocks PowerManager::decided(const GpuActivity& from) const {
-  return sim::decide(policy_, from, inputs());
+Clocks PowerManager::decided(const GpuActivity& from) {
+  if (!last_ || last_->first != from) last_.emplace(from, sim::decide(policy_, from, inputs()));
+  return last_->second;
 }
 
 PolicyInputs PowerManager::inputs() const {

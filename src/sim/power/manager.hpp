@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "cortado/target.hpp"
@@ -60,7 +62,7 @@ class PowerManager {
 
   void pass_time(std::uint32_t gpu, SimTime now);
   GpuActivity activity(std::uint32_t gpu, SimTime now);
-  Clocks decided(const GpuActivity& from) const;
+  Clocks decided(const GpuActivity& from);
   PolicyInputs inputs() const;
   bool set_clocks(std::uint32_t gpu, const Clocks& clocks, SimTime now);
   void keep_clocks(std::uint32_t gpu, SimTime now);
@@ -76,6 +78,7 @@ class PowerManager {
   std::vector<Gpu> gpus_;
   double peak_w_ = 0;
   double longest_above_ = 0;
+  std::optional<std::pair<GpuActivity, Clocks>> last_;  ///< the last decision: most GPUs of a node do the same
 };
 
 }  // namespace cortado::sim

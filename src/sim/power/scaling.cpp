@@ -32,40 +32,50 @@ Clocks nominal_clocks(const Power& power) {
   return clocks;
 }
 
-PartScales part_scales(const Power& power, const Clocks& clocks) {
-  struct Scale {
-    double leakage = 1;
-    double clock = 1;
-    double events = 1;
-  };
-  const auto of = [&](Component component) -> Scale {
-    const ComponentPower* described = power.component(component);
-    if (described == nullptr) return {};
-    const double ghz = clocks.of(component);
+void rescale(PartScales& scales, const Power& power, Component component, double ghz) {
+  const ComponentPower* described = power.component(component);
+  double leakage = 1;
+  double clock = 1;
+  double events = 1;
+  if (described != nullptr) {
     const double volts = described->curve.volts_at(ghz) / described->curve.volts_at(described->nominal_ghz);
-    const double events = volts * volts;
-    return {std::pow(volts, power.leakage_exponent), events * ghz / described->nominal_ghz, events};
-  };
+    leakage = std::pow(volts, power.leakage_exponent);
+    events = volts * volts;
+    clock = events * ghz / described->nominal_ghz;
+  }
+  const auto set = [&](EnergyPart part, double scale) { scales[static_cast<std::size_t>(part)] = scale; };
+  switch (component) {
+    case Component::xcd:
+      set(EnergyPart::xcd_leakage, leakage);
+      set(EnergyPart::xcd_clock, clock);
+      set(EnergyPart::xcd_units, clock);
+      set(EnergyPart::xcd_products, events);
+      set(EnergyPart::xcd_bytes, events);
+      break;
+    case Component::iod:
+      set(EnergyPart::iod_leakage, leakage);
+      set(EnergyPart::iod_clock, clock);
+      set(EnergyPart::iod_cache, events);
+      set(EnergyPart::iod_engines, events);
+      set(EnergyPart::iod_packets, events);
+      set(EnergyPart::iod_polling, clock);
+      break;
+    case Component::hbm:
+      set(EnergyPart::hbm_leakage, leakage);
+      set(EnergyPart::hbm_clock, clock);
+      set(EnergyPart::hbm_bytes, events);
+      break;
+    case Component::rest:
+      break;
+  }
+}
+
+PartScales part_scales(const Power& power, const Clocks& clocks) {
   PartScales scales;
   scales.fill(1);
-  const auto set = [&](EnergyPart part, double scale) { scales[static_cast<std::size_t>(part)] = scale; };
-  const Scale xcd = of(Component::xcd);
-  set(EnergyPart::xcd_leakage, xcd.leakage);
-  set(EnergyPart::xcd_clock, xcd.clock);
-  set(EnergyPart::xcd_units, xcd.clock);
-  set(EnergyPart::xcd_products, xcd.events);
-  set(EnergyPart::xcd_bytes, xcd.events);
-  const Scale iod = of(Component::iod);
-  set(EnergyPart::iod_leakage, iod.leakage);
-  set(EnergyPart::iod_clock, iod.clock);
-  set(EnergyPart::iod_cache, iod.events);
-  set(EnergyPart::iod_engines, iod.events);
-  set(EnergyPart::iod_packets, iod.events);
-  set(EnergyPart::iod_polling, iod.clock);
-  const Scale hbm = of(Component::hbm);
-  set(EnergyPart::hbm_leakage, hbm.leakage);
-  set(EnergyPart::hbm_clock, hbm.clock);
-  set(EnergyPart::hbm_bytes, hbm.events);
+  for (const Component component : {Component::xcd, Component::iod, Component::hbm}) {
+    rescale(scales, power, component, clocks.of(component));
+  }
   return scales;
 }
 

@@ -30,6 +30,8 @@ Clocks nominal_clocks(const Power& power);
 /// By part, against nominal clocks.
 using PartScales = std::array<double, kEnergyParts.size()>;
 PartScales part_scales(const Power& power, const Clocks& clocks);
+/// Sets the parts of one component.
+void rescale(PartScales& scales, const Power& power, Component component, double ghz);
 
 /// By part: made by events, so that it follows how fast work goes; not by time that passes.
 inline constexpr std::array<bool, kEnergyParts.size()> kFollowsWork = [] {

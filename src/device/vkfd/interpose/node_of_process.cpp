@@ -4,12 +4,16 @@
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <link.h>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
+#include <string>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,7 +43,7 @@ void say(const std::string& line) {
 
 /// The child has neither our threads nor a right to the parent's rings: it opens anew.
 void after_fork_in_child() {
-  the_driver.store(nullptr);
+  if (VirtualKfd* const of_parent = the_driver.exchange(nullptr)) of_parent->close_files();
   failed.store(false);
 }
 
@@ -52,21 +56,46 @@ Result<std::unique_ptr<VirtualKfd>> make_driver() {
   VirtualKfdOptions options;
   options.log = say;
   options.faults = folder.options.faults;
+  options.model_time = folder.options.model_time;
   options.runner.seed = folder.options.adversarial_seed;
-  options.runner.threads = std::max(available_cores(), 2U) - 1;
-  std::vector<std::unique_ptr<NodeObserver>> observers;
+  constexpr std::uint32_t kMostThreads = 8;  // more do not make memory faster
+  options.runner.threads = std::clamp(available_cores() - 1, 1U, kMostThreads);
   if (folder.options.races) {
-    observers.push_back(std::make_unique<RaceChecker>([](const std::string& race) {
+    options.observer = std::make_unique<RaceChecker>([](const std::string& race) {
       say(race);
       add_finding(std::string(node_folder()), race);
-    }));
+    });
     options.runner.doorbell_delay = kDoorbellDelay;
     options.runner.threads = 1;
   }
-  if (!folder.options.packets.empty()) observers.push_back(std::make_unique<PacketLog>(std::string(node_folder())));
-  if (!observers.empty()) options.observer = std::make_unique<Observers>(std::move(observers));
-  options.runner.observer = options.observer.get();
+  if (!folder.options.packets.empty()) options.packet_log = std::make_unique<PacketLog>(std::string(node_folder()));
   return VirtualKfd::create(folder.machine, std::move(options));
+}
+
+/// The file of a loaded library, links followed; empty if it is not loaded.
+std::string loaded_library(const char* name) {
+  std::pair<const char*, std::string> search{name, {}};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* data) {
+        auto& [wanted, found] = *static_cast<decltype(search)*>(data);
+        if (std::strstr(info->dlpi_name, wanted) == nullptr) return 0;
+        std::error_code error;
+        found = std::filesystem::canonical(info->dlpi_name, error).filename().string();
+        return 1;
+      },
+      &search);
+  return search.second;
+}
+
+/// ROCr up to 1.5 (ROCm 5.2, Debian 12) knows GPUs up to gfx90a, ignores others, and does not say so.
+void warn_of_old_runtime(const VirtualKfd& node) {
+  constexpr std::uint32_t kNewestKnown = 90010;
+  constexpr const char* kRuntime = "libhsa-runtime64.so.1";
+  if (node.part().gfx_target_version <= kNewestKnown) return;
+  const std::string file = loaded_library(kRuntime);
+  if (!file.starts_with(std::string(kRuntime) + ".5.")) return;
+  say(fmt::format("{} of this program does not know the GPUs of {} and will show none: take --machine mi250x-8", file,
+                  node.machine().name));
 }
 
 }  // namespace
@@ -99,6 +128,7 @@ VirtualKfd* open_driver() {
     return true;
   }();
   static_cast<void>(once);
+  warn_of_old_runtime(**made);
   the_driver.store(made->release(), std::memory_order_release);
   return driver();
 }

@@ -20,13 +20,14 @@ double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Cloc
   const auto clock = [&](std::int64_t steps) {
     return clock_for(inputs.power, Component::xcd, lowest + static_cast<double>(steps) * step, highest);
   };
+  PredictedDraw draw(activity);
   // A higher clock never draws less: the last that fits, by halves.
   std::int64_t fits = -1;
   auto most = static_cast<std::int64_t>(std::ceil((highest - lowest) / step - 1e-6));
   while (fits < most) {
     const std::int64_t middle = fits + (most - fits + 1) / 2;
     clocks.xcd = clock(middle);
-    if (activity.watts_at(clocks) <= inputs.cap_w) {
+    if (draw.watts_at(clocks) <= inputs.cap_w) {
       fits = middle;
     } else {
       most = middle - 1;

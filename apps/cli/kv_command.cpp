@@ -1,0 +1,68 @@
+// cortado kv: fetch a cached prefix from host memory, or compute it again?
+#include <fmt/format.h>
+
+#include "cortado/model.hpp"
+#include "cortado/program.hpp"
+
+#include "base/text.hpp"
+#include "borrowed.hpp"
+#include "command.hpp"
+#include "pipeline/kv/study.hpp"
+#include "study_progress.hpp"
+#include "table_output.hpp"
+#include "target_request.hpp"
+
+namespace cortado::cli {
+namespace {
+
+constexpr Example kKvExamples[] = {
+    {"cortado kv --model llama-3.1-70b --tp 8 --tokens 32k", "every strategy beside computing the prefix again"},
+    {"cortado kv --model llama-3.1-8b --tokens 10000 --layout cross-layer --machine h100-8",
+     "blocks of all layers in one piece"},
+    {"cortado kv --model deepseek-v3 --tp 8 --tokens 8k --strategy b2b,bcst,shard+gather --json",
+     "latents that all GPUs hold; for a script"}};
+
+/// "32k" is 32 x 1024.
+Result<std::uint64_t> tokens_of(const std::string& text) {
+  const bool thousands = text.ends_with('k') || text.ends_with('K');
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
+  const auto number = parse_number<std::uint64_t>(thousands ? std::string_view(text).substr(0, text.size() - 1) : text);
+  if (!number || *number == 0 || *number > kMost) {
+    return fail("usage.tokens", fmt::format("--tokens {} is not a number of tokens", text),
+                "give a whole number from 1 on, or 32k for 32 x 1024");
+  }
+  return *number * (thousands ? 1024 : 1);
+}
+
+Result<Exit> run_kv(const Arguments& arguments, Console& console) {
+  CORTADO_RETURN_IF_ERROR(arguments.check({}));
+  const TableOutput table(arguments);
+  CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("--model")}));
+  if (!arguments.given("--model")) {
+    return fail("usage.model", "the KV of which model?", "give --model llama-3.1-70b (cortado list models)");
+  }
+  pipeline::KvStudyRequest request;
+  CORTADO_ASSIGN_OR_RETURN(request.model, load_model(arguments.text("--model")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens_of(arguments.text("--tokens")));
+  request.blocks.tp = *arguments.number("--tp");
+  request.blocks.tokens = *arguments.number<std::uint64_t>("--block");
+  request.blocks.layout = arguments.text("--layout");
+  CORTADO_ASSIGN_OR_RETURN(request.blocks.dtype, parse_dtype(arguments.text("--kv-dtype")));
+  const std::string stored = request.model.weights.name == "fp8" ? "f8" : "bf16";
+  CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(arguments.find("--dtype").value_or(stored)));
+  if (arguments.given("--strategy")) request.strategies = arguments.names("--strategy");
+  tell_what_is_borrowed(machine, console);
+  const auto report = pipeline::study_kv(request, machine, threads_of(arguments));
+  if (!report) return study_failure(console, report.error());
+  CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::kv_document(*report)));
+  return Exit::ok;
+}
+
+}  // namespace
+
+Subcommand kv_command() {
+  return {"kv", "Fetch a cached prefix from host memory, by which strategy, or compute it again?", kKvExamples, run_kv};
+}
+
+}  // namespace cortado::cli

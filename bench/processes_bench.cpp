@@ -1,0 +1,102 @@
+// processes_bench RANKS BYTES...: medians of collectives among processes, one line each: what, bytes, memory, us.
+// bench/processes lays them beside those of MPI and of gloo.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cortado/communicator.hpp"
+
+namespace cortado::bench {
+namespace {
+
+/// As many as take a tenth of a second or so, by the bytes that all ranks move.
+std::uint32_t repetitions(std::uint64_t bytes, std::uint32_t ranks) {
+  const std::uint64_t moved = bytes * ranks * ranks + 20'000;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(400'000'000 / moved, 5, 400));
+}
+
+double median_us(Communicator& comm, const Operation& operation, std::uint32_t count) {
+  std::vector<double> times;
+  for (std::uint32_t i = 0; i < count + count / 10 + 1; ++i) {
+    if (!comm.run(barrier())) std::abort();
+    const auto start = std::chrono::steady_clock::now();
+    if (const Status status = comm.run(operation); !status) {
+      fmt::print(stderr, "{}\n", to_string(status.error()));
+      std::abort();
+    }
+    const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+    if (i > count / 10) times.push_back(us);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+void measure(Communicator& comm, std::uint64_t bytes, std::span<std::byte> send, std::span<std::byte> recv,
+             const char* memory) {
+  const std::uint32_t count = repetitions(bytes, comm.ranks());
+  const auto report = [&](const char* what, const Operation& operation) {
+    const double us = median_us(comm, operation, count);
+    if (comm.rank() == 0) fmt::print("{} {} {} {:.2f}\n", what, bytes, memory, us);
+  };
+  const std::uint64_t ranks = comm.ranks();
+  report("all-gather", all_gather(send.first(bytes), recv.first(bytes * ranks)));
+  report("all-to-all", all_to_all(send.first(bytes), recv.first(bytes)));
+  report("all-reduce", all_reduce(Element::f32, send.first(bytes), recv.first(bytes)));
+  report("reduce-scatter", reduce_scatter(Element::f32, send.first(bytes), recv.first(bytes / ranks)));
+  if (comm.rank() == 0) std::fflush(stdout);
+}
+
+int of_rank(const CommunicatorOptions& options, const std::vector<std::uint64_t>& sizes) {
+  auto joined = Communicator::join(options);
+  if (!joined) {
+    fmt::print(stderr, "{}\n", to_string(joined.error()));
+    return 1;
+  }
+  Communicator& comm = *joined;
+  for (const std::uint64_t bytes : sizes) {
+    std::vector<std::byte> send(bytes);
+    std::vector<std::byte> recv(bytes * comm.ranks());
+    measure(comm, bytes, send, recv, "own");
+    const auto shared_send = comm.allocate({bytes});
+    const auto shared_recv = comm.allocate({bytes * comm.ranks()});
+    if (shared_send && shared_recv) {
+      std::ranges::fill(*shared_send, std::byte{});
+      std::ranges::fill(*shared_recv, std::byte{});
+      measure(comm, bytes, *shared_send, *shared_recv, "window");
+      comm.release(*shared_send);
+      comm.release(*shared_recv);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace cortado::bench
+
+int main(int argc, char** argv) {
+  if (argc < 3) {
+    std::fputs("processes_bench RANKS BYTES...\n", stderr);
+    return 2;
+  }
+  cortado::CommunicatorOptions options;
+  options.name = fmt::format("bench {}", ::getpid());
+  options.ranks = static_cast<std::uint32_t>(std::strtoul(argv[1], nullptr, 10));
+  std::vector<std::uint64_t> sizes;
+  for (int i = 2; i < argc; ++i) sizes.push_back(std::strtoull(argv[i], nullptr, 10));
+  for (options.rank = 1; options.rank < options.ranks; ++options.rank) {
+    if (::fork() == 0) return cortado::bench::of_rank(options, sizes);
+  }
+  options.rank = 0;
+  int worst = cortado::bench::of_rank(options, sizes);
+  int status = 0;
+  while (::wait(&status) > 0) worst |= status;
+  return worst == 0 ? 0 : 1;
+}

@@ -1,0 +1,114 @@
+// What the caller of proved programs pays: persistent operations, replays, rebinding; and how near large ones are to
+// memcpy.
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "cortado/node.hpp"
+#include "cortado/program.hpp"
+
+#include "base/cores.hpp"
+#include "measure.hpp"
+
+namespace cortado::bench {
+namespace {
+
+constexpr std::uint32_t kRanks = 8;
+
+/// Aligned memory of all ranks.
+struct Spans {
+  explicit Spans(std::size_t bytes) {
+    constexpr std::size_t kAlignment = 4096;
+    for (std::uint32_t r = 0; r < kRanks; ++r) {
+      memory.emplace_back(bytes + kAlignment, std::byte{1});
+      const auto start = reinterpret_cast<std::uintptr_t>(memory.back().data());
+      spans.push_back(std::span(memory.back()).subspan(kAlignment - start % kAlignment, bytes));
+    }
+  }
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<std::span<std::byte>> spans;
+};
+
+CollectiveRequest gather_of(Bytes bytes, const char* variant) {
+  return {.collective = "all-gather", .variant = variant, .bytes = bytes, .in_place = true};
+}
+
+std::uint64_t packets_of(const Program& program) {
+  std::uint64_t packets = 0;
+  for (const Queue& queue : program.queues) {
+    if (queue.kind == QueueKind::dma) packets += queue.commands.size();
+  }
+  return packets;
+}
+
+/// Gigabytes a second of plain copies of the same bytes by as many threads as there are cores.
+double memcpy_rate(const Spans& from, const Spans& to, std::uint64_t bytes) {
+  const std::uint32_t threads = available_cores();
+  const double ns = median_ns(5, [&] {
+    std::vector<std::thread> workers;
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        for (std::uint32_t pair = t; pair < kRanks * kRanks; pair += threads) {
+          if (pair / kRanks == pair % kRanks) continue;
+          const std::uint64_t at = pair % kRanks * bytes;
+          std::memcpy(to.spans[pair / kRanks].data() + at, from.spans[pair % kRanks].data() + at, bytes);
+        }
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+  });
+  return static_cast<double>(bytes) * kRanks * (kRanks - 1) / ns;
+}
+
+}  // namespace
+
+std::vector<Row> runtime_rows() {
+  const Machine machine = load_machine("mi300x-8").value();
+  NodeCommunicator node = NodeCommunicator::open(machine).value();
+  std::vector<Row> rows;
+
+  Spans small(8 << 10);
+  for (const char* variant : {"pcpy", "bcst", "b2b"}) {
+    auto persistent = node.prepare(gather_of(8_KiB, variant), small.spans, small.spans).value();
+    const double ns = median_ns(2001, [&] { (void)persistent.run(); });
+    rows.push_back({std::string("persistent all-gather, 8 ranks of 1KiB, ") + variant, ns / 1e3, "us",
+                    variant == std::string("b2b") ? std::optional(15.0) : std::nullopt});
+  }
+
+  const auto target = open_target({.name = "soft"}, machine).value();
+  const Program program = plan_collective(gather_of(8_KiB, "b2b"), machine).value();
+  const VerifiedProgram proved = verify(program, machine).value();
+  BoundProgram bound = BoundProgram::prepare(proved, *target, small.spans).value();
+  const double bare = median_ns(2001, [&] { (void)bound.run(); });
+  const CollectiveRequest request = gather_of(8_KiB, "b2b");
+  const double whole = median_ns(2001, [&] { (void)node.run(request, small.spans, small.spans); });
+  rows.push_back({"the same prepared and not prelaunched, b2b", bare / 1e3, "us"});
+  rows.push_back({"what the communicator adds to it", (whole - bare) / 1e3, "us", 1});
+
+  Spans other(8 << 10);
+  bool turn = false;
+  const double rebind = median_thread_ns(501, [&] {
+    turn = !turn;
+    (void)bound.rebind(turn ? other.spans : small.spans);
+  });
+  rows.push_back({"rebinding, a packet", rebind / static_cast<double>(packets_of(program)), "ns", 50});
+
+  constexpr std::uint64_t kLarge = 4 << 20;
+  Spans large(kLarge * kRanks);
+  Spans copies(kLarge * kRanks);
+  BoundProgram moving =
+      BoundProgram::prepare(
+          verify(plan_collective(gather_of({kLarge * kRanks}, "pcpy"), machine).value(), machine).value(), *target,
+          large.spans)
+          .value();
+  const double ns = median_ns(5, [&] { (void)moving.run(); });
+  const double rate = static_cast<double>(kLarge) * kRanks * (kRanks - 1) / ns;
+  const double plain = memcpy_rate(copies, large, kLarge);
+  rows.push_back(
+      {"all-gather of 32MiB, of what memcpy moves with the same threads", rate / plain, "", 0.9, Better::higher});
+  return rows;
+}
+
+}  // namespace cortado::bench

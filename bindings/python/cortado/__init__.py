@@ -1,0 +1,237 @@
+"""Collectives on your own arrays among the processes of one computer, and plans of collectives for GPUs.
+
+A communicator of one rank needs no other process, so this runs as it stands:
+
+>>> import numpy, cortado
+>>> comm = cortado.Communicator.join("example", rank=0, ranks=1)
+>>> data = numpy.array([1.0, 2.0], dtype=numpy.float32)
+>>> comm.all_reduce(data)
+>>> data
+array([1., 2.], dtype=float32)
+
+Under torchrun or mpirun, `cortado.Communicator.from_environment()` joins all ranks. Arrays are anything with the buffer
+protocol that is contiguous. Operations wait for the result without the interpreter's lock; with `wait=False` they start
+and return a Work to wait for. `import cortado.torch` makes PyTorch's backend "cortado".
+"""
+import json
+
+from . import _cortado
+from ._cortado import Work
+from ._errors import Error
+
+__all__ = ["Communicator", "Error", "Program", "Work", "machines", "overlap", "plan", "simulate", "variants", "verify"]
+
+# In the order of OperationKind, Element and Reduction of communicator.hpp.
+_KINDS = {name: i for i, name in enumerate((
+    "barrier", "all_gather", "all_to_all", "reduce_scatter", "all_reduce", "broadcast", "gather", "scatter", "send", "recv"))}
+ELEMENTS = {name: i for i, name in enumerate(("u8", "i8", "i32", "i64", "f16", "bf16", "f32", "f64", "f8"))}
+REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
+_FORMATS = {"B": "u8", "?": "u8", "b": "i8", "i": "i32", "l": "i64", "q": "i64", "e": "f16", "f": "f32", "d": "f64"}
+_WINDOW = 1 << 30
+
+
+def _element(array, dtype):
+    """The element type of a reduction: what is said, or what the buffer has."""
+    if dtype is None:
+        dtype = _FORMATS.get(memoryview(array).format.lstrip("@=<"))
+    if dtype not in ELEMENTS:
+        raise Error("runtime.arguments", f"no sums of elements {dtype or memoryview(array).format!r}",
+                    "give dtype=, one of " + ", ".join(ELEMENTS))
+    return ELEMENTS[dtype]
+
+
+def _reduction(op):
+    if op not in REDUCTIONS:
+        raise Error("runtime.arguments", f"there is no reduction {op!r}", "use sum, min or max")
+    return REDUCTIONS[op]
+
+
+class Communicator:
+    """One rank among others. All ranks call the same operations in the same order."""
+
+    def __init__(self, base):
+        self._base = base
+        self._held = []
+
+    @classmethod
+    def join(cls, name, rank, ranks, timeout=30.0, window=_WINDOW, variant=""):
+        """Waits until all ranks have joined under the name.
+
+        >>> cortado.Communicator.join("alone", rank=0, ranks=1).ranks
+        1
+        """
+        return cls(_cortado.Communicator.join(name, rank, ranks, timeout, window, variant))
+
+    @classmethod
+    def from_environment(cls, timeout=30.0, window=_WINDOW, variant=""):
+        """Rank and ranks as torchrun, mpirun or CORTADO_RANK, CORTADO_RANKS, CORTADO_NAME say."""
+        name, rank, ranks = _cortado.options_from_environment()
+        return cls.join(name, rank, ranks, timeout, window, variant)
+
+    @classmethod
+    def threads(cls, ranks, timeout=30.0, window=_WINDOW, variant=""):
+        """One for each of so many threads of this process.
+
+        >>> [comm.rank for comm in cortado.Communicator.threads(3)]
+        [0, 1, 2]
+        """
+        return [cls(base) for base in _cortado.Communicator.threads(ranks, timeout, window, variant)]
+
+    @property
+    def rank(self):
+        return self._base.rank
+
+    @property
+    def ranks(self):
+        return self._base.ranks
+
+    def explain(self):
+        """How the last collective was done, and why."""
+        return self._base.explain()
+
+    def abort(self, reason=""):
+        """Ends every operation of every rank with an error."""
+        self._base.abort(reason)
+
+    def close(self):
+        """Leaves the communicator; arrays of empty() keep it until they are gone."""
+        self._base = None
+
+    def empty(self, shape, dtype="float32"):
+        """A NumPy array in memory that all ranks reach without a copy on the way.
+
+        >>> comm = cortado.Communicator.join("window", rank=0, ranks=1)
+        >>> comm.empty((2, 3)).shape
+        (2, 3)
+        """
+        import ctypes
+
+        import numpy
+        dtype = numpy.dtype(dtype)
+        count = int(numpy.prod(shape))
+        address, life = self._base.allocate(max(count * dtype.itemsize, 1))
+        memory = (ctypes.c_byte * (count * dtype.itemsize)).from_address(address)
+        memory.life = life  # gives it back when the last view of it is gone
+        return numpy.frombuffer(memory, dtype=dtype).reshape(shape)
+
+    def _do(self, wait, kind, send=None, recv=None, element=0, reduction=0, root=0, send_bytes=(), recv_bytes=()):
+        arguments = (_KINDS[kind], send, recv, element, reduction, root, send_bytes, recv_bytes)
+        if wait:
+            self._base.run(*arguments)
+            return None
+        return _Started(self._base.start(*arguments), (send, recv))
+
+    def barrier(self, wait=True):
+        return self._do(wait, "barrier")
+
+    def all_gather(self, send, recv, wait=True):
+        """recv = what all ranks send, one behind another. In place: `send` is block `rank` of `recv`."""
+        return self._do(wait, "all_gather", send, recv)
+
+    def all_to_all(self, send, recv, send_bytes=(), recv_bytes=(), wait=True):
+        """Block r of `send` goes to rank r; block r of `recv` is from rank r. With counts: bytes for and from each."""
+        return self._do(wait, "all_to_all", send, recv, send_bytes=send_bytes, recv_bytes=recv_bytes)
+
+    def reduce_scatter(self, send, recv, op="sum", dtype=None, wait=True):
+        """recv = block `rank` of the sum of all `send`."""
+        return self._do(wait, "reduce_scatter", send, recv, _element(send, dtype), _reduction(op))
+
+    def all_reduce(self, send, recv=None, op="sum", dtype=None, wait=True):
+        """recv = the sum of all `send`; without `recv` in place."""
+        return self._do(wait, "all_reduce", send, send if recv is None else recv, _element(send, dtype), _reduction(op))
+
+    def broadcast(self, buffer, root=0, wait=True):
+        return self._do(wait, "broadcast", None, buffer, root=root)
+
+    def gather(self, send, recv=None, root=0, wait=True):
+        """recv of the root = what all ranks send."""
+        return self._do(wait, "gather", send, recv if self.rank == root else None, root=root)
+
+    def scatter(self, send, recv, root=0, wait=True):
+        """recv = block `rank` of what the root sends."""
+        return self._do(wait, "scatter", send if self.rank == root else None, recv, root=root)
+
+    def send(self, data, to, wait=True):
+        return self._do(wait, "send", data, root=to)
+
+    def recv(self, data, source, wait=True):
+        return self._do(wait, "recv", None, data, root=source)
+
+
+class _Started:
+    """A Work that keeps its arrays."""
+
+    def __init__(self, work, arrays):
+        self._work = work
+        self._arrays = arrays
+
+    def test(self):
+        return self._work.test()
+
+    def wait(self):
+        self._work.wait()
+
+
+class Program:
+    """A planned program of one machine."""
+
+    def __init__(self, text, machine):
+        self.json = text
+        self.machine = machine
+
+    def listing(self):
+        """One line a command."""
+        return _cortado.listing(self.json)
+
+
+def machines():
+    """Names of the machines that are known.
+
+    >>> "mi300x-8" in cortado.machines()
+    True
+    """
+    return _cortado.machines()
+
+
+def variants(collective):
+    """Variants of a collective.
+
+    >>> "pcpy" in cortado.variants("all-gather")
+    True
+    """
+    return _cortado.variants(collective)
+
+
+def plan(collective, bytes, machine="mi300x-8", variant="pcpy", ranks=0, prelaunch=False, in_place=True):
+    """The program of a collective.
+
+    >>> program = cortado.plan("all-gather", 1 << 20)
+    >>> cortado.verify(program)
+    []
+    """
+    return Program(_cortado.plan(collective, bytes, machine, variant, ranks, prelaunch, in_place), machine)
+
+
+def verify(program):
+    """Every error that the verifier finds; none: it is proved free of deadlocks, races and wrong bytes."""
+    return _cortado.verify(program.json, program.machine)
+
+
+def simulate(program):
+    """Predicted microseconds of a proved program on its machine.
+
+    >>> simulated = cortado.simulate(cortado.plan("all-gather", 1 << 20))
+    >>> 1 < simulated < 1000
+    True
+    """
+    return _cortado.run(program.json, program.machine, "sim", 1)
+
+
+def run(program, iterations=10):
+    """Microseconds on this computer's embedded node, with every output byte checked."""
+    return _cortado.run(program.json, program.machine, "soft", iterations)
+
+
+def overlap(collective, gemm, bytes=0, relation="gemm-needs-collective", machine="mi300x-8", strategies=("auto",)):
+    """The study of `cortado overlap` as a dictionary: strategies with their times, and which to use."""
+    return json.loads(_cortado.overlap(collective, list(gemm), relation, bytes, machine, list(strategies)))

@@ -1,0 +1,167 @@
+// Collectives on the caller's own data among the ranks of one computer: processes, as torchrun and mpirun start them,
+// or threads of one process. Every rank has a Communicator and calls the same operations in the same order.
+//
+//   Communicator comm = Communicator::join(options_from_environment().value()).value();
+//   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(gradients));
+//   const Status done = comm.run(all_reduce(Element::f32, bytes, bytes));
+//
+// Operations of a communicator happen in the order in which they were started. Errors are values: what one rank does
+// wrong, a rank that dies, a time-out and abort() end the waiting of every rank with a report of who and what.
+// Sums are taken in the order of the ranks, so all ranks, and all ways to do it, get the same bits.
+// docs/runtime.md says how it works.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cortado/result.hpp"
+
+namespace cortado {
+
+/// Element types of reductions: those of programs, and two that only the communicator has.
+enum class Element { u8, i8, i32, i64, f16, bf16, f32, f64, f8 };
+Bytes size_of(Element element);
+
+/// Integers wrap. Small floats are combined in f32 and rounded once.
+enum class Reduction { sum, min, max };
+
+enum class OperationKind {
+  barrier,
+  all_gather,
+  all_to_all,
+  reduce_scatter,
+  all_reduce,
+  broadcast,
+  gather,
+  scatter,
+  send,
+  recv
+};
+std::string_view name_of(OperationKind kind);
+
+/// What a rank asks for. The functions below make them; buffers must stay until the operation is done.
+struct Operation {
+  OperationKind kind = OperationKind::barrier;
+  std::span<const std::byte> send{};
+  std::span<std::byte> recv{};
+  Element element = Element::u8;  ///< of reductions
+  Reduction reduction = Reduction::sum;
+  std::uint32_t root = 0;  ///< of broadcast, gather, scatter; the peer of send and recv
+  /// all-to-all with counts: bytes for and from each rank, one behind another in the buffers. Empty: equal blocks.
+  std::vector<std::uint64_t> send_bytes{};
+  std::vector<std::uint64_t> recv_bytes{};
+};
+
+using Sent = std::span<const std::byte>;
+using Received = std::span<std::byte>;
+
+Operation barrier();
+/// In place: `send` is block `rank` of `recv`.
+Operation all_gather(Sent send, Received recv);
+/// In place: the same buffer twice.
+Operation all_to_all(Sent send, Received recv);
+Operation all_to_all_v(Sent send, std::vector<std::uint64_t> send_bytes, Received recv,
+                       std::vector<std::uint64_t> recv_bytes);
+/// In place: `recv` is block `rank` of `send`.
+Operation reduce_scatter(Element element, Sent send, Received recv, Reduction reduction = Reduction::sum);
+/// In place: the same buffer twice.
+Operation all_reduce(Element element, Sent send, Received recv, Reduction reduction = Reduction::sum);
+Operation broadcast(Received buffer, std::uint32_t root);
+Operation gather(Sent send, Received recv, std::uint32_t root);   ///< `recv` of the root only
+Operation scatter(Sent send, Received recv, std::uint32_t root);  ///< `send` of the root only
+Operation send(Sent data, std::uint32_t to);
+Operation recv(Received data, std::uint32_t from);
+
+struct CommunicatorOptions {
+  std::string name{};  ///< the same for all ranks, another for every communicator that exists at the same time
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;
+  std::chrono::milliseconds timeout{30'000};  ///< that a rank waits for others, at the start and in every operation
+  Bytes window = 1_GiB;                       ///< of a rank, for allocate(); takes memory only as far as it is used
+  /// "slots", "staged" or "direct" for everything; empty: by size. The variable CORTADO_VARIANT beats it.
+  std::string variant{};
+};
+
+/// Rank, ranks and name as torchrun, mpirun (Open MPI, MPICH) or the variables CORTADO_RANK, CORTADO_RANKS and
+/// CORTADO_NAME give them.
+Result<CommunicatorOptions> options_from_environment();
+
+/// An operation that was started.
+class Work {
+ public:
+  Work() = default;
+  /// True once it is done, well or not.
+  bool test() const;
+  Status wait() const;
+
+ private:
+  friend class Communicator;
+  struct State;
+  explicit Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+class Communicator {
+ public:
+  /// Waits until all ranks have joined. Errors: runtime.options, runtime.join (somebody did not come, or the system
+  /// refused memory).
+  static Result<Communicator> join(const CommunicatorOptions& options);
+  /// One for each of `ranks` threads of this process; rank and name of the options mean nothing.
+  static Result<std::vector<Communicator>> threads(std::uint32_t ranks, const CommunicatorOptions& options = {});
+
+  Communicator(Communicator&&) noexcept;
+  Communicator& operator=(Communicator&&) noexcept;
+  /// Leaves; whoever still waits for this rank is told so.
+  ~Communicator();
+
+  std::uint32_t rank() const;
+  std::uint32_t ranks() const;
+
+  /// Does it, after all that was started before. Errors: runtime.arguments, runtime.mismatch (the ranks called
+  /// different things; the communicator stays usable), runtime.timeout, runtime.peer (a rank died or left),
+  /// runtime.aborted; after these three every operation of every rank fails with the same report.
+  Status run(const Operation& operation);
+  /// The same in the background, by a thread that the first call starts.
+  Work start(Operation operation);
+
+  /// An operation whose arguments are checked once and that is then run again and again on the same buffers. The
+  /// communicator outlives it and is not moved meanwhile.
+  class Persistent {
+   public:
+    Status run();
+    Work start();
+
+   private:
+    friend class Communicator;
+    Persistent(Communicator& communicator, Operation operation)
+        : communicator_(&communicator), operation_(std::move(operation)) {}
+    Communicator* communicator_;
+    Operation operation_;
+  };
+  Result<Persistent> prepare(Operation operation);
+
+  /// Memory that all ranks of the communicator reach without a copy on the way; it counts from `window`. Other memory
+  /// works as well: small messages cost the same, large ones a system call for each 2 MiB and peer.
+  Result<std::span<std::byte>> allocate(Bytes bytes);
+  void release(std::span<std::byte> memory);
+
+  /// Ends every operation of every rank with runtime.aborted. Any thread may call it.
+  void abort(const std::string& reason);
+
+  /// How the last operation was done and why.
+  std::string explain() const;
+
+ private:
+  struct Impl;
+  explicit Communicator(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,23 @@
+// Buffers of a program in memory of the caller.
+#pragma once
+
+#include <span>
+
+#include "cortado/result.hpp"
+#include "cortado/verify.hpp"
+
+#include "device/executor/executor.hpp"
+#include "device/executor/preparation.hpp"
+
+namespace cortado::device {
+
+/// The alignment that packets and sums of the program need of its buffers.
+Bytes needed_alignment(const Program& program, const Machine& machine);
+
+/// One binding for each buffer, with its size and alignment, none overlapping another (device.binding).
+Status check_bindings(const Program& program, Bytes alignment, std::span<const Binding> bindings);
+
+/// Moves a preparation to other memory; the same buffers are bound as before.
+Status rebind(Preparation& prepared, std::span<const Binding> bindings);
+
+}  // namespace cortado::device

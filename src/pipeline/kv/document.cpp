@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "pipeline/kv/study.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+using report::Cell;
+using report::Field;
+
+constexpr double kMicro = 1e6;
+
+report::Table kv_table(const KvReport& report) {
+  const std::vector<Field<KvRow>> fields{
+      {{.key = "strategy", .head = "strategy", .meaning = "how the blocks are fetched"},
+       [](const KvRow& row) { return Cell(row.strategy); }},
+      {{.key = "time_us", .head = "time", .unit = "us", .digits = 1, .meaning = "until the last byte is in place"},
+       [](const KvRow& row) { return Cell(row.transfer.seconds * kMicro); }},
+      {{.key = "GBps", .head = "GB/s", .digits = 2, .meaning = "KV bytes of one GPU over the time"},
+       [](const KvRow& row) { return Cell(row.gbps); }},
+      {{.key = "host_us", .head = "host", .unit = "us", .digits = 1, .meaning = "processor time of one GPU's thread"},
+       [](const KvRow& row) { return Cell(row.transfer.host_seconds * kMicro); }},
+      {{.key = "cus", .head = "CUs", .meaning = "compute units that are held meanwhile; 0: DMA engines"},
+       [](const KvRow& row) { return Cell(row.compute_units); }},
+      {{.key = "energy_J",
+        .head = "energy",
+        .unit = "J",
+        .digits = 4,
+        .meaning = "of all GPUs, idle power included; null where the machine does not describe power",
+        .notation = report::Notation::significant},
+       [](const KvRow& row) { return row.transfer.joules > 0 ? Cell(row.transfer.joules) : Cell(); }},
+      {{.key = "first_layer_us",
+        .head = "first layer",
+        .unit = "us",
+        .digits = 1,
+        .meaning = "until attention of the first layer can start; null: with the last byte"},
+       [](const KvRow& row) { return row.first_layer_seconds ? Cell(*row.first_layer_seconds * kMicro) : Cell(); }},
+      {{.key = "of_recompute",
+        .head = "of re- compute",
+        .digits = 3,
+        .meaning = "time over that of computing the prefix again"},
+       [&report](const KvRow& row) { return Cell(row.transfer.seconds / report.recompute_seconds); }}};
+  return report::table_of<KvRow>("rows", "one per strategy", fields, report.rows);
+}
+
+std::string answer_of(const KvReport& report) {
+  if (report.rows.empty()) return "recompute: no strategy applies";
+  const KvRow& best = report.rows[report.best];
+  if (!report.fetch) {
+    return fmt::format("recompute: {} would take {:.2f} times as long", best.strategy,
+                       best.transfer.seconds / report.recompute_seconds);
+  }
+  const std::string from =
+      report.break_even_tokens ? fmt::format("; it pays from {} tokens on", *report.break_even_tokens) : std::string();
+  return fmt::format("fetch by {}: {:.1f} times as fast as computing the prefix again{}", best.strategy,
+                     report.recompute_seconds / best.transfer.seconds, from);
+}
+
+}  // namespace
+
+report::Document kv_document(const KvReport& report) {
+  const KvStudyRequest& request = report.request;
+  const plan::KvRequest& transfer = report.transfer;
+  report::Document document{.schema = "cortado.kv"};
+  document.title = fmt::format("{}: KV of {} tokens from host memory to {} GPUs of {}", request.model.name,
+                               request.tokens, request.blocks.tp, report.machine);
+  const Bytes of_gpu = transfer.fragment * transfer.fragments * transfer.blocks;
+  document.about = {
+      fmt::format("{} blocks of {} tokens, layout {}: {} copies of {} for each GPU, {}", transfer.blocks,
+                  request.blocks.tokens, request.blocks.layout, transfer.blocks * transfer.fragments,
+                  format_bytes(transfer.fragment), format_bytes(of_gpu)),
+      transfer.group > 1 ? fmt::format("{} GPUs each hold the same bytes", transfer.group)
+                         : std::string("every GPU holds bytes of its own"),
+      fmt::format("recomputing takes {:.1f} us, the pass of the last token {:.1f} us; scheduling {:.0f} us is an "
+                  "assumption",
+                  report.recompute_seconds * kMicro, report.last_token_seconds * kMicro,
+                  request.scheduling_seconds * kMicro),
+      "predicted by the simulator; longer prefixes by a line through two simulations"};
+  document.facts = {
+      {"model", request.model.name, "the model"},
+      {"machine", report.machine, "modelled machine", true},
+      {"tp", request.blocks.tp, "GPUs of the tensor-parallel group", true},
+      {"tokens", request.tokens, "of the cached prefix", true},
+      {"block_tokens", request.blocks.tokens, "tokens of a block"},
+      {"layout", request.blocks.layout, "what of a block stands in one piece"},
+      {"fragments", transfer.fragments, "copies of one block for one GPU"},
+      {"fragment_bytes", transfer.fragment, "bytes of one copy"},
+      {"replicated", transfer.group, "GPUs that hold the same bytes"},
+      {"recompute_us", report.recompute_seconds * kMicro, "computing the prefix again"},
+      {"ttft_us", report.ttft_seconds() * kMicro,
+       "first token of one request on an idle machine by the choice: scheduling, the prefix, the last token's pass"},
+      {"break_even_tokens", Cell(report.break_even_tokens),
+       "shortest prefix that the fastest strategy fetches faster than it is computed; null: none up to the tokens"},
+      {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
+      {"choice", report.choice(), "strategy to use, or recompute"}};
+  document.tables.push_back(kv_table(report));
+  for (const KvSkipped& skipped : report.skipped) {
+    document.notes.push_back(fmt::format("{} left out: {}", skipped.strategy, skipped.why));
+  }
+  document.notes.push_back(
+      fmt::format("kappa {:.1f}: with more cached tokens per new token the host link is the limit; time "
+                  "to the first token {:.1f} us",
+                  report.kappa, report.ttft_seconds() * kMicro));
+  document.answer = {answer_of(report)};
+  return document;
+}
+
+}  // namespace cortado::pipeline

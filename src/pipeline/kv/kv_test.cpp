@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include "pipeline/kv/fetch_cost.hpp"
+#include "pipeline/kv/host_copy.hpp"
+#include "pipeline/kv/study.hpp"
+
+namespace cortado::pipeline::kv_test {
+
+const Machine& mi300x() {
+  static const Machine machine = load_machine("mi300x-8").value();
+  return machine;
+}
+
+/// Real bytes in random tables, whatever order the engines take.
+TEST(KvTransfers, HaveEveryByteRightOnTheEmbeddedNode) {
+  const plan::KvRequest request{
+      .ranks = 2, .group = 2, .blocks = 7, .layers = 3, .fragments = 6, .fragment = Bytes{1024}, .seed = 3};
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}}) {
+    TargetRequest asked{.name = "soft", .gpus = 2};
+    RunOptions options{.iterations = 3};
+    options.device.check = device::CheckOutputs::every;
+    if (seed > 0) {
+      asked.soft.adversarial_seed = seed;
+      options.device.adversarial_seed = seed;
+    }
+    const auto target = open_target(asked, mi300x()).value();
+    for (const plan::KvStrategy& strategy : plan::kv_strategies()) {
+      const auto program = prove(strategy.plan(request, mi300x()), mi300x());
+      ASSERT_TRUE(program.has_value()) << strategy.name;
+      const auto run = target->run(*program, options);
+      ASSERT_TRUE(run.has_value()) << strategy.name << ": " << run.error().errors.front().message;
+      ASSERT_TRUE(run->check.has_value());
+      EXPECT_EQ(run->check->wrong, 0U) << strategy.name;
+      EXPECT_GT(run->check->checked, 0U) << strategy.name;
+    }
+  }
+}
+
+/// 16 tokens of Llama-3.1-70B on 8 GPUs: 160 fragments of 1 KV head x 128 x 16 x 2 bytes = 4 KiB.
+TEST(KvRequests, FollowFromTheModel) {
+  const Model model = load_model("llama-3.1-70b").value();
+  const plan::KvRequest parts = kv_request(model, {.tp = 8}, mi300x()).value();
+  EXPECT_EQ(parts.fragments, 160U);
+  EXPECT_EQ(parts.fragment, Bytes{4096});
+  EXPECT_EQ(parts.group, 1U);
+  const plan::KvRequest whole = kv_request(model, {.tp = 8, .layout = "cross-layer"}, mi300x()).value();
+  EXPECT_EQ(whole.fragments, 1U);
+  EXPECT_EQ(whole.fragment, Bytes{655360});
+  // 576 values of a latent on every GPU: 18 KiB in each of 61 layers.
+  const plan::KvRequest latents = kv_request(load_model("deepseek-v3").value(), {.tp = 8}, mi300x()).value();
+  EXPECT_EQ(latents.fragments, 61U);
+  EXPECT_EQ(latents.fragment, Bytes{18432});
+  EXPECT_EQ(latents.group, 8U);
+  EXPECT_EQ(kv_request(model, {.tp = 3}, mi300x()).error().code, "kv.tp");
+  EXPECT_EQ(kv_request(model, {.tp = 8, .layout = "rows"}, mi300x()).error().code, "kv.layout");
+  EXPECT_EQ(kv_request(model, {}, load_machine("virtual-64").value()).error().code, "kv.machine");
+}
+
+/// One call each: 5.38 us and 4 KiB at 41 GB/s; packets of one's own take the host 0.045 us before the doorbell and the
+/// engine 0.507 us.
+TEST(KvCosts, AreLinesThroughSimulations) {
+  KvFetchQuestion question{.model = load_model("llama-3.1-70b").value(), .tp = 8};
+  question.strategy = "loop";
+  const auto loop = kv_fetch_cost(question, mi300x());
+  ASSERT_TRUE(loop.has_value());
+  EXPECT_NEAR(loop->seconds_per_block, 160 * (5.38e-6 + 4096 / 41e9), 2e-6);
+  EXPECT_NEAR(loop->host_seconds_per_block, 160 * 5e-6, 1e-6);
+  EXPECT_EQ(loop->link_bytes_per_block, 160 * 4096);
+  question.strategy = "b2b";
+  const auto b2b = kv_fetch_cost(question, mi300x());
+  ASSERT_TRUE(b2b.has_value());
+  EXPECT_NEAR(b2b->seconds_per_block, 160 * (0.045e-6 + 0.507e-6), 1e-6);
+  EXPECT_EQ(b2b->compute_units, 0U);
+  question.layout = "cross-layer";
+  const auto whole = kv_fetch_cost(question, mi300x());
+  ASSERT_TRUE(whole.has_value());
+  EXPECT_NEAR(whole->seconds_per_block, 655360 / 55e9, 2e-7);
+}
+
+/// 83.4 GB/s of the link, less the start and the end of 100 blocks of 2 MiB.
+TEST(HostCopies, ShareTheLinkBetweenDirections) {
+  const Machine machine = load_machine("h100-8").value();
+  const auto target = simulator();
+  const auto one = host_copy(Bytes{2 << 20}, 100, "b2b", plan::KvDirection::fetch, machine, *target);
+  const auto both = host_copy(Bytes{2 << 20}, 100, "b2b", plan::KvDirection::both, machine, *target);
+  ASSERT_TRUE(one.has_value() && both.has_value());
+  EXPECT_NEAR(one->gbps, 51.6, 0.2);
+  EXPECT_NEAR(both->gbps, 83.2, 0.4);
+}
+
+}  // namespace cortado::pipeline::kv_test

@@ -1,0 +1,2 @@
+#include "pipeline/kv/fetch_cost.hpp"
+cortado::pipeline::KvFetchCost c;

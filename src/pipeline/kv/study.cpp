@@ -1,0 +1,152 @@
+#include "pipeline/kv/study.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cortado/study.hpp"
+
+namespace cortado::pipeline {
+namespace {
+
+/// What there is without being asked: engines in numbers that differ.
+constexpr std::string_view kUsualStrategies[] = {"loop",          "batch",      "b2b",  "b2b/2",        "b2b/4",
+                                                 "b2b-prelaunch", "b2b-layers", "bcst", "shard+gather", "kernel"};
+
+/// Prompts that serving engines compute: every collective by itself.
+const std::vector<std::string> kServingSystem{"serial"};
+
+class KvStudy {
+ public:
+  KvStudy(const KvStudyRequest& request, const Machine& machine, std::uint32_t threads)
+      : request_(request), machine_(machine), threads_(threads), models_(machine) {}
+
+  Outcome<KvReport> run() {
+    auto transfer = kv_request(request_.model, request_.blocks, machine_);
+    if (!transfer) return fail_at(Stage::plan, transfer.error());
+    report_.request = request_;
+    report_.machine = machine_.name;
+    report_.transfer = *transfer;
+    report_.transfer.blocks = blocks_of(request_.tokens);
+    const auto recompute = prefill_seconds(request_.tokens);
+    if (!recompute) return tl::unexpected(recompute.error());
+    report_.recompute_seconds = *recompute;
+    const auto last = seconds_of({.kind = PhaseKind::decode, .context = request_.tokens});
+    if (!last) return tl::unexpected(last.error());
+    report_.last_token_seconds = *last;
+    if (auto rows = add_rows(); !rows) return tl::unexpected(rows.error());
+    if (auto even = find_break_even(); !even) return tl::unexpected(even.error());
+    return std::move(report_);
+  }
+
+ private:
+  std::uint64_t blocks_of(std::uint64_t tokens) const {
+    return (tokens + request_.blocks.tokens - 1) / request_.blocks.tokens;
+  }
+
+  Outcome<double> seconds_of(Phase phase) {
+    phase.dtype = request_.dtype;
+    phase.kv_dtype = request_.blocks.dtype;
+    const auto report = models_.run({request_.model, {.tp = request_.blocks.tp}, phase},
+                                    {.systems = kServingSystem, .threads = threads_});
+    if (!report) return tl::unexpected(report.error());
+    return report->rows.front().seconds;
+  }
+
+  Outcome<double> prefill_seconds(std::uint64_t tokens) {
+    if (const auto known = prefills_.find(tokens); known != prefills_.end()) return known->second;
+    auto seconds = seconds_of({.kind = PhaseKind::prefill, .tokens = tokens});
+    if (seconds) prefills_[tokens] = *seconds;
+    return seconds;
+  }
+
+  Outcome<void> add_row(const std::string& name) {
+    const auto strategy = plan::find_kv_strategy(name);
+    if (!strategy) return fail_at(Stage::plan, strategy.error());
+    const auto line = kv_line(*strategy, report_.transfer, machine_);
+    if (!line) return tl::unexpected(line.error());
+    const auto transfer = kv_transfer(*strategy, report_.transfer, machine_, *line);
+    if (!transfer) return tl::unexpected(transfer.error());
+    const plan::KvRequest& asked = report_.transfer;
+    const double bytes = static_cast<double>(asked.fragment.value) * static_cast<double>(asked.fragments) *
+                         static_cast<double>(asked.blocks);
+    KvRow row{name, *transfer, bytes / transfer->seconds * 1e-9, kv_compute_units(*strategy, machine_), {}};
+    if (strategy->strategy->name == "b2b-layers") {
+      row.first_layer_seconds =
+          line->fixed.seconds + (transfer->seconds - line->fixed.seconds) / static_cast<double>(asked.layers);
+    }
+    report_.rows.push_back(std::move(row));
+    lines_.push_back(*line);
+    return {};
+  }
+
+  /// What does not apply is left out, unless it was asked for.
+  Outcome<void> add_rows() {
+    const bool asked = !request_.strategies.empty();
+    std::vector<std::string> names = request_.strategies;
+    if (!asked) names.assign(std::begin(kUsualStrategies), std::end(kUsualStrategies));
+    for (const std::string& name : names) {
+      const auto added = add_row(name);
+      if (added) continue;
+      if (asked) return tl::unexpected(added.error());
+      report_.skipped.push_back({name, added.error().errors.front().message});
+    }
+    if (report_.rows.empty()) return {};
+    const auto best = std::ranges::min_element(report_.rows, {}, [](const KvRow& row) { return row.transfer.seconds; });
+    report_.best = static_cast<std::size_t>(best - report_.rows.begin());
+    report_.fetch = best->transfer.seconds < report_.recompute_seconds;
+    return {};
+  }
+
+  /// Prefixes four times as long each; between two of them the difference of both times is taken as a line.
+  Outcome<void> find_break_even() {
+    if (report_.rows.empty()) return {};
+    const KvLine& line = lines_[report_.best];
+    const auto tokens_of_block = static_cast<double>(request_.blocks.tokens);
+    report_.kappa =
+        report_.recompute_seconds / static_cast<double>(request_.tokens) / (line.per_block.seconds / tokens_of_block);
+    constexpr std::uint64_t kShortest = 16;
+    constexpr std::uint64_t kStep = 4;
+    double before = 0;
+    std::uint64_t shorter = 0;
+    for (std::uint64_t tokens = kShortest; tokens <= std::max(request_.tokens, kShortest); tokens *= kStep) {
+      const auto recompute = prefill_seconds(tokens);
+      if (!recompute) return tl::unexpected(recompute.error());
+      const double gain = *recompute - line.at(blocks_of(tokens)).seconds;
+      if (gain > 0) {
+        const double share = shorter == 0 ? 1 : -before / (gain - before);
+        report_.break_even_tokens =
+            shorter + static_cast<std::uint64_t>(std::llround(share * static_cast<double>(tokens - shorter)));
+        return {};
+      }
+      before = gain;
+      shorter = tokens;
+    }
+    if (report_.fetch) report_.break_even_tokens = request_.tokens;
+    return {};
+  }
+
+  const KvStudyRequest& request_;
+  const Machine& machine_;
+  std::uint32_t threads_;
+  ModelStudy models_;
+  KvReport report_;
+  std::vector<KvLine> lines_;  // of the rows
+  std::map<std::uint64_t, double> prefills_;
+};
+
+}  // namespace
+
+double KvReport::ttft_seconds() const {
+  const double prefix = fetch ? rows[best].transfer.seconds + last_token_seconds : recompute_seconds;
+  return request.scheduling_seconds + prefix;
+}
+
+Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine, std::uint32_t threads) {
+  if (request.tokens == 0) {
+    return fail_at(Stage::plan, Diagnostic{"kv.tokens", "a prefix of no tokens", "give --tokens 1 or more"});
+  }
+  return KvStudy(request, machine, threads).run();
+}
+
+}  // namespace cortado::pipeline

@@ -1,0 +1,65 @@
+// When fetching KV blocks from host memory beats recomputing them, and by which strategy: one request on an idle
+// machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/model.hpp"
+#include "cortado/report.hpp"
+#include "cortado/target.hpp"
+
+#include "pipeline/kv/transfer.hpp"
+
+namespace cortado::pipeline {
+
+struct KvStudyRequest {
+  Model model;
+  KvBlocks blocks{};
+  std::uint64_t tokens = 0;               ///< of the cached prefix
+  DType dtype = DType::bf16;              ///< of GEMMs, where it is recomputed
+  std::vector<std::string> strategies{};  ///< empty: all that apply
+  /// From a request that is there to the first kernel, and from the last one to the token: not published apart for any
+  /// machine; docs/models.md, "Host memory".
+  double scheduling_seconds = 3.5e-3;
+};
+
+struct KvRow {
+  std::string strategy;
+  KvTransfer transfer{};
+  double gbps = 0;  ///< of the KV of one GPU
+  std::uint32_t compute_units = 0;
+  std::optional<double> first_layer_seconds{};  ///< released apart
+};
+
+struct KvSkipped {
+  std::string strategy;
+  std::string why;
+};
+
+struct KvReport {
+  KvStudyRequest request;
+  std::string machine;
+  plan::KvRequest transfer{};
+  double recompute_seconds = 0;
+  double last_token_seconds = 0;
+  std::vector<KvRow> rows{};
+  std::vector<KvSkipped> skipped{};
+  std::size_t best = 0;                              ///< of the rows
+  bool fetch = false;                                ///< the best row is faster than recomputing
+  std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix that the best row fetches faster
+  double kappa = 0;                                  ///< cached tokens per new token at which fetching takes as long
+
+  std::string choice() const { return fetch ? rows[best].strategy : "recompute"; }
+  double ttft_seconds() const;
+};
+
+/// Refuses what kv_request, plan::find_kv_strategy and ModelStudy refuse.
+Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine, std::uint32_t threads = 1);
+
+report::Document kv_document(const KvReport& report);
+
+}  // namespace cortado::pipeline

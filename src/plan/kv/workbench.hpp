@@ -1,0 +1,98 @@
+// What the strategies share: pools, block tables, the contract, and the host queues of all ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/program.hpp"
+#include "cortado/result.hpp"
+
+#include "plan/kv.hpp"
+
+namespace cortado::plan::kv {
+
+/// One fragment of one block.
+struct Fragment {
+  std::uint64_t block = 0;
+  std::uint64_t index = 0;
+};
+
+class Workbench {
+ public:
+  Workbench(std::string_view strategy, const KvRequest& request, const Machine& machine);
+
+  ProgramBuilder& builder() { return builder_; }
+  const KvRequest& request() const { return request_; }
+  const Machine& machine() const { return machine_; }
+
+  /// All fragments, layer by layer.
+  const std::vector<Fragment>& fragments() const { return fragments_; }
+
+  /// fetch, store, or one after the other; both have pools of their own.
+  std::vector<KvDirection> directions() const;
+
+  /// Places in pools, which are made when first asked for.
+  Region on_gpu(RankId rank, const Fragment& fragment, KvDirection direction = KvDirection::fetch);
+  Region in_host(RankId rank, const Fragment& fragment, KvDirection direction = KvDirection::fetch);
+  /// From where to where the fragment goes; notes it in the contract.
+  Copy transfer(RankId rank, const Fragment& fragment, KvDirection direction = KvDirection::fetch);
+  /// On GPU `rank` stands what `owner` has in host memory.
+  void promise(RankId rank, RankId owner, const Fragment& fragment);
+
+  /// The engines of a GPU that are best for the direction, at most so many.
+  std::vector<EngineId> engines(std::uint32_t count, KvDirection direction = KvDirection::fetch) const;
+
+  /// What the host of a rank does: before the clock starts, to begin, and to wait for.
+  struct Host {
+    std::vector<QueueId> ahead{};
+    std::vector<SignalId> ready{};  ///< raised once the caller allows its memory to be written
+    std::vector<QueueId> submits{};
+    std::vector<SignalId> triggers{};
+    struct Until {
+      SignalId signal;
+      std::uint64_t value = 1;
+    };
+    std::vector<Until> waits{};
+  };
+  Host& host(RankId rank) { return hosts_[rank.value]; }
+
+  /// Host queues, contract, limits of the rings.
+  Result<Program> finish() &&;
+
+ private:
+  /// Of one rank and direction.
+  struct Pools {
+    std::optional<BufferId> gpu{};
+    std::optional<BufferId> host{};
+  };
+  Pools& pools(RankId rank, KvDirection direction) {
+    return pools_[rank.value * std::size_t{2} + (direction == KvDirection::store ? 1 : 0)];
+  }
+  Bytes pool_bytes() const;
+  Region place(BufferId pool, const std::vector<std::uint64_t>& table, const Fragment& fragment) const;
+
+  KvRequest request_;
+  const Machine& machine_;
+  ProgramBuilder builder_;
+  std::vector<std::uint64_t> gpu_table_;  // place of each block
+  std::vector<std::uint64_t> host_table_;
+  std::vector<Fragment> fragments_;
+  std::vector<Pools> pools_;
+  std::vector<Host> hosts_;
+  Contract contract_;
+};
+
+/// Of names.
+std::string_view suffix_of(KvDirection direction);
+
+/// A queue of every rank that copies all fragments by itself, submitted so; a signal behind every copy, or one at the
+/// end.
+Result<Program> plan_single_queue(std::string_view name, const KvRequest& request, const Machine& machine,
+                                  Submission submission, bool signal_each);
+
+}  // namespace cortado::plan::kv

@@ -1,0 +1,87 @@
+// One rank among the others of a segment: barriers, waiting, and how a failure of one reaches all.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cortado/communicator.hpp"
+#include "cortado/result.hpp"
+
+#include "runtime/segment.hpp"
+
+namespace cortado::runtime {
+
+class Team {
+ public:
+  Team(std::shared_ptr<Segment> segment, std::uint32_t rank, std::chrono::milliseconds timeout);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  std::uint32_t rank() const { return rank_; }
+  std::uint32_t ranks() const { return segment_->ranks(); }
+  Segment& segment() const { return *segment_; }
+
+  /// Whether it is a thread in the background that uses the team now.
+  void set_background(bool background) { background_ = background; }
+
+  /// Tells the others what this rank calls now; they may read it after the next barrier, until the one after that.
+  Status announce(const Call& call, const Counts* counts = nullptr);
+  const Call& call_of(std::uint32_t rank) const { return segment_->block(rank).call[calls_ % 2]; }
+  const Counts& counts_of(std::uint32_t rank) const { return segment_->block(rank).counts[calls_ % 2]; }
+  /// Until all ranks have come to it. What they wrote before is visible behind it.
+  Status barrier();
+
+  /// Until `there()` is true; others ring the bell of the segment when they have changed what it looks at.
+  /// `peers` has the bits of ranks that must not leave meanwhile.
+  template <class There>
+  Status wait_until(There&& there, std::string_view for_what, std::uint64_t peers = 0) {
+    Patience patience(own_core_, background_);
+    Watch watch{std::chrono::steady_clock::now(), {}, peers, 0};
+    Header& header = segment_->header();
+    for (;;) {
+      const std::uint32_t seen = header.bell.rings.load(std::memory_order_seq_cst);
+      if (there()) return {};
+      CORTADO_RETURN_IF_ERROR(failure());
+      if (patience.look_again()) continue;
+      CORTADO_RETURN_IF_ERROR(look_for_trouble(watch, for_what));
+      header.bell.sleep(seen, kNap);
+    }
+  }
+  void ring() const { segment_->header().bell.ring(); }
+
+  /// The failure that ended this team, if one has.
+  Status failure() const;
+  /// Ends the team, unless it has ended; returns what it ended with.
+  Status end(const char* code, const std::string& report);
+
+  /// Copies bytes of another rank; false if the system does not let us.
+  bool read(std::uint32_t from, const Location& location, std::uint64_t offset, std::byte* to,
+            std::uint64_t bytes) const;
+  /// Where they are in this process, or null if they have to be read.
+  const std::byte* view(std::uint32_t from, const Location& location, std::uint64_t offset) const;
+  Location locate(const std::byte* data) const;
+
+ private:
+  static constexpr std::chrono::milliseconds kNap{100};
+  struct Watch {
+    std::chrono::steady_clock::time_point start;
+    std::chrono::steady_clock::time_point last_look;
+    std::uint64_t peers;
+    std::uint64_t gone;  ///< seen to have left or ended; they may have done their part before: it is looked again
+  };
+  Status look_for_trouble(Watch& watch, std::string_view for_what);
+
+  std::shared_ptr<Segment> segment_;
+  std::uint32_t rank_;
+  std::chrono::milliseconds timeout_;
+  bool own_core_;
+  bool background_ = false;
+  std::uint64_t barriers_ = 0;
+  std::uint64_t calls_ = 0;
+};
+
+}  // namespace cortado::runtime

@@ -1,0 +1,271 @@
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/chart.hpp"
+#include "serve/serve.hpp"
+
+namespace cortado::serve {
+namespace {
+
+using report::Cell;
+using report::Field;
+using report::Notation;
+using report::View;
+
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+std::string length_text(const Length& length) {
+  return length.least == length.most ? fmt::format("{}", length.least)
+                                     : fmt::format("{} to {}", length.least, length.most);
+}
+
+std::string arrivals_text(const ServeRequest& request) {
+  const auto* generated = std::get_if<Generated>(&request.arrivals);
+  if (generated == nullptr) return fmt::format("requests of {}", std::get<std::string>(request.arrivals));
+  std::string text = fmt::format("{} requests of {} tokens in, {} out", generated->requests,
+                                 length_text(generated->input), length_text(generated->output));
+  if (generated->users) {
+    text += fmt::format(", {} at a time", *generated->users);
+  } else if (generated->rate) {
+    text += fmt::format(", {:g} a second (Poisson)", *generated->rate);
+  } else {
+    text += ", all at once";
+  }
+  if (generated->turns > 1) text += fmt::format(", conversations of {} turns", generated->turns);
+  if (generated->hit_rate > 0) text += fmt::format(", {:g} % of a prompt stored before", 100 * generated->hit_rate);
+  return text;
+}
+
+void add_spread(std::vector<Field<ServeRow>>& fields, const std::string& key, const std::string& head,
+                const Spread ServeRow::*spread) {
+  const auto add = [&](const char* name, double Spread::*value, View view) {
+    fields.push_back(
+        {{.key = fmt::format("{}_us.{}", key, name),
+          .head = fmt::format("{} {}", head, name),
+          .unit = "ms",
+          .digits = 4,
+          .meaning = fmt::format("{}, {}",
+                                 key == "ttft"   ? "time to the first token"
+                                 : key == "tpot" ? "time per token behind the first"
+                                                 : "time of a whole answer",
+                                 std::string(name) == "mean" ? "mean" : std::string("percentile ") + (name + 1)),
+          .view = view,
+          .notation = Notation::significant,
+          .scale = 1e-3,
+          .csv = fmt::format("{}_{}_us", key, name)},
+         [spread, value](const ServeRow& row) { return Cell(row.*spread.*value * 1e6); }});
+  };
+  const bool narrow = key != "latency";
+  add("mean", &Spread::mean, View::wide);
+  add("p50", &Spread::p50, narrow ? View::narrow : View::wide);
+  add("p90", &Spread::p90, View::wide);
+  add("p99", &Spread::p99, narrow ? View::narrow : View::wide);
+}
+
+std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
+  const std::uint32_t replicas = report.request.replicas;
+  std::vector<Field<ServeRow>> fields{
+      {{.key = "way", .head = "prefixes by", .meaning = "how keys and values of prompts seen before are got"},
+       [](const ServeRow& row) { return Cell(row.way); }}};
+  add_spread(fields, "ttft", "TTFT", &ServeRow::ttft);
+  add_spread(fields, "tpot", "TPOT", &ServeRow::tpot);
+  add_spread(fields, "latency", "latency", &ServeRow::latency);
+  const auto count = [&](const char* key, const char* head, const char* meaning, std::uint64_t Tally::*value,
+                         View view) {
+    fields.push_back({{.key = key, .head = head, .meaning = meaning, .view = view},
+                      [value](const ServeRow& row) { return Cell(row.tally.*value); }});
+  };
+  const auto rate = [&](const char* key, const char* head, int digits, const char* meaning, View view, auto value) {
+    fields.push_back({{.key = key, .head = head, .unit = "/s", .digits = digits, .meaning = meaning, .view = view},
+                      [value](const ServeRow& row) { return Cell(share(value(row), row.seconds())); }});
+  };
+  rate("requests_per_s", "requests", 2, "answered, from the first arrival to the last token", View::narrow,
+       [](const ServeRow& row) { return static_cast<double>(row.tally.finished); });
+  rate("output_tokens_per_s", "tokens out", 0, "tokens of answers", View::narrow,
+       [](const ServeRow& row) { return static_cast<double>(row.tally.output_tokens); });
+  rate("input_tokens_per_s", "tokens in", 0, "tokens of prompts, found or computed", View::wide,
+       [](const ServeRow& row) { return static_cast<double>(row.tally.prompt_tokens); });
+  rate("goodput_requests_per_s", "good requests", 2, "answered within the limits (--slo-ttft, --slo-tpot)",
+       report.request.slo_ttft || report.request.slo_tpot ? View::narrow : View::wide,
+       [](const ServeRow& row) { return static_cast<double>(row.tally.good); });
+  const auto percent = [&](const char* key, const char* head, const char* meaning, View view, auto value) {
+    fields.push_back(
+        {{.key = key, .head = head, .unit = "%", .digits = 1, .meaning = meaning, .view = view, .scale = 100},
+         [value](const ServeRow& row) { return Cell(value(row)); }});
+  };
+  percent("hits.hbm", "HBM hits", "share of the tokens of prompts that the GPU's memory had", View::narrow,
+          [](const ServeRow& row) {
+            return share(static_cast<double>(row.tally.hbm_tokens), static_cast<double>(row.tally.prompt_tokens));
+          });
+  percent("hits.host", "host hits", "share of the tokens of prompts that came from host memory", View::narrow,
+          [](const ServeRow& row) {
+            return share(static_cast<double>(row.tally.host_tokens), static_cast<double>(row.tally.prompt_tokens));
+          });
+  const auto of_time = [replicas](double seconds, const ServeRow& row) {
+    return share(seconds, row.seconds() * replicas);
+  };
+  percent("link.load", "link in", "share of the time that the host link carries blocks to the GPU", View::narrow,
+          [of_time](const ServeRow& row) { return of_time(row.tally.load_s, row); });
+  percent("link.store", "link out", "the same of blocks to host memory", View::wide,
+          [of_time](const ServeRow& row) { return of_time(row.tally.store_s, row); });
+  percent("host_submits", "host busy", "share of the time that steps wait for the host to submit copies", View::wide,
+          [of_time](const ServeRow& row) { return of_time(row.tally.host_s, row); });
+  percent("steps_busy", "steps", "share of the time that steps run", View::wide,
+          [of_time](const ServeRow& row) { return of_time(row.tally.step_s, row); });
+  percent("pool.mean", "pool", "share of the pages of the KV cache that sequences use, mean over time", View::narrow,
+          [of_time](const ServeRow& row) { return of_time(row.tally.pool_s, row); });
+  percent("pool.peak", "pool peak", "the most of it", View::wide,
+          [](const ServeRow& row) { return row.tally.pool_peak; });
+  count("arrived", "arrived", "requests", &Tally::arrived, View::wide);
+  count("finished", "finished", "requests that were answered", &Tally::finished, View::wide);
+  fields.push_back({{.key = "refused.all", .head = "refused", .meaning = "requests that were not answered"},
+                    [](const ServeRow& row) { return Cell(row.tally.refused()); }});
+  count("refused.context", "too long", "of them longer than the model's context", &Tally::refused_length, View::data);
+  count("refused.pool", "beyond pool", "of them longer than the pool", &Tally::refused_pool, View::data);
+  count("refused.empty", "empty", "of them for no token", &Tally::refused_empty, View::data);
+  count("preempted", "pre- empted", "times that a sequence lost its pages and was computed again", &Tally::preempted,
+        View::narrow);
+  count("recomputed_tokens", "recomputed", "tokens of these", &Tally::recomputed, View::wide);
+  count("deadlocks", "dead- locks",
+        "times that prefixes from host memory held all pages, none could go on, and one was given up",
+        &Tally::deadlocks, View::wide);
+  count("fetches", "fetches", "requests whose prefix came from host memory", &Tally::fetches, View::wide);
+  count("stores", "stores", "requests whose blocks were written to host memory", &Tally::stores, View::wide);
+  count("steps", "steps", "of all replicas", &Tally::steps, View::wide);
+  fields.push_back({{.key = "time_us",
+                     .head = "time",
+                     .unit = "s",
+                     .digits = 4,
+                     .meaning = "from the begin to the last token",
+                     .view = View::wide,
+                     .notation = Notation::significant,
+                     .scale = 1e-6},
+                    [](const ServeRow& row) { return Cell(row.seconds() * 1e6); }});
+  return fields;
+}
+
+/// One row for each way and bin; its pictures have a line for each way.
+report::Table time_table(const ServeReport& report) {
+  report::Table table{.key = "over_time", .meaning = "activity over time, by way", .title = "Over time"};
+  table.columns = {
+      {.key = "way", .head = "prefixes by", .meaning = "as in rows"},
+      {.key = "from_us", .head = "from", .unit = "s", .digits = 3, .meaning = "begin of the interval", .scale = 1e-6},
+      {.key = "output_tokens_per_s", .head = "tokens out", .unit = "/s", .meaning = "of answers"},
+      {.key = "prompt_tokens_per_s", .head = "tokens in", .unit = "/s", .meaning = "that were computed"},
+      {.key = "running", .head = "running", .digits = 1, .meaning = "sequences of all replicas"},
+      {.key = "pool", .head = "pool", .unit = "%", .digits = 1, .meaning = "share of pages in use", .scale = 100},
+      {.key = "link_load",
+       .head = "link in",
+       .unit = "%",
+       .digits = 1,
+       .meaning = "share of the time that it is busy",
+       .scale = 100},
+      {.key = "link_store",
+       .head = "link out",
+       .unit = "%",
+       .digits = 1,
+       .meaning = "share of the time that it is busy",
+       .scale = 100}};
+  table.data_only = true;
+  for (const ServeRow& row : report.rows) {
+    const auto rates = row.tally.over_time.rates(row.tally.end_ns);
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const double from = static_cast<double>(i) * static_cast<double>(row.tally.over_time.bin_ns()) * 1e-3;
+      table.add({row.way, from, rates[i].tokens, rates[i].prompt_tokens, rates[i].running, rates[i].pool, rates[i].load,
+                 rates[i].store});
+    }
+  }
+  return table;
+}
+
+std::string pictures_of(const ServeReport& report) {
+  std::string pictures;
+  const auto add = [&](const char* title, const char* unit, double Activity::*value, double scale) {
+    report::Chart chart{.title = title, .unit = unit, .positions = {}, .series = {}};
+    std::size_t bins = 0;
+    std::int64_t bin_ns = 1;
+    for (const ServeRow& row : report.rows) {
+      const auto rates = row.tally.over_time.rates(row.tally.end_ns);
+      report::ChartSeries series{.name = row.way, .line = {}, .rings = {}};
+      for (const Activity& activity : rates) series.line.emplace_back(activity.*value * scale);
+      if (rates.size() >= bins) bin_ns = row.tally.over_time.bin_ns();
+      bins = std::max(bins, rates.size());
+      chart.series.push_back(std::move(series));
+    }
+    for (std::size_t i = 0; i < bins; ++i) {
+      const double from = static_cast<double>(i) * static_cast<double>(bin_ns) * 1e-9;
+      chart.positions.push_back(i % 8 == 0 ? fmt::format("{:.4g} s", from) : "");
+    }
+    for (report::ChartSeries& series : chart.series) series.line.resize(bins);
+    pictures += report::svg(chart);
+  };
+  if (report.rows.empty()) return pictures;
+  add("Tokens of answers a second", "tokens/s", &Activity::tokens, 1);
+  add("Sequences that run", "", &Activity::running, 1);
+  add("Pages of the KV cache in use", "%", &Activity::pool, 100);
+  add("Host link, to the GPU", "% busy", &Activity::load, 100);
+  return pictures;
+}
+
+}  // namespace
+
+report::Document serve_document(const ServeReport& report) {
+  const ServeRequest& request = report.request;
+  report::Document document{.schema = "cortado.serve"};
+  document.title = fmt::format("{} on {}: {} replica{} of {} GPU{}, {}", request.model.name, report.machine,
+                               request.replicas, request.replicas == 1 ? "" : "s", request.layout.tp,
+                               request.layout.tp == 1 ? "" : "s", arrivals_text(request));
+  const double pool_tokens = static_cast<double>(report.pool_pages) * request.page;
+  document.about = {fmt::format(
+      "a step: at most {} tokens and {} sequences; KV cache of a replica: {} blocks of {} "
+      "tokens, {:.4g} million tokens",
+      request.limits.max_tokens, request.limits.max_sequences, report.pool_pages, request.page, pool_tokens * 1e-6)};
+  if (request.host_tier) {
+    document.about.push_back(
+        fmt::format("host memory: {:.4g} GB for prefixes", static_cast<double>(request.host_tier->value) * 1e-9));
+  }
+  document.facts = {
+      {"model", request.model.name, "name of the model", true},
+      {"machine", report.machine, "modelled machine", true},
+      {"tp", request.layout.tp, "GPUs of a replica", false},
+      {"replicas", request.replicas, "of the model", false},
+      {"dtype", std::string(to_string(request.dtype)), "of GEMMs", false},
+      {"kv_dtype", std::string(to_string(request.kv_dtype)), "of the KV cache", false},
+      {"arrivals", arrivals_text(request), "where requests come from", false},
+      {"max_tokens", request.limits.max_tokens, "most tokens of a step", false},
+      {"max_seqs", request.limits.max_sequences, "most sequences of a step", false},
+      {"block_tokens", request.page, "tokens of a block of the KV cache", false},
+      {"pool_blocks", report.pool_pages, "blocks of the KV cache of a replica", false},
+      {"block_bytes", report.page_bytes, "bytes of a block on one GPU", false},
+      {"host_tier_bytes", request.host_tier ? Cell(*request.host_tier) : Cell(), "host memory for prefixes", false}};
+  document.tables.push_back(
+      report::table_of<ServeRow>("rows", "one per way to get prefixes", fields_of(report), report.rows));
+  document.tables.back().pictures = pictures_of(report);
+  document.tables.push_back(time_table(report));
+  document.notes = report.notes;
+  for (const ServeRow& row : report.rows) {
+    const Tally& tally = row.tally;
+    if (tally.refused() > 0) {
+      document.notes.push_back(
+          fmt::format("{}: {} of {} requests refused: {} longer than the context of {} tokens, {} "
+                      "than the pool, {} for no token",
+                      row.way, tally.refused(), tally.arrived, tally.refused_length, request.model.context,
+                      tally.refused_pool, tally.refused_empty));
+    }
+    if (tally.deadlocks > 0) {
+      document.notes.push_back(
+          fmt::format("{}: restored prefixes held the whole pool {} times, and one was given up "
+                      "each time",
+                      row.way, tally.deadlocks));
+    }
+  }
+  return document;
+}
+
+}  // namespace cortado::serve

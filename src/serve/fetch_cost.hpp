@@ -1,0 +1,25 @@
+// What it takes to bring blocks of the KV cache from host memory to every GPU of a tensor-parallel group, or back.
+#pragma once
+
+#include <string>
+
+namespace cortado::serve {
+
+/// One direction of one strategy: a job of n blocks takes fixed + n x per_block seconds of the link's queue.
+struct TransferCost {
+  double fixed_s = 0;
+  double per_block_s = 0;
+  double host_fixed_s = 0;  ///< of the thread that submits, which launches the steps too
+  double host_per_block_s = 0;
+  double link_bytes_per_block = 0;  ///< of one GPU's host link
+};
+
+struct FetchCost {
+  std::string name;          ///< of the strategy: "b2b"
+  TransferCost load{};       ///< host to GPU
+  TransferCost store{};      ///< GPU to host
+  double both_rate = 0;      ///< bytes a second of both directions together
+  double compute_share = 0;  ///< of the GPU's compute units while it runs
+};
+
+}  // namespace cortado::serve

@@ -1,0 +1,65 @@
+#include "serve/fetch_ways.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "pipeline/kv/fetch_cost.hpp"
+#include "plan/kv.hpp"
+#include "serve/serve.hpp"
+
+namespace cortado::serve {
+namespace {
+
+/// A line through two sizes may begin below 0 where batches fill up: there is no job that takes less than nothing.
+TransferCost line_of(const pipeline::KvFetchCost& cost) {
+  return {.fixed_s = std::max(0.0, cost.seconds_fixed),
+          .per_block_s = cost.seconds_per_block,
+          .host_fixed_s = std::max(0.0, cost.host_seconds_fixed),
+          .host_per_block_s = cost.host_seconds_per_block,
+          .link_bytes_per_block = cost.link_bytes_per_block};
+}
+
+/// Engines write by the calls or packets that they read by. Those that have a way of their own to read (kernels, copies
+/// to several GPUs, release by layer) write by calls or packets.
+std::string store_of(const std::string& fetch) {
+  if (fetch == "loop" || fetch == "batch") return fetch;
+  return fetch == "kernel" ? "batch" : "b2b";
+}
+
+}  // namespace
+
+std::vector<std::string> way_names() {
+  std::vector<std::string> names;
+  for (const plan::KvStrategy& strategy : plan::kv_strategies()) names.emplace_back(strategy.name);
+  names.emplace_back(kHbmOnly);
+  names.emplace_back(kRecompute);
+  return names;
+}
+
+Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache, const Machine& machine) {
+  if (!plan::find_kv_strategy(name)) {
+    return fail_at(Stage::plan, {"serve.way", fmt::format("there is no way {} to get prefixes", name),
+                                 suggestion(name, way_names())});
+  }
+  pipeline::KvFetchQuestion question{.model = cache.model,
+                                     .tp = cache.tp,
+                                     .kv_dtype = cache.kv_dtype,
+                                     .block_tokens = cache.page,
+                                     .layout = cache.layout,
+                                     .strategy = name};
+  const auto load = pipeline::kv_fetch_cost(question, machine);
+  if (!load) return tl::unexpected(load.error());
+  question.store = true;
+  question.strategy = store_of(name);
+  const auto store = pipeline::kv_fetch_cost(question, machine);
+  if (!store) return tl::unexpected(store.error());
+  FetchCost cost{.name = name, .load = line_of(*load), .store = line_of(*store)};
+  const HostLinkTiming& link = *machine.timing->host_link;
+  cost.both_rate = (load->compute_units > 0 ? link.units_both : link.both).bytes_per_second();
+  cost.compute_share = static_cast<double>(load->compute_units) / machine.compute_units;
+  return cost;
+}
+
+}  // namespace cortado::serve

@@ -1,0 +1,32 @@
+// Fetch strategies of a machine (pipeline/kv), as data for the simulator.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/model.hpp"
+#include "cortado/program.hpp"
+#include "cortado/target.hpp"
+
+#include "serve/fetch_cost.hpp"
+
+namespace cortado::serve {
+
+/// What is moved.
+struct FetchedCache {
+  const Model& model;
+  std::uint32_t tp = 1;
+  DType kv_dtype = DType::bf16;
+  std::uint32_t page = 16;  ///< tokens of a block
+  std::string layout;       ///< of its fragments
+};
+
+/// Strategies that fetch, and hbm-only and recompute.
+std::vector<std::string> way_names();
+
+/// Refuses unknown names (serve.way), and what pipeline::kv_fetch_cost refuses.
+Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache, const Machine& machine);
+
+}  // namespace cortado::serve

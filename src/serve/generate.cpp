@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/random.hpp"
+#include "serve/source.hpp"
+
+namespace cortado::serve {
+namespace {
+
+/// Blocks that a conversation may have: their names never meet those of another.
+constexpr std::uint64_t kBlocksOfSession = std::uint64_t{1} << 24;
+
+double unit_interval(Random& random) {
+  return static_cast<double>(random.next() >> 11) * 0x1p-53;
+}
+
+std::uint32_t draw(const Length& length, Random& random) {
+  return length.least + static_cast<std::uint32_t>(random.below(std::uint64_t{length.most} - length.least + 1));
+}
+
+/// Conversations of one or more turns. Each is begun by a Poisson process, or by a user who has none; the next turn
+/// comes when the answer is there.
+class Generator : public Source {
+ public:
+  Generator(const Generated& what, const Share& share)
+      : what_(what), share_(share), random_(what.seed ^ (std::uint64_t{share.index} << 32)) {
+    // Requests are dealt to replicas one by one.
+    left_ = what.requests / share.of + (share.index < what.requests % share.of ? 1 : 0);
+    if (what.users) {
+      const std::uint32_t users = *what.users / share.of + (share.index < *what.users % share.of ? 1 : 0);
+      for (std::uint32_t user = 0; user < users; ++user) begin(0);
+    } else {
+      begin_next();
+    }
+  }
+
+  Result<std::optional<std::int64_t>> next_ns() override {
+    if (left_ == 0 || due_.empty()) return std::optional<std::int64_t>{};
+    return std::optional<std::int64_t>{due_.top().at_ns};
+  }
+
+  Request take() override {
+    const Due due = due_.top();
+    due_.pop();
+    --left_;
+    if (due.turn == 0 && !what_.users) begin_next();
+    Request request{.arrival_ns = due.at_ns, .session = due.session, .turn = due.turn};
+    const std::uint32_t fresh = draw(what_.input, random_);
+    request.input = due.context + fresh;
+    request.output = draw(what_.output, random_);
+    // A prompt that no other can share has no names: nothing is ever found by them.
+    if (what_.turns > 1 || what_.hit_rate > 0) {
+      request.blocks = {.first = (due.session * share_.of + share_.index) * kBlocksOfSession,
+                        .count = request.input / what_.block};
+      if (due.turn == 0) {
+        request.stored = static_cast<std::uint32_t>(what_.hit_rate * request.input / what_.block + 1e-9);
+      }
+    }
+    return request;
+  }
+
+  void ended(const Request& request, std::int64_t at_ns) override {
+    if (request.turn + 1 < what_.turns) {
+      const auto think = static_cast<std::int64_t>(std::llround(what_.think_seconds * 1e9));
+      due_.push({at_ns + think, request.session, request.turn + 1, request.input + request.output});
+    } else if (what_.users) {
+      begin(at_ns);
+    }
+  }
+
+ private:
+  struct Due {
+    std::int64_t at_ns;
+    std::uint64_t session;
+    std::uint32_t turn;
+    std::uint32_t context;  ///< tokens of all turns before
+
+    friend bool operator<(const Due& a, const Due& b) {  // the earliest on top
+      return std::tie(a.at_ns, a.session) > std::tie(b.at_ns, b.session);
+    }
+  };
+
+  void begin(std::int64_t at_ns) { due_.push({at_ns, sessions_++, 0, 0}); }
+
+  void begin_next() {
+    if (what_.rate) {
+      const double mean = static_cast<double>(share_.of) * what_.turns / *what_.rate;
+      clock_ += -std::log1p(-unit_interval(random_)) * mean;
+    }
+    begin(static_cast<std::int64_t>(std::llround(clock_ * 1e9)));
+  }
+
+  Generated what_;
+  Share share_;
+  Random random_;
+  std::uint64_t left_ = 0;
+  std::uint64_t sessions_ = 0;
+  double clock_ = 0;  // seconds, of the last begin
+  std::priority_queue<Due> due_;
+};
+
+tl::unexpected<Diagnostic> bad_arrivals(std::string_view message, std::string_view hint) {
+  return fail("serve.arrivals", message, hint);
+}
+
+}  // namespace
+
+Status check(const Generated& generated) {
+  if (generated.requests == 0) return bad_arrivals("0 requests", "give --requests 1 or more");
+  if (generated.rate && !(*generated.rate > 0 && std::isfinite(*generated.rate))) {
+    return bad_arrivals(fmt::format("{} requests a second", *generated.rate), "give --rate above 0, or inf");
+  }
+  if (generated.users == 0U) return bad_arrivals("a closed loop of 0 users", "give --closed-loop 1 or more");
+  for (const auto& [name, length] : {std::pair("--input", generated.input), {"--output", generated.output}}) {
+    if (length.least == 0) return bad_arrivals(fmt::format("{} of 0 tokens", name), "give 1 or more");
+    if (length.most < length.least) {
+      return bad_arrivals(fmt::format("{} {}:{} ends before it begins", name, length.least, length.most),
+                          "give the smaller number first");
+    }
+  }
+  if (!(generated.hit_rate >= 0 && generated.hit_rate <= 1)) {
+    return bad_arrivals(fmt::format("a hit rate of {}", generated.hit_rate), "give --hit-rate 0 to 1");
+  }
+  if (generated.turns == 0) return bad_arrivals("conversations of 0 turns", "give --turns 1 or more");
+  if (!(generated.think_seconds >= 0 && generated.think_seconds < 1e6)) {
+    return bad_arrivals(fmt::format("{} seconds between turns", generated.think_seconds), "give --think 0 or more");
+  }
+  const double longest =
+      (static_cast<double>(generated.input.most) + generated.output.most) * static_cast<double>(generated.turns);
+  if (longest > std::numeric_limits<std::int32_t>::max()) {
+    return bad_arrivals(fmt::format("a conversation of {:.3g} tokens", longest), "give shorter or fewer turns");
+  }
+  return {};
+}
+
+std::unique_ptr<Source> generate(const Generated& generated, const Share& share) {
+  return std::make_unique<Generator>(generated, share);
+}
+
+}  // namespace cortado::serve

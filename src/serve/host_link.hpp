@@ -1,0 +1,60 @@
+// The link between host memory and a GPU: two directions, each with a queue of jobs that run one after another, as
+// serving engines chain their copies. While both directions are busy each has its share of what both together reach.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "serve/fetch_cost.hpp"
+
+namespace cortado::serve {
+
+class HostLink {
+ public:
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  enum Direction : std::uint8_t { load = 0, store = 1 };
+
+  struct Job {
+    std::uint64_t tag = 0;  ///< whoever waits for it
+    std::uint32_t blocks = 0;
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;  ///< when it is done
+  };
+
+  explicit HostLink(const FetchCost& cost) : cost_(cost) {}
+
+  void add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns);
+  /// When the next job of the direction will be done, if no more are added; kNever: there is none.
+  std::int64_t next_end(Direction direction) const;
+  void advance(std::int64_t to_ns);
+  /// Jobs that were done since the last call, in the order of their ends.
+  std::vector<std::pair<Direction, Job>> take_done() { return std::exchange(done_, {}); }
+  bool busy(Direction direction) const { return !queue_[direction].empty(); }
+  double busy_seconds(Direction direction) const { return busy_s_[direction]; }
+  double bytes(Direction direction) const { return bytes_[direction]; }
+
+ private:
+  struct Work {
+    Job job;
+    double left_s = 0;     ///< with the link for itself
+    double slow_down = 1;  ///< while the other direction is busy
+    bool started = false;
+  };
+
+  const TransferCost& of(Direction direction) const { return direction == load ? cost_.load : cost_.store; }
+  double speed(Direction direction) const;
+  std::int64_t end_of_front(Direction direction) const;
+
+  FetchCost cost_;
+  std::int64_t now_ns_ = 0;
+  std::array<std::deque<Work>, 2> queue_;
+  std::vector<std::pair<Direction, Job>> done_;
+  std::array<double, 2> busy_s_{};
+  std::array<double, 2> bytes_{};
+};
+
+}  // namespace cortado::serve

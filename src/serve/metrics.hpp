@@ -1,0 +1,86 @@
+// What a run is judged by.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace cortado::serve {
+
+/// Of all values, by nearest rank.
+struct Spread {
+  double mean = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double p99 = 0;
+};
+Spread spread_of(std::vector<double> values);  ///< all zero of none
+
+/// What a replica did from one moment to another.
+struct Activity {
+  double tokens = 0;         ///< of answers
+  double prompt_tokens = 0;  ///< that were computed
+  double running = 0;        ///< sequences
+  double pool = 0;           ///< share of the pages that sequences use
+  double load = 0;           ///< share of the time that the link is busy
+  double store = 0;
+};
+
+/// Activity over time in at most kBins bins of equal length, which doubles when they are full.
+class OverTime {
+ public:
+  static constexpr std::size_t kBins = 128;
+  /// Tokens are all those of the time from `begin` to `end`, the others means over it.
+  void add(std::int64_t begin_ns, std::int64_t end_ns, const Activity& activity);
+  /// Adds that of another replica.
+  void merge(OverTime other, std::uint32_t replicas);
+
+  std::int64_t bin_ns() const { return bin_ns_; }
+  /// Tokens a second, sequences, shares.
+  std::vector<Activity> rates(std::int64_t end_ns) const;
+
+ private:
+  void halve();
+
+  std::int64_t bin_ns_ = 1'000'000;
+  std::vector<Activity> bins_;  // sums over seconds
+};
+
+/// Outcomes of one replica, or of all.
+struct Tally {
+  std::uint64_t arrived = 0;
+  std::uint64_t finished = 0;
+  std::uint64_t refused_length = 0;  ///< longer than the model's context
+  std::uint64_t refused_pool = 0;    ///< longer than the pool
+  std::uint64_t refused_empty = 0;   ///< asks for no token
+  std::uint64_t preempted = 0;       ///< times that a sequence lost its pages and was computed again
+  std::uint64_t recomputed = 0;      ///< tokens of these
+  std::uint64_t deadlocks = 0;       ///< restored prefixes that held all pages until one was given up
+  std::uint64_t prompt_tokens = 0;   ///< of requests that were admitted
+  std::uint64_t hbm_tokens = 0;      ///< of them found in the GPU's memory
+  std::uint64_t host_tokens = 0;     ///< of them found in host memory
+  std::uint64_t output_tokens = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t fetches = 0;
+  std::uint64_t stores = 0;
+  std::uint64_t good = 0;  ///< requests within the limits
+  std::uint64_t good_tokens = 0;
+  std::int64_t end_ns = 0;
+  double host_s = 0;  ///< submitting copies, while no step could be launched
+  double step_s = 0;  ///< in steps
+  double load_s = 0;  ///< the link was busy
+  double store_s = 0;
+  double load_bytes = 0;  ///< of one GPU
+  double store_bytes = 0;
+  double pool_s = 0;  ///< share of used pages over time
+  double pool_peak = 0;
+  std::vector<double> ttft{};  ///< seconds
+  std::vector<double> tpot{};
+  std::vector<double> latency{};
+  OverTime over_time{};
+
+  std::uint64_t refused() const { return refused_length + refused_pool + refused_empty; }
+  void merge(Tally&& other, std::uint32_t replicas);
+};
+
+}  // namespace cortado::serve

@@ -1,0 +1,42 @@
+// A request in a replica, and what it has.
+#pragma once
+
+#include <cstdint>
+
+#include "serve/request.hpp"
+
+namespace cortado::serve {
+
+struct Sequence {
+  Request request{};
+  std::uint32_t target = 0;     ///< tokens to compute before the next one can be sampled
+  std::uint32_t computed = 0;   ///< of them, or found
+  std::uint32_t generated = 0;  ///< tokens of the answer
+  std::uint32_t kept = 0;       ///< leading blocks that the prefix cache has, and this sequence uses
+  std::uint64_t pages = 0;      ///< of its own, beyond these; without those that decoding takes, until it ends
+  std::uint32_t fetching = 0;   ///< blocks on their way from host memory
+  bool looked_up = false;       ///< its prefix
+  bool counted = false;         ///< its prompt, and what was found of it
+  std::uint32_t in_hbm = 0;     ///< blocks found
+  std::uint32_t in_host = 0;
+  std::uint64_t joined = 0;    ///< decode step before the first one
+  std::int64_t first_ns = -1;  ///< of the first token
+  std::uint32_t life = 0;      ///< counts users of the slot
+};
+
+/// A sequence at some time; another may have its slot since.
+struct Ticket {
+  std::uint32_t slot = 0;
+  std::uint32_t life = 0;
+};
+
+/// After which step it has all tokens.
+struct Ending {
+  std::uint64_t step = 0;
+  Ticket ticket{};
+  friend bool operator<(const Ending& a, const Ending& b) {  // the earliest on top
+    return a.step != b.step ? a.step > b.step : a.ticket.slot > b.ticket.slot;
+  }
+};
+
+}  // namespace cortado::serve

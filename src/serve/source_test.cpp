@@ -1,0 +1,195 @@
+#include "serve/source.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cortado::serve {
+namespace source_test {
+
+Generated plain(std::uint64_t requests) {
+  return {.requests = requests, .input = {100, 100}, .output = {10, 10}};
+}
+
+std::vector<Request> all_of(Source& source) {
+  std::vector<Request> all;
+  while (source.next_ns().value()) all.push_back(source.take());
+  return all;
+}
+
+TEST(Generated, PoissonHasTheRate) {
+  Generated generated = plain(20'000);
+  generated.rate = 50;
+  const auto requests = all_of(*generate(generated, {}));
+  ASSERT_EQ(requests.size(), 20'000U);
+  // 20000 intervals of 20 ms: 400 s; the deviation of the sum is 400 / sqrt(20000) = 2.8 s.
+  EXPECT_NEAR(static_cast<double>(requests.back().arrival_ns) * 1e-9, 400, 10);
+  for (std::size_t i = 1; i < requests.size(); ++i) EXPECT_LE(requests[i - 1].arrival_ns, requests[i].arrival_ns);
+}
+
+TEST(Generated, SeedsDecide) {
+  Generated generated = plain(100);
+  generated.rate = 10;
+  generated.input = {1, 1000};
+  const auto one = all_of(*generate(generated, {}));
+  const auto same = all_of(*generate(generated, {}));
+  generated.seed = 2;
+  const auto other = all_of(*generate(generated, {}));
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i].arrival_ns, same[i].arrival_ns);
+    EXPECT_EQ(one[i].input, same[i].input);
+    if (one[i].input == other[i].input) ++equal;
+  }
+  EXPECT_LT(equal, 10U);
+}
+
+TEST(Generated, LengthsFillTheirRange) {
+  Generated generated = plain(1000);
+  generated.output = {3, 5};
+  std::set<std::uint32_t> seen;
+  for (const Request& request : all_of(*generate(generated, {}))) seen.insert(request.output);
+  EXPECT_EQ(seen, (std::set<std::uint32_t>{3, 4, 5}));
+}
+
+TEST(Generated, AUserAsksAgainWhenAnswered) {
+  Generated generated = plain(5);
+  generated.users = 2;
+  const auto source = generate(generated, {});
+  const Request first = source->take();
+  source->take();
+  EXPECT_FALSE(source->next_ns().value());
+  source->ended(first, 7);
+  EXPECT_EQ(source->next_ns().value(), 7);
+}
+
+TEST(Generated, ATurnHasAllBeforeIt) {
+  Generated generated = plain(4);
+  generated.users = 1;
+  generated.turns = 3;
+  generated.think_seconds = 1e-6;
+  const auto source = generate(generated, {});
+  std::int64_t answered = 5000;
+  std::uint64_t name = 0;
+  for (const std::uint32_t input : {100U, 210U, 320U}) {
+    const Request request = source->take();
+    EXPECT_EQ(request.input, input);
+    EXPECT_EQ(request.blocks.size(), input / 16);
+    if (input == 100) name = request.blocks.at(0);
+    EXPECT_EQ(request.blocks.at(0), name);
+    source->ended(request, answered);
+    if (input < 320) {
+      EXPECT_EQ(source->next_ns().value(), answered + 1000);
+    }
+    answered += 5000;
+  }
+  const Request next = source->take();  // of another conversation
+  EXPECT_EQ(next.input, 100U);
+  EXPECT_NE(next.blocks.at(0), name);
+  EXPECT_FALSE(source->next_ns().value());
+}
+
+TEST(Generated, ReplicasShareAllRequests) {
+  Generated generated = plain(10);
+  EXPECT_EQ(all_of(*generate(generated, {0, 3})).size(), 4U);
+  EXPECT_EQ(all_of(*generate(generated, {1, 3})).size(), 3U);
+  EXPECT_EQ(all_of(*generate(generated, {2, 3})).size(), 3U);
+}
+
+TEST(Generated, RefusesWhatMakesNoSense) {
+  const auto refused = [](auto change) {
+    Generated generated = plain(1);
+    change(generated);
+    const Status status = check(generated);
+    return !status && status.error().code == "serve.arrivals";
+  };
+  EXPECT_TRUE(check(plain(1)));
+  EXPECT_TRUE(refused([](Generated& g) { g.requests = 0; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.rate = 0; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.users = 0; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.output = {0, 0}; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.input = {9, 8}; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.hit_rate = 1.5; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.turns = 0; }));
+  EXPECT_TRUE(refused([](Generated& g) { g.turns = 1U << 31; }));
+}
+
+class Trace : public testing::Test {
+ protected:
+  ~Trace() override { std::remove(path_.c_str()); }
+
+  Result<std::vector<Request>> read(const std::string& text, const Share& share = {}) {
+    std::ofstream(path_) << text;
+    CORTADO_ASSIGN_OR_RETURN(const auto source, open_trace(path_, share));
+    std::vector<Request> all;
+    for (;;) {
+      CORTADO_ASSIGN_OR_RETURN(const auto next, source->next_ns());
+      if (!next) return all;
+      all.push_back(source->take());
+    }
+  }
+
+  /// Line of the error; 0: none.
+  std::uint32_t refused_at(const std::string& text) {
+    const auto all = read(text);
+    if (all) return 0;
+    EXPECT_EQ(all.error().code, "serve.trace");
+    EXPECT_FALSE(all.error().hint.empty());
+    return all.error().place.line;
+  }
+
+  std::string path_ =
+      testing::TempDir() + "serve_trace_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+};
+
+constexpr const char* kGood = R"({"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1, 2]})"
+                              "\n";
+
+TEST_F(Trace, ReadsTheMooncakeForm) {
+  const auto all =
+      read(std::string(kGood) +
+           "\n{\"timestamp\": 27482.5, \"input_length\": 6955, \"output_length\": 52, \"hash_ids\": []}\n");
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 2U);
+  EXPECT_EQ(all->at(0).blocks.at(1), 2U);
+  EXPECT_EQ(all->at(1).arrival_ns, 27'482'500'000);
+  EXPECT_EQ(all->at(1).input, 6955U);
+}
+
+TEST_F(Trace, ReplicasTakeTurns) {
+  const auto second = read(std::string(kGood) + kGood + kGood, {1, 2});
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->size(), 1U);
+}
+
+TEST_F(Trace, NamesTheLineThatIsWrong) {
+  const std::string good = kGood;
+  EXPECT_EQ(refused_at(good + "{\"timestamp\": 1"), 2U);
+  EXPECT_EQ(refused_at(good + good + "[1]\n"), 3U);
+  EXPECT_EQ(refused_at(R"({"timestamp": -1, "input_length": 6, "output_length": 5})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": "soon", "input_length": 6, "output_length": 5})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6.5, "output_length": 5})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": -6, "output_length": 5})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 0, "output_length": 5})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6, "output_length": 1e30})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6, "output_length": 5, "hash_ids": [1, 2]})"), 1U);
+  EXPECT_EQ(refused_at(R"({"timestamp": 1, "input_length": 6, "output_length": 5, "hash_ids": ["a"]})"), 1U);
+}
+
+TEST_F(Trace, RefusesTimesThatGoBack) {
+  EXPECT_EQ(refused_at("{\"timestamp\": 5, \"input_length\": 6, \"output_length\": 5}\n" + std::string(kGood)), 2U);
+}
+
+TEST_F(Trace, RefusesFilesWithoutRequests) {
+  EXPECT_FALSE(read(""));
+  EXPECT_FALSE(open_trace("/no/such/file", {}));
+  EXPECT_FALSE(open_trace(testing::TempDir(), {}));
+}
+
+}  // namespace source_test
+}  // namespace cortado::serve

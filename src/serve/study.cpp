@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gemm/gemm.hpp"
+#include "gemm/kernels.hpp"
+#include "serve/fetch_ways.hpp"
+#include "serve/serve.hpp"
+
+namespace cortado::serve {
+namespace {
+
+constexpr std::size_t kTraceSpans = 200'000;     // of a replica
+constexpr std::uint32_t kMostTokens = 1U << 18;  // of a step; tables have an entry for each
+
+/// Types of a step, and as much of a prompt as one may have.
+Phase types_of(const ServeRequest& request) {
+  return {.kind = PhaseKind::prefill,
+          .batch = 1,
+          .tokens = std::min<std::uint64_t>(request.limits.max_tokens, request.model.context),
+          .dtype = request.dtype,
+          .kv_dtype = request.kv_dtype};
+}
+
+Status check_request(const ServeRequest& request, const Machine& machine) {
+  const std::uint64_t gpus = std::uint64_t{request.layout.tp} * request.replicas;
+  if (request.replicas == 0 || gpus > machine.gpus) {
+    return fail("model.layout",
+                fmt::format("{} replicas of {} GPUs do not fit the {} of {}", request.replicas, request.layout.tp,
+                            machine.gpus, machine.name),
+                "give fewer --replicas or a smaller --tp");
+  }
+  if (request.limits.max_tokens > kMostTokens) {
+    return fail("serve.limits", fmt::format("steps of {} tokens", request.limits.max_tokens),
+                fmt::format("give --max-tokens up to {}", kMostTokens));
+  }
+  if (!(request.memory_share > 0 && request.memory_share <= 1)) {
+    return fail("serve.limits", fmt::format("{} of a GPU's memory", request.memory_share),
+                "give --memory-share above 0, up to 1");
+  }
+  if (std::holds_alternative<std::string>(request.arrivals) && kTraceBlock % request.page != 0) {
+    return fail("serve.limits",
+                fmt::format("blocks of {} tokens, and those of a trace have {}", request.page, kTraceBlock),
+                "give a --block that divides 512");
+  }
+  if (request.limits.max_tokens < request.limits.max_sequences) {
+    return fail("serve.limits",
+                fmt::format("a step of {} tokens has no room for one of each of {} sequences",
+                            request.limits.max_tokens, request.limits.max_sequences),
+                "give --max-tokens at least as large as --max-seqs");
+  }
+  if (request.host_tier && request.host_tier->value == 0) {
+    return fail("serve.tier", "a host tier of 0 bytes holds nothing", "give --kv-tier host:500GB, or leave it out");
+  }
+  if (const auto* generated = std::get_if<Generated>(&request.arrivals)) return check(*generated);
+  return {};
+}
+
+/// Bytes of one GPU that keys and values of a token take, windows or not.
+double token_bytes(const ServeRequest& request) {
+  Phase one{.kind = PhaseKind::decode, .batch = 1, .context = 1, .dtype = request.dtype, .kv_dtype = request.kv_dtype};
+  return static_cast<double>(memory_need(request.model, request.layout, one).cache.value);
+}
+
+/// What the engine's share of the memory leaves beside weights and activations of the largest step.
+Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& machine) {
+  const MemoryNeed need = memory_need(request.model, request.layout, types_of(request));
+  const double all = static_cast<double>(machine.memory_bytes.value) * request.memory_share;
+  const double left = all - static_cast<double>((need.weights + need.activations).value);
+  const double pages = left / (token_bytes(request) * request.page);
+  if (pages >= 1) return static_cast<std::uint64_t>(pages);
+  constexpr double kGiB = 1ULL << 30;
+  return fail(
+      "model.memory",
+      fmt::format("{:.0f} % of the memory of {} are {:.1f} GiB; weights take {:.1f} and activations of a step "
+                  "{:.1f}: no room for a KV cache",
+                  100 * request.memory_share, machine.name, all / kGiB, static_cast<double>(need.weights.value) / kGiB,
+                  static_cast<double>(need.activations.value) / kGiB),
+      "spread it further with --tp, give --dtype f8, or smaller --max-tokens");
+}
+
+std::uint32_t block_of(const ServeRequest& request) {
+  const auto* generated = std::get_if<Generated>(&request.arrivals);
+  return generated == nullptr ? kTraceBlock : request.page;
+}
+
+Result<std::unique_ptr<Source>> source_of(const ServeRequest& request, const Share& share, double tier_share) {
+  if (const auto* path = std::get_if<std::string>(&request.arrivals)) return open_trace(*path, share);
+  Generated generated = std::get<Generated>(request.arrivals);
+  generated.block = request.page;
+  generated.hit_rate *= tier_share;
+  return generate(generated, share);
+}
+
+/// Of what requests find in host memory from before, the share that fits it.
+double share_in_tier(const ServeRequest& request, std::uint64_t tier_blocks) {
+  const auto* generated = std::get_if<Generated>(&request.arrivals);
+  if (generated == nullptr || generated->hit_rate == 0) return 1;
+  const double tokens = (generated->input.least + static_cast<double>(generated->input.most)) / 2 * generated->hit_rate;
+  const double blocks = tokens / request.page * static_cast<double>(generated->requests) / generated->turns;
+  return std::min(1.0, static_cast<double>(tier_blocks) * request.replicas / blocks);
+}
+
+/// Steps and transfers of replicas as tracks.
+class TraceMaker {
+ public:
+  void add(std::uint32_t replica, const std::vector<ReplicaSpan>& spans) {
+    const auto first = static_cast<std::uint32_t>(timeline_.tracks.size());
+    for (const char* name : {"steps", "host to GPU", "GPU to host"}) {
+      timeline_.tracks.push_back({fmt::format("replica {} {}", replica, name), RankId{replica}, false});
+    }
+    for (const ReplicaSpan& span : spans) {
+      using Kind = ReplicaSpan::Kind;
+      const std::uint32_t track = first + (span.kind == Kind::load ? 1 : span.kind == Kind::store ? 2 : 0);
+      std::string name;
+      switch (span.kind) {
+        case Kind::step:
+          name = fmt::format("{} prompt tokens, {} decodes", span.prompt_tokens, span.sequences);
+          break;
+        case Kind::decodes:
+          name = fmt::format("{} x {} decodes", span.count, span.sequences);
+          break;
+        case Kind::load:
+        case Kind::store:
+          name = fmt::format("{} {} blocks", span.kind == Kind::load ? "fetch" : "store", span.count);
+          break;
+      }
+      timeline_.spans.push_back({track, std::move(name), track == first ? SpanKind::kernel : SpanKind::copy,
+                                 Nanoseconds{span.begin_ns}, Nanoseconds{span.end_ns}});
+    }
+  }
+  Timeline finish(const std::string& machine) {
+    timeline_.simulated = true;
+    timeline_.where = fmt::format("simulated {}", machine);
+    return std::move(timeline_);
+  }
+
+ private:
+  Timeline timeline_;
+};
+
+/// What both kinds of costs depend on beside the machine.
+std::string key_of(const ServeRequest& request) {
+  return fmt::format("{} {} {} tp {} ep {} {} {}", request.model.name, request.model.file, request.model.layers.size(),
+                     request.layout.tp, request.layout.ep, to_string(request.dtype), to_string(request.kv_dtype));
+}
+
+Status check_serving_machine(const ServeRequest& request, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_kernels(machine));
+  CORTADO_RETURN_IF_ERROR(check_gemm({16, 16, 16, request.dtype}, machine));
+  return check_layout(request.model, request.layout, types_of(request), machine);
+}
+
+Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine) {
+  CORTADO_RETURN_IF_ERROR(check_request(request, machine));
+  CORTADO_RETURN_IF_ERROR(check_serving_machine(request, machine));
+  ServeReport report{.request = request, .machine = machine.name};
+  CORTADO_ASSIGN_OR_RETURN(report.pool_pages, pages_of_pool(request, machine));
+  report.page_bytes = {static_cast<std::uint64_t>(token_bytes(request) * request.page)};
+  if (request.host_tier) {
+    // Host memory has what all GPUs of the replica have, replicated heads too.
+    const double block_bytes = token_bytes(request) * block_of(request) * request.layout.tp;
+    report.tier_blocks =
+        static_cast<std::uint64_t>(static_cast<double>(request.host_tier->value) / request.replicas / block_bytes);
+  }
+  if (const auto* generated = std::get_if<Generated>(&request.arrivals); generated && generated->hit_rate > 0) {
+    const double share = share_in_tier(request, report.tier_blocks);
+    if (share < 1) {
+      report.notes.push_back(fmt::format("host memory holds {:.0f} % of what was to be stored before", 100 * share));
+    }
+  }
+  return report;
+}
+
+/// All replicas by one way after another.
+class WayRunner {
+ public:
+  WayRunner(const ServeOptions& options, ServeReport& report)
+      : request_(report.request), options_(options), report_(report) {}
+
+  Result<ServeRow> run(const std::string& way, const ReplicaConfig& config, const StepCosts& costs, bool trace) {
+    ServeRow row{.way = way};
+    TraceMaker maker;
+    const double tier_share = share_in_tier(request_, report_.tier_blocks);
+    for (std::uint32_t replica = 0; replica < request_.replicas; ++replica) {
+      CORTADO_ASSIGN_OR_RETURN(const auto source, source_of(request_, {replica, request_.replicas}, tier_share));
+      std::vector<ReplicaSpan> spans;
+      const ReplicaObserver observer{[this](std::uint64_t ended) { return tell(ended); }, trace ? &spans : nullptr,
+                                     kTraceSpans};
+      CORTADO_ASSIGN_OR_RETURN(Tally tally, serve_all(*source, costs, config, observer));
+      done_ += tally.arrived;
+      row.tally.merge(std::move(tally), request_.replicas);
+      if (trace) maker.add(replica, spans);
+      report_.timeline_cut = report_.timeline_cut || spans.size() == kTraceSpans;
+    }
+    if (trace) report_.timeline = maker.finish(report_.machine);
+    row.ttft = spread_of(std::exchange(row.tally.ttft, {}));
+    row.tpot = spread_of(std::exchange(row.tally.tpot, {}));
+    row.latency = spread_of(std::exchange(row.tally.latency, {}));
+    return row;
+  }
+
+ private:
+  bool tell(std::uint64_t ended) const {
+    if (!options_.progress) return true;
+    const auto* generated = std::get_if<Generated>(&request_.arrivals);
+    const std::uint64_t total = generated == nullptr ? 0 : generated->requests * request_.ways.size();
+    return options_.progress(done_ + ended, total);
+  }
+
+  const ServeRequest& request_;
+  const ServeOptions& options_;
+  ServeReport& report_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) {
+  const std::string key =
+      fmt::format("{} {} {}", key_of(request), request.limits.max_tokens, request.limits.max_sequences);
+  if (const auto known = steps_.find(key); known != steps_.end()) return &known->second;
+  auto costs = make_step_costs(request.model, request.layout, types_of(request), request.limits, machine_);
+  if (!costs) return tl::unexpected(costs.error());
+  return &steps_.emplace(key, *std::move(costs)).first->second;
+}
+
+Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const ServeRequest& request,
+                                               const ServeReport& report) {
+  ReplicaConfig config{.limits = request.limits,
+                       .pages = report.pool_pages,
+                       .page = request.page,
+                       .block = block_of(request),
+                       .context = request.model.context,
+                       .slo_ttft = request.slo_ttft,
+                       .slo_tpot = request.slo_tpot};
+  if (way == kRecompute) config.reuse = Reuse::none;
+  if (way == kRecompute || way == kHbmOnly) return config;
+  if (!request.host_tier) {
+    return fail_at(Stage::plan,
+                   {"serve.tier", fmt::format("{} fetches from host memory, and there is no tier in it", way),
+                    "give --kv-tier host:500GB"});
+  }
+  config.reuse = Reuse::host;
+  config.host_blocks = report.tier_blocks;
+  const std::string key = fmt::format("{} {} {} {}", way, key_of(request), request.page, request.kv_layout);
+  auto known = fetches_.find(key);
+  if (known == fetches_.end()) {
+    auto cost =
+        fetch_way(way, {request.model, request.layout.tp, request.kv_dtype, request.page, request.kv_layout}, machine_);
+    if (!cost) return tl::unexpected(cost.error());
+    known = fetches_.emplace(key, *std::move(cost)).first;
+  }
+  config.fetch = known->second;
+  return config;
+}
+
+Outcome<ServeReport> ServingStudy::run(const ServeRequest& request, const ServeOptions& options) {
+  auto report = prepare(request, machine_);
+  if (!report) return fail_at(Stage::plan, report.error());
+  std::vector<ReplicaConfig> configs;
+  for (const std::string& way : request.ways) {
+    auto config = config_of(way, request, *report);
+    if (!config) return tl::unexpected(config.error());
+    configs.push_back(*std::move(config));
+  }
+  const auto costs = step_costs(request);
+  if (!costs) return tl::unexpected(costs.error());
+  WayRunner runner(options, *report);
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const bool last = i + 1 == configs.size();
+    auto row = runner.run(request.ways[i], configs[i], **costs, last && options.trace);
+    if (!row) {
+      const bool interrupted = row.error().code == "serve.interrupted";
+      return fail_at(interrupted ? Stage::run : Stage::plan, row.error());
+    }
+    report->rows.push_back(*std::move(row));
+  }
+  return *std::move(report);
+}
+
+}  // namespace cortado::serve

@@ -1,0 +1,159 @@
+#include "cortado/study.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "serve/serve.hpp"
+
+namespace cortado::serve {
+namespace study_test {
+
+ServeRequest request_of(const char* model) {
+  ServeRequest request;
+  request.model = load_model(model).value();
+  request.arrivals = Generated{.requests = 200, .rate = 20, .input = {512, 512}, .output = {32, 32}};
+  return request;
+}
+
+const Machine& mi300x() {
+  static const Machine machine = load_machine("mi300x-8").value();
+  return machine;
+}
+
+/// Steps between the points of the grid against the whole-model study, by serial. The host between steps is none of
+/// its business.
+TEST(StepCosts, AreThoseOfTheModelStudy) {
+  Machine machine = mi300x();
+  machine.timing->serving->sequence = {};
+  const Model model = load_model("llama-3.1-70b").value();
+  const Layout layout{.tp = 8};
+  const Phase types{.dtype = DType::f8, .kv_dtype = DType::f8};
+  const StepCosts costs =
+      make_step_costs(model, layout, types, {.max_tokens = 4096, .max_sequences = 512}, machine).value();
+  pipeline::ModelStudy study(machine);
+  const auto whole = [&](Phase phase) {
+    phase.dtype = DType::f8;
+    phase.kv_dtype = DType::f8;
+    return study.run({model, layout, phase}, {.systems = {"serial"}}).value().rows.front().seconds;
+  };
+  for (const std::uint64_t batch : {1U, 5U, 40U, 300U}) {
+    for (const std::uint64_t context : {100U, 3000U}) {
+      const double exact = whole({.kind = PhaseKind::decode, .batch = batch, .context = context});
+      EXPECT_NEAR(costs.decode(batch, static_cast<double>(context)) / exact, 1, 0.05) << batch << " " << context;
+    }
+  }
+  for (const std::uint32_t tokens : {300U, 2500U}) {
+    const double exact = whole({.kind = PhaseKind::prefill, .tokens = tokens, .context = 1000});
+    EXPECT_NEAR(costs.step(0, 0, {{tokens, 1000}}, 1) / exact, 1, 0.05) << tokens;
+  }
+}
+
+/// vLLM reports 78,897 blocks of 16 tokens for Llama-3-8B in f16 on one MI300X (ROCm blog on vLLM, 2024).
+TEST(Serving, PoolHoldsAsManyTokensAsMeasured) {
+  const ServeReport report = ServingStudy(mi300x()).run(request_of("llama-3.1-8b")).value();
+  EXPECT_NEAR(static_cast<double>(report.pool_pages) / 78'897, 1, 0.03);
+}
+
+TEST(Serving, SameSeedSameBytes) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.replicas = 2;
+  request.ways = {kHbmOnly, kRecompute};
+  const std::string one = report::to_json(serve_document(ServingStudy(mi300x()).run(request).value()));
+  const std::string two = report::to_json(serve_document(ServingStudy(mi300x()).run(request).value()));
+  EXPECT_EQ(one, two);
+}
+
+/// A conversation's earlier turns are in the GPU's memory: less is computed, and nobody waits longer.
+TEST(Serving, PrefixesHelpConversations) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.arrivals = Generated{.requests = 100, .rate = 2, .input = {2048, 2048}, .output = {16, 16}, .turns = 5};
+  request.ways = {kRecompute, kHbmOnly};
+  const ServeReport report = ServingStudy(mi300x()).run(request).value();
+  ASSERT_EQ(report.rows.size(), 2U);
+  EXPECT_EQ(report.rows[0].tally.hbm_tokens, 0U);
+  EXPECT_GT(report.rows[1].tally.hbm_tokens, report.rows[1].tally.prompt_tokens / 3);
+  EXPECT_LT(report.rows[1].ttft.p90, report.rows[0].ttft.p90);
+}
+
+TEST(Serving, ReplicasShareTheLoad) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.arrivals = Generated{.requests = 400, .input = {512, 512}, .output = {64, 64}};
+  const double one = ServingStudy(mi300x()).run(request).value().rows[0].seconds();
+  request.replicas = 4;
+  const double four = ServingStudy(mi300x()).run(request).value().rows[0].seconds();
+  EXPECT_GT(one / four, 1.5);
+  EXPECT_LT(one / four, 4.01);
+}
+
+TEST(Serving, TracesHaveStepsOfAllReplicas) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.replicas = 2;
+  const ServeReport report = ServingStudy(mi300x()).run(request, {.trace = true}).value();
+  ASSERT_TRUE(report.timeline);
+  EXPECT_EQ(report.timeline->tracks.size(), 6U);
+  EXPECT_FALSE(report.timeline_cut);
+  EXPECT_GT(report.timeline->spans.size(), 100U);
+}
+
+/// What does not fit the tier was not stored before, and the report says so.
+TEST(Serving, SaysWhatHostMemoryDoesNotHold) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.arrivals = Generated{.requests = 10, .input = {2048, 2048}, .output = {1, 1}, .hit_rate = 0.5};
+  request.ways = {"b2b"};
+  request.host_tier = Bytes{std::uint64_t{10} * 1024 * 131072};  // all of it: 128 KiB a token
+  const ServeReport all = ServingStudy(mi300x()).run(request).value();
+  EXPECT_TRUE(all.notes.empty());
+  EXPECT_EQ(all.rows[0].tally.host_tokens, 10U * 1024U);
+  request.host_tier = *request.host_tier / 2;
+  const ServeReport half = ServingStudy(mi300x()).run(request).value();
+  EXPECT_EQ(half.notes.size(), 1U);
+  EXPECT_EQ(half.rows[0].tally.host_tokens, 10U * 512U);
+}
+
+std::string refusal(const ServeRequest& request) {
+  const auto report = ServingStudy(mi300x()).run(request);
+  return report ? "" : report.error().errors.front().code;
+}
+
+TEST(Serving, RefusesWhatMakesNoSense) {
+  const auto refused = [](auto change) {
+    ServeRequest request = request_of("llama-3.1-8b");
+    change(request);
+    return refusal(request);
+  };
+  EXPECT_EQ(refused([](ServeRequest&) {}), "");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.replicas = 9; }), "model.layout");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.replicas = 0; }), "model.layout");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.layout.tp = 3; }), "model.layout");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.limits.max_tokens = 16; }), "serve.limits");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.limits.max_tokens = 1U << 30; }), "serve.limits");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.memory_share = 1.5; }), "serve.limits");
+  EXPECT_EQ(refused([](ServeRequest& r) {
+              r.arrivals = std::string("t.jsonl");
+              r.page = 48;
+            }),
+            "serve.limits");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.host_tier = Bytes{0}; }), "serve.tier");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.ways = {"b2b"}; }), "serve.tier");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.memory_share = 0.05; }), "model.memory");
+  EXPECT_EQ(refused([](ServeRequest& r) { r.arrivals = std::string("/no/such/trace"); }), "serve.trace");
+  EXPECT_EQ(refused([](ServeRequest& r) {
+              r.host_tier = Bytes{1};
+              r.ways = {"b3b"};
+            }),
+            "serve.way");
+}
+
+TEST(Serving, CanBeInterrupted) {
+  ServeRequest request = request_of("llama-3.1-8b");
+  std::get<Generated>(request.arrivals).requests = 100'000;
+  ServeOptions options;
+  options.progress = [](std::size_t, std::size_t) { return false; };
+  const auto report = ServingStudy(mi300x()).run(request, options);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().errors.front().code, "serve.interrupted");
+}
+
+}  // namespace study_test
+}  // namespace cortado::serve

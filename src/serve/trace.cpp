@@ -1,0 +1,142 @@
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "serve/source.hpp"
+
+namespace cortado::serve {
+namespace {
+
+constexpr double kLongestMs = 1e12;  // some thirty years
+
+class TraceSource : public Source {
+ public:
+  TraceSource(std::ifstream file, std::string path, const Share& share)
+      : file_(std::move(file)), path_(std::move(path)), share_(share) {}
+
+  Result<std::optional<std::int64_t>> next_ns() override {
+    if (!next_) CORTADO_RETURN_IF_ERROR(read());
+    return next_ ? std::optional(next_->arrival_ns) : std::nullopt;
+  }
+
+  Request take() override {
+    Request request = *std::move(next_);
+    next_.reset();
+    return request;
+  }
+
+  void ended(const Request&, std::int64_t) override {}
+
+ private:
+  tl::unexpected<Diagnostic> wrong(std::string message, std::string hint) const {
+    Diagnostic error{"serve.trace", std::move(message), std::move(hint)};
+    error.place.file = path_;
+    error.place.line = line_;
+    return fail(std::move(error));
+  }
+
+  /// The next request of this share. All lines are checked, whoever they belong to.
+  Status read() {
+    std::string text;
+    while (std::getline(file_, text)) {
+      ++line_;
+      if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+      CORTADO_ASSIGN_OR_RETURN(Request request, parse(text));
+      if (requests_++ % share_.of != share_.index) continue;
+      next_ = std::move(request);
+      return {};
+    }
+    if (file_.bad()) {
+      Diagnostic error = system_error("serve.trace", "read", errno);
+      error.place.file = path_;
+      return fail(std::move(error));
+    }
+    if (requests_ == 0) return wrong("no requests", "one JSON object a line: timestamp, input_length, output_length");
+    return {};
+  }
+
+  Result<std::uint32_t> length(const nlohmann::json& object, const char* key) const {
+    const auto found = object.find(key);
+    const char* const hint = "a whole number of tokens";
+    if (found == object.end()) return wrong(fmt::format("{} is missing", key), hint);
+    const bool whole =
+        found->is_number_unsigned() && found->get<std::uint64_t>() <= std::numeric_limits<std::int32_t>::max();
+    if (!whole) return wrong(fmt::format("{} is {}", key, found->dump()), hint);
+    return found->get<std::uint32_t>();
+  }
+
+  Result<Request> parse(const std::string& text) {
+    const auto object = nlohmann::json::parse(text, nullptr, false);
+    if (!object.is_object()) {
+      return wrong("not a JSON object",
+                   "one a line: {\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 64}");
+    }
+    const auto time = object.find("timestamp");
+    const bool timed = time != object.end() && time->is_number() && time->get<double>() <= kLongestMs;
+    if (!timed) return wrong("timestamp is missing or not a number", "give milliseconds since the start of the trace");
+    const auto at = time->get<double>();
+    if (at < 0)
+      return wrong(fmt::format("timestamp {} is negative", time->dump()),
+                   "give milliseconds since the start of the trace");
+    if (at < last_ms_) {
+      return wrong(fmt::format("timestamp {} is before that of the request above, {}", time->dump(), last_ms_),
+                   "sort the lines by timestamp");
+    }
+    last_ms_ = at;
+    Request request{.arrival_ns = static_cast<std::int64_t>(at * 1e6)};
+    CORTADO_ASSIGN_OR_RETURN(request.input, length(object, "input_length"));
+    CORTADO_ASSIGN_OR_RETURN(request.output, length(object, "output_length"));
+    if (request.input == 0) return wrong("input_length is 0", "a prompt has at least one token");
+    CORTADO_ASSIGN_OR_RETURN(request.blocks.listed, names(object, request.input));
+    return request;
+  }
+
+  Result<std::vector<std::uint64_t>> names(const nlohmann::json& object, std::uint32_t input) const {
+    std::vector<std::uint64_t> listed;
+    const auto found = object.find("hash_ids");
+    if (found == object.end()) return listed;
+    const char* const hint = "a list of whole numbers, one for every 512 tokens of the prompt";
+    if (!found->is_array()) return wrong("hash_ids is no list", hint);
+    for (const auto& id : *found) {
+      if (!id.is_number_unsigned()) return wrong(fmt::format("hash_ids has {}", id.dump()), hint);
+      listed.push_back(id.get<std::uint64_t>());
+    }
+    const std::uint32_t most = (input + kTraceBlock - 1) / kTraceBlock;
+    if (listed.size() > most) {
+      return wrong(fmt::format("{} hash_ids for {} tokens", listed.size(), input), hint);
+    }
+    return listed;
+  }
+
+  std::ifstream file_;
+  std::string path_;
+  Share share_;
+  std::uint32_t line_ = 0;
+  std::uint64_t requests_ = 0;
+  double last_ms_ = 0;
+  std::optional<Request> next_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_trace(const std::string& path, const Share& share) {
+  std::error_code ignored;
+  std::ifstream file(path);
+  if (!file || std::filesystem::is_directory(path, ignored)) {
+    Diagnostic error = system_error("serve.trace", "open", file ? EISDIR : errno, "give a file with a request a line");
+    error.place.file = path;
+    return fail(std::move(error));
+  }
+  return std::make_unique<TraceSource>(std::move(file), path, share);
+}
+
+}  // namespace cortado::serve

@@ -1,0 +1,67 @@
+#include "sim/gpu/runtime_copies.hpp"
+
+#include <algorithm>
+
+#include "ir/visit.hpp"
+#include "sim/fluid/fluid.hpp"
+
+namespace cortado::sim {
+namespace {
+
+SimTime times(std::uint64_t count, Nanoseconds each) {
+  return to_sim_time({static_cast<std::int64_t>(count) * each.value});
+}
+
+}  // namespace
+
+RuntimeCopies::RuntimeCopies(const Program& program, const Timing& timing) : program_(program), timing_(timing) {
+  for (const Queue& queue : program.queues) {
+    const bool called = queue.submission != Submission::ring;
+    copies_.push_back(called ? static_cast<std::uint32_t>(std::ranges::count_if(queue.commands, moves_bytes)) : 0);
+  }
+}
+
+std::optional<RuntimeCopies::Called> RuntimeCopies::copy(std::uint32_t queue, const Command& command,
+                                                         std::uint32_t k) const {
+  if (copies_[queue] == 0) return std::nullopt;
+  const RuntimeTiming& runtime = *timing_.runtime;
+  const Accesses all = accesses(command);
+  const bool small = all.front().region.bytes() < runtime.shader_bytes;
+  if (by_calls(queue)) {
+    const bool to_host = std::ranges::any_of(all, [&](const Access& access) {
+      return access.kind != AccessKind::read && program_.buffer(access.region.buffer).host.has_value();
+    });
+    const Nanoseconds start = small ? runtime.shader_copy : to_host ? runtime.copy_from_gpu : runtime.copy_to_gpu;
+    return Called{times(std::uint64_t{k} + 1, runtime.call), to_sim_time(start), true};
+  }
+  const std::uint64_t pieces = k / runtime.batch + std::uint64_t{1};
+  const std::uint64_t with = std::min<std::uint64_t>(pieces * runtime.batch, copies_[queue]);
+  const Nanoseconds start = small ? runtime.shader_batch_copy : runtime.batch_copy;
+  const bool alone = start.value > 0;
+  return Called{times(with, runtime.descriptor), to_sim_time(alone ? start : timing_.engine.copy_start), alone};
+}
+
+SimTime RuntimeCopies::host_time(std::uint32_t queue) const {
+  return times(copies_[queue], by_calls(queue) ? timing_.runtime->call : timing_.runtime->descriptor);
+}
+
+double RuntimeCopies::rate(std::uint32_t queue) const {
+  return copies_[queue] == 0 ? kUnlimited : timing_.runtime->rate.bytes_per_second();
+}
+
+SimTime kernel_list_time(const Program& program, const Queue& queue, const Timing& timing) {
+  if (!timing.runtime) return {};
+  const auto of_host = [&](const Command& command) {
+    return std::ranges::any_of(
+        accesses(command), [&](const Access& access) { return program.buffer(access.region.buffer).host.has_value(); });
+  };
+  std::uint64_t copies = 0;
+  for (const Queue& part : program.queues) {
+    const bool same =
+        &part == &queue || (!queue.kernel.empty() && part.kernel == queue.kernel && part.rank == queue.rank);
+    if (same) copies += static_cast<std::uint64_t>(std::ranges::count_if(part.commands, of_host));
+  }
+  return times(copies, timing.runtime->kernel_copy);
+}
+
+}  // namespace cortado::sim
