@@ -52,12 +52,10 @@ void Reachability::choose_hubs(std::span<const Edge> edges) {
     if (unrolled_.is_step(from)) ++degree[unrolled_.step(from).chain];
     if (unrolled_.is_step(to)) ++degree[unrolled_.step(to).chain];
   }
-  in_hub_.assign(unrolled_.node_count(), false);
   for (std::uint32_t q = 0; q < unrolled_.chain_count(); ++q) {
     if (degree[q] < kHubEdges) continue;
     // Host queues first: most paths to the next iteration go through them.
     hubs_.insert(unrolled_.is_kind(q, QueueKind::host) ? hubs_.begin() : hubs_.end(), q);
-    for (Node n = unrolled_.first_node(q); n < unrolled_.end_node(q); ++n) in_hub_[execution_.position[n]] = true;
   }
 }
 
@@ -77,17 +75,25 @@ void Reachability::answer(std::span<Query> queries) const {
   work_ += queries.size();
   const bool hub_first = hubs_.size() == 1 && open.size() * kNear > unrolled_.node_count();
   if (!hub_first) answer_nearby(open);
-  if (hubs_.size() == 1 && !open.empty()) {
+  if (open.empty()) return;
+  Search search{std::vector<std::uint32_t>(unrolled_.node_count(), 0),
+                std::vector<std::uint32_t>(unrolled_.node_count(), 0),
+                std::vector<bool>(unrolled_.node_count(), false)};
+  if (hubs_.size() == 1) {
     HubTables<1> tables;
     answer_by_hubs(hubs_, tables, open);
+    leave_out(hubs_, search);
   } else {
     HubTables<kLanes> tables;
     for (std::size_t i = 0; i < hubs_.size() && !open.empty(); i += kLanes) {
-      answer_by_hubs(std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i)), tables, open);
+      const auto some = std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i));
+      answer_by_hubs(some, tables, open);
+      leave_out(some, search);
+      answer_by_search(open, search, unrolled_.node_count());  // not dearer than the next hubs
     }
   }
   if (hub_first) answer_nearby(open);
-  if (!open.empty()) answer_by_search(open);
+  answer_by_search(open, search, std::numeric_limits<std::uint64_t>::max());
 }
 
 void Reachability::answer_nearby(std::vector<Query*>& open) const {
@@ -156,14 +162,25 @@ void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables
   });
 }
 
-void Reachability::answer_by_search(std::vector<Query*>& open) const {
+void Reachability::leave_out(std::span<const std::uint32_t> hubs, Search& search) const {
+  for (const std::uint32_t hub : hubs) {
+    for (Node n = unrolled_.first_node(hub); n < unrolled_.end_node(hub); ++n) {
+      search.answered[execution_.position[n]] = true;
+    }
+  }
+}
+
+void Reachability::answer_by_search(std::vector<Query*>& open, Search& search, std::uint64_t most) const {
   // One search answers all queries from the same node.
   std::ranges::sort(open, {}, [](const Query* query) { return query->from; });
-  std::vector<std::uint32_t> seen(unrolled_.node_count(), 0);    // the round in which a node was seen
-  std::vector<std::uint32_t> wanted(unrolled_.node_count(), 0);  // the round in which a node is a goal
-  std::vector<std::uint32_t> stack;
-  std::uint32_t round = 0;
+  auto& [seen, wanted, answered, stack, round] = search;
+  std::vector<Query*> left;
+  std::uint64_t looked_at = 0;
   for (std::size_t begin = 0; begin < open.size();) {
+    if (looked_at >= most) {
+      left.insert(left.end(), open.begin() + static_cast<std::ptrdiff_t>(begin), open.end());
+      break;
+    }
     ++round;
     std::size_t end = begin;
     std::size_t goals = 0;
@@ -174,11 +191,11 @@ void Reachability::answer_by_search(std::vector<Query*>& open) const {
       if (std::exchange(wanted[to], round) != round) ++goals;
     }
     stack.assign(1, execution_.position[open[begin]->from]);
-    while (!stack.empty() && goals > 0) {
+    while (!stack.empty() && goals > 0 && looked_at < most) {
       const std::uint32_t at = stack.back();
       stack.pop_back();
-      ++work_;
-      if (in_hub_[at]) continue;  // paths through hubs are answered already
+      ++looked_at;
+      if (answered[at]) continue;
       for (const std::uint32_t target : next_.of(at)) {
         if (target > furthest || seen[target] == round) continue;
         seen[target] = round;
@@ -186,8 +203,14 @@ void Reachability::answer_by_search(std::vector<Query*>& open) const {
         stack.push_back(target);
       }
     }
-    for (; begin < end; ++begin) open[begin]->holds = seen[execution_.position[open[begin]->to]] == round;
+    const bool through = stack.empty() || goals == 0;
+    for (; begin < end; ++begin) {
+      open[begin]->holds = seen[execution_.position[open[begin]->to]] == round;
+      if (!open[begin]->holds && !through) left.push_back(open[begin]);
+    }
   }
+  work_ += looked_at;
+  open = std::move(left);
 }
 
 }  // namespace cortado::verifier

@@ -7,7 +7,8 @@
 //     first(u) <= last(v). Eight hubs are done in one pass.
 //   - Short paths are found by looking at a few nodes, before hubs are asked; but many pairs are cheaper by a single
 //   hub.
-//   - Paths without a hub are looked for by a search that stays out of hubs; those are short.
+//   - Paths without a hub are looked for by a search that stays out of hubs; those are short. A search also comes
+//     between eight hubs and the next eight, through whatever was not asked yet, as long as it costs less than those.
 // The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever made.
 #pragma once
 
@@ -62,14 +63,22 @@ class Reachability {
   };
   template <std::size_t Lanes>
   void answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables, std::vector<Query*>& open) const;
-  void answer_by_search(std::vector<Query*>& open) const;
+  struct Search {
+    std::vector<std::uint32_t> seen;    ///< by position: the round in which it was seen
+    std::vector<std::uint32_t> wanted;  ///< by position: the round in which it is a goal
+    std::vector<bool> answered;         ///< by position: paths through it are answered already
+    std::vector<std::uint32_t> stack{};
+    std::uint32_t round = 0;
+  };
+  void leave_out(std::span<const std::uint32_t> hubs, Search& search) const;  ///< they are answered
+  /// Looks at `most` nodes at most. `open` keeps the queries that it did not come to the end of.
+  void answer_by_search(std::vector<Query*>& open, Search& search, std::uint64_t most) const;
 
   const Unrolled& unrolled_;
   const Execution& execution_;
   Lists next_;      // by position in the execution
   Lists previous_;  // the same edges backward
   std::vector<std::uint32_t> hubs_;
-  std::vector<bool> in_hub_;  // by position in the execution
   mutable std::uint64_t work_ = 0;
 };
 

@@ -93,6 +93,29 @@ void CostCache::add(const CollectiveRequest& request, const sim::CollectiveProfi
   changed_ |= profiles_.insert_or_assign(key, profile).second;
 }
 
+Result<sim::CollectiveProfile> CostCache::find_or(const CollectiveRequest& request,
+                                                  const std::function<Result<sim::CollectiveProfile>()>& simulate) {
+  const std::string key = request_key(request, gpus_);
+  {
+    std::unique_lock guard(lock_);
+    over_.wait(guard, [&] { return !under_way_.contains(key); });
+    if (const auto found = profiles_.find(key); found != profiles_.end()) return found->second;
+    under_way_.insert(key);
+  }
+  struct Over {  // however it ends
+    CostCache& cache;
+    const std::string& key;
+    ~Over() {
+      const std::scoped_lock guard(cache.lock_);
+      cache.under_way_.erase(key);
+      cache.over_.notify_all();
+    }
+  } over{*this, key};
+  CORTADO_ASSIGN_OR_RETURN(const sim::CollectiveProfile made, simulate());
+  add(request, made);
+  return made;
+}
+
 Status CostCache::save() {
   const std::scoped_lock guard(lock_);
   if (path_.empty() || !changed_) return {};

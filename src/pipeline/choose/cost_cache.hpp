@@ -1,9 +1,12 @@
 // What is known of collectives on one machine, in memory and if wanted on disk.
 #pragma once
 
+#include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cortado/collective.hpp"
@@ -23,6 +26,10 @@ class CostCache {
 
   std::optional<sim::CollectiveProfile> find(const CollectiveRequest& request) const;
   void add(const CollectiveRequest& request, const sim::CollectiveProfile& profile);
+  /// What is known, or what `simulate` finds, which is then known. Of several threads that ask for the same request one
+  /// simulates and the others wait for it.
+  Result<sim::CollectiveProfile> find_or(const CollectiveRequest& request,
+                                         const std::function<Result<sim::CollectiveProfile>()>& simulate);
 
   /// Writes the file if something is new.
   Status save();
@@ -40,6 +47,8 @@ class CostCache {
   mutable std::mutex lock_;
   bool changed_ = false;                                    // guarded by lock_
   std::map<std::string, sim::CollectiveProfile> profiles_;  // by request_key; guarded by lock_
+  std::set<std::string> under_way_;                         // keys that a thread simulates; guarded by lock_
+  std::condition_variable over_;                            // of one of these
 };
 
 /// Of all fields, so that requests with different times have different keys; 0 ranks are all GPUs.

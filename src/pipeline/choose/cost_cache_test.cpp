@@ -1,7 +1,9 @@
 #include "pipeline/choose/cost_cache.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +41,27 @@ TEST(CostCache, KeepsTimesByRequest) {
     change(other);
     EXPECT_FALSE(second.find(other));
   }
+}
+
+// Whoever comes second waits and gets what the first one found; a failure is not remembered.
+TEST(CostCache, ManyThreadsSimulateARequestOnce) {
+  CostCache cache(load_machine("mi300x-8").value(), {});
+  EXPECT_FALSE(cache.find_or(kRequest, [] { return fail("test.refused", "no", ""); }));
+  std::atomic<int> simulated = 0;
+  const auto ask = [&] {
+    const auto profile = cache.find_or(kRequest, [&]() -> Result<sim::CollectiveProfile> {
+      ++simulated;
+      std::this_thread::yield();
+      return kProfile;
+    });
+    EXPECT_EQ(profile.value(), kProfile);
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 8; ++i) threads.emplace_back(ask);
+  }
+  EXPECT_EQ(simulated, 1);
+  EXPECT_EQ(cache.find(kRequest), kProfile);
 }
 
 TEST(CostCache, AnEditedMachineIsAnotherMachine) {

@@ -74,14 +74,14 @@ Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request,
 }
 
 Result<sim::CollectiveProfile> SimulatedCost::profile(const CollectiveRequest& request) const {
-  const bool remembered = !is_external(request.variant);  // an executable may change
-  if (const auto known = remembered ? cache_.find(request) : std::nullopt) return *known;
-  CORTADO_ASSIGN_OR_RETURN(Program planned, plan_collective(request, machine_));
-  const CheckedProgram program = unproved(std::move(planned), machine_);
-  CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, simulated_time(program));
-  const sim::CollectiveProfile made = sim::profile_of(program.program(), time);
-  if (remembered) cache_.add(request, made);
-  return made;
+  const auto simulate = [&]() -> Result<sim::CollectiveProfile> {
+    CORTADO_ASSIGN_OR_RETURN(Program planned, plan_collective(request, machine_));
+    const CheckedProgram program = unproved(std::move(planned), machine_);
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, simulated_time(program));
+    return sim::profile_of(program.program(), time);
+  };
+  if (is_external(request.variant)) return simulate();  // an executable may change
+  return cache_.find_or(request, simulate);
 }
 
 std::unique_ptr<CostModel> simulated_cost(const Machine& machine) {

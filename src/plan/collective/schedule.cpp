@@ -299,9 +299,9 @@ void Schedule::append(std::size_t lane, Command&& command) {
 }
 
 void Schedule::push(QueueState& queue, Command&& command) {
-  queue.ring_dwords += packet_dwords(command, machine_->dma);
-  builder_.add(queue.id, std::move(command));
   const bool on_ring = builder_.peek().queue(queue.id).kind == QueueKind::dma;
+  if (on_ring) queue.ring_dwords += packet_dwords(command, machine_->dma);
+  builder_.add(queue.id, std::move(command));
   // A full ring could not be told from an empty one.
   if (on_ring && Bytes{queue.ring_dwords * 4} >= machine_->dma.ring_bytes) {
     refuse("plan.ring",
@@ -349,7 +349,12 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
 }
 
 SignalId Schedule::raise(QueueState& queue, std::optional<RankId> home) {
-  std::string name = builder_.peek().queue(queue.id).name + ".done" + std::to_string(queue.signals++);
+  constexpr std::string_view kDone = ".done";
+  const std::string& of_queue = builder_.peek().queue(queue.id).name;
+  const fmt::format_int number(queue.signals++);
+  std::string name;  // there are many: in one allocation
+  name.reserve(of_queue.size() + kDone.size() + number.size());
+  name.append(of_queue).append(kDone).append(number.data(), number.size());
   const SignalId signal = builder_.signal(std::move(name), home);
   push(queue, Signal{signal});
   queue.last_signal = signal;
