@@ -40,12 +40,14 @@ struct KrakenCase {
 };
 
 Outcome<OverlapReport> study(const KrakenCase& one, const Machine& machine) {
-  const char* collective = one.gemm_first ? "reduce-scatter" : "all-gather";
-  const OverlapProblem problem{
-      .relation = one.gemm_first ? Relation::collective_needs_gemm : Relation::gemm_needs_collective,
-      .gemms = {one.shape},
-      .collectives = {{.collective = collective, .runtime = RuntimeMode::library}},
-      .ranks = one.ranks};
+  OverlapProblem problem{.relation = Relation::gemm_needs_collective,
+                         .gemms = {one.shape},
+                         .collectives = {{.collective = "all-gather", .runtime = RuntimeMode::library}},
+                         .ranks = one.ranks};
+  if (one.gemm_first) {
+    problem.relation = Relation::collective_needs_gemm;
+    problem.collectives.front().collective = "reduce-scatter";
+  }
   return study_overlap(problem, machine,
                        {.strategies = {"serial", "shard-p2p", one.gemm_first ? "tiles-rs" : "tiles-ag"}});
 }
