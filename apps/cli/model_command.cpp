@@ -98,7 +98,7 @@ std::vector<std::string_view> modes_of(const Arguments& arguments) {
 
 /// Inference divides its batch among micro-batches: there are no more of them than sequences.
 Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout& layout) {
-  if (phase.trains() || layout.micro_batches <= phase.batch) return {};
+  if (phase.trains() || phase.batch == 0 || layout.micro_batches <= phase.batch) return {};
   if (!arguments.given("--micro-batches")) {
     layout.micro_batches = static_cast<std::uint32_t>(phase.batch);
     return {};

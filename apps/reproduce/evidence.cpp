@@ -89,7 +89,7 @@ Result<std::vector<std::string>> gemm_evidence(const GemmShape& gemm, const Mach
   std::vector<std::string> lines;
   for (const published::ProductList& list : lists) {
     if (list.machine != machine.name || list.dtype != to_string(gemm.dtype)) continue;
-    CORTADO_ASSIGN_OR_RETURN(lines.emplace_back(), line_of(list, gemm, machine));
+    CORTADO_ASSIGN_OR_RETURN(lines.emplace_back(), line_of(list, gemm, as_measured(list, machine)));
   }
   if (lines.empty()) {
     lines.push_back(

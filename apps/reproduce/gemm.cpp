@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "cortado/program.hpp"
 
@@ -34,7 +35,8 @@ struct ListErrors {
 };
 
 Result<ListErrors> errors_of(const published::ProductList& list, const Machine& given) {
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of_row(list.machine, given));
+  CORTADO_ASSIGN_OR_RETURN(Machine named, machine_of_row(list.machine, given));
+  const Machine machine = as_measured(list, std::move(named));
   CORTADO_ASSIGN_OR_RETURN(const DType dtype, parse_dtype(list.dtype));
   ListErrors errors{.name = list.name, .rows = {.key = list.name, .title = list.title}, .percent = {}};
   errors.rows.columns = {report::OwnColumn{"shape"}, report::OwnColumn{"units"}, report::OwnColumn{"measured us", 2},
@@ -78,6 +80,11 @@ Result<double> figure_of(const std::string& name, const std::vector<ListErrors>&
 }
 
 }  // namespace
+
+Machine as_measured(const published::ProductList& list, Machine machine) {
+  if (list.burst_ms && machine.power) machine.power->burst_ms = *list.burst_ms;
+  return machine;
+}
 
 Outcome<report::Reproduction> reproduce_gemm(const published::Publication& publication, const Machine& machine,
                                              const ReproduceOptions&) {

@@ -39,8 +39,11 @@ report::Reproduction with_figures(const published::Publication& publication, con
 }
 
 std::string machine_of_table(const published::Publication& publication, const published::Table& table) {
-  if (table.name.ends_with(" mi300x")) return "mi300x-8";
-  return table.name.ends_with(" mi355x") ? "mi355x-8" : publication.machine;
+  // The last word of a table's name, where it is a GPU.
+  for (const char* gpu : {"mi300x", "mi355x", "b200"}) {
+    if (table.name.ends_with(fmt::format(" {}", gpu))) return fmt::format("{}-8", gpu);
+  }
+  return publication.machine;
 }
 
 Result<Machine> machine_of_row(const std::string& name, const Machine& given) {

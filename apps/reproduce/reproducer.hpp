@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "reproduce/published/products.hpp"
 #include "reproduce/reproduce.hpp"
 
 namespace cortado::pipeline {
@@ -19,6 +20,8 @@ std::string machine_of_table(const published::Publication& publication, const pu
 /// Publications whose rows have machines of their own: `given` stands for the one of its name, others come with
 /// Cortado.
 Result<Machine> machine_of_row(const std::string& name, const Machine& given);
+/// The machine under the conditions in which a list was measured.
+Machine as_measured(const published::ProductList& list, Machine machine);
 /// Their names, for people; refuses a machine that no row was measured on (reproduce.machine).
 Result<std::string> machines_of_rows(const std::set<std::string>& names, const std::string& publication,
                                      const Machine& given);

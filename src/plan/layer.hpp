@@ -1,5 +1,6 @@
-// One forward pass through a layer of a dense Llama, tensor-parallel with rows of activations divided among the ranks
-// (sequence parallel), as one program; and the programs before the first and behind the last layer.
+// One forward pass through a layer of a Llama or of a mixture of experts like Mixtral, tensor-parallel with rows of
+// activations divided among the ranks (sequence parallel), as one program; and the programs before the first and behind
+// the last layer.
 //
 //   h = rms_norm(x)            own rows
 //   all-gather h, then GEMM    q, k, v of the rank's heads, of all rows
@@ -9,6 +10,16 @@
 //   all-gather h, then GEMM    gate and up, the rank's columns
 //   swiglu
 //   GEMM, then reduce-scatter  y = x1 + sum over ranks, own rows
+//
+// With experts the last three lines are
+//
+//   all-gather h, then GEMM    logits of the router, and gate and up of the rank's experts, side by side
+//   route; swiglu, scale       gates of all experts; of each expert of the rank, times its gate
+//   GEMM, then reduce-scatter  down of the rank's experts, one below another: the sum over k is that over experts
+//
+// Tokens so reach the experts by an all-gather and come back by a reduce-scatter, as the all-gather back end of serving
+// engines does it, and every expert multiplies every row: which rows it needs is known only when the program runs, and
+// a program has the same commands whatever the data.
 //
 // Every GEMM with its collective is a pair, planned by whoever is asked (PairPlanner): any overlap strategy that makes
 // one program of it. Pairs and the kernels between them follow each other on the host of every rank, which is enough:
@@ -33,10 +44,12 @@ struct LayerShape {
   std::uint64_t heads = 0;
   std::uint64_t kv_heads = 0;
   std::uint64_t head_dim = 0;
-  std::uint64_t intermediate = 0;
+  std::uint64_t intermediate = 0;  ///< of one expert, where there are experts
   std::uint64_t vocabulary = 0;
   std::uint64_t epsilon = 10'000;  ///< of norms, in units of 1e-9: that of Llama 3
   std::uint64_t theta = 500'000;   ///< of rotary embeddings: that of Llama 3
+  std::uint64_t experts = 0;       ///< 0: one feed-forward part, whose columns the ranks share
+  std::uint64_t top_k = 0;         ///< experts of a token
   friend bool operator==(const LayerShape&, const LayerShape&) = default;
 };
 
@@ -61,7 +74,9 @@ struct LayerRank {
   Region x, y;           ///< own rows of hidden elements
   Region norm1, norm2;   ///< one row
   Region qkv, o;         ///< weights: hidden x (q, k, v of the rank's heads), (heads) x hidden
-  Region gate_up, down;  ///< hidden x (gate, up), intermediate x hidden: the rank's columns and rows
+  /// hidden x (gate, up), intermediate x hidden: the rank's columns and rows. With experts: hidden x (router; gate, up
+  /// of each expert of the rank), and their down matrices one below another.
+  Region gate_up, down;
   Region positions;      ///< of all rows
   Region keys, values;   ///< caches: sequences x capacity rows; new rows are added
 };

@@ -34,8 +34,8 @@ const std::set<std::string> kMissed{"train 8b fp8 mi300x batch 2",
 
 /// How many tables and figures of a publication have a goal: none disappears from the data unnoticed.
 const std::map<std::string, std::size_t> kGoals{
-    {"comppow", 11},  {"conccl", 12}, {"dma-latte", 14}, {"ficco", 3}, {"gemm", 10}, {"kraken", 9},
-    {"kv-fetch", 29}, {"models", 46}, {"nccl", 7},       {"rccl", 5},  {"t3", 22},
+    {"comppow", 11},  {"conccl", 12}, {"dma-latte", 14}, {"ficco", 3}, {"gemm", 15}, {"kraken", 23},
+    {"kv-fetch", 29}, {"models", 46}, {"nccl", 8},       {"rccl", 5},  {"t3", 22},
 };
 
 class Goals : public testing::TestWithParam<std::string> {};

@@ -36,6 +36,7 @@ Result<ProductList> parse_products(const std::string& text, const std::string& f
                    in.used_for(),
                    in.number("goal_mean"),
                    in.number_if("goal_p90"),
+                   in.number_if("burst_ms"),
                    {}};
   const toml::array* points = in.array("points");
   if (in.error()) return fail(*in.error());

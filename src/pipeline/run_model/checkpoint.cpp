@@ -1,7 +1,7 @@
 #include "pipeline/run_model/checkpoint.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
 #include "base/random.hpp"
 
@@ -43,10 +43,9 @@ Weights transposed(const Weights& weights) {
 }
 
 /// The rank's columns of matrices of as many rows, beside each other.
-std::vector<float> side_by_side(std::initializer_list<const Weights*> matrices, std::uint32_t rank,
-                                std::uint32_t ranks) {
+std::vector<float> side_by_side(const std::vector<const Weights*>& matrices, std::uint32_t rank, std::uint32_t ranks) {
   std::vector<float> all;
-  for (std::uint64_t row = 0; row < (*matrices.begin())->rows; ++row) {
+  for (std::uint64_t row = 0; row < matrices.front()->rows; ++row) {
     for (const Weights* matrix : matrices) {
       const std::uint64_t share = matrix->columns / ranks;
       const float* first = matrix->row(row) + rank * share;
@@ -77,9 +76,13 @@ Checkpoint random_checkpoint(const LayerShape& shape, std::uint64_t layers, bool
     weights.k = source.matrix(shape.hidden, kv);
     weights.v = source.matrix(shape.hidden, kv);
     weights.o = source.matrix(q, shape.hidden);
-    weights.gate = source.matrix(shape.hidden, shape.intermediate);
-    weights.up = source.matrix(shape.hidden, shape.intermediate);
-    weights.down = source.matrix(shape.intermediate, shape.hidden);
+    if (shape.experts > 0) weights.router = source.matrix(shape.hidden, shape.experts);
+    for (std::uint64_t part = 0; part < std::max<std::uint64_t>(1, shape.experts); ++part) {
+      FeedForwardWeights& made_part = weights.parts.emplace_back();
+      made_part.gate = source.matrix(shape.hidden, shape.intermediate);
+      made_part.up = source.matrix(shape.hidden, shape.intermediate);
+      made_part.down = source.matrix(shape.intermediate, shape.hidden);
+    }
   }
   made.norm = source.norm(shape.hidden);
   made.head = tied ? transposed(made.embedding) : source.matrix(shape.hidden, shape.vocabulary);
@@ -94,8 +97,25 @@ std::vector<std::uint32_t> random_prompts(std::uint64_t vocabulary, std::uint64_
 }
 
 LayerShare share_of(const LayerWeights& weights, std::uint32_t rank, std::uint32_t ranks) {
-  return {side_by_side({&weights.q, &weights.k, &weights.v}, rank, ranks), rows_of_rank(weights.o, rank, ranks),
-          side_by_side({&weights.gate, &weights.up}, rank, ranks), rows_of_rank(weights.down, rank, ranks)};
+  LayerShare share{side_by_side({&weights.q, &weights.k, &weights.v}, rank, ranks),
+                   rows_of_rank(weights.o, rank, ranks), {}, {}};
+  if (weights.router.rows == 0) {
+    const FeedForwardWeights& only = weights.parts.front();
+    share.gate_up = side_by_side({&only.gate, &only.up}, rank, ranks);
+    share.down = rows_of_rank(only.down, rank, ranks);
+    return share;
+  }
+  // Whole experts, and the router on every rank.
+  std::vector<const Weights*> first{&weights.router};
+  const std::size_t experts = weights.parts.size() / ranks;
+  for (std::size_t e = rank * experts; e < (rank + 1) * experts; ++e) {
+    const FeedForwardWeights& expert = weights.parts[e];
+    first.push_back(&expert.gate);
+    first.push_back(&expert.up);
+    share.down.insert(share.down.end(), expert.down.numbers.begin(), expert.down.numbers.end());
+  }
+  share.gate_up = side_by_side(first, 0, 1);
+  return share;
 }
 
 std::vector<float> columns_of_rank(const Weights& weights, std::uint32_t rank, std::uint32_t ranks) {

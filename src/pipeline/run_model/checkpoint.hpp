@@ -17,9 +17,15 @@ struct Weights {
   const float* row(std::uint64_t row) const { return numbers.data() + row * columns; }
 };
 
+struct FeedForwardWeights {
+  Weights gate, up, down;
+};
+
 struct LayerWeights {
   std::vector<float> norm1, norm2;
-  Weights q, k, v, o, gate, up, down;
+  Weights q, k, v, o;
+  Weights router;                         ///< hidden x experts, where there are experts
+  std::vector<FeedForwardWeights> parts;  ///< the experts, or the only part
 };
 
 struct Checkpoint {

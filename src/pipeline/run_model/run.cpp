@@ -24,11 +24,13 @@ constexpr std::uint64_t kMostParameters = 50'000'000;
 Status check_model(const Model& model) {
   const auto refuse = [&](const std::string& what) {
     return fail("model.run", fmt::format("{} {}", model.name, what),
-                "dense Llama-shaped models of up to 50 million parameters can be run, such as tiny-llama");
+                "models shaped as Llama or Mixtral, of up to 50 million parameters, can be run, such as tiny-llama and "
+                "tiny-moe");
   };
   const Attention& attention = model.attention;
-  if (model.family != "llama" && model.family != "mistral") return refuse("is of the family " + model.family);
-  if (model.experts) return refuse("has experts");
+  if (model.family != "llama" && model.family != "mistral" && model.family != "mixtral") {
+    return refuse("is of the family " + model.family);
+  }
   if (attention.qkv_bias || attention.output_bias || model.mlp_bias) return refuse("has biases");
   if (std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.window.has_value(); })) {
     return refuse("attends to a window");
@@ -57,12 +59,18 @@ Status check_run(const ModelRunRequest& request) {
 }
 
 LayerShape shape_of(const Model& model) {
-  return {.hidden = model.hidden,
-          .heads = model.attention.heads,
-          .kv_heads = model.attention.kv_heads,
-          .head_dim = model.attention.head_dim,
-          .intermediate = model.intermediate,
-          .vocabulary = model.vocabulary};
+  LayerShape shape{.hidden = model.hidden,
+                   .heads = model.attention.heads,
+                   .kv_heads = model.attention.kv_heads,
+                   .head_dim = model.attention.head_dim,
+                   .intermediate = model.intermediate,
+                   .vocabulary = model.vocabulary};
+  if (model.experts) {
+    shape.intermediate = model.experts->intermediate;
+    shape.experts = model.experts->count;
+    shape.top_k = model.experts->per_token;
+  }
+  return shape;
 }
 
 using Bytewise = std::span<std::byte>;

@@ -23,7 +23,10 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
   };
   const std::pair<const char*, std::uint64_t> divided[] = {{"KV heads", shape.kv_heads},
                                                            {"heads", shape.heads},
-                                                           {"columns of the feed-forward part", shape.intermediate},
+                                                           shape.experts > 0
+                                                               ? std::pair{"experts", shape.experts}
+                                                               : std::pair{"columns of the feed-forward part",
+                                                                           shape.intermediate},
                                                            {"tokens of the vocabulary", shape.vocabulary},
                                                            {"rows of a pass", request.rows}};
   for (const auto& [what, number] : divided) {
@@ -36,6 +39,11 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
     return fail("layer.shape",
                 fmt::format("{} heads of {} columns share {} KV heads", shape.heads, shape.head_dim, shape.kv_heads),
                 "KV heads divide heads, heads have an even number of columns");
+  }
+  if (shape.experts > 0 && (shape.top_k == 0 || shape.top_k > shape.experts || shape.intermediate == 0)) {
+    return fail("layer.shape",
+                fmt::format("{} of {} experts with {} columns", shape.top_k, shape.experts, shape.intermediate),
+                "a token visits at least one expert and at most all");
   }
   if (!divides(request.sequences, request.rows) || request.capacity == 0) {
     return fail("layer.shape",
@@ -76,9 +84,33 @@ class Functions {
             y,
             {request_.sequences, shape_.heads / request_.ranks, shape_.kv_heads / request_.ranks}};
   }
+  /// Of gate and up beside each other.
   Call swiglu(const Region& gate_up, const Region& y) const {
-    const std::uint64_t columns = shape_.intermediate / request_.ranks;
+    const std::uint64_t columns = gate_up.width.value / kFloat.value / 2;
     return {Function::swiglu, {columns_of(gate_up, 0, columns), columns_of(gate_up, columns, columns)}, y, {}};
+  }
+  Call route(const Region& logits, const Region& gates) const {
+    return {Function::route, {logits}, gates, {shape_.top_k}};
+  }
+  Call scale(const Region& x, const Region& gates, std::uint64_t expert, const Region& y) const {
+    return {Function::scale, {x, gates}, y, {expert}};
+  }
+
+  // What a rank multiplies in the feed-forward part: columns of the first matrix, rows of the second.
+  std::uint64_t local_experts() const { return shape_.experts / request_.ranks; }
+  std::uint64_t first_columns() const {
+    return shape_.experts > 0 ? shape_.experts + 2 * second_rows() : 2 * second_rows();
+  }
+  std::uint64_t second_rows() const {
+    return shape_.experts > 0 ? local_experts() * shape_.intermediate : shape_.intermediate / request_.ranks;
+  }
+  Region router(const Region& first) const { return columns_of(first, 0, shape_.experts); }
+  /// Gate and up of an expert of the rank.
+  Region of_expert(const Region& first, std::uint64_t local) const {
+    return columns_of(first, shape_.experts + 2 * local * shape_.intermediate, 2 * shape_.intermediate);
+  }
+  Region rows_for_down(const Region& second, std::uint64_t local) const {
+    return columns_of(second, local * shape_.intermediate, shape_.intermediate);
   }
 
   // Columns of queries, and of keys or values, of one rank; and the parts of q, k, v beside each other.
@@ -119,6 +151,8 @@ class LayerPlanner {
     LayerRank caller;
     Region q, k;  // turned
     Region x1;
+    Region gates;               // of all experts, for all rows
+    std::vector<Region> gated;  // of each expert of the rank
   };
 
   void add_rank(std::uint32_t r) {
@@ -137,6 +171,12 @@ class LayerPlanner {
     rank.q = matrix("q", request_.rows, f_.q_columns(), BufferRole::scratch);
     rank.k = matrix("k", request_.rows, f_.kv_columns(), BufferRole::scratch);
     rank.x1 = matrix("x1.", own_, shape_.hidden, BufferRole::scratch);
+    if (shape_.experts == 0) return;
+    rank.gates = matrix("gates", request_.rows, shape_.experts, BufferRole::scratch);
+    for (std::uint64_t e = 0; e < f_.local_experts(); ++e) {
+      const std::string kind = fmt::format("gated.{}.", e);
+      rank.gated.push_back(matrix(kind.c_str(), request_.rows, shape_.intermediate, BufferRole::scratch));
+    }
   }
 
   Status attention() {
@@ -169,23 +209,37 @@ class LayerPlanner {
   }
 
   Status feed_forward() {
-    const std::uint64_t columns = shape_.intermediate / request_.ranks;
     CORTADO_ASSIGN_OR_RETURN(const auto gate_up,
-                             pairs_.gather_and_multiply("gate_up", {request_.rows, 2 * columns, shape_.hidden},
+                             pairs_.gather_and_multiply("gate_up", {request_.rows, f_.first_columns(), shape_.hidden},
                                                         [&](std::uint32_t r, const Region& a) {
                                                           const Rank& rank = ranks_[r];
                                                           chain_.kernel(r, f_.norm(rank.x1, rank.caller.norm2, a));
                                                         }));
     CORTADO_ASSIGN_OR_RETURN(
-        const auto down, pairs_.multiply_and_reduce(
-                             "down", {request_.rows, shape_.hidden, columns},
-                             [&](std::uint32_t r, const Region& a) { chain_.kernel(r, f_.swiglu(gate_up[r].c, a)); }));
+        const auto down, pairs_.multiply_and_reduce("down", {request_.rows, shape_.hidden, f_.second_rows()},
+                                                    [&](std::uint32_t r, const Region& a) {
+                                                      const Rank& rank = ranks_[r];
+                                                      activate(r, gate_up[r].c, rank.gates, rank.gated, a,
+                                                               [&](const Call& call) { chain_.kernel(r, call); });
+                                                    }));
     for (std::uint32_t r = 0; r < request_.ranks; ++r) {
       ranks_[r].caller.gate_up = gate_up[r].b;
       ranks_[r].caller.down = down[r].b;
       chain_.kernel(r, sum({ranks_[r].x1, down[r].c}, ranks_[r].caller.y));
     }
     return {};
+  }
+
+  /// What stands between the two GEMMs of the feed-forward part, of program and formula alike.
+  template <class Add>
+  void activate(std::uint32_t r, const Region& first, const Region& gates, const std::vector<Region>& gated,
+                const Region& second, Add&& add) const {
+    if (shape_.experts == 0) return add(f_.swiglu(first, second));
+    add(f_.route(f_.router(first), gates));
+    for (std::uint64_t e = 0; e < f_.local_experts(); ++e) {
+      add(f_.swiglu(f_.of_expert(first, e), gated[e]));
+      add(f_.scale(gated[e], gates, r * f_.local_experts() + e, f_.rows_for_down(second, e)));
+    }
   }
 
   /// The layer as it is defined: every line on whole matrices, rank by rank only where weights are.
@@ -230,13 +284,18 @@ class LayerPlanner {
   }
 
   Region formula_of_columns(std::uint32_t r, const LayerRank& in, const Region& h) {
-    const std::uint64_t columns = shape_.intermediate / request_.ranks;
-    const Region gate_up = value("gate_up", r, request_.rows, 2 * columns);
-    const Region gated = value("gated", r, request_.rows, columns);
+    const Region gate_up = value("gate_up", r, request_.rows, f_.first_columns());
+    const Region activated = value("activated", r, request_.rows, f_.second_rows());
     const Region projected = value("down", r, request_.rows, shape_.hidden);
+    Region gates;
+    std::vector<Region> gated;
+    if (shape_.experts > 0) gates = value("gates", r, request_.rows, shape_.experts);
+    for (std::uint64_t e = 0; shape_.experts > 0 && e < f_.local_experts(); ++e) {
+      gated.push_back(value(fmt::format("gated{}", e).c_str(), r, request_.rows, shape_.intermediate));
+    }
     chain_.step(product(h, in.gate_up, gate_up));
-    chain_.step(f_.swiglu(gate_up, gated));
-    chain_.step(product(gated, in.down, projected));
+    activate(r, gate_up, gates, gated, activated, [&](const Call& call) { chain_.step(call); });
+    chain_.step(product(activated, in.down, projected));
     return projected;
   }
 

@@ -1,5 +1,7 @@
 #include "plan/layer.hpp"
 
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include "cortado/program.hpp"
@@ -21,6 +23,14 @@ constexpr LayerShape kSmall{
 
 PassRequest pass(std::uint32_t ranks, std::uint64_t rows = 16) {
   return {.shape = kSmall, .sequences = 4, .rows = rows, .capacity = 6, .ranks = ranks};
+}
+
+PassRequest experts_pass(std::uint32_t ranks, std::uint64_t rows = 16) {
+  PassRequest request = pass(ranks, rows);
+  request.shape.experts = 8;
+  request.shape.top_k = 2;
+  request.shape.intermediate = 12;
+  return request;
 }
 
 /// By FiCCO's composers; empty: serial.
@@ -52,6 +62,13 @@ class LayerOf : public ::testing::TestWithParam<std::tuple<std::uint32_t, std::s
 TEST_P(LayerOf, IsProved) {
   const auto& [ranks, schedule] = GetParam();
   const auto layer = plan_layer(pass(ranks), machine(), pairs_by(schedule));
+  ASSERT_TRUE(layer) << to_string(layer.error());
+  EXPECT_EQ(errors_of(layer->program), "");
+}
+
+TEST_P(LayerOf, ExpertsIsProved) {
+  const auto& [ranks, schedule] = GetParam();
+  const auto layer = plan_layer(experts_pass(ranks), machine(), pairs_by(schedule));
   ASSERT_TRUE(layer) << to_string(layer.error());
   EXPECT_EQ(errors_of(layer->program), "");
 }
@@ -103,6 +120,32 @@ TEST(Layer, WithoutOneOfItsKernelsIsRefused) {
   EXPECT_EQ(tried, 10U);  // norm; rope, rope, append, append, attention; sum, norm; swiglu; sum
 }
 
+/// The first command of the stream of rank 0 that calls a function.
+Call& first_call(Program& program, Function function) {
+  for (Queue& queue : program.queues) {
+    if (!is_kernel_queue(queue)) continue;
+    for (Command& command : queue.commands) {
+      auto* call = std::get_if<Call>(&command);
+      if (call != nullptr && call->function == function) return *call;
+    }
+  }
+  throw std::logic_error("no such call");
+}
+
+TEST(Layer, OfExpertsWithOtherGatesIsRefused) {
+  const Program layer = plan_layer(experts_pass(2), machine(), pairs_by("serial-dma")).value().program;
+  Program other = layer;
+  first_call(other, Function::route).parameters[0] = 3;  // experts of a token
+  EXPECT_NE(errors_of(other), "");
+  other = layer;
+  first_call(other, Function::scale).parameters[0] = 1;  // the gate of another expert
+  EXPECT_NE(errors_of(other), "");
+  other = layer;
+  const Call scale = first_call(other, Function::scale);
+  first_call(other, Function::scale) = {Function::scale, {scale.operands[0], scale.operands[0]}, scale.result, {0}};
+  EXPECT_NE(errors_of(other), "");
+}
+
 TEST(Layer, WithOtherOperandsOrParametersIsRefused) {
   const Program layer = plan_layer(pass(2), machine(), pairs_by("serial-dma")).value().program;
   std::size_t tried = 0;
@@ -147,6 +190,12 @@ TEST(Layer, RefusesWhatRanksDoNotDivide) {
   request.sequences = 3;
   EXPECT_EQ(code(request), "layer.shape");
   request = pass(2, 0);
+  EXPECT_EQ(code(request), "layer.shape");
+  request = experts_pass(2);
+  request.shape.top_k = 9;
+  EXPECT_EQ(code(request), "layer.shape");
+  request = experts_pass(8);
+  request.shape.experts = 4;
   EXPECT_EQ(code(request), "layer.shape");
 }
 
