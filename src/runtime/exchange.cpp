@@ -13,14 +13,11 @@
 namespace cortado::runtime {
 namespace {
 
-/// Of all-reduce: up to so many bytes of all slots together every rank sums everything itself; above, a part, and takes
-/// the others' sums behind another barrier.
+/// Of all-reduce: up to so many bytes of all slots together, and with two ranks always, every rank sums everything
+/// itself; above, a part, and takes the others' sums behind another barrier.
 constexpr std::uint64_t kSumAlone = 64 << 10;
 /// Of memory that has to be read into this process to be summed: so much of each rank at a time.
 constexpr std::uint64_t kScratch = 32 << 10;
-/// What a rank sends is read by the system from this size on. Measured with 2 and 8 processes on 2 cores: at 128 KiB
-/// pieces through the slots are up to 8 times as fast, at 1 MiB reading is 1.2 to 2 times as fast.
-constexpr std::uint64_t kReadFrom = 512 << 10;
 /// What lies in windows is taken from there from this size on: a second meeting instead of a second copy.
 constexpr std::uint64_t kSlotFirst = 16 << 10;
 constexpr std::uint64_t kLine = 64;  // a multiple of every element
@@ -34,7 +31,10 @@ std::string describe(const Call& call) {
   const auto kind = static_cast<OperationKind>(call.kind);
   std::string text = fmt::format("{} of {}", name_of(kind), format_bytes({call.block_bytes}));
   if (call.by_counts) text = fmt::format("{} with counts", name_of(kind));
-  if (reduces(kind)) text += fmt::format(" of elements of type {}, reduction {}", call.element, call.reduction);
+  if (reduces(kind)) {
+    text += fmt::format(" of elements {} by {}", name_of(static_cast<Element>(call.element)),
+                        name_of(static_cast<Reduction>(call.reduction)));
+  }
   if (has_root(kind)) text += fmt::format(", root {}", call.root);
   if (call.variant != 0) text += fmt::format(" by variant {}", name_of(static_cast<Variant>(call.variant)));
   return text;
@@ -72,9 +72,9 @@ std::vector<Exchange::Take>& Exchange::takes(const Operation& op, const Shape& s
           continue;
         }
         const auto& counts = team_.counts_of(from).send;
-        const auto at = std::accumulate(counts.begin(), counts.begin() + me, std::uint64_t{0});
+        const auto at = std::accumulate(counts.begin(), counts.begin() + block, std::uint64_t{0});
         const auto to = std::accumulate(op.recv_bytes.begin(), op.recv_bytes.begin() + from, std::uint64_t{0});
-        takes_.push_back({from, me, at, to, op.recv_bytes[from]});
+        takes_.push_back({from, block, at, to, op.recv_bytes[from]});
       }
       break;
     }
@@ -162,9 +162,9 @@ Status Exchange::check_calls() const {
       const std::uint64_t sent = team_.counts_of(from).send[to];
       const std::uint64_t received = team_.counts_of(to).recv[from];
       if (sent == received) continue;
-      return fail("runtime.mismatch", fmt::format("all-to-all with counts: rank {} sends {} bytes to rank {}, which "
-                                                  "receives {}",
-                                                  from, sent, to, received));
+      return fail("runtime.mismatch", fmt::format("{} with counts: rank {} sends {} bytes to rank {}, which receives {}",
+                                                  name_of(static_cast<OperationKind>(own.kind)), from, sent, to,
+                                                  received));
     }
   }
   return {};
@@ -199,10 +199,9 @@ Variant Exchange::decide(const Operation& op) const {
   // In place, all-to-all would overwrite what others still read.
   if (asked == Variant::staged || (in_place && op.kind == OperationKind::all_to_all)) return Variant::staged;
   if (all_in_reach(op.kind == OperationKind::all_reduce)) return Variant::direct;
-  const bool blocks = op.kind == OperationKind::all_to_all || op.kind == OperationKind::reduce_scatter ||
-                      op.kind == OperationKind::scatter;
-  const std::uint64_t sent = longest_block() * (blocks ? team_.ranks() : 1);
-  return reads_all_ && (sent >= kReadFrom || asked == Variant::direct) ? Variant::direct : Variant::staged;
+  // The system copies 11 GB/s out of other processes, the C library 40 GB/s through caches (measured on an AMD EPYC,
+  // Linux 6.18, 64 KiB to 8 MiB): two copies of one's own are faster than one of the system.
+  return reads_all_ && asked == Variant::direct ? Variant::direct : Variant::staged;
 }
 
 Status Exchange::run(const Operation& op) {
@@ -223,6 +222,7 @@ Status Exchange::run(const Operation& op) {
   }
   if (call.by_counts) {
     Counts counts;
+    if (op.kind == OperationKind::all_gather) counts.send.fill(op.send.size());  // the same for everybody
     std::ranges::copy(op.send_bytes, counts.send.begin());
     std::ranges::copy(op.recv_bytes, counts.recv.begin());
     CORTADO_RETURN_IF_ERROR(team_.announce(call, &counts));
@@ -264,7 +264,7 @@ Status Exchange::all_reduce_slots(const Operation& op, std::uint32_t slot, std::
     for (std::uint32_t r = 0; r < ranks; ++r) sources_.push_back(segment.slot(r, slot) + first);
     reduce(op.element, op.reduction, to, sources_, count);
   };
-  if (bytes * ranks <= kSumAlone) {
+  if (ranks <= 2 || bytes * ranks <= kSumAlone) {
     sum(0, bytes, out);
     return {};
   }
@@ -288,7 +288,7 @@ Status Exchange::by_pieces(const Operation& op, const Shape& shape) {
   const std::uint32_t me = team_.rank();
   const Segment& segment = team_.segment();
   const std::uint64_t longest = longest_block();
-  const std::uint64_t width = kSlotBytes / shape.blocks / kLine * kLine;
+  const std::uint64_t width = kSlotBytes / shape.blocks / kLine * kLine;  // of a block, in the slot
   const bool sends = !root_sends(op.kind) || me == op.root;
   const std::byte* const source = op.kind == OperationKind::broadcast ? op.recv.data() : op.send.data();
   std::vector<Take> all = takes(op, shape);
@@ -367,7 +367,8 @@ PullRequest Exchange::request_for(const Operation& op) const {
 }
 
 Status Exchange::directly(const Operation& op) {
-  if (longest_block() == 0) return team_.barrier();
+  const bool nothing_to_do = longest_block() == 0 || (op.kind == OperationKind::broadcast && team_.ranks() == 1);
+  if (nothing_to_do) return team_.barrier();
   const Result<const std::vector<Step>*> steps = programs_.find(request_for(op));
   if (!steps) return fail(steps.error());
   for (const Step& step : **steps) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -75,6 +74,8 @@ class PullPlan {
         return r == ask_.root ? n() * ask_.ranks : 0;
       case OperationKind::broadcast:
         return r == ask_.root ? n() : 0;
+      case OperationKind::all_gather:
+        return count(r, 0);
       default:
         return n();
     }
@@ -82,9 +83,8 @@ class PullPlan {
   std::uint64_t recv_size(std::uint32_t r) const {
     switch (ask_.kind) {
       case OperationKind::all_to_all:
-        return received_at(r, ask_.ranks);
       case OperationKind::all_gather:
-        return n() * ask_.ranks;
+        return received_at(r, ask_.ranks);
       case OperationKind::gather:
         return r == ask_.root ? n() * ask_.ranks : 0;
       case OperationKind::broadcast:
@@ -99,7 +99,7 @@ class PullPlan {
     const std::uint64_t recv = recv_size(r);
     if (in_place(r) && send > 0 && recv > 0) {  // the smaller one is block r of the larger one
       const BufferId both = builder_.buffer("both", RankId{r}, {std::max(send, recv)}, BufferRole::inout);
-      send_.push_back(make_region(both, {send < recv ? r * n() : 0}, {send}));
+      send_.push_back(make_region(both, {send < recv ? received_at(r, r) : 0}, {send}));
       recv_.push_back(make_region(both, {recv < send ? r * n() : 0}, {recv}));
       return;
     }

@@ -19,7 +19,7 @@ struct PullRequest {
   std::uint64_t block_bytes = 0;
   std::uint64_t element_bytes = 1;
   std::uint64_t in_place = 0;               ///< a bit for each rank whose operation is in place
-  std::vector<std::uint64_t> send_bytes{};  ///< all-to-all with counts: [from * ranks + to]
+  std::vector<std::uint64_t> send_bytes{};  ///< with counts: [from * ranks + to]
   friend auto operator<=>(const PullRequest&, const PullRequest&) = default;
 };
 

@@ -25,8 +25,9 @@
 namespace cortado::runtime {
 
 inline constexpr std::uint32_t kMostRanks = 64;
-/// What a rank can hand over with one flag; two of them take turns.
-inline constexpr std::uint64_t kSlotBytes = 64 << 10;
+/// What a rank can hand over at one meeting; two of them take turns. Large, because meetings of ranks that share cores
+/// are dear; small enough for those of 8 ranks to stay in caches of some MiB.
+inline constexpr std::uint64_t kSlotBytes = 256 << 10;
 /// Pieces of messages between two ranks; two are under way at most.
 inline constexpr std::uint64_t kLetterBytes = 32 << 10;
 inline constexpr std::uint32_t kLetters = 2;
@@ -45,7 +46,7 @@ struct Call {
   std::uint8_t reduction = 0;
   std::uint8_t variant = 0;  ///< that the options or the environment ask for
   std::uint32_t root = 0;
-  std::uint64_t block_bytes = 0;  ///< of one block; of all-to-all with counts the largest
+  std::uint64_t block_bytes = 0;  ///< of one block; with counts the largest
   Location send{};
   Location recv{};
   bool by_counts = false;
@@ -61,7 +62,7 @@ struct alignas(64) Announcement {
 };
 static_assert(sizeof(Announcement) == 64);
 
-/// Of all-to-all with counts: bytes for and from each rank.
+/// Of operations with counts: bytes for and from each rank.
 struct Counts {
   std::array<std::uint64_t, kMostRanks> send{};
   std::array<std::uint64_t, kMostRanks> recv{};

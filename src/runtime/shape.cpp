@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -16,12 +17,20 @@ tl::unexpected<Diagnostic> wrong(const Operation& operation, std::uint32_t rank,
   return fail(std::move(diagnostic));
 }
 
+std::uint64_t sum_of(std::span<const std::uint64_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
 /// Buffers that overlap are the ones of an operation in place.
 bool is_in_place(const Operation& op, std::uint32_t rank) {
   switch (op.kind) {
     case OperationKind::all_gather:
-    case OperationKind::gather:
-      return op.send.data() == op.recv.data() + rank * op.send.size();
+    case OperationKind::gather: {
+      const bool by_counts = op.recv_bytes.size() > rank;
+      const std::uint64_t before =
+          by_counts ? sum_of(std::span(op.recv_bytes).first(rank)) : rank * op.send.size();
+      return op.send.data() == op.recv.data() + before;
+    }
     case OperationKind::reduce_scatter:
     case OperationKind::scatter:
       return op.recv.data() == op.send.data() + rank * op.recv.size();
@@ -35,10 +44,7 @@ Result<Shape> shape_by_counts(const Operation& op, std::uint32_t rank, std::uint
     return wrong(op, rank,
                  fmt::format("{} and {} counts for {} ranks", op.send_bytes.size(), op.recv_bytes.size(), ranks));
   }
-  const auto sum = [](const std::vector<std::uint64_t>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  };
-  if (sum(op.send_bytes) != op.send.size() || sum(op.recv_bytes) != op.recv.size()) {
+  if (sum_of(op.send_bytes) != op.send.size() || sum_of(op.recv_bytes) != op.recv.size()) {
     return wrong(op, rank, "the counts do not add up to the sizes of the buffers");
   }
   return Shape{*std::ranges::max_element(op.send_bytes), ranks};
@@ -80,6 +86,12 @@ Result<Shape> shape_of(const Operation& op, std::uint32_t rank, std::uint32_t ra
   };
   switch (op.kind) {
     case OperationKind::all_gather:
+      if (!op.recv_bytes.empty()) {
+        if (op.recv_bytes.size() != ranks || sum_of(op.recv_bytes) != received || op.recv_bytes[rank] != sent) {
+          return sizes("there is a count for each rank, that of this rank is what it sends, all are what it receives");
+        }
+        return Shape{sent, 1};
+      }
       if (received != sent * ranks) return sizes("a rank receives what all send");
       return Shape{sent, 1};
     case OperationKind::all_to_all:
