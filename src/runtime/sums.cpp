@@ -63,7 +63,7 @@ void reduce_blocks(std::byte* out, std::span<const std::byte* const> sources, st
 template <class T, class Op>
 void reduce_vectors(std::byte* out, std::span<const std::byte* const> sources, std::uint64_t bytes) {
   constexpr std::size_t kVector = 16;  // every processor has them
-  constexpr std::size_t kLine = 4 * kVector;
+  constexpr std::size_t kFourVectors = 4 * kVector;
   using Vector [[gnu::vector_size(kVector)]] = T;
   const auto load = [](const std::byte* from) {
     Vector vector;
@@ -80,7 +80,7 @@ void reduce_vectors(std::byte* out, std::span<const std::byte* const> sources, s
     }
   };
   std::uint64_t done = 0;
-  for (; done + kLine <= bytes; done += kLine) {
+  for (; done + kFourVectors <= bytes; done += kFourVectors) {
     const std::byte* from = sources[0] + done;
     Vector a = load(from);  // four of them, written out: they stay in registers
     Vector b = load(from + kVector);
