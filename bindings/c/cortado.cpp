@@ -61,6 +61,10 @@ cortado_status run(cortado_comm* comm, cortado::Operation operation, cortado_wor
   return CORTADO_OK;
 }
 
+std::uint64_t sum_of(const std::vector<std::uint64_t>& bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+}
+
 cortado::Sent sent(const void* data, std::size_t bytes) {
   return {static_cast<const std::byte*>(data), bytes};
 }
@@ -148,16 +152,21 @@ cortado_status cortado_all_to_all(cortado_comm* comm, const void* send, void* re
   return run(comm, cortado::all_to_all(sent(send, all), received(recv, all)), work);
 }
 
+cortado_status cortado_all_gather_v(cortado_comm* comm, const void* send, void* recv, const uint64_t* bytes,
+                                    cortado_work** work) {
+  std::vector<std::uint64_t> counts(bytes, bytes + comm->communicator.ranks());
+  const cortado::Sent from = sent(send, counts[comm->communicator.rank()]);
+  const cortado::Received to = received(recv, sum_of(counts));
+  return run(comm, cortado::all_gather_v(from, to, std::move(counts)), work);
+}
+
 cortado_status cortado_all_to_all_v(cortado_comm* comm, const void* send, const uint64_t* send_bytes, void* recv,
                                     const uint64_t* recv_bytes, cortado_work** work) {
   const std::uint32_t ranks = comm->communicator.ranks();
   std::vector<std::uint64_t> out(send_bytes, send_bytes + ranks);
   std::vector<std::uint64_t> in(recv_bytes, recv_bytes + ranks);
-  const auto sum = [](const std::vector<std::uint64_t>& bytes) {
-    return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-  };
-  const cortado::Sent from = sent(send, sum(out));
-  const cortado::Received to = received(recv, sum(in));
+  const cortado::Sent from = sent(send, sum_of(out));
+  const cortado::Received to = received(recv, sum_of(in));
   return run(comm, cortado::all_to_all_v(from, std::move(out), to, std::move(in)), work);
 }
 

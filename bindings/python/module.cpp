@@ -13,6 +13,8 @@
 
 #include "cortado/communicator.hpp"
 
+#include "arrays.hpp"
+
 namespace py = pybind11;
 
 namespace cortado::python {
@@ -25,26 +27,6 @@ void raise(const Diagnostic& diagnostic) {
 }
 
 namespace {
-
-/// Memory of an object with the buffer protocol, or of (address, bytes).
-struct Memory {
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
-};
-
-Memory memory_of(const py::handle& object, bool writable) {
-  if (object.is_none()) return {};
-  if (py::isinstance<py::tuple>(object)) {
-    const auto pair = py::cast<std::pair<std::uintptr_t, std::size_t>>(object);
-    return {reinterpret_cast<std::byte*>(pair.first), pair.second};
-  }
-  Py_buffer view{};
-  const int flags = PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
-  if (PyObject_GetBuffer(object.ptr(), &view, flags) != 0) throw py::error_already_set();
-  const Memory memory{static_cast<std::byte*>(view.buf), static_cast<std::size_t>(view.len)};
-  PyBuffer_Release(&view);  // who called keeps the object
-  return memory;
-}
 
 struct Request {
   int kind;
@@ -90,7 +72,18 @@ Status without_lock(const std::function<Status()>& work) {
   return work();
 }
 
+/// A persistent operation, which needs its communicator and its arrays.
+struct Prepared {
+  std::shared_ptr<Communicator> communicator;
+  Communicator::Persistent operation;
+  py::object send;
+  py::object recv;
+};
+
 void add_communicator(py::module_& module) {
+  py::class_<Prepared>(module, "Prepared")
+      .def("run", [](Prepared& self) { check(without_lock([&] { return self.operation.run(); })); })
+      .def("start", [](Prepared& self) { return self.operation.start(); });
   py::class_<Work>(module, "Work").def("test", &Work::test).def("wait", [](const Work& work) {
     check(without_lock([&] { return work.wait(); }));
   });
@@ -129,6 +122,14 @@ void add_communicator(py::module_& module) {
              return self.start(operation_of({kind, std::move(send), std::move(recv), element, reduction, root,
                                              std::move(send_bytes), std::move(recv_bytes)}));
            })
+      .def("prepare",
+           [](const std::shared_ptr<Communicator>& self, int kind, py::object send, py::object recv, int element,
+              int reduction, std::uint32_t root, std::vector<std::uint64_t> send_bytes,
+              std::vector<std::uint64_t> recv_bytes) {
+             const Operation operation = operation_of(
+                 {kind, send, recv, element, reduction, root, std::move(send_bytes), std::move(recv_bytes)});
+             return Prepared{self, value_of(self->prepare(operation)), std::move(send), std::move(recv)};
+           })
       .def("abort", &Communicator::abort)
       .def("explain", &Communicator::explain)
       .def("allocate",
@@ -145,6 +146,7 @@ void add_communicator(py::module_& module) {
       .def_property_readonly("rank", &Communicator::rank)
       .def_property_readonly("ranks", &Communicator::ranks);
 
+  module.def("element_of", &element_of);
   module.def("options_from_environment", [] {
     const CommunicatorOptions options = value_of(options_from_environment());
     return py::make_tuple(options.name, options.rank, options.ranks);

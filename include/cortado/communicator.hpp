@@ -28,9 +28,11 @@ namespace cortado {
 /// Element types of reductions: those of programs, and two that only the communicator has.
 enum class Element { u8, i8, i32, i64, f16, bf16, f32, f64, f8 };
 Bytes size_of(Element element);
+std::string_view name_of(Element element);
 
 /// Integers wrap. Small floats are combined in f32 and rounded once.
 enum class Reduction { sum, min, max };
+std::string_view name_of(Reduction reduction);
 
 enum class OperationKind {
   barrier,
@@ -54,7 +56,8 @@ struct Operation {
   Element element = Element::u8;  ///< of reductions
   Reduction reduction = Reduction::sum;
   std::uint32_t root = 0;  ///< of broadcast, gather, scatter; the peer of send and recv
-  /// all-to-all with counts: bytes for and from each rank, one behind another in the buffers. Empty: equal blocks.
+  /// all-to-all with counts: bytes for and from each rank, one behind another in the buffers; all-gather with counts:
+  /// only those from each rank. Empty: equal blocks.
   std::vector<std::uint64_t> send_bytes{};
   std::vector<std::uint64_t> recv_bytes{};
 };
@@ -65,6 +68,8 @@ using Received = std::span<std::byte>;
 Operation barrier();
 /// In place: `send` is block `rank` of `recv`.
 Operation all_gather(Sent send, Received recv);
+/// Rank r sends recv_bytes[r] bytes. In place: `send` is its block of `recv`.
+Operation all_gather_v(Sent send, Received recv, std::vector<std::uint64_t> recv_bytes);
 /// In place: the same buffer twice.
 Operation all_to_all(Sent send, Received recv);
 Operation all_to_all_v(Sent send, std::vector<std::uint64_t> send_bytes, Received recv,
@@ -85,7 +90,8 @@ struct CommunicatorOptions {
   std::uint32_t ranks = 1;
   std::chrono::milliseconds timeout{30'000};  ///< that a rank waits for others, at the start and in every operation
   Bytes window = 1_GiB;                       ///< of a rank, for allocate(); takes memory only as far as it is used
-  /// "slots", "staged" or "direct" for everything; empty: by size. The variable CORTADO_VARIANT beats it.
+  /// Empty: by size and memory. "slots", "staged" or "direct": for everything. Or rules, of which the first that fits
+  /// decides: "all-gather<=64KiB:slots, all-gather:direct, <=1MiB:staged". The variable CORTADO_VARIANT beats it.
   std::string variant{};
 };
 
@@ -148,7 +154,7 @@ class Communicator {
   Result<Persistent> prepare(Operation operation);
 
   /// Memory that all ranks of the communicator reach without a copy on the way; it counts from `window`. Other memory
-  /// works as well: small messages cost the same, large ones a system call for each 2 MiB and peer.
+  /// works as well: messages below 16 KiB cost the same, larger ones a second copy.
   Result<std::span<std::byte>> allocate(Bytes bytes);
   void release(std::span<std::byte> memory);
 

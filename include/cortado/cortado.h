@@ -77,6 +77,9 @@ CORTADO_API void cortado_release(cortado_comm* comm, void* memory);
 CORTADO_API cortado_status cortado_barrier(cortado_comm* comm, cortado_work** work);
 CORTADO_API cortado_status cortado_all_gather(cortado_comm* comm, const void* send, void* recv, size_t bytes,
                                               cortado_work** work);
+/* Rank r sends bytes[r]. */
+CORTADO_API cortado_status cortado_all_gather_v(cortado_comm* comm, const void* send, void* recv, const uint64_t* bytes,
+                                                cortado_work** work);
 CORTADO_API cortado_status cortado_all_to_all(cortado_comm* comm, const void* send, void* recv, size_t bytes,
                                               cortado_work** work);
 /* Bytes for and from each rank, one behind another in the buffers. */

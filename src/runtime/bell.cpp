@@ -12,7 +12,7 @@ namespace {
 
 /// A rank with a core of its own looks that long without a pause. After that, and without such a core at once, it lets
 /// others run between two looks, for a while: on a busy computer a wake-up takes far longer than its 10 us.
-constexpr std::chrono::microseconds kSpin{1};
+constexpr std::chrono::microseconds kSpin{10};
 constexpr std::chrono::microseconds kLook{1000};
 constexpr std::chrono::microseconds kLookInBackground{20};
 constexpr std::uint32_t kSpins = 32;  // looks between two looks at the clock
@@ -26,31 +26,28 @@ void pause_core() {
 }  // namespace
 
 void Bell::ring() {
-  rings.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+  rings.fetch_add(1, std::memory_order_seq_cst);
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&rings), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void Bell::sleep(std::uint32_t seen, std::chrono::milliseconds longest) {
-  sleepers.fetch_add(1, std::memory_order_seq_cst);
-  if (rings.load(std::memory_order_seq_cst) == seen) {
-    const timespec time{static_cast<std::time_t>(longest.count() / 1000),
-                        static_cast<long>(longest.count() % 1000) * 1'000'000};
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&rings), FUTEX_WAIT, seen, &time, nullptr, 0);
-  }
-  sleepers.fetch_sub(1, std::memory_order_seq_cst);
+void Bell::wait(std::uint32_t seen, std::chrono::milliseconds longest) {
+  const timespec time{static_cast<std::time_t>(longest.count() / 1000),
+                      static_cast<long>(longest.count() % 1000) * 1'000'000};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&rings), FUTEX_WAIT, seen, &time, nullptr, 0);
 }
 
 bool Patience::look_again() {
   ++looks_;
-  if (looks_ == 1) start_ = std::chrono::steady_clock::now();
-  if (!own_core_) {
-    ::sched_yield();
-  } else {
+  if (own_core_) {
     pause_core();
     if (looks_ % kSpins != 0) return true;
+  } else {
+    ::sched_yield();
   }
-  const auto looked = std::chrono::steady_clock::now() - start_;
+  const auto now = std::chrono::steady_clock::now();
+  if (start_ == std::chrono::steady_clock::time_point{}) start_ = now;
+  const auto looked = now - start_;
   if (looked >= kSpin) own_core_ = false;
   return looked < (background_ ? kLookInBackground : kLook);
 }

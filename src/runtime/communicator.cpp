@@ -164,9 +164,9 @@ struct Communicator::Impl {
 
 namespace {
 
-Result<runtime::Variant> variant_of(const CommunicatorOptions& options) {
+Result<runtime::Tuning> tuning_of(const CommunicatorOptions& options) {
   const char* const environment = std::getenv("CORTADO_VARIANT");
-  return runtime::parse_variant(environment != nullptr ? environment : options.variant);
+  return runtime::Tuning::parse(environment != nullptr ? environment : options.variant);
 }
 
 Status check_options(const CommunicatorOptions& options) {
@@ -187,22 +187,22 @@ Communicator::~Communicator() = default;
 Result<Communicator> Communicator::join(const CommunicatorOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_options(options));
   if (options.name.empty()) return fail("runtime.options", "the communicator has no name", "give all ranks the same");
-  CORTADO_ASSIGN_OR_RETURN(const runtime::Variant variant, variant_of(options));
+  CORTADO_ASSIGN_OR_RETURN(const runtime::Tuning tuning, tuning_of(options));
   CORTADO_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Segment> segment, runtime::Segment::attach(options));
   auto impl = std::make_unique<Impl>(std::move(segment), options.rank, options.timeout);
-  CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, variant));
+  CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, tuning));
   return Communicator(std::move(impl));
 }
 
 Result<std::vector<Communicator>> Communicator::threads(std::uint32_t ranks, const CommunicatorOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_options({.name = {}, .rank = 0, .ranks = ranks}));
-  CORTADO_ASSIGN_OR_RETURN(const runtime::Variant variant, variant_of(options));
+  CORTADO_ASSIGN_OR_RETURN(const runtime::Tuning tuning, tuning_of(options));
   CORTADO_ASSIGN_OR_RETURN(const std::shared_ptr<runtime::Segment> segment,
                            runtime::Segment::plain(ranks, options.window));
   std::vector<Communicator> all;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     auto impl = std::make_unique<Impl>(segment, rank, options.timeout);
-    CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, variant));
+    CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, tuning));
     all.push_back(Communicator(std::move(impl)));
   }
   return all;
@@ -270,20 +270,21 @@ void Communicator::abort(const std::string& reason) {
 
 std::string Communicator::explain() const {
   const runtime::Exchange::Done& last = impl_->exchange->last();
-  const char* why = "";
+  std::string why;
   switch (last.variant) {
     case runtime::Variant::slots:
-      why = "what a rank sends fits its slot: one barrier, two copies";
+      why = "what a rank sends fits its slot: one meeting, two copies";
       break;
     case runtime::Variant::direct:
-      why = last.windows ? "all reach each other's memory: two barriers, one copy"
-                         : "memory of other processes is read by the system: two barriers, one copy";
+      why = fmt::format("a proved program, {}: two meetings, one copy",
+                        last.windows ? "all reach each other's memory"
+                                     : "memory of other processes is read by the system");
       break;
     default:
-      why = "piece by piece through the slots: too little to have it read by the system, or in place, or asked for";
+      why = "piece by piece through the slots: memory that cannot be read or is not worth a system call, or in place";
   }
-  return fmt::format("{} of {} a rank among {}: {} ({})", name_of(last.kind), format_bytes({last.bytes}), ranks(),
-                     runtime::name_of(last.variant), why);
+  return fmt::format("{} of {} a rank among {}: {} ({}{})", name_of(last.kind), format_bytes({last.bytes}), ranks(),
+                     runtime::name_of(last.variant), why, last.asked ? "; asked for" : "");
 }
 
 }  // namespace cortado

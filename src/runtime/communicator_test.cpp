@@ -121,6 +121,28 @@ TEST(Communicator, MismatchedCallsAreNamedOnEveryRankAndDoNoHarm) {
   });
 }
 
+TEST(Communicator, EveryKindOfMismatchIsNamed) {
+  on_threads(2, by(""), [](Communicator& comm) {
+    std::vector<std::byte> a(16);
+    std::vector<std::byte> b(32);
+    const bool odd = comm.rank() == 1;
+    const auto expect = [&](const Operation& operation, const char* what) {
+      const Status status = comm.run(operation);
+      ASSERT_FALSE(status) << what;
+      EXPECT_EQ(status.error().code, "runtime.mismatch");
+      EXPECT_NE(status.error().message.find(what), std::string::npos) << status.error().message;
+    };
+    expect(odd ? all_gather(a, b) : all_reduce(Element::f32, a, a), "rank 1 all-gather of 16");
+    expect(all_reduce(odd ? Element::i32 : Element::f32, a, a), "elements i32");
+    expect(all_reduce(Element::f32, a, a, odd ? Reduction::max : Reduction::sum), "by max");
+    expect(broadcast(a, odd ? 1 : 0), "root 1");
+    std::vector<std::byte> c(16);
+    expect(odd ? all_to_all_v(a, {8, 8}, c, {8, 8}) : all_to_all(a, c), "with counts");
+    expect(all_to_all_v(a, {8, 8}, b, {odd ? 16U : 8U, odd ? 16U : 24U}), "rank 0 sends 8 bytes to rank 1, which receives 16");
+    EXPECT_TRUE(comm.run(barrier()));
+  });
+}
+
 TEST(Communicator, ATimeOutNamesWhoIsMissing) {
   CommunicatorOptions options = by("");
   options.timeout = 200ms;
@@ -177,7 +199,7 @@ TEST(Communicator, ExplainsWhatItDid) {
   std::vector<std::byte> data(100 << 10);
   ASSERT_TRUE(all->front().run(all_reduce(Element::u8, data, data)));
   EXPECT_EQ(all->front().explain(),
-            "all-reduce of 100KiB a rank among 1: direct (all reach each other's memory: two barriers, one copy)");
+            "all-reduce of 100KiB a rank among 1: direct (a proved program, all reach each other's memory: two meetings, one copy)");
 }
 
 TEST(Communicator, RefusesWrongOptions) {

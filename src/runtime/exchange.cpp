@@ -13,55 +13,17 @@
 namespace cortado::runtime {
 namespace {
 
-/// Of all-reduce: up to so many bytes of all slots together every rank sums everything itself; above, a part, and takes
-/// the others' sums behind another barrier.
+/// Of all-reduce: up to so many bytes of all slots together, and with two ranks always, every rank sums everything
+/// itself; above, a part, and takes the others' sums behind another barrier.
 constexpr std::uint64_t kSumAlone = 64 << 10;
 /// Of memory that has to be read into this process to be summed: so much of each rank at a time.
 constexpr std::uint64_t kScratch = 32 << 10;
-/// What a rank sends is read by the system from this size on. Measured with 2 and 8 processes on 2 cores: at 128 KiB
-/// pieces through the slots are up to 8 times as fast, at 1 MiB reading is 1.2 to 2 times as fast.
-constexpr std::uint64_t kReadFrom = 512 << 10;
+/// What lies in windows is taken from there from this size on: a second meeting instead of a second copy.
+constexpr std::uint64_t kSlotFirst = 16 << 10;
 constexpr std::uint64_t kLine = 64;  // a multiple of every element
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
-}
-
-bool reduces(OperationKind kind) {
-  return kind == OperationKind::reduce_scatter || kind == OperationKind::all_reduce;
-}
-
-bool has_root(OperationKind kind) {
-  return kind == OperationKind::broadcast || kind == OperationKind::gather || kind == OperationKind::scatter;
-}
-
-/// Only the root of these sends.
-bool root_sends(OperationKind kind) {
-  return kind == OperationKind::broadcast || kind == OperationKind::scatter;
-}
-
-tl::unexpected<Diagnostic> wrong(const Operation& operation, std::uint32_t rank, const std::string& what) {
-  Diagnostic diagnostic{"runtime.arguments", fmt::format("{}: {}", name_of(operation.kind), what)};
-  diagnostic.place.rank = RankId{rank};
-  return fail(std::move(diagnostic));
-}
-
-bool overlap(Sent a, Received b) {
-  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
-
-/// Buffers that overlap are the ones of an operation in place.
-bool is_in_place(const Operation& op, std::uint32_t rank) {
-  switch (op.kind) {
-    case OperationKind::all_gather:
-    case OperationKind::gather:
-      return op.send.data() == op.recv.data() + rank * op.send.size();
-    case OperationKind::reduce_scatter:
-    case OperationKind::scatter:
-      return op.recv.data() == op.send.data() + rank * op.recv.size();
-    default:
-      return op.send.data() == op.recv.data();
-  }
 }
 
 std::string describe(const Call& call) {
@@ -69,7 +31,10 @@ std::string describe(const Call& call) {
   const auto kind = static_cast<OperationKind>(call.kind);
   std::string text = fmt::format("{} of {}", name_of(kind), format_bytes({call.block_bytes}));
   if (call.by_counts) text = fmt::format("{} with counts", name_of(kind));
-  if (reduces(kind)) text += fmt::format(" of elements of type {}, reduction {}", call.element, call.reduction);
+  if (reduces(kind)) {
+    text += fmt::format(" of elements {} by {}", name_of(static_cast<Element>(call.element)),
+                        name_of(static_cast<Reduction>(call.reduction)));
+  }
   if (has_root(kind)) text += fmt::format(", root {}", call.root);
   if (call.variant != 0) text += fmt::format(" by variant {}", name_of(static_cast<Variant>(call.variant)));
   return text;
@@ -81,92 +46,7 @@ bool same_call(const Call& a, const Call& b) {
          a.root == b.root && a.variant == b.variant;
 }
 
-Result<Shape> shape_by_counts(const Operation& op, std::uint32_t rank, std::uint32_t ranks) {
-  if (op.send_bytes.size() != ranks || op.recv_bytes.size() != ranks) {
-    return wrong(op, rank,
-                 fmt::format("{} and {} counts for {} ranks", op.send_bytes.size(), op.recv_bytes.size(), ranks));
-  }
-  const auto sum = [](const std::vector<std::uint64_t>& counts) {
-    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  };
-  if (sum(op.send_bytes) != op.send.size() || sum(op.recv_bytes) != op.recv.size()) {
-    return wrong(op, rank, "the counts do not add up to the sizes of the buffers");
-  }
-  return Shape{*std::ranges::max_element(op.send_bytes), ranks};
-}
-
 }  // namespace
-
-Result<Variant> parse_variant(std::string_view name) {
-  for (const Variant variant : {Variant::by_size, Variant::slots, Variant::staged, Variant::direct}) {
-    if (name == name_of(variant)) return variant;
-  }
-  if (name.empty()) return Variant::by_size;
-  return fail("runtime.options", fmt::format("there is no variant {}", name), "use slots, staged or direct");
-}
-
-std::string_view name_of(Variant variant) {
-  switch (variant) {
-    case Variant::by_size:
-      return "auto";
-    case Variant::slots:
-      return "slots";
-    case Variant::staged:
-      return "staged";
-    case Variant::direct:
-      return "direct";
-  }
-  return "";
-}
-
-Result<Shape> shape_of(const Operation& op, std::uint32_t rank, std::uint32_t ranks) {
-  const std::uint64_t sent = op.send.size();
-  const std::uint64_t received = op.recv.size();
-  if ((has_root(op.kind) || op.kind == OperationKind::send || op.kind == OperationKind::recv) && op.root >= ranks) {
-    return wrong(op, rank, fmt::format("there is no rank {} among {}", op.root, ranks));
-  }
-  if (op.kind != OperationKind::broadcast && overlap(op.send, op.recv) &&
-      !(is_in_place(op, rank) && op.send_bytes.empty())) {
-    return wrong(op, rank, "what is sent and what is received overlap, but not as in place");
-  }
-  if (reduces(op.kind) && sent % size_of(op.element).value != 0) {
-    return wrong(op, rank, fmt::format("{} bytes are not whole elements", sent));
-  }
-  const auto sizes = [&](const char* rule) {
-    return wrong(op, rank, fmt::format("{} bytes to send, {} to receive, {} ranks: {}", sent, received, ranks, rule));
-  };
-  switch (op.kind) {
-    case OperationKind::all_gather:
-      if (received != sent * ranks) return sizes("a rank receives what all send");
-      return Shape{sent, 1};
-    case OperationKind::all_to_all:
-      if (!op.send_bytes.empty() || !op.recv_bytes.empty()) return shape_by_counts(op, rank, ranks);
-      if (sent != received || sent % ranks != 0) return sizes("both are one block for each rank");
-      return Shape{sent / ranks, ranks};
-    case OperationKind::reduce_scatter:
-      if (sent != received * ranks || received % size_of(op.element).value != 0) {
-        return sizes("a rank sends one block for each rank");
-      }
-      return Shape{received, ranks};
-    case OperationKind::all_reduce:
-      if (sent != received) return sizes("both are equally long");
-      return Shape{sent, 1};
-    case OperationKind::gather:
-      if (rank == op.root && received != sent * ranks) return sizes("the root receives what all send");
-      return Shape{sent, 1};
-    case OperationKind::scatter:
-      if (rank == op.root && sent != received * ranks) return sizes("the root sends one block for each rank");
-      return Shape{received, ranks};
-    case OperationKind::broadcast:
-    case OperationKind::recv:
-      return Shape{received, 1};
-    case OperationKind::send:
-      return Shape{sent, 1};
-    case OperationKind::barrier:
-      return Shape{0, 1};
-  }
-  return Shape{};
-}
 
 std::vector<Exchange::Take>& Exchange::takes(const Operation& op, const Shape& shape) {
   takes_.clear();
@@ -192,9 +72,9 @@ std::vector<Exchange::Take>& Exchange::takes(const Operation& op, const Shape& s
           continue;
         }
         const auto& counts = team_.counts_of(from).send;
-        const auto at = std::accumulate(counts.begin(), counts.begin() + me, std::uint64_t{0});
+        const auto at = std::accumulate(counts.begin(), counts.begin() + block, std::uint64_t{0});
         const auto to = std::accumulate(op.recv_bytes.begin(), op.recv_bytes.begin() + from, std::uint64_t{0});
-        takes_.push_back({from, me, at, to, op.recv_bytes[from]});
+        takes_.push_back({from, block, at, to, op.recv_bytes[from]});
       }
       break;
     }
@@ -204,8 +84,8 @@ std::vector<Exchange::Take>& Exchange::takes(const Operation& op, const Shape& s
   return takes_;
 }
 
-Result<std::unique_ptr<Exchange>> Exchange::open(Team& team, Variant variant) {
-  std::unique_ptr<Exchange> made(new Exchange(team, variant));
+Result<std::unique_ptr<Exchange>> Exchange::open(Team& team, Tuning tuning) {
+  std::unique_ptr<Exchange> made(new Exchange(team, std::move(tuning)));
   const Segment& segment = team.segment();
   made->reads_all_ = true;
   if (segment.one_process()) return made;
@@ -214,7 +94,7 @@ Result<std::unique_ptr<Exchange>> Exchange::open(Team& team, Variant variant) {
   Call call;
   call.send = own;
   CORTADO_RETURN_IF_ERROR(team.announce(call));
-  CORTADO_RETURN_IF_ERROR(team.barrier());
+  CORTADO_RETURN_IF_ERROR(team.meet());
   std::byte byte{};
   const std::uint32_t next = (team.rank() + 1) % team.ranks();
   segment.block(team.rank()).reads_peers = team.read(next, team.call_of(next).send, 0, &byte, 1) ? 1 : 0;
@@ -225,15 +105,17 @@ Result<std::unique_ptr<Exchange>> Exchange::open(Team& team, Variant variant) {
 
 Call Exchange::call_for(const Operation& op, const Shape& shape) const {
   Call call;
-  call.kind = static_cast<std::uint32_t>(op.kind);
+  call.kind = static_cast<std::uint8_t>(op.kind);
   if (reduces(op.kind)) {
-    call.element = static_cast<std::uint32_t>(op.element);
-    call.reduction = static_cast<std::uint32_t>(op.reduction);
+    call.element = static_cast<std::uint8_t>(op.element);
+    call.reduction = static_cast<std::uint8_t>(op.reduction);
   }
   if (has_root(op.kind)) call.root = op.root;
   call.block_bytes = shape.block_bytes;
-  call.variant = static_cast<std::uint32_t>(asked_);
   call.by_counts = !op.recv_bytes.empty();
+  // With counts the ranks may send different numbers of bytes, but choose the same.
+  call.variant = static_cast<std::uint8_t>(
+      tuning_.variant_for(op.kind, call.by_counts ? 0 : shape.block_bytes * shape.blocks));
   call.in_place = op.kind != OperationKind::broadcast && overlap(op.send, op.recv);
   const std::byte* const source = op.kind == OperationKind::broadcast ? op.recv.data() : op.send.data();
   call.send = team_.locate(source);
@@ -241,12 +123,24 @@ Call Exchange::call_for(const Operation& op, const Shape& shape) const {
   return call;
 }
 
+bool Exchange::uses_slot(const Call& call, std::uint64_t bytes) const {
+  const auto kind = static_cast<OperationKind>(call.kind);
+  const auto asked = static_cast<Variant>(call.variant);
+  if (kind == OperationKind::barrier) return true;
+  if (bytes > kSlotBytes || asked == Variant::staged || asked == Variant::direct) return false;
+  if (asked == Variant::slots || (kind == OperationKind::all_to_all && call.in_place)) return true;
+  const bool all = team_.segment().one_process();
+  const bool in_reach = all || (call.send.in_segment && (kind != OperationKind::all_reduce || call.recv.in_segment));
+  return !in_reach || bytes <= kSlotFirst;
+}
+
 // The others are told, too: they would wait for a call that never comes.
 Status Exchange::refuse(Diagnostic reason) {
   Call call;
   call.refused = true;
+  (void)next_slot();  // as the others
   CORTADO_RETURN_IF_ERROR(team_.announce(call));
-  CORTADO_RETURN_IF_ERROR(team_.barrier());
+  CORTADO_RETURN_IF_ERROR(team_.meet());
   return fail(std::move(reason));
 }
 
@@ -268,9 +162,9 @@ Status Exchange::check_calls() const {
       const std::uint64_t sent = team_.counts_of(from).send[to];
       const std::uint64_t received = team_.counts_of(to).recv[from];
       if (sent == received) continue;
-      return fail("runtime.mismatch", fmt::format("all-to-all with counts: rank {} sends {} bytes to rank {}, which "
-                                                  "receives {}",
-                                                  from, sent, to, received));
+      return fail("runtime.mismatch", fmt::format("{} with counts: rank {} sends {} bytes to rank {}, which receives {}",
+                                                  name_of(static_cast<OperationKind>(own.kind)), from, sent, to,
+                                                  received));
     }
   }
   return {};
@@ -293,56 +187,62 @@ std::uint64_t Exchange::longest_block() const {
   return longest;
 }
 
-Variant Exchange::decide(const Operation& op, const Shape& shape) const {
+Variant Exchange::decide(const Operation& op) const {
   bool in_place = false;
-  for (std::uint32_t r = 0; r < team_.ranks(); ++r) in_place |= team_.call_of(r).in_place;
+  bool in_slots = true;
+  for (std::uint32_t r = 0; r < team_.ranks(); ++r) {
+    in_place |= team_.call_of(r).in_place;
+    in_slots &= team_.call_of(r).in_slot;
+  }
+  if (in_slots) return Variant::slots;
+  const auto asked = static_cast<Variant>(team_.call_of(team_.rank()).variant);
   // In place, all-to-all would overwrite what others still read.
-  if (asked_ == Variant::staged || (in_place && op.kind == OperationKind::all_to_all)) return Variant::staged;
+  if (asked == Variant::staged || (in_place && op.kind == OperationKind::all_to_all)) return Variant::staged;
   if (all_in_reach(op.kind == OperationKind::all_reduce)) return Variant::direct;
-  const std::uint64_t sent = longest_block() * shape.blocks;
-  return reads_all_ && (sent >= kReadFrom || asked_ == Variant::direct) ? Variant::direct : Variant::staged;
+  // The system copies 11 GB/s out of other processes, the C library 40 GB/s through caches (measured on an AMD EPYC,
+  // Linux 6.18, 64 KiB to 8 MiB): two copies of one's own are faster than one of the system.
+  return reads_all_ && asked == Variant::direct ? Variant::direct : Variant::staged;
 }
 
 Status Exchange::run(const Operation& op) {
   const Result<Shape> checked = shape_of(op, team_.rank(), team_.ranks());
   if (!checked) return refuse(checked.error());
   const Shape& shape = *checked;
-  last_ = {op.kind, shape.block_bytes * shape.blocks, Variant::slots, true};
-  const bool by_counts = !op.recv_bytes.empty();
-  const bool small = !by_counts && shape.block_bytes * shape.blocks <= kSlotBytes;
-  if (small && (asked_ == Variant::by_size || asked_ == Variant::slots || op.kind == OperationKind::barrier)) {
-    return by_slots(op, shape);
+  Call call = call_for(op, shape);
+  const Sent source = op.kind == OperationKind::broadcast ? Sent(op.recv) : op.send;
+  const bool sends = !root_sends(op.kind) || team_.rank() == op.root;
+  call.in_slot = uses_slot(call, sends ? source.size() : 0);
+  const std::uint32_t slot = next_slot();  // of all ranks, whether they use it or not
+  if (call.in_slot) {
+    std::byte* const own = team_.segment().slot(team_.rank(), slot);
+    if (sends && !source.empty()) {
+      copy_bytes(own, source.data(), source.size());
+      call.send = team_.locate(own);  // if others have theirs elsewhere, this rank's are taken from here
+    }
   }
-  if (by_counts) {
+  if (call.by_counts) {
     Counts counts;
+    if (op.kind == OperationKind::all_gather) counts.send.fill(op.send.size());  // the same for everybody
     std::ranges::copy(op.send_bytes, counts.send.begin());
     std::ranges::copy(op.recv_bytes, counts.recv.begin());
-    CORTADO_RETURN_IF_ERROR(team_.announce(call_for(op, shape), &counts));
+    CORTADO_RETURN_IF_ERROR(team_.announce(call, &counts));
   } else {
-    CORTADO_RETURN_IF_ERROR(team_.announce(call_for(op, shape)));
+    CORTADO_RETURN_IF_ERROR(team_.announce(call));
   }
-  CORTADO_RETURN_IF_ERROR(team_.barrier());
+  CORTADO_RETURN_IF_ERROR(team_.meet());
   CORTADO_RETURN_IF_ERROR(check_calls());
-  last_.variant = decide(op, shape);
+  last_ = {op.kind, shape.block_bytes * shape.blocks, decide(op), true, call.variant != 0};
+  if (last_.variant == Variant::slots) return by_slots(op, shape, slot);
   last_.windows = all_in_reach(op.kind == OperationKind::all_reduce);
-  return last_.variant == Variant::direct ? directly(op, shape) : by_pieces(op, shape);
+  return last_.variant == Variant::direct ? directly(op) : by_pieces(op, shape);
 }
 
 // --- Slots -----------------------------------------------------------------------------------------------------------
 
-Status Exchange::by_slots(const Operation& op, const Shape& shape) {
+Status Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t slot) {
   const std::uint32_t me = team_.rank();
   const Segment& segment = team_.segment();
-  const std::uint32_t slot = next_slot();
-  const Sent source = op.kind == OperationKind::broadcast ? Sent(op.recv) : op.send;
-  if (!root_sends(op.kind) || me == op.root) {
-    if (!source.empty()) copy_bytes(segment.slot(me, slot), source.data(), source.size());
-  }
-  CORTADO_RETURN_IF_ERROR(team_.announce(call_for(op, shape)));
-  CORTADO_RETURN_IF_ERROR(team_.barrier());
-  CORTADO_RETURN_IF_ERROR(check_calls());
   const std::uint64_t n = shape.block_bytes;
-  if (n == 0) return {};
   if (op.kind == OperationKind::all_reduce) return all_reduce_slots(op, slot, op.recv.data(), n);
   if (op.kind == OperationKind::reduce_scatter) {
     sources_.clear();
@@ -351,7 +251,7 @@ Status Exchange::by_slots(const Operation& op, const Shape& shape) {
     return {};
   }
   for (const Take& take : takes(op, shape)) {
-    copy_bytes(op.recv.data() + take.to, segment.slot(take.from, slot) + take.block * n, take.bytes);
+    copy_bytes(op.recv.data() + take.to, segment.slot(take.from, slot) + take.sent_at, take.bytes);
   }
   return {};
 }
@@ -364,7 +264,7 @@ Status Exchange::all_reduce_slots(const Operation& op, std::uint32_t slot, std::
     for (std::uint32_t r = 0; r < ranks; ++r) sources_.push_back(segment.slot(r, slot) + first);
     reduce(op.element, op.reduction, to, sources_, count);
   };
-  if (bytes * ranks <= kSumAlone) {
+  if (ranks <= 2 || bytes * ranks <= kSumAlone) {
     sum(0, bytes, out);
     return {};
   }
@@ -388,7 +288,7 @@ Status Exchange::by_pieces(const Operation& op, const Shape& shape) {
   const std::uint32_t me = team_.rank();
   const Segment& segment = team_.segment();
   const std::uint64_t longest = longest_block();
-  const std::uint64_t width = kSlotBytes / shape.blocks / kLine * kLine;
+  const std::uint64_t width = kSlotBytes / shape.blocks / kLine * kLine;  // of a block, in the slot
   const bool sends = !root_sends(op.kind) || me == op.root;
   const std::byte* const source = op.kind == OperationKind::broadcast ? op.recv.data() : op.send.data();
   std::vector<Take> all = takes(op, shape);
@@ -426,58 +326,72 @@ Status Exchange::unreadable(std::uint32_t peer) {
   return team_.end("runtime.peer", fmt::format("rank {} cannot read memory of rank {}", team_.rank(), peer));
 }
 
-Status Exchange::reduce_from_peers(const Operation& op, std::uint64_t offset, std::byte* out, std::uint64_t bytes) {
-  const std::uint32_t ranks = team_.ranks();
-  if (!last_.windows) scratch_.resize(ranks * kScratch);
-  for (std::uint64_t done = 0; done < bytes;) {
-    const std::uint64_t piece = std::min(bytes - done, kScratch);
+const Location& Exchange::location(const Place& place) const {
+  const Call& call = team_.call_of(place.rank);
+  return place.received ? call.recv : call.send;
+}
+
+Status Exchange::reduce_from(const Operation& op, const Step& step) {
+  if (!last_.windows) scratch_.resize(step.sources.size() * kScratch);
+  for (std::uint64_t done = 0; done < step.bytes; done += kScratch) {
+    const std::uint64_t piece = std::min(step.bytes - done, kScratch);
     sources_.clear();
-    for (std::uint32_t r = 0; r < ranks; ++r) {
-      const Location& location = team_.call_of(r).send;
-      const std::byte* here = team_.view(r, location, offset + done);
+    for (const Place& place : step.sources) {
+      const std::byte* here = team_.view(place.rank, location(place), place.offset + done);
       if (here == nullptr) {
-        std::byte* const copy = scratch_.data() + r * kScratch;
-        if (!team_.read(r, location, offset + done, copy, piece)) return unreadable(r);
+        std::byte* const copy = scratch_.data() + sources_.size() * kScratch;
+        if (!team_.read(place.rank, location(place), place.offset + done, copy, piece)) return unreadable(place.rank);
         here = copy;
       }
       sources_.push_back(here);
     }
-    reduce(op.element, op.reduction, out + done, sources_, piece);
-    done += piece;
+    reduce(op.element, op.reduction, op.recv.data() + step.to + done, sources_, piece);
   }
   return {};
 }
 
-Status Exchange::all_reduce_directly(const Operation& op) {
-  const std::uint64_t bytes = op.recv.size();
-  const std::uint32_t ranks = team_.ranks();
-  const std::uint64_t part = round_up((bytes + ranks - 1) / ranks, kLine);
-  const std::uint64_t own = std::min(team_.rank() * part, bytes);
-  CORTADO_RETURN_IF_ERROR(reduce_from_peers(op, own, op.recv.data() + own, std::min(part, bytes - own)));
-  CORTADO_RETURN_IF_ERROR(team_.barrier());
-  for (std::uint32_t i = 1; i < ranks; ++i) {
-    const std::uint32_t from = (team_.rank() + i) % ranks;
-    const std::uint64_t first = std::min(from * part, bytes);
-    const std::uint64_t count = std::min(part, bytes - first);
-    if (!team_.read(from, team_.call_of(from).recv, first, op.recv.data() + first, count)) return unreadable(from);
+PullRequest Exchange::request_for(const Operation& op) const {
+  PullRequest request{.kind = op.kind, .ranks = team_.ranks(), .root = has_root(op.kind) ? op.root : 0};
+  if (reduces(op.kind)) request.element_bytes = size_of(op.element).value;
+  for (std::uint32_t r = 0; r < team_.ranks(); ++r) {
+    const Call& call = team_.call_of(r);
+    if (call.in_place && !call.in_slot) request.in_place |= std::uint64_t{1} << r;
+    if (!call.by_counts) {
+      request.block_bytes = call.block_bytes;
+      continue;
+    }
+    const auto& counts = team_.counts_of(r).send;
+    request.send_bytes.insert(request.send_bytes.end(), counts.begin(), counts.begin() + team_.ranks());
   }
-  return {};
+  return request;
 }
 
-Status Exchange::directly(const Operation& op, const Shape& shape) {
-  if (op.kind == OperationKind::all_reduce) {
-    CORTADO_RETURN_IF_ERROR(all_reduce_directly(op));
-  } else if (op.kind == OperationKind::reduce_scatter) {
-    CORTADO_RETURN_IF_ERROR(reduce_from_peers(op, team_.rank() * shape.block_bytes, op.recv.data(), shape.block_bytes));
-  }
-  for (const Take& take : takes(op, shape)) {
-    if (take.bytes == 0) continue;
-    const Location& location = team_.call_of(take.from).send;
-    if (!team_.read(take.from, location, take.sent_at, op.recv.data() + take.to, take.bytes)) {
-      return unreadable(take.from);
+Status Exchange::directly(const Operation& op) {
+  const bool nothing_to_do = longest_block() == 0 || (op.kind == OperationKind::broadcast && team_.ranks() == 1);
+  if (nothing_to_do) return team_.barrier();
+  const Result<const std::vector<Step>*> steps = programs_.find(request_for(op));
+  if (!steps) return fail(steps.error());
+  for (const Step& step : **steps) {
+    switch (step.kind) {
+      case Step::Kind::copy: {
+        const Place& from = step.sources.front();
+        if (!team_.read(from.rank, location(from), from.offset, op.recv.data() + step.to, step.bytes)) {
+          return unreadable(from.rank);
+        }
+        break;
+      }
+      case Step::Kind::reduce:
+        CORTADO_RETURN_IF_ERROR(reduce_from(op, step));
+        break;
+      case Step::Kind::raise:
+        team_.raise(step.signal);
+        break;
+      case Step::Kind::wait:
+        CORTADO_RETURN_IF_ERROR(team_.wait_for(step.rank, step.signal));
+        break;
     }
   }
-  return team_.barrier();  // nobody changes what others still read
+  return {};
 }
 
 }  // namespace cortado::runtime

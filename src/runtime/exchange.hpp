@@ -1,44 +1,34 @@
-// How collectives are done among the ranks of a team. Three ways, chosen by size:
+// How collectives are done among the ranks of a team. Three ways, chosen by size and memory:
 //
-//   slots   a rank copies what it sends into its slot and comes to the barrier; behind it everybody takes what it
-//           needs. One barrier, two copies.
-//   direct  a rank says where its buffer is and comes to the barrier; behind it everybody takes from there, by plain
-//           loads out of windows and from threads, by process_vm_readv out of other memory. Two barriers, one copy.
+//   slots   a rank copies what it sends into its slot before it announces its call; then everybody takes what it needs.
+//           One meeting, two copies.
+//   direct  a rank says where its buffer is; then everybody runs its part of a proved program (pull_program.hpp), which
+//           takes from there: by plain loads out of windows and from threads, by process_vm_readv out of other memory.
+//           Two meetings, one copy.
 //   staged  as slots, piece by piece: where memory cannot be read, or is not worth a system call.
 //
-// All ranks see the same calls behind the first barrier, so all decide the same.
+// All ranks see the same calls once they have met, so all decide the same.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cortado/communicator.hpp"
 #include "cortado/result.hpp"
 
+#include "runtime/rank_program.hpp"
+#include "runtime/shape.hpp"
 #include "runtime/team.hpp"
+#include "runtime/tuning.hpp"
 
 namespace cortado::runtime {
-
-enum class Variant : std::uint32_t { by_size, slots, staged, direct };
-Result<Variant> parse_variant(std::string_view name);
-std::string_view name_of(Variant variant);
-
-/// How the blocks of an operation lie in its buffers.
-struct Shape {
-  std::uint64_t block_bytes = 0;  ///< of all-to-all with counts the largest of this rank
-  std::uint32_t blocks = 1;       ///< in what a rank sends
-};
-
-/// Refuses buffers that do not fit together (runtime.arguments).
-Result<Shape> shape_of(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
 
 class Exchange {
  public:
   /// The first thing that all ranks of a team of processes do together.
-  static Result<std::unique_ptr<Exchange>> open(Team& team, Variant variant);
+  static Result<std::unique_ptr<Exchange>> open(Team& team, Tuning tuning);
 
   /// Any collective; not send and recv.
   Status run(const Operation& operation);
@@ -48,11 +38,12 @@ class Exchange {
     std::uint64_t bytes = 0;
     Variant variant = Variant::by_size;
     bool windows = false;  ///< all buffers were reached by plain loads
+    bool asked = false;    ///< the variant was asked for
   };
   const Done& last() const { return last_; }
 
  private:
-  Exchange(Team& team, Variant variant) : team_(team), asked_(variant) {}
+  Exchange(Team& team, Tuning tuning) : team_(team), tuning_(std::move(tuning)), programs_(team.rank()) {}
   /// Bytes that this rank takes: out of block `block` of what a rank sends, to a place in its own buffer.
   struct Take {
     std::uint32_t from;
@@ -63,24 +54,30 @@ class Exchange {
   };
 
   Call call_for(const Operation& operation, const Shape& shape) const;
+  /// Whether this rank puts what it sends into its slot before it announces the call.
+  bool uses_slot(const Call& call, std::uint64_t bytes) const;
   Status refuse(Diagnostic reason);
   Status check_calls() const;
-  Status by_slots(const Operation& operation, const Shape& shape);
-  Status by_pieces(const Operation& operation, const Shape& shape);
-  Status directly(const Operation& operation, const Shape& shape);
-  Status all_reduce_directly(const Operation& operation);
-  /// A piece of all-reduce that lies in the slots: its result into `out`.
-  Status all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
-  Status reduce_from_peers(const Operation& operation, std::uint64_t offset, std::byte* out, std::uint64_t bytes);
-  Variant decide(const Operation& operation, const Shape& shape) const;
-  std::uint64_t longest_block() const;
+  Variant decide(const Operation& operation) const;
   bool all_in_reach(bool receive_buffers) const;
+  std::uint64_t longest_block() const;
   std::vector<Take>& takes(const Operation& operation, const Shape& shape);
   std::uint32_t next_slot() { return static_cast<std::uint32_t>(slot_uses_++ % 2); }
+
+  Status by_slots(const Operation& operation, const Shape& shape, std::uint32_t slot);
+  Status by_pieces(const Operation& operation, const Shape& shape);
+  /// A piece of all-reduce that lies in the slots: its result into `out`.
+  Status all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
+
+  Status directly(const Operation& operation);
+  PullRequest request_for(const Operation& operation) const;
+  Status reduce_from(const Operation& operation, const Step& step);
+  const Location& location(const Place& place) const;
   Status unreadable(std::uint32_t peer);
 
   Team& team_;
-  Variant asked_;
+  Tuning tuning_;
+  RankPrograms programs_;
   bool reads_all_ = false;
   std::uint64_t slot_uses_ = 0;
   std::vector<Take> takes_;

@@ -1,4 +1,7 @@
 // What operations are called and how they are made.
+#include <array>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "cortado/communicator.hpp"
@@ -22,6 +25,16 @@ Bytes size_of(Element element) {
       return {8};
   }
   return {1};
+}
+
+std::string_view name_of(Element element) {
+  constexpr std::array<std::string_view, 9> kNames{"u8", "i8", "i32", "i64", "f16", "bf16", "f32", "f64", "f8"};
+  return kNames.at(static_cast<std::size_t>(element));
+}
+
+std::string_view name_of(Reduction reduction) {
+  constexpr std::array<std::string_view, 3> kNames{"sum", "min", "max"};
+  return kNames.at(static_cast<std::size_t>(reduction));
 }
 
 std::string_view name_of(OperationKind kind) {
@@ -75,6 +88,11 @@ Operation barrier() {
 }
 Operation all_gather(Sent send, Received recv) {
   return of_kind(OperationKind::all_gather, send, recv);
+}
+Operation all_gather_v(Sent send, Received recv, std::vector<std::uint64_t> recv_bytes) {
+  Operation operation = of_kind(OperationKind::all_gather, send, recv);
+  operation.recv_bytes = std::move(recv_bytes);
+  return operation;
 }
 Operation all_to_all(Sent send, Received recv) {
   return of_kind(OperationKind::all_to_all, send, recv);

@@ -1,9 +1,13 @@
 // Ranks that are processes: all operations, deaths, and nothing that is left behind.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <malloc.h>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +19,13 @@
 #include "cortado/communicator.hpp"
 
 #include "runtime/testing.hpp"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CORTADO_SANITIZED_HEAP
+#include <sanitizer/allocator_interface.h>
+#endif
+#endif
 
 namespace cortado::runtime {
 namespace processes_test {
@@ -69,8 +80,15 @@ std::vector<int> all_well(std::uint32_t ranks) {
 }
 
 TEST(Processes, EveryOperationTypeAndSize) {
-  for (const std::uint32_t ranks : {2U, 5U}) {
+  for (std::uint32_t ranks = 2; ranks <= 8; ++ranks) {
     EXPECT_EQ(on_processes(ranks, {}, [](Communicator& comm) { return conformance(comm); }), all_well(ranks));
+  }
+}
+
+TEST(Processes, EveryOperationByProvedPrograms) {
+  for (const std::uint32_t ranks : {2U, 5U, 8U}) {
+    EXPECT_EQ(on_processes(ranks, {.variant = "direct"}, [](Communicator& comm) { return conformance(comm); }),
+              all_well(ranks));
   }
 }
 
@@ -171,25 +189,128 @@ TEST(Processes, WhatACrashLeavesIsRemovedByTheNextStart) {
   EXPECT_TRUE(left_in_shared_memory().empty());
 }
 
-TEST(Processes, ManyOperationsTakeNoMoreMemoryOrFiles) {
+// Some have memory of the window and some their own, so that their bytes lie in slots and elsewhere at the same time.
+TEST(Processes, RanksWithDifferentMemoryWorkTogether) {
+  EXPECT_EQ(on_processes(3, {},
+                         [](Communicator& comm) -> std::string {
+                           for (const std::uint64_t n : {10'000U, 30'000U, 300'000U}) {
+                             std::vector<std::int32_t> own(n / 4);
+                             std::span<std::byte> data = bytes_of(own);
+                             if (comm.rank() != 1) {
+                               auto shared = comm.allocate({n});
+                               if (!shared) return "no memory";
+                               data = *shared;
+                             }
+                             for (const std::uint32_t round : {1U, 2U}) {
+                               std::fill(data.begin(), data.end(), static_cast<std::byte>(comm.rank() + round));
+                               std::vector<std::byte> all(3 * n);
+                               if (!comm.run(all_gather(data, all))) return "all-gather";
+                               for (std::uint64_t i = 0; i < 3 * n; ++i) {
+                                 if (all[i] != static_cast<std::byte>(i / n + round)) return "a wrong byte";
+                               }
+                               if (!comm.run(all_reduce(Element::u8, data, data))) return "all-reduce";
+                               for (const std::byte byte : data) {
+                                 if (byte != static_cast<std::byte>(3 + 3 * round)) return "a wrong sum";
+                               }
+                             }
+                           }
+                           return "";
+                         }),
+            all_well(3));
+}
+
+TEST(Processes, SlowRanksAreWaitedFor) {
+  EXPECT_EQ(on_processes(4, {},
+                         [](Communicator& comm) -> std::string {
+                           for (std::uint32_t i = 0; i < 24; ++i) {
+                             if (i % comm.ranks() == comm.rank()) ::usleep(3000);  // longer than others look
+                             std::vector<std::int32_t> data(i % 3 == 0 ? 50'000 : 5, 1);
+                             const Work work = comm.start(all_reduce(Element::i32, bytes_of(data), bytes_of(data)));
+                             if (i % 2 == comm.rank() % 2) ::usleep(500);
+                             if (const Status status = work.wait(); !status) return to_string(status.error());
+                             if (data.back() != 4) return "a wrong sum";
+                           }
+                           return "";
+                         }),
+            all_well(4));
+}
+
+// Stopped, it is alive: only the time-out can tell.
+TEST(Processes, ARankThatStopsIsNamedByTheTimeOut) {
+  EXPECT_EQ(on_processes(3, {.timeout = 300ms},
+                         [](Communicator& comm) -> std::string {
+                           if (!comm.run(barrier())) return "no barrier";
+                           if (comm.rank() == 1) {
+                             const pid_t self = ::getpid();
+                             if (::fork() == 0) {
+                               ::usleep(800'000);
+                               ::kill(self, SIGCONT);
+                               std::_Exit(0);
+                             }
+                             ::kill(self, SIGSTOP);
+                           }
+                           const Status status = comm.run(barrier());
+                           if (status) return "it waited longer than the time-out";
+                           const bool named = status.error().code == "runtime.timeout" &&
+                                              status.error().message.find("not there yet: rank 1") != std::string::npos;
+                           return named ? "" : to_string(status.error());
+                         }),
+            all_well(3));
+}
+
+/// What a process has at the moment.
+struct Footprint {
+  std::size_t heap_bytes = heap_in_use();
+  std::ptrdiff_t threads = entries("/proc/self/task");
+  std::ptrdiff_t files = entries("/proc/self/fd");
+  std::ptrdiff_t maps = lines("/proc/self/maps");
+
+  static std::size_t heap_in_use() {
+#if defined(CORTADO_SANITIZED_HEAP)
+    return __sanitizer_get_current_allocated_bytes();
+#else
+    return ::mallinfo2().uordblks;
+#endif
+  }
+  static std::ptrdiff_t entries(const char* folder) {
+    const std::filesystem::directory_iterator all(folder);
+    return std::distance(begin(all), end(all));
+  }
+  static std::ptrdiff_t lines(const char* file) {
+    std::ifstream text(file);
+    return std::count(std::istreambuf_iterator<char>(text), {}, '\n');
+  }
+};
+
+TEST(Processes, AHundredThousandOperationsTakeNoMoreMemoryThreadsOrFiles) {
   EXPECT_EQ(on_processes(2, {},
                          [](Communicator& comm) -> std::string {
-                           const auto files = [] {
-                             const std::filesystem::directory_iterator all("/proc/self/fd");
-                             return std::distance(begin(all), end(all));
-                           };
                            std::vector<float> data(100, 1);
                            std::vector<float> large(50'000, 1);
-                           const auto before = files();
-                           for (int i = 0; i < 3000; ++i) {
-                             if (!comm.run(all_reduce(Element::f32, bytes_of(data), bytes_of(data))))
-                               return "all-reduce";
-                             if (i % 100 == 0 && !comm.run(all_reduce(Element::f32, bytes_of(large), bytes_of(large))))
-                               return "large";
-                             if (i % 10 == 0 && !comm.start(barrier()).wait()) return "barrier";
-                             data.assign(100, 1);
+                           const auto some = [&](int operations) -> std::string {
+                             for (int i = 0; i < operations; ++i) {
+                               Operation next = all_reduce(Element::f32, bytes_of(data), bytes_of(data), Reduction::max);
+                               if (i % 1000 == 1) {
+                                 next = all_reduce(Element::f32, bytes_of(large), bytes_of(large), Reduction::max);
+                               }
+                               if (i % 1000 == 2) next = broadcast(bytes_of(large), 1);
+                               const Status status = i % 100 == 0 ? comm.start(next).wait() : comm.run(next);
+                               if (!status) return to_string(status.error());
+                             }
+                             return "";
+                           };
+                           if (std::string wrong = some(2000); !wrong.empty()) return wrong;  // programs, thread, queue
+                           const Footprint before;
+                           if (std::string wrong = some(100'000); !wrong.empty()) return wrong;
+                           const Footprint after;
+                           if (after.threads != before.threads) return "more threads";
+                           if (after.files != before.files) return "more open files";
+                           if (after.maps > before.maps + 2) return "more mapped memory";
+                           // A leak of a byte for each operation would be 100,000.
+                           if (after.heap_bytes > before.heap_bytes + 20'000) {
+                             return fmt::format("{} bytes more", after.heap_bytes - before.heap_bytes);
                            }
-                           return files() == before ? "" : "more open files";
+                           return "";
                          }),
             all_well(2));
 }

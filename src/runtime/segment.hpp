@@ -25,8 +25,9 @@
 namespace cortado::runtime {
 
 inline constexpr std::uint32_t kMostRanks = 64;
-/// What a rank can hand over with one flag; two of them take turns.
-inline constexpr std::uint64_t kSlotBytes = 64 << 10;
+/// What a rank can hand over at one meeting; two of them take turns. Large, because meetings of ranks that share cores
+/// are dear; small enough for those of 8 ranks to stay in caches of some MiB.
+inline constexpr std::uint64_t kSlotBytes = 256 << 10;
 /// Pieces of messages between two ranks; two are under way at most.
 inline constexpr std::uint64_t kLetterBytes = 32 << 10;
 inline constexpr std::uint32_t kLetters = 2;
@@ -40,32 +41,47 @@ struct Location {
 
 /// What a rank has called, for all others to see.
 struct Call {
-  std::uint32_t kind = 0;
-  std::uint32_t element = 0;
-  std::uint32_t reduction = 0;
+  std::uint8_t kind = 0;
+  std::uint8_t element = 0;
+  std::uint8_t reduction = 0;
+  std::uint8_t variant = 0;  ///< that the options or the environment ask for
   std::uint32_t root = 0;
-  std::uint64_t block_bytes = 0;  ///< of one block; of all-to-all with counts the largest
-  std::uint32_t variant = 0;      ///< that the options or the environment ask for
+  std::uint64_t block_bytes = 0;  ///< of one block; with counts the largest
+  Location send{};
+  Location recv{};
   bool by_counts = false;
   bool in_place = false;
   bool refused = false;  ///< by its own rank: the arguments were wrong
-  Location send{};
-  Location recv{};
+  bool in_slot = false;  ///< what it sends lies in its slot
 };
 
-/// Of all-to-all with counts: bytes for and from each rank.
+/// A call and its number, which is written last. One cache line, so that who waits for it has all of it.
+struct alignas(64) Announcement {
+  std::atomic<std::uint64_t> number{0};
+  Call call{};
+};
+static_assert(sizeof(Announcement) == 64);
+
+/// Of operations with counts: bytes for and from each rank.
 struct Counts {
   std::array<std::uint64_t, kMostRanks> send{};
   std::array<std::uint64_t, kMostRanks> recv{};
 };
 
+/// Of a proved program: the number of the last call in which its rank raised it.
+struct alignas(64) SignalWord {
+  std::atomic<std::uint64_t> raised{0};
+};
+inline constexpr std::uint32_t kSignals = 2;  // of a rank; programs have no more
+
 struct alignas(64) RankBlock {
-  std::atomic<std::uint64_t> calls{0};  ///< so many operations begun
-  std::atomic<std::uint32_t> left{0};
+  std::array<Announcement, 2> calls{};  ///< they take turns: a slow rank may still look at the last one
+  alignas(64) std::atomic<std::uint64_t> arrived{0};  ///< at so many barriers
+  std::array<SignalWord, kSignals> signals{};
+  alignas(64) std::atomic<std::uint32_t> left{0};
   std::atomic<std::uint32_t> process{0};
   std::uint32_t reads_peers = 0;   ///< the system lets it read memory of other processes
-  std::array<Call, 2> call{};      ///< they take turns: a slow rank may still look at the last one
-  std::array<Counts, 2> counts{};  ///< the same
+  std::array<Counts, 2> counts{};  ///< of the calls
 };
 
 struct alignas(64) Mailbox {  ///< from one rank to another
@@ -79,7 +95,6 @@ struct alignas(64) Header {
   std::uint32_t ranks = 0;
   std::uint64_t window_bytes = 0;
   std::atomic<std::uint32_t> attached{0};
-  alignas(64) std::atomic<std::uint64_t> arrivals{0};  ///< of all barriers so far
   alignas(64) Bell bell{};
   /// 0: none; 1: somebody writes the report; 2: it is there.
   alignas(64) std::atomic<std::uint32_t> failed{0};

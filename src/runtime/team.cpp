@@ -44,22 +44,44 @@ Status Team::announce(const Call& call, const Counts* counts) {
   CORTADO_RETURN_IF_ERROR(failure());
   RankBlock& own = segment_->block(rank_);
   ++calls_;
-  own.call[calls_ % 2] = call;
+  Announcement& announcement = own.calls[calls_ % 2];
+  announcement.call = call;
   if (counts != nullptr) own.counts[calls_ % 2] = *counts;
-  own.calls.store(calls_, std::memory_order_release);
+  announcement.number.store(calls_, std::memory_order_seq_cst);
+  ring();
   return {};
+}
+
+template <class Counter>
+Status Team::wait_for_all(Counter&& counter, std::uint64_t number) {
+  std::uint32_t there = 0;  // ranks before it have come
+  const auto all_there = [&] {
+    while (there < ranks() && counter(segment_->block(there)).load(std::memory_order_seq_cst) >= number) ++there;
+    return there == ranks();
+  };
+  return wait_until(all_there, name_of(static_cast<OperationKind>(call_of(rank_).kind)));
+}
+
+Status Team::meet() {
+  return wait_for_all([&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
 }
 
 Status Team::barrier() {
   ++barriers_;
-  const std::uint64_t all = barriers_ * ranks();
-  std::atomic<std::uint64_t>& arrivals = segment_->header().arrivals;
-  if (arrivals.fetch_add(1, std::memory_order_seq_cst) + 1 == all) {
-    ring();
-    return {};
-  }
-  return wait_until([&] { return arrivals.load(std::memory_order_seq_cst) >= all; },
-                    name_of(static_cast<OperationKind>(call_of(rank_).kind)));
+  segment_->block(rank_).arrived.store(barriers_, std::memory_order_seq_cst);
+  ring();
+  return wait_for_all([](const RankBlock& block) -> auto& { return block.arrived; }, barriers_);
+}
+
+void Team::raise(std::uint32_t signal) {
+  segment_->block(rank_).signals.at(signal).raised.store(calls_, std::memory_order_seq_cst);
+  ring();
+}
+
+Status Team::wait_for(std::uint32_t rank, std::uint32_t signal) {
+  const std::atomic<std::uint64_t>& raised = segment_->block(rank).signals.at(signal).raised;
+  return wait_until([&] { return raised.load(std::memory_order_seq_cst) >= calls_; },
+                    name_of(static_cast<OperationKind>(call_of(rank_).kind)), std::uint64_t{1} << rank);
 }
 
 Status Team::failure() const {
@@ -95,7 +117,8 @@ Status Team::look_for_trouble(Watch& watch, std::string_view for_what) {
     const RankBlock& other = segment_->block(r);
     const std::uint64_t bit = std::uint64_t{1} << r;
     const bool left = other.left.load(std::memory_order_seq_cst) != 0;
-    const bool behind = other.calls.load(std::memory_order_acquire) < calls_;
+    const bool behind = other.calls[calls_ % 2].number.load(std::memory_order_acquire) < calls_ ||
+                        other.arrived.load(std::memory_order_acquire) < barriers_;
     const bool gone = left || !segment_->alive(r);
     if (gone && (watch.gone & bit) != 0) {
       if (!left) {

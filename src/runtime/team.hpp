@@ -28,27 +28,34 @@ class Team {
   /// Whether it is a thread in the background that uses the team now.
   void set_background(bool background) { background_ = background; }
 
-  /// Tells the others what this rank calls now; they may read it after the next barrier, until the one after that.
+  /// Tells the others what this rank calls now, and what it wrote before; they may read it until the next call but one.
   Status announce(const Call& call, const Counts* counts = nullptr);
-  const Call& call_of(std::uint32_t rank) const { return segment_->block(rank).call[calls_ % 2]; }
+  /// Until all ranks have announced a call.
+  Status meet();
+  const Call& call_of(std::uint32_t rank) const { return segment_->block(rank).calls[calls_ % 2].call; }
   const Counts& counts_of(std::uint32_t rank) const { return segment_->block(rank).counts[calls_ % 2]; }
   /// Until all ranks have come to it. What they wrote before is visible behind it.
   Status barrier();
+
+  /// Signals of proved programs: a rank raises its own, others wait for it. They count calls.
+  void raise(std::uint32_t signal);
+  Status wait_for(std::uint32_t rank, std::uint32_t signal);
 
   /// Until `there()` is true; others ring the bell of the segment when they have changed what it looks at.
   /// `peers` has the bits of ranks that must not leave meanwhile.
   template <class There>
   Status wait_until(There&& there, std::string_view for_what, std::uint64_t peers = 0) {
     Patience patience(own_core_, background_);
-    Watch watch{std::chrono::steady_clock::now(), {}, peers, 0};
-    Header& header = segment_->header();
-    for (;;) {
-      const std::uint32_t seen = header.bell.rings.load(std::memory_order_seq_cst);
+    do {
       if (there()) return {};
+    } while (patience.look_again());
+    Watch watch{std::chrono::steady_clock::now(), {}, peers, 0};
+    for (;;) {
       CORTADO_RETURN_IF_ERROR(failure());
-      if (patience.look_again()) continue;
       CORTADO_RETURN_IF_ERROR(look_for_trouble(watch, for_what));
-      header.bell.sleep(seen, kNap);
+      bool now = false;
+      segment_->header().bell.sleep([&] { return (now = there()) || !failure(); }, kNap);
+      if (now) return {};
     }
   }
   void ring() const { segment_->header().bell.ring(); }
@@ -73,6 +80,9 @@ class Team {
     std::uint64_t peers;
     std::uint64_t gone;  ///< seen to have left or ended; they may have done their part before: it is looked again
   };
+  /// Until all ranks have counted to `number`.
+  template <class Counter>
+  Status wait_for_all(Counter&& counter, std::uint64_t number);
   Status look_for_trouble(Watch& watch, std::string_view for_what);
 
   std::shared_ptr<Segment> segment_;

@@ -102,6 +102,26 @@ std::string check_all(Communicator& comm, Element type, std::uint64_t n, std::ui
   expect("all-to-all with counts", comm.run(all_to_all_v(bytes_of(ragged), counts, bytes_of(ragged_in), counts)),
          ragged_in, [&](std::uint64_t i) { return ragged_right[i]; });
 
+  // Rank r gives n + r elements.
+  std::vector<std::uint64_t> given(ranks);
+  std::vector<T> all_given;
+  std::uint64_t own_at = 0;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    given[r] = (n + r) * sizeof(T);
+    if (r < me) own_at += given[r];
+    for (std::uint64_t i = 0; i < n + r; ++i) all_given.push_back(element<T>(r, i, round));
+  }
+  const auto given_right = [&](std::uint64_t i) { return all_given[i]; };
+  std::vector<T> own_given = elements<T>(me, n + me, round);
+  std::vector<T> gathered_given(all_given.size());
+  expect("all-gather with counts", comm.run(all_gather_v(bytes_of(own_given), bytes_of(gathered_given), given)),
+         gathered_given, given_right);
+  gathered_given.assign(all_given.size(), T{});
+  const auto own_block = bytes_of(gathered_given).subspan(own_at, given[me]);
+  std::copy_n(bytes_of(own_given).begin(), given[me], own_block.begin());
+  expect("all-gather with counts in place", comm.run(all_gather_v(own_block, bytes_of(gathered_given), given)),
+         gathered_given, given_right);
+
   std::vector<T> sum(n);
   expect("reduce-scatter", comm.run(reduce_scatter(type, bytes_of(blocks), bytes_of(sum))), sum,
          [&](std::uint64_t i) { return total(me * n + i); });
@@ -122,11 +142,26 @@ std::string check_all(Communicator& comm, Element type, std::uint64_t n, std::ui
            return largest;
          });
 
+  sum = one;
+  expect("minimum", comm.run(all_reduce(type, bytes_of(sum), bytes_of(sum), Reduction::min)), sum,
+         [&](std::uint64_t i) {
+           T least = element<T>(0, i, round);
+           for (std::uint32_t r = 1; r < ranks; ++r) least = std::min(least, element<T>(r, i, round));
+           return least;
+         });
+
   std::vector<T> shared = one;
   expect("broadcast", comm.run(broadcast(bytes_of(shared), root)), shared,
          [&](std::uint64_t i) { return element<T>(root, i, round); });
   std::vector<T> at_root(me == root ? n * ranks : 0);
   expect("gather", comm.run(gather(bytes_of(one), bytes_of(at_root), root)), at_root, gathered);
+  at_root.assign(me == root ? n * ranks : 0, T{});
+  Sent own_part = bytes_of(one);
+  if (me == root) {
+    std::copy(one.begin(), one.end(), at_root.begin() + static_cast<std::ptrdiff_t>(me * n));
+    own_part = bytes_of(at_root).subspan(me * n * sizeof(T), n * sizeof(T));
+  }
+  expect("gather in place", comm.run(gather(own_part, bytes_of(at_root), root)), at_root, gathered);
   std::vector<T> of_root = me == root ? blocks : std::vector<T>{};
   expect("scatter", comm.run(scatter(bytes_of(of_root), bytes_of(sum), root)), sum,
          [&](std::uint64_t i) { return element<T>(root, me * n + i, round); });

@@ -9,8 +9,8 @@ A communicator of one rank needs no other process, so this runs as it stands:
 >>> data
 array([1., 2.], dtype=float32)
 
-Under torchrun or mpirun, `cortado.Communicator.from_environment()` joins all ranks. Arrays are anything with the buffer
-protocol that is contiguous. Operations wait for the result without the interpreter's lock; with `wait=False` they start
+Under torchrun or mpirun, `cortado.Communicator.from_environment()` joins all ranks. Arrays are anything contiguous with the
+buffer protocol (NumPy arrays) or DLPack (tensors of PyTorch on the CPU); nothing is copied on the way. Operations wait for the result without the interpreter's lock; with `wait=False` they start
 and return a Work to wait for. `import cortado.torch` makes PyTorch's backend "cortado".
 """
 import json
@@ -26,16 +26,16 @@ _KINDS = {name: i for i, name in enumerate((
     "barrier", "all_gather", "all_to_all", "reduce_scatter", "all_reduce", "broadcast", "gather", "scatter", "send", "recv"))}
 ELEMENTS = {name: i for i, name in enumerate(("u8", "i8", "i32", "i64", "f16", "bf16", "f32", "f64", "f8"))}
 REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
-_FORMATS = {"B": "u8", "?": "u8", "b": "i8", "i": "i32", "l": "i64", "q": "i64", "e": "f16", "f": "f32", "d": "f64"}
 _WINDOW = 1 << 30
+_PREPARE = object()  # in place of `wait`: neither done nor started
 
 
 def _element(array, dtype):
-    """The element type of a reduction: what is said, or what the buffer has."""
+    """The element type of a reduction: what is said, or what the array has."""
     if dtype is None:
-        dtype = _FORMATS.get(memoryview(array).format.lstrip("@=<"))
+        dtype = _cortado.element_of(array)
     if dtype not in ELEMENTS:
-        raise Error("runtime.arguments", f"no sums of elements {dtype or memoryview(array).format!r}",
+        raise Error("runtime.arguments", f"no sums of elements {dtype or getattr(array, 'dtype', 'of this array')}",
                     "give dtype=, one of " + ", ".join(ELEMENTS))
     return ELEMENTS[dtype]
 
@@ -114,8 +114,20 @@ class Communicator:
         memory.life = life  # gives it back when the last view of it is gone
         return numpy.frombuffer(memory, dtype=dtype).reshape(shape)
 
+    def prepare(self, operation, *arrays, **options):
+        """An operation that is checked once and then run again and again on the same arrays.
+
+        >>> comm = cortado.Communicator.join("prepared", rank=0, ranks=1)
+        >>> data = numpy.ones(3)
+        >>> reducing = comm.prepare("all_reduce", data)
+        >>> reducing.run()
+        """
+        return getattr(self, operation)(*arrays, wait=_PREPARE, **options)
+
     def _do(self, wait, kind, send=None, recv=None, element=0, reduction=0, root=0, send_bytes=(), recv_bytes=()):
         arguments = (_KINDS[kind], send, recv, element, reduction, root, send_bytes, recv_bytes)
+        if wait is _PREPARE:
+            return self._base.prepare(*arguments)
         if wait:
             self._base.run(*arguments)
             return None
@@ -124,9 +136,10 @@ class Communicator:
     def barrier(self, wait=True):
         return self._do(wait, "barrier")
 
-    def all_gather(self, send, recv, wait=True):
-        """recv = what all ranks send, one behind another. In place: `send` is block `rank` of `recv`."""
-        return self._do(wait, "all_gather", send, recv)
+    def all_gather(self, send, recv, recv_bytes=(), wait=True):
+        """recv = what all ranks send, one behind another. In place: `send` is block `rank` of `recv`. With counts: rank r
+        sends recv_bytes[r] bytes."""
+        return self._do(wait, "all_gather", send, recv, recv_bytes=recv_bytes)
 
     def all_to_all(self, send, recv, send_bytes=(), recv_bytes=(), wait=True):
         """Block r of `send` goes to rank r; block r of `recv` is from rank r. With counts: bytes for and from each."""

@@ -45,6 +45,10 @@ def conformance(comm):
             out[block] = mine
             comm.all_gather(out[block], out)
             expect("all_gather in place", out, numpy.concatenate(everyone))
+            counts = [(n + r) * out.itemsize for r in range(n_ranks)]
+            uneven = numpy.empty(sum(counts) // out.itemsize, dtype)
+            comm.all_gather(of_rank(me, n + me, dtype, round), uneven, recv_bytes=counts)
+            expect("all_gather with counts", uneven, numpy.concatenate([of_rank(r, n + r, dtype, round) for r in range(n_ranks)]))
             comm.all_to_all(blocks[me], out)
             expect("all_to_all", out, exchanged)
             same = blocks[me].copy()
@@ -53,6 +57,9 @@ def conformance(comm):
             piece = numpy.empty(n, dtype)
             comm.reduce_scatter(blocks[me], piece)
             expect("reduce_scatter", piece, total_of_block)
+            same = blocks[me].copy()
+            comm.reduce_scatter(same, same[block])
+            expect("reduce_scatter in place", same[block], total_of_block)
             comm.all_reduce(mine, piece)
             expect("all_reduce", piece, total)
             same = mine.copy()
@@ -61,6 +68,9 @@ def conformance(comm):
             same = mine.copy()
             comm.all_reduce(same, op="max")
             expect("maximum", same, numpy.maximum.reduce(everyone))
+            same = mine.copy()
+            comm.all_reduce(same, op="min")
+            expect("minimum", same, numpy.minimum.reduce(everyone))
             same = mine.copy()
             comm.broadcast(same, root)
             expect("broadcast", same, everyone[root])
@@ -80,8 +90,47 @@ def conformance(comm):
 
 class Communicator(unittest.TestCase):
     def test_conformance(self):
-        for count in (2, 3, 8):
+        for count in range(2, 9):
             self.assertEqual(ranks.run(conformance, count), [None] * count)
+
+    def test_prepared_operations_run_on_what_the_arrays_hold(self):
+        def again(comm):
+            data, out = numpy.zeros(1000, numpy.float32), numpy.zeros((3, 1000), numpy.float32)
+            gathering = comm.prepare("all_gather", data, out)
+            summing = comm.prepare("all_reduce", data, op="max")
+            seen = []
+            for i in range(3):
+                data[:] = 10 * i + comm.rank
+                gathering.run()
+                summing.start().wait()
+                seen.append((out[:, 0].tolist(), data[-1]))
+            return seen
+
+        right = [([10 * i, 10 * i + 1, 10 * i + 2], 10 * i + 2) for i in range(3)]
+        self.assertEqual(ranks.run(again, 3), [right] * 3)
+
+    def test_objects_of_dlpack_are_not_copied(self):
+        class Tensor:
+            """Speaks DLPack and no buffer protocol."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self):
+                return self.array.__dlpack__()
+
+        def reduce(comm):
+            data = numpy.full(5, comm.rank + 1, numpy.float64)
+            comm.all_reduce(Tensor(data))
+            codes = []
+            for wrong in (Tensor(numpy.zeros((4, 4), numpy.float32)[:, :2]), Tensor(numpy.zeros(3, numpy.int16))):
+                try:
+                    comm.all_reduce(wrong)
+                except cortado.Error as error:
+                    codes.append(error.code)
+            return data.tolist(), codes
+
+        self.assertEqual(ranks.run(reduce, 2), [([3.0] * 5, ["runtime.arguments"] * 2)] * 2)
 
     def test_every_variant(self):
         for variant in ("staged", "direct"):

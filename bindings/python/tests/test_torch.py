@@ -9,8 +9,10 @@ import torch
 import torch.distributed as dist
 
 import cortado.torch  # noqa: F401: makes the backend
+import ranks
 
 RANKS = 3
+SIZES = (2, 3, 8)  # numbers of ranks that are compared with gloo
 
 
 def every_function():
@@ -46,8 +48,8 @@ def every_function():
     dist.scatter(data, [tensor(2) + i for i in range(size)] if me == 0 else None, 0)
     results["scatter"] = data
     data = tensor(4)
-    dist.reduce(data, 2)
-    results["reduce"] = data if me == 2 else torch.zeros(1)
+    dist.reduce(data, size - 1)
+    results["reduce"] = data if me == size - 1 else torch.zeros(1)
     data = torch.empty(4)
     receiving = dist.irecv(data, (me - 1) % size)
     dist.isend(tensor(4), (me + 1) % size).wait()
@@ -55,8 +57,8 @@ def every_function():
     results["send and recv"] = data
     work = dist.all_reduce(tensor(3), async_op=True)
     work.wait()
-    pair = dist.new_group([0, 2])
-    if me != 1:
+    pair = dist.new_group([0, size - 1])
+    if me in (0, size - 1):
         data = tensor(3)
         dist.all_reduce(data, group=pair)
         results["of a group"] = data
@@ -109,22 +111,22 @@ def trained():
     return {"losses": torch.tensor(losses)}
 
 
-def _rank(function, backend, file, rank, answers):
+def _rank(function, backend, file, rank, size, answers):
     try:
         torch.set_num_threads(1)
-        dist.init_process_group(backend, init_method=f"file://{file}", rank=rank, world_size=RANKS)
+        dist.init_process_group(backend, init_method=f"file://{file}", rank=rank, world_size=size)
         answers.put((rank, {k: v.tolist() for k, v in function().items()}))
         dist.destroy_process_group()
     except BaseException:
         answers.put((rank, traceback.format_exc()))
 
 
-def run(function, backend):
+def run(function, backend, size=RANKS):
     context = multiprocessing.get_context("fork")
     answers = context.SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "store")
-        processes = [context.Process(target=_rank, args=(function, backend, file, r, answers)) for r in range(RANKS)]
+        processes = [context.Process(target=_rank, args=(function, backend, file, r, size, answers)) for r in range(size)]
         for process in processes:
             process.start()
         said = dict(answers.get() for _ in processes)
@@ -133,14 +135,28 @@ def run(function, backend):
     return said
 
 
+class Tensors(unittest.TestCase):
+    def test_a_communicator_takes_tensors_as_they_are(self):
+        def reduce(comm):
+            data = torch.full((5,), comm.rank + 1.0, dtype=torch.bfloat16)
+            address = data.data_ptr()
+            comm.all_reduce(data)
+            everyone = torch.empty(2, 3, dtype=torch.int32)
+            comm.all_gather(torch.full((3,), comm.rank, dtype=torch.int32), everyone)
+            return data.tolist(), data.data_ptr() == address, everyone.tolist()
+
+        self.assertEqual(ranks.run(reduce, 2), [([3.0] * 5, True, [[0] * 3, [1] * 3])] * 2)
+
+
 class Backend(unittest.TestCase):
     maxDiff = 4000
 
     def test_agrees_with_gloo(self):
-        ours = run(every_function, "cortado")
-        for rank in range(RANKS):
-            self.assertIsInstance(ours[rank], dict, ours[rank])
-        self.assertEqual(ours, run(every_function, "gloo"))
+        for size in SIZES:
+            ours = run(every_function, "cortado", size)
+            for rank in range(size):
+                self.assertIsInstance(ours[rank], dict, ours[rank])
+            self.assertEqual(ours, run(every_function, "gloo", size))
 
     def test_what_gloo_has_not(self):
         self.assertEqual(run(what_gloo_has_not, "cortado"), {r: {} for r in range(RANKS)})
