@@ -1,37 +1,21 @@
 // Whole commands, from the start of the process to its end: an all-gather simulated on 8, 64 and 256 GPUs.
-#include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
-#include <spawn.h>
+#include <optional>
 #include <string>
-#include <sys/resource.h>
-#include <sys/wait.h>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "measure.hpp"
+#include "spent.hpp"
 
 namespace cortado::bench {
 namespace {
 
 /// Milliseconds of processor time of one run of the command line, which prints nothing; none if it fails.
-std::optional<double> command_ms(std::vector<std::string> arguments) {
-  std::vector<char*> words;
-  for (std::string& argument : arguments) words.push_back(argument.data());
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-  pid_t child = 0;
-  const int failed = posix_spawn(&child, words.front(), &files, nullptr, words.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  int status = 0;
-  rusage used{};
-  if (failed != 0 || wait4(child, &status, 0, &used) != child || status != 0) return {};
-  const auto ms = [](const timeval& time) {
-    return 1e3 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_usec);
-  };
-  return ms(used.ru_utime) + ms(used.ru_stime);
+std::optional<double> command_ms(const std::vector<std::string>& arguments) {
+  const auto used = spent(arguments);
+  return used ? std::optional(1e3 * used->processor) : std::nullopt;
 }
 
 }  // namespace

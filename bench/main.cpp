@@ -39,7 +39,7 @@ int run(const std::vector<std::string>& wanted) {
       {"t3", t3_rows},           {"model", model_rows},
       {"serve", serve_rows},     {"kv", kv_rows},
       {"node", node_rows},       {"runtime", runtime_rows},
-      {"command", command_rows}};
+      {"command", command_rows}, {"sweep", sweep_rows}};
   for (const std::string& name : wanted) {
     const auto known = [&](const auto& group) { return group.first == name; };
     if (std::any_of(groups.begin(), groups.end(), known)) continue;

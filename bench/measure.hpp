@@ -77,6 +77,7 @@ std::vector<Row> schedule_rows();
 std::vector<Row> kv_rows();
 std::vector<Row> t3_rows();
 std::vector<Row> serve_rows();
+std::vector<Row> sweep_rows();
 std::vector<Row> node_rows();
 
 /// First argument of the program that node_rows() runs on the virtual node; the second is the file for what it

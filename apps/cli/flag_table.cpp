@@ -44,6 +44,9 @@ constexpr Mode kModes[] = {
     {"answers", "answers of several tokens", "leave --prefill-only out"},
     {"all at once", "--prefill-only", "give --prefill-only"},
     {"turns", "conversations", "give --turns 2 or more"},
+    {"sweeping", "sweeps", "give the .toml file of a sweep"},
+    {"showing", "cortado sweep show", "sweep show DATABASE"},
+    {"watching", "--status", "give --status DATABASE and nothing else"},
     {"sharded", "weights that are gathered", "give --phase train and --fsdp 2 or more"},
 };
 
@@ -75,6 +78,9 @@ constexpr Flag kFlags[] = {
      "Which one (cortado list publications), or all"},
     {"model", "name", "MODEL", "@models", "", "", "Name of a model (cortado list models), or path of a config.json"},
     {"node", "command", "[COMMAND]...", "", "", "", "What to run, after --: a program and its arguments"},
+    {"sweep", "what", "[WHAT]", "file", "", "sweeping|showing",
+     "The .toml file of a sweep, or the name of a shipped study (studies/README.md); or show, and a database"},
+    {"sweep", "database", "[DATABASE]", "file", "", "showing", "show: what a sweep wrote"},
     {"completion", "shell", "SHELL", "bash|zsh", "", "", "bash or zsh"},
 
     // --- The machine -------------------------------------------------------------------------------------------------
@@ -93,6 +99,21 @@ constexpr Flag kFlags[] = {
     {"plan run", "--ranks", "N", "number 2", "", "alone|overlap", "GPUs that take part (default: all of the machine)"},
     {"overlap", "--ranks", "N", "number 2", "", "", "GPUs that take part (default: all of the machine)"},
     {"power", "--ranks", "N", "number 1", "", "", "GPUs that take part (default: all of the machine)"},
+
+    // --- A sweep -----------------------------------------------------------------------------------------------------
+    {"sweep", "-o,--output", "FILE", "file", "", "sweeping", "Database for the results; if it is there, the sweep goes on"},
+    {"sweep", "--dry-run", "", "", "", "sweeping", "Check everything, and tell how many points there are and how long they take"},
+    {"sweep", "--extend", "", "", "", "sweeping",
+     "Go on although values of axes, filters or the version of cortado have changed"},
+    {"sweep", "--retry", "", "", "", "sweeping", "Do points that failed again"},
+    {"sweep", "--max-points", "N", "number64 1", "1000000", "sweeping", "Most combinations of the axes"},
+    {"sweep", "--threads", "N", "number 1", "", "sweeping", "Points at the same time (default: one a core)"},
+    {"sweep", "--status", "FILE", "file", "", "watching", "How far the sweep of this database is"},
+    {"sweep", "--best", "", "", "", "showing", "The best row of every point, or with --group-by of every group"},
+    {"sweep", "--group-by", "NAMES", "", "", "showing", "Columns separated by commas: a row for each combination"},
+    {"sweep", "--where", "SQL", "", "", "showing", "Only rows of which this SQL expression over columns is true"},
+    {"sweep", "--columns", "NAMES", "", "", "showing", "Columns separated by commas (default: axes and what ranks rows)"},
+    {"sweep", "--limit", "N", "number64 0", "", "showing", "Most rows (default: 50 in text)"},
 
     // --- A model -----------------------------------------------------------------------------------------------------
     {"model", "--phase", "PHASE", "train|prefill|decode|generate", "prefill", "sim",
@@ -434,6 +455,10 @@ constexpr Flag kFlags[] = {
     {"plan", "-o,--output", "FILE", "file", "-", "", "File to write the program to; - is standard output"},
     {"overlap", "-o,--output", "FILE", "file", "", "now", "Write the program of the strategy to use"},
     {"calibrate", "-o,--output", "FILE", "file", "", "", "Write the file here instead of to standard output"},
+    {"sweep", "--csv", "FILE", "file", "", "showing", "Write the rows as CSV, too"},
+    {"sweep", "--html", "FILE", "file", "", "showing", "Write a page with pictures, too"},
+    {"sweep", "--wide", "", "", "", "showing", "All columns, however long the lines become"},
+    {"sweep", "--json", "", "", "", "showing", "JSON instead of text"},
     {"bench model kv serve-sim", "--csv", "FILE", "file", "", "", "Write the rows as CSV, too"},
     {"overlap", "--csv", "FILE", "file", "", "gemm", "Write the rows as CSV, too"},
     {"reproduce", "--markdown", "FILE", "file", "", "", "Write the tables as Markdown, too"},

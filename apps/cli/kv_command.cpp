@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "pipeline/kv/study.hpp"
 #include "study_progress.hpp"
+#include "study_requests.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -38,20 +39,8 @@ Result<Exit> run_kv(const Arguments& arguments, Console& console) {
   CORTADO_RETURN_IF_ERROR(arguments.check({}));
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("--model")}));
-  if (!arguments.given("--model")) {
-    return fail("usage.model", "the KV of which model?", "give --model llama-3.1-70b (cortado list models)");
-  }
-  pipeline::KvStudyRequest request;
-  CORTADO_ASSIGN_OR_RETURN(request.model, load_model(arguments.text("--model")));
+  CORTADO_ASSIGN_OR_RETURN(const pipeline::KvStudyRequest request, kv_request(arguments));
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
-  CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens_of(arguments.text("--tokens")));
-  request.blocks.tp = *arguments.number("--tp");
-  request.blocks.tokens = *arguments.number<std::uint64_t>("--block");
-  request.blocks.layout = arguments.text("--layout");
-  CORTADO_ASSIGN_OR_RETURN(request.blocks.dtype, parse_dtype(arguments.text("--kv-dtype")));
-  const std::string stored = request.model.weights.name == "fp8" ? "f8" : "bf16";
-  CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(arguments.find("--dtype").value_or(stored)));
-  if (arguments.given("--strategy")) request.strategies = arguments.names("--strategy");
   tell_what_is_borrowed(machine, console);
   const auto report = pipeline::study_kv(request, machine, threads_of(arguments));
   if (!report) return study_failure(console, report.error());
@@ -60,6 +49,23 @@ Result<Exit> run_kv(const Arguments& arguments, Console& console) {
 }
 
 }  // namespace
+
+Result<pipeline::KvStudyRequest> kv_request(const Arguments& arguments) {
+  if (!arguments.given("--model")) {
+    return fail("usage.model", "the KV of which model?", "give --model llama-3.1-70b (cortado list models)");
+  }
+  pipeline::KvStudyRequest request;
+  CORTADO_ASSIGN_OR_RETURN(request.model, load_model(arguments.text("--model")));
+  CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens_of(arguments.text("--tokens")));
+  request.blocks.tp = *arguments.number("--tp");
+  request.blocks.tokens = *arguments.number<std::uint64_t>("--block");
+  request.blocks.layout = arguments.text("--layout");
+  CORTADO_ASSIGN_OR_RETURN(request.blocks.dtype, parse_dtype(arguments.text("--kv-dtype")));
+  const std::string stored = request.model.weights.name == "fp8" ? "f8" : "bf16";
+  CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(arguments.find("--dtype").value_or(stored)));
+  if (arguments.given("--strategy")) request.strategies = arguments.names("--strategy");
+  return request;
+}
 
 Subcommand kv_command() {
   return {"kv", "Fetch a cached prefix from host memory, by which strategy, or compute it again?", kKvExamples, run_kv};

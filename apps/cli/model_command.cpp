@@ -13,6 +13,7 @@
 #include "model_on_device.hpp"
 #include "output_file.hpp"
 #include "study_progress.hpp"
+#include "study_requests.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -82,20 +83,6 @@ Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
   return phase;
 }
 
-std::vector<std::string_view> modes_of(const Arguments& arguments) {
-  const std::string phase = arguments.text("--phase");
-  std::vector<std::string_view> modes{"sim", "prompt", "inference", "cached"};
-  if (phase == "train") modes = {"sim", "train", "prompt"};
-  if (phase == "generate") modes = {"sim", "generate", "inference"};
-  if (phase == "decode") modes = {"sim", "inference", "cached"};
-  if (arguments.given("--power-policy")) modes.push_back("managed");
-  const bool pipeline = *arguments.number("--pp") > 1;
-  if (pipeline) modes.push_back("pipeline");
-  if (pipeline && arguments.text("--schedule") == "interleaved") modes.push_back("interleaved");
-  if (phase == "train" && *arguments.number("--fsdp") > 1) modes.push_back("sharded");
-  return modes;
-}
-
 /// Inference divides its batch among micro-batches: there are no more of them than sequences.
 Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout& layout) {
   if (phase.trains() || phase.batch == 0 || layout.micro_batches <= phase.batch) return {};
@@ -107,33 +94,13 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
               fmt::format("give --micro-batches 1 to {}, or a larger --batch", phase.batch));
 }
 
-Result<std::vector<const sim::PowerPolicy*>> policies_of(const Arguments& arguments) {
-  std::vector<const sim::PowerPolicy*> policies;
-  if (!arguments.given("--power-policy")) return policies;
-  if (arguments.text("--power-policy") == pipeline::kAllPowerPolicies) {
-    policies.assign(sim::power_policies().begin(), sim::power_policies().end());
-    return policies;
-  }
-  CORTADO_ASSIGN_OR_RETURN(policies, sim::parse_power_policies(arguments.names("--power-policy")));
-  // All are compared with the board alone.
-  std::erase(policies, &sim::kNoPowerPolicy);
-  policies.insert(policies.begin(), &sim::kNoPowerPolicy);
-  return policies;
-}
-
 /// The power policies of the step, and the timeline of a layer, as far as they are asked for.
 Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower& power,
                           const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
                           pipeline::ModelReport& report) {
-  const std::string best = report.best().system;
-  if (!power.policies.empty()) {
-    auto rows = study.run_policies(report, best, power, options);
-    if (!rows) return tl::unexpected(rows.error());
-    report.managed = best;
-    report.policies = *std::move(rows);
-  }
+  if (const auto added = add_policies(power, options, study, report); !added) return added;
   if (arguments.given("--trace") || arguments.given("--html")) {
-    auto timeline = study.layer_timeline(report.request, best);
+    auto timeline = study.layer_timeline(report.request, report.best().system);
     if (!timeline) return tl::unexpected(timeline.error());
     report.timeline = *std::move(timeline);
   }
@@ -142,26 +109,16 @@ Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower
 
 Result<Exit> run_model(const Arguments& arguments, Console& console) {
   if (arguments.text("--on") != kSimulator) return model_on_device(arguments, console);
-  CORTADO_RETURN_IF_ERROR(arguments.check(modes_of(arguments)));
+  CORTADO_RETURN_IF_ERROR(arguments.check(model_modes(arguments)));
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("name")}));
   CORTADO_ASSIGN_OR_RETURN(const std::string name, arguments.required("name"));
   const auto trace = arguments.find("--trace");
   if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, {name}));
-  CORTADO_ASSIGN_OR_RETURN(const Model model, load_model(name));
   CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of(arguments));
-  pipeline::ModelPower power;
-  CORTADO_ASSIGN_OR_RETURN(power.policies, policies_of(arguments));
-  CORTADO_ASSIGN_OR_RETURN(power.limit_w, arguments.watts("--limit"));
-  CORTADO_ASSIGN_OR_RETURN(const std::optional<double> cap, arguments.watts("--cap"));
-  if (cap) {
-    CORTADO_RETURN_IF_ERROR(sim::check_power_management({.cap_w = cap}, machine));
-    machine.power->cap_w = *cap;
-  }
-  pipeline::ModelRequest request{.model = model};
-  CORTADO_ASSIGN_OR_RETURN(request.layout, layout_of(arguments));
-  CORTADO_ASSIGN_OR_RETURN(request.phase, phase_of(arguments, model));
-  CORTADO_RETURN_IF_ERROR(fit_micro_batches(arguments, request.phase, request.layout));
+  CORTADO_ASSIGN_OR_RETURN(const pipeline::ModelPower power, model_power(arguments));
+  CORTADO_RETURN_IF_ERROR(set_cap(arguments, machine));
+  CORTADO_ASSIGN_OR_RETURN(const pipeline::ModelRequest request, model_request(arguments, name));
   tell_what_is_borrowed(machine, console);
   pipeline::ModelOptions options{.threads = threads_of(arguments), .progress = show_progress(console)};
   if (arguments.given("--system")) options.systems = arguments.names("--system");
@@ -179,6 +136,64 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> model_modes(const Arguments& arguments) {
+  const std::string phase = arguments.text("--phase");
+  std::vector<std::string_view> modes{"sim", "prompt", "inference", "cached"};
+  if (phase == "train") modes = {"sim", "train", "prompt"};
+  if (phase == "generate") modes = {"sim", "generate", "inference"};
+  if (phase == "decode") modes = {"sim", "inference", "cached"};
+  if (arguments.given("--power-policy")) modes.push_back("managed");
+  const bool pipeline = *arguments.number("--pp") > 1;
+  if (pipeline) modes.push_back("pipeline");
+  if (pipeline && arguments.text("--schedule") == "interleaved") modes.push_back("interleaved");
+  if (phase == "train" && *arguments.number("--fsdp") > 1) modes.push_back("sharded");
+  return modes;
+}
+
+Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const std::string& name) {
+  pipeline::ModelRequest request;
+  CORTADO_ASSIGN_OR_RETURN(request.model, load_model(name));
+  CORTADO_ASSIGN_OR_RETURN(request.layout, layout_of(arguments));
+  CORTADO_ASSIGN_OR_RETURN(request.phase, phase_of(arguments, request.model));
+  CORTADO_RETURN_IF_ERROR(fit_micro_batches(arguments, request.phase, request.layout));
+  return request;
+}
+
+Result<pipeline::ModelPower> model_power(const Arguments& arguments) {
+  pipeline::ModelPower power;
+  CORTADO_ASSIGN_OR_RETURN(power.limit_w, arguments.watts("--limit"));
+  std::vector<const sim::PowerPolicy*>& policies = power.policies;
+  if (!arguments.given("--power-policy")) return power;
+  if (arguments.text("--power-policy") == pipeline::kAllPowerPolicies) {
+    policies.assign(sim::power_policies().begin(), sim::power_policies().end());
+    return power;
+  }
+  CORTADO_ASSIGN_OR_RETURN(policies, sim::parse_power_policies(arguments.names("--power-policy")));
+  // All are compared with the board alone.
+  std::erase(policies, &sim::kNoPowerPolicy);
+  policies.insert(policies.begin(), &sim::kNoPowerPolicy);
+  return power;
+}
+
+Status set_cap(const Arguments& arguments, Machine& machine) {
+  CORTADO_ASSIGN_OR_RETURN(const std::optional<double> cap, arguments.watts("--cap"));
+  if (!cap) return {};
+  CORTADO_RETURN_IF_ERROR(sim::check_power_management({.cap_w = cap}, machine));
+  machine.power->cap_w = *cap;
+  return {};
+}
+
+Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::ModelOptions& options,
+                           pipeline::ModelStudy& study, pipeline::ModelReport& report) {
+  if (power.policies.empty()) return {};
+  const std::string best = report.best().system;
+  auto rows = study.run_policies(report, best, power, options);
+  if (!rows) return tl::unexpected(rows.error());
+  report.managed = best;
+  report.policies = *std::move(rows);
+  return {};
+}
 
 Subcommand model_command() {
   return {"model", "Predict what a step of a whole model takes, by every system", kModelExamples, run_model};

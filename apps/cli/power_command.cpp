@@ -11,6 +11,7 @@
 #include "command.hpp"
 #include "overlap_request.hpp"
 #include "study_progress.hpp"
+#include "study_requests.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -40,6 +41,36 @@ Result<std::vector<Component>> components(const std::vector<std::string>& names)
     components.push_back(kComponents[static_cast<std::size_t>(known - kComponentNames.begin())]);
   }
   return components;
+}
+
+Result<Exit> run_power(const Arguments& arguments, Console& console) {
+  CORTADO_RETURN_IF_ERROR(check_power_flags(arguments));
+  const TableOutput table(arguments);
+  CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const pipeline::PowerRequest request, power_request(arguments, machine));
+  CORTADO_ASSIGN_OR_RETURN(pipeline::PowerOptions options, power_options(arguments));
+  options.progress = show_progress(console);
+  tell_what_is_borrowed(machine, console);
+  watch_for_interrupt();
+  const auto report = pipeline::study_power(request, machine, options);
+  if (!report) return study_failure(console, report.error());
+  console.clear_progress();
+  CORTADO_RETURN_IF_ERROR(table.show(console, report::power_document(*report)));
+  return Exit::ok;
+}
+
+}  // namespace
+
+Status check_power_flags(const Arguments& arguments) {
+  const bool gemm = arguments.given("--gemm");
+  const bool collective = arguments.given("collective");
+  std::vector<std::string_view> modes;
+  if (gemm && collective) modes = overlap_modes(arguments);
+  if (!gemm && collective) modes.push_back("alone");
+  CORTADO_RETURN_IF_ERROR(arguments.check(modes));
+  if (gemm || collective) return {};
+  return fail("usage.power", "power of what?", "give --gemm MxNxK, COLLECTIVE --bytes SIZE, or both");
 }
 
 Result<pipeline::PowerRequest> power_request(const Arguments& arguments, const Machine& machine) {
@@ -89,33 +120,6 @@ Result<pipeline::PowerOptions> power_options(const Arguments& arguments) {
   options.threads = threads_of(arguments);
   return options;
 }
-
-Result<Exit> run_power(const Arguments& arguments, Console& console) {
-  const bool gemm = arguments.given("--gemm");
-  const bool collective = arguments.given("collective");
-  std::vector<std::string_view> modes;
-  if (gemm && collective) modes = overlap_modes(arguments);
-  if (!gemm && collective) modes.push_back("alone");
-  CORTADO_RETURN_IF_ERROR(arguments.check(modes));
-  if (!gemm && !collective) {
-    return fail("usage.power", "power of what?", "give --gemm MxNxK, COLLECTIVE --bytes SIZE, or both");
-  }
-  const TableOutput table(arguments);
-  CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
-  CORTADO_ASSIGN_OR_RETURN(const pipeline::PowerRequest request, power_request(arguments, machine));
-  CORTADO_ASSIGN_OR_RETURN(pipeline::PowerOptions options, power_options(arguments));
-  options.progress = show_progress(console);
-  tell_what_is_borrowed(machine, console);
-  watch_for_interrupt();
-  const auto report = pipeline::study_power(request, machine, options);
-  if (!report) return study_failure(console, report.error());
-  console.clear_progress();
-  CORTADO_RETURN_IF_ERROR(table.show(console, report::power_document(*report)));
-  return Exit::ok;
-}
-
-}  // namespace
 
 Subcommand power_command() {
   return {"power", "Tell what a GEMM and a collective draw, alone and at once, under power policies", kPowerExamples,

@@ -18,6 +18,7 @@
 #include "output_file.hpp"
 #include "serve/serve.hpp"
 #include "study_progress.hpp"
+#include "study_requests.hpp"
 #include "table_output.hpp"
 #include "target_request.hpp"
 
@@ -96,6 +97,35 @@ Result<DType> serve_dtype(const std::string& name) {
   return parse_dtype(name == "fp8" ? "f8" : name);
 }
 
+Result<Exit> run_serve(const Arguments& arguments, Console& console) {
+  CORTADO_RETURN_IF_ERROR(arguments.check(serve_modes(arguments)));
+  const TableOutput table(arguments);
+  const std::string input = arguments.or_empty("--trace");
+  const auto trace = arguments.find("--trace-out");
+  std::vector<std::string> others{arguments.text("--machine"), arguments.or_empty("--model"), input};
+  CORTADO_RETURN_IF_ERROR(table.check(others));
+  for (const char* flag : {"--csv", "--html"}) others.push_back(arguments.or_empty(flag));
+  if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, others));
+  CORTADO_ASSIGN_OR_RETURN(const serve::ServeRequest request, serve_request(arguments));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments));
+  tell_what_is_borrowed(machine, console);
+  watch_for_interrupt();
+  serve::ServeOptions options{.trace = trace.has_value()};
+  options.progress = [&console](std::size_t done, std::size_t of) {
+    console.progress(of > 0 ? fmt::format("{} of {} requests", done, of) : fmt::format("{} requests", done));
+    return !interrupted();
+  };
+  const auto report = serve::ServingStudy(machine).run(request, options);
+  if (!report) return study_failure(console, report.error());
+  console.clear_progress();
+  CORTADO_RETURN_IF_ERROR(table.show(console, serve::serve_document(*report)));
+  if (trace) CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(*report->timeline, Program{})));
+  if (report->timeline_cut) console.talk("the trace has the first 200000 steps and transfers of each replica");
+  return Exit::ok;
+}
+
+}  // namespace
+
 Result<serve::ServeRequest> serve_request(const Arguments& arguments) {
   serve::ServeRequest request;
   CORTADO_ASSIGN_OR_RETURN(const std::string name, arguments.required("--model"));
@@ -137,35 +167,6 @@ std::vector<std::string_view> serve_modes(const Arguments& arguments) {
   if (*arguments.number("--turns") > 1) modes.push_back("turns");
   return modes;
 }
-
-Result<Exit> run_serve(const Arguments& arguments, Console& console) {
-  CORTADO_RETURN_IF_ERROR(arguments.check(serve_modes(arguments)));
-  const TableOutput table(arguments);
-  const std::string input = arguments.or_empty("--trace");
-  const auto trace = arguments.find("--trace-out");
-  std::vector<std::string> others{arguments.text("--machine"), arguments.or_empty("--model"), input};
-  CORTADO_RETURN_IF_ERROR(table.check(others));
-  for (const char* flag : {"--csv", "--html"}) others.push_back(arguments.or_empty(flag));
-  if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, others));
-  CORTADO_ASSIGN_OR_RETURN(const serve::ServeRequest request, serve_request(arguments));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments));
-  tell_what_is_borrowed(machine, console);
-  watch_for_interrupt();
-  serve::ServeOptions options{.trace = trace.has_value()};
-  options.progress = [&console](std::size_t done, std::size_t of) {
-    console.progress(of > 0 ? fmt::format("{} of {} requests", done, of) : fmt::format("{} requests", done));
-    return !interrupted();
-  };
-  const auto report = serve::ServingStudy(machine).run(request, options);
-  if (!report) return study_failure(console, report.error());
-  console.clear_progress();
-  CORTADO_RETURN_IF_ERROR(table.show(console, serve::serve_document(*report)));
-  if (trace) CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(*report->timeline, Program{})));
-  if (report->timeline_cut) console.talk("the trace has the first 200000 steps and transfers of each replica");
-  return Exit::ok;
-}
-
-}  // namespace
 
 Subcommand serve_command() {
   return {"serve-sim", "Predict latency and throughput of a serving engine under load", kServeExamples, run_serve};

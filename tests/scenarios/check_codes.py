@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-FAMILIES = "verify|plan|program|device|decode|bench|sim|calibrate|gemm|kv|c3|ficco|t3|overlap|reproduce|breakdown|published"
+FAMILIES = "verify|plan|program|device|decode|bench|sim|calibrate|gemm|kv|c3|ficco|t3|overlap|reproduce|breakdown|published|sweep"
 CODE = re.compile(rf'(?:fail|refuse|Diagnostic)[^;]*?"((?:{FAMILIES})\.[a-z_]+)"')
 
 

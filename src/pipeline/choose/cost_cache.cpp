@@ -9,22 +9,17 @@
 #include "cortado/program.hpp"
 
 #include "base/file.hpp"
+#include "base/hash.hpp"
 #include "gemm/gemm.hpp"
 #include "machine/write.hpp"
 #include "model_fingerprint.hpp"
+#include "pipeline/choose/fingerprint.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
 constexpr const char* kSchema = "cortado.times";
 constexpr int kVersion = 3;
-
-/// FNV-1a
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
 
 /// Of the model and of all values of the machine, wherever they come from.
 std::string content_key(Machine machine) {
@@ -51,6 +46,10 @@ std::optional<sim::CollectiveProfile> parse_profile(const nlohmann::json& row) {
 }
 
 }  // namespace
+
+std::string_view model_fingerprint() {
+  return kModelFingerprint;
+}
 
 CostCache::CostCache(const Machine& machine, const std::optional<std::string>& folder)
     : machine_(machine.name), gpus_(machine.gpus) {

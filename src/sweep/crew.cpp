@@ -1,0 +1,76 @@
+#include "sweep/crew.hpp"
+
+#include <utility>
+
+#include "sweep/worker.hpp"
+
+namespace cortado::sweep {
+
+ThreadCrew::ThreadCrew(const Question& question, const std::vector<std::string>& tables,
+                       const std::vector<std::string>& columns, std::size_t threads)
+    : queues_(threads) {
+  for (std::size_t i = 0; i < threads; ++i) {
+    threads_.emplace_back([this, i, &question, tables, columns] { work(i, question, tables, columns); });
+  }
+}
+
+ThreadCrew::~ThreadCrew() {
+  const std::scoped_lock guard(lock_);
+  stopped_ = true;
+  ended_ = true;
+  for_workers_.notify_all();
+}
+
+void ThreadCrew::work(std::size_t at, const Question& question, const std::vector<std::string>& tables,
+                      const std::vector<std::string>& columns) {
+  Worker worker(question, tables, columns);
+  const auto stopped = [this] {
+    const std::scoped_lock guard(lock_);
+    return stopped_;
+  };
+  for (;;) {
+    std::vector<Task> tasks;
+    {
+      std::unique_lock guard(lock_);
+      for_workers_.wait(guard, [&] { return ended_ || !queues_[at].empty(); });
+      if (ended_) return;
+      tasks = std::move(queues_[at].front());
+      queues_[at].pop_front();
+    }
+    Batch batch;
+    std::exception_ptr thrown;
+    try {
+      batch = worker.work(tasks, stopped);
+    } catch (...) {  // out of memory: the thread of the sweep tells
+      thrown = std::current_exception();
+    }
+    const std::scoped_lock guard(lock_);
+    if (thrown) thrown_ = thrown;
+    returned_.push_back({at, std::move(batch)});
+    for_boss_.notify_one();
+  }
+}
+
+Status ThreadCrew::give(std::size_t worker, std::vector<Task> tasks) {
+  const std::scoped_lock guard(lock_);
+  queues_[worker].push_back(std::move(tasks));
+  for_workers_.notify_all();
+  return {};
+}
+
+Result<std::optional<Crew::Returned>> ThreadCrew::next(std::chrono::milliseconds most) {
+  std::unique_lock guard(lock_);
+  for_boss_.wait_for(guard, most, [&] { return !returned_.empty(); });
+  if (thrown_) std::rethrow_exception(thrown_);
+  if (returned_.empty()) return std::optional<Returned>{};
+  Returned first = std::move(returned_.front());
+  returned_.pop_front();
+  return std::optional<Returned>{std::move(first)};
+}
+
+void ThreadCrew::stop() {
+  const std::scoped_lock guard(lock_);
+  stopped_ = true;
+}
+
+}  // namespace cortado::sweep

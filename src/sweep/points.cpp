@@ -1,0 +1,65 @@
+// The points of a spec, filtered.
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "sweep/store.hpp"
+
+namespace cortado::sweep {
+
+Result<PointFilter> PointFilter::of(const Spec& spec) {
+  CORTADO_ASSIGN_OR_RETURN(Database database, Database::open(":memory:", Database::Access::create));
+  PointFilter filter(std::move(database));
+  if (spec.filters.empty()) return filter;
+  std::vector<std::string> columns;
+  std::vector<std::string> names;
+  for (const Axis* axis : spec.axes()) {
+    names.push_back(axis->name);
+    columns.push_back(fmt::format("?{} AS {}", names.size(), sql_name(axis->name)));
+  }
+  const std::string point = fmt::format("(SELECT {})", join(columns));
+  std::vector<std::string> all;
+  for (const std::string& one : spec.filters) {
+    const auto alone = filter.database_.prepare(fmt::format("SELECT ({}) FROM {}", one, point));
+    if (!alone || alone->columns() != 1) {
+      return fail({"sweep.filter", fmt::format("\"{}\" is no condition: {}", one, alone ? "" : alone.error().message),
+                   fmt::format("an SQL expression over the axes {}; names with points stand in double quotes",
+                               join(names)),
+                   in_file(spec.file, 0, "filters")});
+    }
+    all.push_back(fmt::format("({})", one));
+  }
+  CORTADO_ASSIGN_OR_RETURN(filter.statement_,
+                           filter.database_.prepare(fmt::format("SELECT {} FROM {}", join(all, " AND "), point)));
+  return filter;
+}
+
+Result<bool> PointFilter::keeps(const std::vector<Value>& values) {
+  if (!statement_) return true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::visit(
+        [&](const auto& value) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
+            statement_->bind(static_cast<int>(i), std::string_view(value));
+          } else {
+            statement_->bind(static_cast<int>(i), value);
+          }
+        },
+        values[i]);
+  }
+  CORTADO_ASSIGN_OR_RETURN(const bool row, statement_->step());
+  const bool kept = row && statement_->whole(0) != 0;
+  CORTADO_RETURN_IF_ERROR(statement_->run());
+  return kept;
+}
+
+Status for_each_point(const Spec& spec, const std::function<Status(const std::vector<Value>&)>& each) {
+  CORTADO_ASSIGN_OR_RETURN(PointFilter filter, PointFilter::of(spec));
+  for (std::uint64_t place = 0; place < spec.size(); ++place) {
+    const std::vector<Value> values = spec.values_at(place);
+    CORTADO_ASSIGN_OR_RETURN(const bool kept, filter.keeps(values));
+    if (kept) CORTADO_RETURN_IF_ERROR(each(values));
+  }
+  return {};
+}
+
+}  // namespace cortado::sweep

@@ -1,0 +1,271 @@
+#include "sweep/show.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "report/chart.hpp"
+#include "report/heat_map.hpp"
+#include "sweep/owner.hpp"
+#include "sweep/store.hpp"
+
+namespace cortado::sweep {
+namespace {
+
+using report::Cell;
+
+constexpr std::size_t kMostPositions = 64;  // of a picture's axis
+
+report::Cell cell_of(const Cell::Value& value) {
+  return std::visit([](const auto& one) -> Cell {
+    if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::monostate>) {
+      return {};
+    } else {
+      return one;
+    }
+  }, value);
+}
+
+std::string text_in_cell(const Cell& cell) {
+  return cell.text({.key = "", .notation = report::Notation::shortest});
+}
+
+std::optional<double> number_in(const Cell& cell) {
+  if (const auto* whole = std::get_if<std::int64_t>(&cell.value())) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&cell.value())) return *real;
+  return std::nullopt;
+}
+
+class Shown {
+ public:
+  Shown(Database& database, const ShowRequest& request) : database_(database), request_(request) {}
+
+  Result<report::Document> document() {
+    CORTADO_RETURN_IF_ERROR(read_meta());
+    report::Document document{.schema = "cortado.sweep"};
+    document.title = fmt::format("sweep of cortado {}: {} of {} points", question_, counts_.done, counts_.all());
+    document.facts = {{"question", question_, "command that was asked"},
+                      {"points", counts_.all(), "of the sweep"},
+                      {"done", counts_.done, "points with an answer"},
+                      {"failed", counts_.failed, "points without one; the table failures of the database tells why"},
+                      {"waiting", counts_.waiting, "points that were not asked yet"}};
+    if (counts_.failed > 0) document.notes.push_back(fmt::format("{} points failed", counts_.failed));
+    if (counts_.waiting > 0) document.notes.push_back(fmt::format("{} points are not done yet", counts_.waiting));
+    if (columns_.empty()) {
+      document.tables = {{.meaning = "one per row of an answer, or per group"}};
+      return document;
+    }
+    CORTADO_RETURN_IF_ERROR(check_columns());
+    CORTADO_ASSIGN_OR_RETURN(report::Table table, rows(request_.group_by.empty() ? plain_sql() : grouped_sql()));
+    table.pictures = picture(table);
+    document.tables = {std::move(table)};
+    return document;
+  }
+
+ private:
+  Status read_meta() {
+    const auto get = [&](std::string& value, std::string_view key) -> Status {
+      CORTADO_ASSIGN_OR_RETURN(value, meta(database_, key));
+      return {};
+    };
+    CORTADO_RETURN_IF_ERROR(get(question_, "question"));
+    CORTADO_RETURN_IF_ERROR(get(label_, "rank_label"));
+    CORTADO_RETURN_IF_ERROR(get(column_, "rank_column"));
+    CORTADO_RETURN_IF_ERROR(get(score_, "rank_score"));
+    CORTADO_ASSIGN_OR_RETURN(counts_, count_points(database_));
+    CORTADO_ASSIGN_OR_RETURN(Statement axes, database_.prepare("SELECT name FROM pragma_table_info('points')"));
+    for (;;) {
+      CORTADO_ASSIGN_OR_RETURN(const bool row, axes.step());
+      if (!row) break;
+      axes_.push_back(axes.text(0));
+    }
+    axes_.erase(axes_.begin(), axes_.begin() + std::min<std::ptrdiff_t>(4, std::ssize(axes_)));
+    CORTADO_ASSIGN_OR_RETURN(Statement columns, database_.prepare("SELECT name FROM pragma_table_info('results')"));
+    for (;;) {
+      CORTADO_ASSIGN_OR_RETURN(const bool row, columns.step());
+      if (!row) break;
+      columns_.push_back(columns.text(0));
+    }
+    return {};
+  }
+
+  Status check_columns() const {
+    for (const auto* names : {&request_.group_by, &request_.columns}) {
+      for (const std::string& name : *names) {
+        if (std::ranges::count(columns_, name) > 0) continue;
+        return fail({"sweep.column", fmt::format("the results have no column {}", name), suggestion(name, columns_),
+                     in_file(database_.path())});
+      }
+    }
+    return {};
+  }
+
+  std::string condition() const { return request_.where.empty() ? "1" : fmt::format("({})", request_.where); }
+
+  bool ranked() const { return std::ranges::count(columns_, column_) > 0 && std::ranges::count(columns_, label_) > 0; }
+  std::string scored() const { return sql_name(std::ranges::count(columns_, score_) > 0 ? score_ : column_); }
+
+  std::string plain_sql() const {
+    std::vector<std::string> chosen = request_.columns;
+    if (chosen.empty()) {
+      chosen = axes_;
+      for (const std::string& name : {label_, column_, score_}) chosen.push_back(name);
+    }
+    std::vector<std::string> names;
+    for (const std::string& name : chosen) {
+      if (std::ranges::count(columns_, name) > 0 && std::ranges::count(names, sql_name(name)) == 0) {
+        names.push_back(sql_name(name));
+      }
+    }
+    return fmt::format("SELECT {} FROM {} WHERE {} ORDER BY point, row", join(names),
+                       request_.best && ranked() ? "best" : "results", condition());
+  }
+
+  std::string grouped_sql() const {
+    std::vector<std::string> names;
+    for (const std::string& name : request_.group_by) names.push_back(sql_name(name));
+    const std::string by = join(names);
+    if (!ranked()) {
+      return fmt::format("SELECT {}, count(*) AS \"rows\" FROM results WHERE {} GROUP BY {} ORDER BY {}", by,
+                         condition(), by, by);
+    }
+    const std::string label = sql_name(label_);
+    const std::string score = scored();
+    if (request_.best) {
+      return fmt::format(
+          "SELECT {0}, sum(n) AS points, max(CASE WHEN k = 1 THEN {1} END) AS {1}, max(n) AS wins, sum(s) / sum(n) AS "
+          "mean, min(low) AS least, max(high) AS most FROM (SELECT {0}, {1}, count(*) AS n, sum({2}) AS s, min({2}) AS "
+          "low, max({2}) AS high, row_number() OVER (PARTITION BY {0} ORDER BY count(*) DESC, {1}) AS k FROM best "
+          "WHERE {3} GROUP BY {0}, {1}) GROUP BY {0} ORDER BY {0}",
+          by, label, score, condition());
+    }
+    return fmt::format(
+        "SELECT {0}, {1}, count(*) AS points, sum(regret = 0) AS wins, avg({2}) AS mean, min({2}) AS least, max({2}) AS "
+        "most, avg(regret) AS mean_regret FROM regret WHERE {3} GROUP BY {0}, {1} ORDER BY {0}, {1}",
+        by, label, score, condition());
+  }
+
+  Result<report::Table> rows(const std::string& sql) {
+    CORTADO_ASSIGN_OR_RETURN(Statement statement, database_.prepare(sql));
+    report::Table table{.meaning = "one per row of an answer, or per group"};
+    for (int i = 0; i < statement.columns(); ++i) {
+      const std::string name = statement.name(i);
+      table.columns.push_back(
+          {.key = name, .head = name, .meaning = meaning_of(name), .notation = report::Notation::shortest});
+    }
+    for (;;) {
+      CORTADO_ASSIGN_OR_RETURN(const bool row, statement.step());
+      if (!row) return table;
+      report::Row cells;
+      for (int i = 0; i < statement.columns(); ++i) cells.push_back(cell_of(statement.value(i)));
+      table.rows.push_back(std::move(cells));
+    }
+  }
+
+  std::string meaning_of(const std::string& name) const {
+    if (name == "points") return "of the group";
+    if (name == "wins") return "points at which it is the best";
+    if (name == "mean" || name == "least" || name == "most") return fmt::format("{} over the group", score_);
+    if (name == "mean_regret") return fmt::format("{} over that of the best, less 1, on average", column_);
+    return std::ranges::count(axes_, name) > 0 ? "axis" : fmt::format("as in cortado {} --json", question_);
+  }
+
+  std::string picture(const report::Table& table) const {
+    if (!ranked() || table.rows.empty()) return {};
+    if (request_.group_by.size() == 2 && request_.best) return heat_map(table);
+    if (request_.group_by.size() == 1) return lines(table);
+    return {};
+  }
+
+  /// The texts of a column, each once, in the order of the rows; empty if there are too many for a picture.
+  static std::vector<std::string> texts_of(const report::Table& table, std::size_t column) {
+    std::vector<std::pair<std::optional<double>, std::string>> all;
+    for (const report::Row& row : table.rows) {
+      const std::string text = text_in_cell(row[column]);
+      if (std::ranges::count(all, text, &std::pair<std::optional<double>, std::string>::second) == 0) {
+        all.emplace_back(number_in(row[column]), text);
+      }
+      if (all.size() > kMostPositions) return {};
+    }
+    std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first.value_or(0); });
+    std::vector<std::string> texts;
+    for (auto& [number, text] : all) texts.push_back(std::move(text));
+    return texts;
+  }
+
+  std::string heat_map(const report::Table& table) const {
+    report::HeatMap map{.title = fmt::format("{} of the best {}, mean", score_, label_),
+                        .x_name = request_.group_by[0],
+                        .y_name = request_.group_by[1],
+                        .x = texts_of(table, 0),
+                        .y = texts_of(table, 1),
+                        .cells = {}};
+    if (map.x.empty() || map.y.empty()) return {};
+    map.cells.resize(map.x.size() * map.y.size());
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const report::Row& row = table.rows[i];
+      const auto x = static_cast<std::size_t>(std::ranges::find(map.x, text_in_cell(row[0])) - map.x.begin());
+      const auto y = static_cast<std::size_t>(std::ranges::find(map.y, text_in_cell(row[1])) - map.y.begin());
+      const auto mean = number_in(table.at(i, "mean"));
+      if (mean) map.cells[y * map.x.size() + x] = {*mean, text_in_cell(table.at(i, label_))};
+    }
+    return report::svg(map);
+  }
+
+  std::string lines(const report::Table& table) const {
+    report::Chart chart{.title = fmt::format("{} over {}, mean", score_, request_.group_by[0]),
+                        .unit = score_,
+                        .positions = texts_of(table, 0),
+                        .series = {}};
+    if (chart.positions.empty()) return {};
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const std::string name = request_.best ? "best" : text_in_cell(table.at(i, label_));
+      auto series = std::ranges::find(chart.series, name, &report::ChartSeries::name);
+      if (series == chart.series.end()) {
+        chart.series.push_back({name, {}, {}});
+        series = chart.series.end() - 1;
+        series->line.resize(chart.positions.size());
+      }
+      const auto at = std::ranges::find(chart.positions, text_in_cell(table.rows[i][0])) - chart.positions.begin();
+      series->line[static_cast<std::size_t>(at)] = number_in(table.at(i, "mean"));
+    }
+    return report::svg(chart);
+  }
+
+  Database& database_;
+  const ShowRequest& request_;
+  std::string question_;
+  std::string label_;
+  std::string column_;
+  std::string score_;
+  PointCounts counts_;
+  std::vector<std::string> axes_;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace
+
+Result<report::Document> show_results(const std::string& path, const ShowRequest& request) {
+  CORTADO_ASSIGN_OR_RETURN(Database database, open_results(path, Database::Access::read));
+  return Shown(database, request).document();
+}
+
+Result<std::string> status_line(const std::string& path) {
+  CORTADO_ASSIGN_OR_RETURN(Database database, open_results(path, Database::Access::read));
+  CORTADO_ASSIGN_OR_RETURN(const PointCounts counts, count_points(database));
+  std::string line = fmt::format("{} of {} points done, {} failed", counts.done, counts.all(), counts.failed);
+  const auto owner = owner_of(path);
+  if (!owner) return line + (counts.waiting > 0 ? fmt::format("; {} wait, and nobody does them", counts.waiting) : "");
+  line += fmt::format("; {} writes", owner->who);
+  const auto seconds = static_cast<double>(std::time(nullptr) - owner->since);
+  const auto now = static_cast<double>(counts.done + counts.failed - owner->finished);
+  if (seconds > 0 && now > 0) {
+    line += fmt::format(", {:.1f} points a second, {:.0f} s left", now / seconds,
+                        static_cast<double>(counts.waiting) * seconds / now);
+  }
+  return line;
+}
+
+}  // namespace cortado::sweep

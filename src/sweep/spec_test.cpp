@@ -1,0 +1,135 @@
+#include "sweep/spec.hpp"
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "sweep/check.hpp"
+#include "sweep/testing.hpp"
+
+namespace cortado::sweep::spec_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::FakeQuestion;
+using testing::spec_of;
+
+std::vector<std::string> texts(const Axis& axis) {
+  std::vector<std::string> all;
+  for (const Value& value : axis.values) all.push_back(text_of(value));
+  return all;
+}
+
+TEST(Spec, AxesOfEveryForm) {
+  const Spec spec = spec_of(R"(
+question = "fake"
+[axes]
+list = [1, 2.5, "x", true, ["p", "q"]]
+steps = { from = 1, to = 2, step = 0.25 }
+whole = { from = 10, to = 30, step = 10 }
+powers = { powers = [1024, 5000] }
+thirds = { powers = [1, 27], factor = 3 }
+sizes = { sizes = "1KiB:4KiB" }
+)");
+  ASSERT_EQ(spec.groups.size(), 6U);  // in the order of the file, not of the alphabet
+  EXPECT_THAT(texts(spec.groups[0].axes[0]), ElementsAre("1", "2.5", "x", "true", "p,q"));
+  EXPECT_THAT(texts(spec.groups[1].axes[0]), ElementsAre("1", "1.25", "1.5", "1.75", "2"));
+  EXPECT_THAT(texts(spec.groups[2].axes[0]), ElementsAre("10", "20", "30"));
+  EXPECT_THAT(texts(spec.groups[3].axes[0]), ElementsAre("1024", "2048", "4096"));
+  EXPECT_THAT(texts(spec.groups[4].axes[0]), ElementsAre("1", "3", "9", "27"));
+  EXPECT_THAT(texts(spec.groups[5].axes[0]), ElementsAre("1024", "2048", "4096"));
+  EXPECT_EQ(spec.size(), 5U * 5 * 3 * 3 * 4 * 3);
+}
+
+TEST(Spec, ZipsGoTogetherAndTheLastAxisChangesFastest) {
+  const Spec spec = spec_of("question = \"fake\"\n[[zip]]\na = [1, 2]\nb = [3, 4]\n[axes]\ntext = [\"u\", \"v\"]\n");
+  ASSERT_EQ(spec.size(), 4U);
+  const auto at = [&](std::uint64_t place) {
+    std::string all;
+    for (const Value& value : spec.values_at(place)) all += text_of(value) + " ";
+    return all;
+  };
+  EXPECT_EQ(at(0), "1 3 u ");
+  EXPECT_EQ(at(1), "1 3 v ");
+  EXPECT_EQ(at(2), "2 4 u ");
+}
+
+TEST(Spec, FilesOfValuesStandBesideTheSpec) {
+  const testing::Folder folder;
+  std::ofstream(folder / "shapes.txt") << "# shapes\n1x2x3\n\n4x5x6 # last\n";
+  std::ofstream(folder / "pairs.csv") << "a, b\n1, 2\n3, 4\n";
+  std::ofstream(folder / "s.toml") << "question = \"fake\"\n[axes]\ntext = { file = \"shapes.txt\" }\n"
+                                      "[[zip]]\nfile = \"pairs.csv\"\n";
+  const auto spec = load_spec(folder / "s.toml");
+  ASSERT_TRUE(spec) << to_string(spec.error());
+  EXPECT_THAT(texts(spec->groups[0].axes[0]), ElementsAre("1x2x3", "4x5x6"));
+  EXPECT_THAT(texts(spec->groups[1].axes[1]), ElementsAre("2", "4"));
+}
+
+TEST(Spec, NamesInBracesAreReplaced) {
+  const Spec spec = spec_of("question = \"fake\"\n[fixed]\na = 1\ntext = \"{m}x{n}\"\n[axes]\nm = [5]\nn = [6]\n");
+  EXPECT_THAT(names_in_braces("{m}x{n}y"), ElementsAre("m", "n"));
+  const auto parameters = parameters_at(spec, {"5", "6"}, FakeQuestion().parameters());
+  EXPECT_THAT(parameters, ElementsAre(Parameter{"a", "1"}, Parameter{"text", "5x6"}));
+}
+
+struct Refused {
+  const char* text;
+  const char* code;
+  const char* message;
+};
+
+class RefusedSpec : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedSpec, IsToldOnceWithItsPlace) {
+  const auto spec = parse_spec(GetParam().text, "test.toml");
+  const auto checked = spec ? check_spec(*spec, FakeQuestion(), 1000) : Result<std::uint64_t>(fail(spec.error()));
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().code, GetParam().code) << to_string(checked.error());
+  EXPECT_THAT(to_string(checked.error()), HasSubstr(GetParam().message));
+  EXPECT_THAT(to_string(checked.error()), HasSubstr("test.toml"));
+}
+
+#define HEAD "question = \"fake\"\n"
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedSpec,
+    ::testing::Values(
+        Refused{"axes", "sweep.spec", "test.toml:1"}, Refused{"[axes]\na = [1]", "sweep.spec", "what is asked?"},
+        Refused{HEAD "[axes]\na = [1]\n[axis]\n", "sweep.spec", "did you mean axes?"},
+        Refused{HEAD, "sweep.spec", "without axes"}, Refused{HEAD "[axes]\na = []\n", "sweep.axis", "empty"},
+        Refused{HEAD "[axes]\na = 3\n", "sweep.axis", "not a list"},
+        Refused{HEAD "[axes]\na = [1, 1]\n", "sweep.spec", "twice"},
+        Refused{HEAD "[axes]\na = [{}]\n", "sweep.axis", "no number, text or list"},
+        Refused{HEAD "[axes]\na = { from = 3, to = 1, step = 1 }\n", "sweep.axis", "no values from 3 to 1"},
+        Refused{HEAD "[axes]\na = { from = 1, to = 3, step = 0 }\n", "sweep.axis", "in steps of 0"},
+        Refused{HEAD "[axes]\na = { from = 1, to = 3 }\n", "sweep.axis", "step is not a number"},
+        Refused{HEAD "[axes]\na = { powers = [0, 3] }\n", "sweep.axis", "above 0"},
+        Refused{HEAD "[axes]\na = { powers = [1, 3], facto = 2 }\n", "sweep.axis", "did you mean factor?"},
+        Refused{HEAD "[axes]\na = { sizes = \"x\" }\n", "sweep.axis", "test.toml:3"},
+        Refused{HEAD "[axes]\na = {}\n", "sweep.axis", "says nothing"},
+        Refused{HEAD "[axes]\npoint = [1]\n", "sweep.spec", "rename"},
+        Refused{HEAD "[fixed]\na = 1\n[axes]\na = [1]\n", "sweep.spec", "given twice"},
+        Refused{HEAD "[[zip]]\na = [1, 2]\nb = [1]\n", "sweep.spec", "a has 2 values and b has 1"},
+        Refused{HEAD "[fixed]\na = 1\n[axes]\ntexd = [1]\n", "sweep.name", "did you mean text?"},
+        Refused{HEAD "[fixed]\na = \"{m}\"\n[axes]\nb = [1]\n", "sweep.name", "{m} is no axis"},
+        Refused{HEAD "[axes]\na = [1, \"x\"]\n", "fake.number", "test.toml:3"},
+        Refused{HEAD "[axes]\na = [1]\nmachine = [\"mi300x-9\"]\n", "machine.unknown", "did you mean"},
+        Refused{HEAD "[axes]\na = [1]\n\"links.rate_GBs\" = [1]\n", "sweep.field", "did you mean links.rate_GBps?"},
+        Refused{HEAD "[axes]\na = [1]\n\"links.rate_GBps\" = [1, -1]\n", "machine.range", "rate_GBps"},
+        Refused{HEAD "[axes]\na = { from = 1, to = 2000, step = 1 }\n", "sweep.points", "--max-points 2000"},
+        Refused{HEAD "filters = [\"a > \"]\n[axes]\na = [1]\n", "sweep.filter", "is no condition"},
+        Refused{HEAD "filters = [\"c > 1\"]\n[axes]\na = [1]\n", "sweep.filter", "no such column: c"},
+        Refused{HEAD "filters = [\"a > 1\", \"a < 1\"]\n[axes]\na = [1, 2]\n", "sweep.filter", "no point of 2"}));
+#undef HEAD
+
+TEST(Spec, FiltersAreExpressionsOverAxes) {
+  const Spec spec = spec_of("question = \"fake\"\nfilters = [\"a >= b\", 'text <> \"y\" OR 0']\n[axes]\n"
+                            "a = [1, 2, 3]\nb = [1, 2, 3]\ntext = [\"x\", \"z\"]\n");
+  const auto points = check_spec(spec, FakeQuestion());
+  ASSERT_TRUE(points) << to_string(points.error());
+  EXPECT_EQ(*points, 12U);  // 6 pairs with a >= b, twice
+}
+
+}  // namespace
+}  // namespace cortado::sweep::spec_test

@@ -1,0 +1,213 @@
+#include "sweep/store.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+
+#include "base/random.hpp"
+#include "sweep/crew.hpp"
+#include "sweep/run.hpp"
+#include "sweep/show.hpp"
+#include "sweep/testing.hpp"
+#include "sweep/worker.hpp"
+
+namespace cortado::sweep::store_test {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::dump;
+using testing::FakeQuestion;
+using testing::Folder;
+using testing::spec_of;
+
+const Version kVersion{"0.0", "test"};
+constexpr const char* kSpec = R"(
+question = "fake"
+[axes]
+a = { from = 1, to = 40, step = 1 }
+b = { from = 1, to = 15, step = 1 }
+machine = ["mi300x-8", "h100-8"]
+)";
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Does the sweep, or `most` progress reports of it.
+Result<bool> sweep_into(const std::string& path, const Spec& spec, std::size_t threads, StoreOptions options = {},
+                        int most = 1 << 30) {
+  const FakeQuestion question;
+  CORTADO_ASSIGN_OR_RETURN(Store store, Store::open(path, spec, question, kVersion, options));
+  ThreadCrew crew(question, spec.tables, spec.columns, threads);
+  return run_sweep(store, crew, {.progress = [&](const Progress&) { return --most > 0; }});
+}
+
+TEST(Store, ThreadsDoNotChangeResults) {
+  const Folder folder;
+  const Spec spec = spec_of(kSpec);
+  ASSERT_TRUE(sweep_into(folder / "one.db", spec, 1).value());
+  ASSERT_TRUE(sweep_into(folder / "two.db", spec, 2).value());
+  const std::string one = dump(folder / "one.db");
+  EXPECT_EQ(one, dump(folder / "two.db"));
+  EXPECT_EQ(std::ranges::count(one, '\n'), 1200 + 2 * 1120 + 1120 + 80 + 2 + 1);  // b = 13 fails: 40 x 2 points
+  EXPECT_FALSE(std::filesystem::exists(folder / "one.db-owner"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "one.db-wal"));
+}
+
+/// Takes points, adds some of them, commits some of these, and goes: what a killed process leaves behind.
+void abandon(const std::string& path, const Spec& spec, Random& random) {
+  const FakeQuestion question;
+  auto store = Store::open(path, spec, question, kVersion, {});
+  ASSERT_TRUE(store) << to_string(store.error());
+  Worker worker(question, {}, {});
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const auto tasks = store->take(1 + random.below(40));
+    ASSERT_TRUE(tasks);
+    ASSERT_TRUE(store->add(worker.work(*tasks, [] { return false; })));
+    if (i < 2) ASSERT_TRUE(store->commit());
+  }
+}
+
+TEST(Store, AbandonedTenTimesItEndsTheSame) {
+  const Folder folder;
+  const Spec spec = spec_of(kSpec);
+  ASSERT_TRUE(sweep_into(folder / "whole.db", spec, 1).value());
+  Random random(21);
+  for (int i = 0; i < 10; ++i) abandon(folder / "parts.db", spec, random);
+  ASSERT_TRUE(sweep_into(folder / "parts.db", spec, 2).value());
+  EXPECT_EQ(dump(folder / "whole.db"), dump(folder / "parts.db"));
+}
+
+TEST(Store, FailuresAreRecordedOnceAndRetriedOnRequest) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [12, 13]\n");
+  ASSERT_TRUE(sweep_into(folder / "f.db", spec, 1).value());
+  EXPECT_THAT(dump(folder / "f.db"), HasSubstr("fake.thirteen|thirteen is refused|take another|"));
+  const FakeQuestion question;
+  {
+    const auto again = Store::open(folder / "f.db", spec, question, kVersion, {});
+    EXPECT_EQ(again->counts().failed, 2);
+    EXPECT_EQ(again->counts().waiting, 0);
+  }
+  const auto retried = Store::open(folder / "f.db", spec, question, kVersion, {.retry = true});
+  EXPECT_EQ(retried->counts().waiting, 2);
+}
+
+TEST(Store, ChangesAreToldAndLeaveItUntouched) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1]\n");
+  ASSERT_TRUE(sweep_into(folder / "c.db", spec, 1).value());
+  const std::string before = bytes_of(folder / "c.db");
+  const FakeQuestion question;
+  const Spec more = spec_of("question = \"fake\"\n[axes]\na = [1, 2, 3]\nb = [1]\n");
+  const Spec other = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1]\ntext = [\"x\"]\n");
+  EXPECT_EQ(Store::open(folder / "c.db", more, question, kVersion, {}).error().code, "sweep.changed");
+  EXPECT_EQ(Store::open(folder / "c.db", other, question, kVersion, {.extend = true}).error().code, "sweep.changed");
+  EXPECT_EQ(Store::open(folder / "c.db", spec, question, {"0.1", "test"}, {}).error().code, "sweep.changed");
+  EXPECT_EQ(bytes_of(folder / "c.db"), before);
+  ASSERT_TRUE(sweep_into(folder / "c.db", more, 1, {.extend = true}).value());
+  ASSERT_TRUE(sweep_into(folder / "fresh.db", more, 1).value());
+  EXPECT_EQ(dump(folder / "c.db"), dump(folder / "fresh.db"));
+}
+
+TEST(Store, HasOneOwner) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1]\nb = [1]\n");
+  const FakeQuestion question;
+  const auto first = Store::open(folder / "o.db", spec, question, kVersion, {});
+  ASSERT_TRUE(first);
+  const auto second = Store::open(folder / "o.db", spec, question, kVersion, {});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, "sweep.owner");
+  EXPECT_THAT(second.error().message, HasSubstr(fmt::format("process {} on host", ::getpid())));
+  EXPECT_THAT(*status_line(folder / "o.db"), HasSubstr("0 of 1 points done, 0 failed; process"));
+}
+
+TEST(Store, ForeignFilesAreRefusedAndStay) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1]\nb = [1]\n");
+  const FakeQuestion question;
+  std::ofstream(folder / "text.db") << "this is no database, but long enough to be looked at as one, is it not?\n";
+  ASSERT_TRUE(Database::open(folder / "other.db", Database::Access::create)->run("CREATE TABLE t(x)"));
+  for (const char* name : {"text.db", "other.db"}) {
+    const std::string before = bytes_of(folder / name);
+    const auto store = Store::open(folder / name, spec, question, kVersion, {});
+    ASSERT_FALSE(store);
+    EXPECT_THAT(store.error().code, ::testing::AnyOf("sweep.foreign", "sweep.database"));
+    EXPECT_EQ(bytes_of(folder / name), before);
+    EXPECT_FALSE(show_results(folder / name, {}));
+    EXPECT_FALSE(std::filesystem::exists(folder / (std::string(name) + "-owner")));
+  }
+  EXPECT_EQ(Store::open(folder / "no/such/folder.db", spec, question, kVersion, {}).error().code, "sweep.database");
+}
+
+TEST(Store, RowsThatSomebodyChangedAreRefused) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1]\n");
+  ASSERT_TRUE(sweep_into(folder / "r.db", spec, 1).value());
+  const auto change = [&](const char* sql) {
+    return Database::open(folder / "r.db", Database::Access::write)->run(sql).has_value();
+  };
+  ASSERT_TRUE(change("UPDATE points SET state = 'perhaps' WHERE point = 1"));
+  EXPECT_EQ(sweep_into(folder / "r.db", spec, 1).error().code, "sweep.row");
+  ASSERT_TRUE(change("UPDATE points SET state = 'waiting', a = NULL WHERE point = 1"));
+  EXPECT_EQ(sweep_into(folder / "r.db", spec, 1).error().code, "sweep.row");
+  ASSERT_TRUE(change("PRAGMA user_version = 99"));
+  EXPECT_EQ(show_results(folder / "r.db", {}).error().code, "sweep.foreign");
+}
+
+TEST(Show, BestGroupsAndConditions) {
+  const Folder folder;
+  ASSERT_TRUE(sweep_into(folder / "s.db", spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1, 2, 13]\n"), 1).value());
+  const auto rows = [&](const ShowRequest& request) { return show_results(folder / "s.db", request)->tables[0]; };
+  EXPECT_EQ(rows({}).rows.size(), 8U);  // two rows of four points; two points fail
+  const report::Table best = rows({.best = true});
+  ASSERT_EQ(best.rows.size(), 4U);
+  EXPECT_EQ(std::get<std::string>(best.at(0, "way").value()), "fast");
+  const report::Table grouped = rows({.group_by = {"a"}});
+  ASSERT_EQ(grouped.rows.size(), 4U);  // two values of a, two ways
+  EXPECT_EQ(std::get<double>(grouped.at(1, "mean_regret").value()), 1);  // slow takes twice as long
+  EXPECT_THAT(grouped.pictures, HasSubstr("<svg"));
+  const report::Table map = rows({.best = true, .group_by = {"a", "b"}});
+  EXPECT_EQ(map.rows.size(), 4U);
+  EXPECT_THAT(map.pictures, HasSubstr("speedup of the best way"));
+  EXPECT_EQ(rows({.where = "a = 2 AND way = 'slow'"}).rows.size(), 2U);
+  EXPECT_EQ(show_results(folder / "s.db", {.group_by = {"wey"}}).error().code, "sweep.column");
+  EXPECT_EQ(show_results(folder / "s.db", {.where = "a >"}).error().code, "sweep.sql");
+}
+
+TEST(Show, KeepsWhatTheSpecKeeps) {
+  const Folder folder;
+  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1]\nb = [1]\n[keep]\ncolumns = [\"way\", \"time_us\"]\n");
+  ASSERT_TRUE(sweep_into(folder / "k.db", spec, 1).value());
+  EXPECT_EQ(show_results(folder / "k.db", {})->tables[0].columns.size(), 4U);  // a, b, way, time_us
+}
+
+TEST(Bytes, TasksAndBatchesComeBack) {
+  const FakeQuestion question;
+  Worker worker(question, {}, {});
+  const std::vector<Task> tasks{{7, {{"a", "1"}, {"b", "2"}}}, {8, {{"a", "1"}, {"b", "13"}}}};
+  const auto same = tasks_of(to_bytes(tasks));
+  ASSERT_TRUE(same);
+  EXPECT_EQ((*same)[0].parameters, tasks[0].parameters);
+  const Batch batch = worker.work(tasks, [] { return false; });
+  const std::string bytes = to_bytes(batch);
+  const auto back = batch_of(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_bytes(*back), bytes);
+  EXPECT_EQ(back->points[1].answer.failure->code, "fake.thirteen");
+  for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(batch_of(bytes.substr(0, size)));
+}
+
+TEST(Handful, IsWhatIsExpectedToTakeAWhile) {
+  EXPECT_EQ(handful(0.05, 0, 1000, 2), 1U);       // nothing is known
+  EXPECT_EQ(handful(0.05, 0.001, 1'000'000, 2), 50U);
+  EXPECT_EQ(handful(0.05, 1, 1'000'000, 2), 1U);
+  EXPECT_EQ(handful(0.05, 0.001, 80, 2), 10U);  // so that nobody has all of the rest
+}
+
+}  // namespace
+}  // namespace cortado::sweep::store_test

@@ -1,0 +1,101 @@
+#include "sweep/worker.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/hash.hpp"
+#include "machine/write.hpp"
+#include "sweep/machine_fields.hpp"
+
+namespace cortado::sweep {
+namespace {
+
+/// What a worker remembers at most; a machine with the times of its collectives takes about a megabyte, an answer ten
+/// kilobytes.
+constexpr std::size_t kMostMachines = 32;
+constexpr std::size_t kMostAnswers = 2048;
+
+constexpr std::string_view kMachine = "machine";
+constexpr const char* kMachineByDefault = "mi300x-8";
+
+bool is_of_machine(const Parameter& parameter) {
+  return parameter.name == kMachine || is_machine_field(parameter.name);
+}
+
+}  // namespace
+
+Result<Machine> machine_of(const std::vector<Parameter>& parameters) {
+  std::string name = kMachineByDefault;
+  std::vector<Parameter> fields;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.name == kMachine) name = parameter.text;
+    if (is_machine_field(parameter.name)) fields.push_back(parameter);
+  }
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(name));
+  return with_fields(machine, fields);
+}
+
+Batch Worker::work(const std::vector<Task>& tasks, const std::function<bool()>& stopped) {
+  const auto begin = std::chrono::steady_clock::now();
+  Batch batch;
+  for (const Task& task : tasks) {
+    if (stopped()) break;
+    batch.points.push_back({task.point, answer(task.parameters, batch)});
+  }
+  batch.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return batch;
+}
+
+Result<Worker::OnMachine*> Worker::on_machine(const std::vector<Parameter>& parameters, Batch& batch) {
+  std::string key;
+  for (const Parameter& parameter : parameters) {
+    if (is_of_machine(parameter)) key += parameter.name + '=' + parameter.text + '\n';
+  }
+  auto& known = machines_[key];
+  if (!known) {
+    auto machine = machine_of(parameters);
+    if (!machine) {
+      machines_.erase(key);
+      return fail(std::move(machine).error());
+    }
+    known = std::make_unique<OnMachine>();
+    known->machine = *std::move(machine);
+    const std::string content = machine_text(known->machine);
+    known->hash = hash_of(content);
+    known->asker = question_.asker(known->machine);
+    if (!std::exchange(named_[known->hash], true)) batch.machines.push_back({known->hash, known->machine.name, content});
+    oldest_machines_.push_back(key);
+    if (oldest_machines_.size() > kMostMachines) {
+      machines_.erase(oldest_machines_.front());
+      oldest_machines_.pop_front();
+    }
+  }
+  return machines_[key].get();
+}
+
+Answer Worker::answer(const std::vector<Parameter>& parameters, Batch& batch) {
+  const auto on = on_machine(parameters, batch);
+  if (!on) return {.tables = {}, .failure = on.error()};
+  std::string key = (*on)->hash;
+  std::vector<Parameter> asked;
+  for (const Parameter& parameter : parameters) {
+    if (is_of_machine(parameter)) continue;
+    key += '\n' + parameter.name + '=' + parameter.text;
+    asked.push_back(parameter);
+  }
+  const auto known = answers_.find(key);
+  if (known != answers_.end()) return known->second;
+  const auto document = (*on)->asker->ask(asked);
+  Answer answer;
+  if (document) {
+    answer = excerpts_.of(*document);
+  } else {
+    answer.failure = document.error().errors.front();
+  }
+  answer.machine_hash = (*on)->hash;
+  if (answers_.size() >= kMostAnswers) answers_.clear();
+  answers_.emplace(std::move(key), answer);
+  return answer;
+}
+
+}  // namespace cortado::sweep
