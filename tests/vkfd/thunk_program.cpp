@@ -38,16 +38,19 @@ namespace {
 
 using namespace cortado;  // NOLINT: a test program
 
+/// Any thread, also while main() returns: nothing is destroyed.
 [[noreturn]] void give_up(const std::string& what) {
   std::fprintf(stderr, "thunk_program: %s\n", what.c_str());
-  std::exit(1);
+  std::fflush(stdout);
+  std::_Exit(1);
 }
 
 void check(HSAKMT_STATUS status, const char* what) {
   if (status != HSAKMT_STATUS_SUCCESS) give_up(std::string(what) + ": status " + std::to_string(status));
 }
 
-std::vector<HSAuint32> gpu_nodes;  // NOLINT
+// Never destroyed: threads use it until the process is gone.
+std::vector<HSAuint32>& gpu_nodes = *new std::vector<HSAuint32>;  // NOLINT
 
 void* allocate(HSAuint32 node, HSAuint64 bytes, bool host_access, bool executable = false) {
   HsaMemFlags flags{};
@@ -290,9 +293,9 @@ void start_work() {
 }
 
 int threads() {
-  std::atomic<int> copied{0};
+  static std::atomic<int> copied{0};  // the threads outlive this function
   for (std::size_t i = 0; i < 8; ++i) {
-    std::thread([i, &copied] {
+    std::thread([i] {
       const HSAuint32 node = gpu_nodes[i % gpu_nodes.size()];
       auto* const memory = static_cast<std::uint64_t*>(allocate(0, 2 * kBytes, true));
       for (std::uint64_t round = 1;; ++round) {
