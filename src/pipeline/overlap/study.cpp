@@ -29,15 +29,21 @@ bool concerns_strategy(const Failure& failure) {
   return failure.stage == Stage::plan || code == "verify.machine" || code == "sim.stall";
 }
 
+/// Every proof and every simulation copies the machine; where its numbers come from is most of it.
+Machine without_provenance(Machine machine) {
+  machine.provenance.clear();
+  return machine;
+}
+
 class OverlapStudy {
  public:
   OverlapStudy(const OverlapProblem& problem, const Machine& machine, Target& target, const OverlapOptions& options)
-      : machine_(machine),
-        roomy_(machine),
+      : machine_(without_provenance(machine)),
+        roomy_(machine_),
         target_(target),
         options_(options),
-        cost_(simulated_cost(machine)),
-        costs_(strategy_costs(*cost_, machine)),
+        cost_(simulated_cost(machine_)),
+        costs_(strategy_costs(*cost_, machine_)),
         basis_(machine_, roomy_, *cost_, costs_) {
     report_.problem = problem;
     report_.simulated = target.predicts();
@@ -314,7 +320,7 @@ class OverlapStudy {
     OverlapTimes times;
   };
 
-  const Machine& machine_;
+  const Machine machine_;
   Machine roomy_;                             // with memory for one after the other
   std::optional<Diagnostic> serial_refused_;  // on the machine itself
   Target& target_;
