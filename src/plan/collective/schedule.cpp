@@ -39,6 +39,12 @@ void for_each_piece(Bytes total, Bytes limit, Bytes granule, Body&& body) {
 // Pieces of copies start at multiples of this, which keeps elements whole and the engines in their fast dword mode.
 constexpr Bytes kCopyGranule{4};
 
+/// Names of queues and signals are many: numbers are appended without a format.
+void append_number(std::string& name, std::uint64_t number) {
+  const fmt::format_int digits(number);
+  name.append(digits.data(), digits.size());
+}
+
 bool is_strided(const Region& region) {
   return region.rows > 1 && region.pitch != region.width;
 }
@@ -339,8 +345,10 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
   const std::size_t slot = use.lanes++ % slots;
   if (slot < use.queues.size()) return use.queues[slot];
 
-  std::string name = fmt::format("dma{}.{}", rank.value, engine.value);
-  if (slot > 0) name += fmt::format(".{}", slot);
+  std::string name = "dma";
+  append_number(name, rank.value);
+  append_number(name.append("."), engine.value);
+  if (slot > 0) append_number(name.append("."), slot);
   queues_.push_back({builder_.dma_queue(std::move(name), rank, engine), rank});
   use.queues.push_back(queues_.size() - 1);
   if (request_.prelaunch) push(queues_.back(), Wait{trigger(queues_.back())});
@@ -351,10 +359,10 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
 SignalId Schedule::raise(QueueState& queue, std::optional<RankId> home) {
   constexpr std::string_view kDone = ".done";
   const std::string& of_queue = builder_.peek().queue(queue.id).name;
-  const fmt::format_int number(queue.signals++);
-  std::string name;  // there are many: in one allocation
-  name.reserve(of_queue.size() + kDone.size() + number.size());
-  name.append(of_queue).append(kDone).append(number.data(), number.size());
+  constexpr std::size_t kMostDigits = 10;
+  std::string name;
+  name.reserve(of_queue.size() + kDone.size() + kMostDigits);
+  append_number(name.append(of_queue).append(kDone), queue.signals++);
   const SignalId signal = builder_.signal(std::move(name), home);
   push(queue, Signal{signal});
   queue.last_signal = signal;

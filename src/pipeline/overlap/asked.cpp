@@ -1,0 +1,55 @@
+#include "pipeline/overlap/asked.hpp"
+
+#include <algorithm>
+
+#include "plan/overlap.hpp"
+
+namespace cortado::pipeline {
+
+Result<std::vector<Asked>> find_asked(const OverlapProblem& problem, const Machine& machine,
+                                      const OverlapOptions& options, std::vector<report::SkippedWay>& skipped) {
+  const bool independent = problem.relation == Relation::independent;
+  std::vector<Asked> all;
+  const auto& names = options.strategies;
+  const auto add = [&](std::string_view name, bool by_name) -> Status {
+    CORTADO_ASSIGN_OR_RETURN(const NamedStrategy named, find_strategy(name, options.knobs));
+    const Status applies = named.strategy->applies(problem, machine);
+    if (applies) {
+      all.push_back({std::string(name), named});
+    } else if (by_name) {
+      skipped.push_back({std::string(name), applies.error()});
+    }
+    return {};
+  };
+  if (names.empty()) {
+    for (const bool bounds : {false, true}) {
+      for (const Strategy& strategy : strategies()) {
+        if (strategy.by_default && bounds == !strategy.plan) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
+      }
+      if (!bounds && independent) all.push_back({std::string(kAutoStrategy)});
+    }
+    return all;
+  }
+  for (const std::string& name : names) {
+    if (name == kAllStrategies) {
+      for (const Strategy& strategy : strategies()) CORTADO_RETURN_IF_ERROR(add(strategy.name, false));
+      continue;
+    }
+    if (name != kAutoStrategy) {
+      CORTADO_RETURN_IF_ERROR(add(name, true));
+      continue;
+    }
+    if (std::ranges::count(names, "serial") == 0) CORTADO_RETURN_IF_ERROR(add("serial", true));
+    if (independent) {
+      all.push_back({name});
+    } else {
+      // The search is over the schedules of FiCCO and tiles, and c3.
+      if (find_strategy("ficco")->strategy->applies(problem, machine)) all.push_back({name});
+      for (const char* best : {"t3", "t3-mca"}) CORTADO_RETURN_IF_ERROR(add(best, false));
+    }
+  }
+  if (all.empty()) return fail(skipped.front().reason);
+  return all;
+}
+
+}  // namespace cortado::pipeline

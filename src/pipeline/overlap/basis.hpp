@@ -1,0 +1,95 @@
+// What all strategies of a study are compared with: the GEMM alone, the library's collective alone, and `serial`, one
+// after the other.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "cortado/collective.hpp"
+#include "cortado/machine.hpp"
+#include "cortado/overlap.hpp"
+
+#include "pipeline/overlap/planned.hpp"
+#include "pipeline/overlap/times.hpp"
+#include "plan/cost.hpp"
+#include "plan/overlap.hpp"
+
+namespace cortado::pipeline {
+
+/// Whether this computer, on which programs are really run, has memory for all ranks (overlap.memory).
+Status check_memory(Bytes of_a_rank, std::uint32_t ranks);
+
+/// `times`, and then `behind`.
+void add_behind(const OverlapTimes& behind, OverlapTimes& times);
+
+class Basis {
+ public:
+  /// `roomy` is the machine with memory for one after the other. All of them outlive this.
+  Basis(const Machine& machine, const Machine& roomy, const CostModel& cost, const StrategyCosts& costs)
+      : machine_(machine), roomy_(roomy), cost_(cost), costs_(costs) {}
+
+  /// Of a problem that was checked and outlives this. `measured`: on this computer. `in_memory`: also the
+  /// reduce-scatter by adding memory.
+  Status plan(const OverlapProblem& problem, bool measured, bool in_memory);
+
+  /// A program to time, on the machine that it was planned for.
+  struct Part {
+    ProvedOnce* program;
+    const Machine* machine;
+  };
+  const std::vector<Part>& parts() const { return parts_; }
+
+  /// The times of all parts, in their order.
+  void take(const std::vector<OverlapTimes>& times);
+
+  const OverlapTimes& gemm() const { return gemm_; }
+  /// The collective that is overlapped: of an all-reduce behind a GEMM its reduce-scatter.
+  const OverlapTimes& first() const { return first_; }
+  /// The all-gather of such an all-reduce; else nothing.
+  const OverlapTimes& behind() const { return behind_; }
+  const OverlapTimes& library() const { return library_; }  ///< the whole collective
+  const OverlapTimes& serial() const { return serial_times_; }
+  Nanoseconds in_memory() const { return in_memory_; }
+
+  double gemm_seconds() const { return gemm_seconds_; }                            ///< of the whole GEMM, by the model
+  std::uint32_t library_cus() const { return library_cus_; }                       ///< of the collective alone
+  const Planned* serial_program() const { return serial_ ? &*serial_ : nullptr; }  ///< nullptr: two programs
+
+ private:
+  const OverlapProblem& problem() const { return *problem_; }
+  bool independent() const { return problem().relation == Relation::independent; }
+  /// Strategies overlap the reduce-scatter of it, and the library's all-gather comes behind.
+  bool is_all_reduce() const { return !independent() && problem().collective().collective == "all-reduce"; }
+  OverlapQuestion question(const StrategyKnobs& knobs = {}) const { return {problem(), machine_, costs_, knobs}; }
+  Status plan_independent(bool measured);
+  Status plan_dependent(bool measured, bool in_memory);
+  void add(Result<Program> program);
+  void add_serial(PlannedOverlap serial);
+  GemmShape largest_gemm() const;
+  Result<CollectiveRequest> library_of(CollectiveRequest asked) const;
+  Result<Program> plan_in_memory(CollectiveRequest asked) const;
+
+  const Machine& machine_;
+  const Machine& roomy_;
+  const CostModel& cost_;
+  const StrategyCosts& costs_;
+  const OverlapProblem* problem_ = nullptr;
+  std::deque<ProvedOnce> programs_;          // that parts_ refer to
+  std::optional<Planned> serial_;            // where it is one program
+  std::vector<Part> parts_;                  // the GEMM, the collective, then the rest
+  std::optional<std::size_t> behind_part_;   // the all-gather of an all-reduce
+  std::optional<std::size_t> library_part_;  // all of an all-reduce
+  std::optional<std::size_t> in_memory_part_;
+  double gemm_seconds_ = 0;
+  std::uint32_t library_cus_ = 0;
+  OverlapTimes gemm_;
+  OverlapTimes first_;
+  OverlapTimes behind_;
+  OverlapTimes library_;
+  OverlapTimes serial_times_;
+  Nanoseconds in_memory_{};
+};
+
+}  // namespace cortado::pipeline
