@@ -21,14 +21,13 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
   const auto divides = [](std::uint64_t part, std::uint64_t whole) {
     return part > 0 && whole > 0 && whole % part == 0;
   };
-  const std::pair<const char*, std::uint64_t> divided[] = {{"KV heads", shape.kv_heads},
-                                                           {"heads", shape.heads},
-                                                           shape.experts > 0
-                                                               ? std::pair{"experts", shape.experts}
-                                                               : std::pair{"columns of the feed-forward part",
-                                                                           shape.intermediate},
-                                                           {"tokens of the vocabulary", shape.vocabulary},
-                                                           {"rows of a pass", request.rows}};
+  const std::pair<const char*, std::uint64_t> divided[] = {
+      {"KV heads", shape.kv_heads},
+      {"heads", shape.heads},
+      shape.experts > 0 ? std::pair{"experts", shape.experts}
+                        : std::pair{"columns of the feed-forward part", shape.intermediate},
+      {"tokens of the vocabulary", shape.vocabulary},
+      {"rows of a pass", request.rows}};
   for (const auto& [what, number] : divided) {
     if (divides(request.ranks, number)) continue;
     return fail("layer.shape", fmt::format("{} {} cannot be divided among {} ranks", number, what, request.ranks),
@@ -215,13 +214,13 @@ class LayerPlanner {
                                                           const Rank& rank = ranks_[r];
                                                           chain_.kernel(r, f_.norm(rank.x1, rank.caller.norm2, a));
                                                         }));
-    CORTADO_ASSIGN_OR_RETURN(
-        const auto down, pairs_.multiply_and_reduce("down", {request_.rows, shape_.hidden, f_.second_rows()},
-                                                    [&](std::uint32_t r, const Region& a) {
-                                                      const Rank& rank = ranks_[r];
-                                                      activate(r, gate_up[r].c, rank.gates, rank.gated, a,
-                                                               [&](const Call& call) { chain_.kernel(r, call); });
-                                                    }));
+    CORTADO_ASSIGN_OR_RETURN(const auto down,
+                             pairs_.multiply_and_reduce("down", {request_.rows, shape_.hidden, f_.second_rows()},
+                                                        [&](std::uint32_t r, const Region& a) {
+                                                          const Rank& rank = ranks_[r];
+                                                          activate(r, gate_up[r].c, rank.gates, rank.gated, a,
+                                                                   [&](const Call& call) { chain_.kernel(r, call); });
+                                                        }));
     for (std::uint32_t r = 0; r < request_.ranks; ++r) {
       ranks_[r].caller.gate_up = gate_up[r].b;
       ranks_[r].caller.down = down[r].b;
