@@ -17,8 +17,8 @@
 namespace cortado::pipeline {
 namespace {
 
-/// What a figure is of: the number of GPUs, if not all, and MxNxK are the last words of its name. Those of a GEMM before
-/// a reduce-scatter begin with "rs".
+/// What a figure is of: the number of GPUs, if not all, and MxNxK are the last words of its name. Those of a GEMM
+/// before a reduce-scatter begin with "rs".
 struct KrakenCase {
   bool gemm_first = false;
   std::uint32_t ranks = 0;
@@ -84,9 +84,8 @@ Outcome<report::Reproduction> reproduce_kraken(const published::Publication& pub
     return {};
   });
   if (!studied) return tl::unexpected(studied.error());
-  return with_figures(publication, machine, [&](const std::string& name) {
-    return kraken_value(name, reports.at(KrakenCase(name).key()));
-  });
+  return with_figures(publication, machine,
+                      [&](const std::string& name) { return kraken_value(name, reports.at(KrakenCase(name).key())); });
 }
 
 }  // namespace cortado::pipeline

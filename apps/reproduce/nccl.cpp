@@ -1,7 +1,7 @@
 // NCCL on 2, 4 and 8 H100, as nccl-tests measured it, and as vLLM's benchmark measured it on H100 and B200.
-#include "reproduce/libraries.hpp"
-
 #include <string>
+
+#include "reproduce/libraries.hpp"
 
 namespace cortado::pipeline {
 

@@ -101,13 +101,15 @@ double GemmModel::operand_rows(double tiles) const {
   return std::min(along_m * tile_m, real(rows_together_)) + std::min(along_n * tile_n, real(shape_.n));
 }
 
-/// Share of the operands that L2 loses before their use. With one row or one column of tiles the larger operand is
-/// read by one workgroup each, as it arrives, and the other one is small: there is nothing to lose.
+/// Share of the operands that L2 loses before their use. Rows and columns that only fill a tile up are not loaded: they
+/// take nothing of a window.
 double GemmModel::refetched(double per_die) const {
   const ComputeTiming& compute = *machine_->timing->compute;
   if (windows_ == L2Windows::ample || compute.stream_window.value == 0) return 0;
-  if (group_rows_ <= real(tiling_.tile_m) || tiles_n_ == 1) return 0;
-  const double windows = per_die * real(compute.stream_window.value) / real(compute.l2_bytes.value);
+  const double tile_m = real(tiling_.tile_m);
+  const double tile_n = real(tiling_.tile_n);
+  const double loaded = (std::min(tile_m, group_rows_) + std::min(tile_n, real(shape_.n))) / (tile_m + tile_n);
+  const double windows = per_die * loaded * real(compute.stream_window.value) / real(compute.l2_bytes.value);
   return std::clamp((windows - 1) / compute.thrash_ramp, 0.0, 1.0);
 }
 

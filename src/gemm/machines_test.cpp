@@ -53,8 +53,8 @@ TEST(MachinesWithProducts, ReachTheirMemory) {
   EXPECT_GE(found, 10U);
 }
 
-// With one row of tiles B is read once, as it arrives: that workgroups fill all compute units, and their windows more
-// than L2, costs nothing. Measured on MI300X: 3.6 to 4.1 TB/s for 266 MB to 2 GB (rocm-libraries pull request 12329).
+// Of one row, the rows that fill a tile up take no room in L2, so it does not matter that workgroups fill all compute
+// units. Measured on MI300X: 3.6 to 4.1 TB/s for 266 MB to 2 GB (rocm-libraries pull request 12329).
 TEST(MachinesWithProducts, StreamOneRowAtOneRate) {
   const Machine machine = load_machine("mi300x-8").value();
   const std::uint32_t units = machine.compute_units;

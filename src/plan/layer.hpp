@@ -71,14 +71,14 @@ inline constexpr const char* kSerialPairs = "serial";
 
 /// What the caller of a rank writes and reads.
 struct LayerRank {
-  Region x, y;           ///< own rows of hidden elements
-  Region norm1, norm2;   ///< one row
-  Region qkv, o;         ///< weights: hidden x (q, k, v of the rank's heads), (heads) x hidden
+  Region x, y;          ///< own rows of hidden elements
+  Region norm1, norm2;  ///< one row
+  Region qkv, o;        ///< weights: hidden x (q, k, v of the rank's heads), (heads) x hidden
   /// hidden x (gate, up), intermediate x hidden: the rank's columns and rows. With experts: hidden x (router; gate, up
   /// of each expert of the rank), and their down matrices one below another.
   Region gate_up, down;
-  Region positions;      ///< of all rows
-  Region keys, values;   ///< caches: sequences x capacity rows; new rows are added
+  Region positions;     ///< of all rows
+  Region keys, values;  ///< caches: sequences x capacity rows; new rows are added
 };
 struct LayerProgram {
   Program program;

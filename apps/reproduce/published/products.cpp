@@ -28,16 +28,9 @@ std::optional<MeasuredProduct> read_point(const toml::node& node) {
 Result<ProductList> parse_products(const std::string& text, const std::string& file) {
   CORTADO_ASSIGN_OR_RETURN(const toml::table root, parse_toml(text, file));
   Reader in(root, file);
-  ProductList list{in.text("name"),
-                   in.text("title"),
-                   in.text("machine"),
-                   in.text("dtype"),
-                   in.source(),
-                   in.used_for(),
-                   in.number("goal_mean"),
-                   in.number_if("goal_p90"),
-                   in.number_if("burst_ms"),
-                   {}};
+  ProductList list{
+      in.text("name"), in.text("title"),       in.text("machine"),       in.text("dtype"),         in.source(),
+      in.used_for(),   in.number("goal_mean"), in.number_if("goal_p90"), in.number_if("burst_ms"), {}};
   const toml::array* points = in.array("points");
   if (in.error()) return fail(*in.error());
   for (const toml::node& node : *points) {

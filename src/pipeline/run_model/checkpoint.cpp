@@ -97,8 +97,8 @@ std::vector<std::uint32_t> random_prompts(std::uint64_t vocabulary, std::uint64_
 }
 
 LayerShare share_of(const LayerWeights& weights, std::uint32_t rank, std::uint32_t ranks) {
-  LayerShare share{side_by_side({&weights.q, &weights.k, &weights.v}, rank, ranks),
-                   rows_of_rank(weights.o, rank, ranks), {}, {}};
+  LayerShare share{
+      side_by_side({&weights.q, &weights.k, &weights.v}, rank, ranks), rows_of_rank(weights.o, rank, ranks), {}, {}};
   if (weights.router.rows == 0) {
     const FeedForwardWeights& only = weights.parts.front();
     share.gate_up = side_by_side({&only.gate, &only.up}, rank, ranks);

@@ -122,10 +122,7 @@ Row fed_forward(const Row& h, const FeedForwardWeights& weights, double factor) 
 class Reference {
  public:
   Reference(const Checkpoint& checkpoint, const LayerShape& shape)
-      : checkpoint_(checkpoint),
-        shape_(shape),
-        keys_(checkpoint.layers.size()),
-        values_(checkpoint.layers.size()) {}
+      : checkpoint_(checkpoint), shape_(shape), keys_(checkpoint.layers.size()), values_(checkpoint.layers.size()) {}
 
   /// What stands behind the last layer.
   Row forward(std::uint32_t token) {
@@ -263,22 +260,23 @@ TEST(RunModel, TokensAreThoseOfTheDefinitionForEveryRankCountAndStrategy) {
 
 TEST(RunModel, TokensOfExpertsAreThoseOfTheDefinition) {
   const auto expected = expected_of(request_of(1, "serial", tiny_experts())).tokens;
+  std::set<std::vector<std::uint32_t>> different(expected.begin(), expected.end());
+  EXPECT_GT(different.size(), 10U);
   std::uint64_t left_open = expect_same_tokens(run(request_of(1, "serial", tiny_experts())), expected);
-#ifdef CORTADO_SANITIZED
-  const std::vector<std::uint32_t> ranks{4};
-#else
-  const std::vector<std::uint32_t> ranks{2, 4, 8};
-#endif
   std::uint64_t tokens = 0;
-  for (const std::uint32_t tp : ranks) {
-    for (const char* strategy : {"serial", "hetero-fused-1d/2", "tiles/1", "auto"}) {
-      ModelRunRequest request = request_of(tp, strategy, tiny_experts());
-      left_open += expect_same_tokens(run(request), expected);
-      request.adversarial_seed = tp;
-      left_open += expect_same_tokens(run(request), expected);
-      tokens += 2 * 16 * 5;
-    }
-  }
+  const auto compare = [&](std::uint32_t tp, const char* strategy, std::optional<std::uint64_t> adversarial_seed) {
+    ModelRunRequest request = request_of(tp, strategy, tiny_experts());
+    request.adversarial_seed = adversarial_seed;
+    left_open += expect_same_tokens(run(request), expected);
+    tokens += 16 * 5;
+  };
+  compare(4, "auto", {});
+  compare(4, "tiles/1", 1);
+#ifndef CORTADO_SANITIZED
+  compare(2, "serial", {});
+  compare(8, "hetero-fused-1d/2", {});
+  compare(8, "serial", 2);
+#endif
   EXPECT_LE(left_open * 50, tokens) << "more than 2 % of the tokens say nothing";
 }
 

@@ -21,14 +21,13 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
   const auto divides = [](std::uint64_t part, std::uint64_t whole) {
     return part > 0 && whole > 0 && whole % part == 0;
   };
-  const std::pair<const char*, std::uint64_t> divided[] = {{"KV heads", shape.kv_heads},
-                                                           {"heads", shape.heads},
-                                                           shape.experts > 0
-                                                               ? std::pair{"experts", shape.experts}
-                                                               : std::pair{"columns of the feed-forward part",
-                                                                           shape.intermediate},
-                                                           {"tokens of the vocabulary", shape.vocabulary},
-                                                           {"rows of a pass", request.rows}};
+  const std::pair<const char*, std::uint64_t> divided[] = {
+      {"KV heads", shape.kv_heads},
+      {"heads", shape.heads},
+      shape.experts > 0 ? std::pair{"experts", shape.experts}
+                        : std::pair{"columns of the feed-forward part", shape.intermediate},
+      {"tokens of the vocabulary", shape.vocabulary},
+      {"rows of a pass", request.rows}};
   for (const auto& [what, number] : divided) {
     if (divides(request.ranks, number)) continue;
     return fail("layer.shape", fmt::format("{} {} cannot be divided among {} ranks", number, what, request.ranks),
@@ -98,13 +97,10 @@ class Functions {
 
   // What a rank multiplies in the feed-forward part: columns of the first matrix, rows of the second.
   std::uint64_t local_experts() const { return shape_.experts / request_.ranks; }
-  std::uint64_t first_columns() const {
-    return shape_.experts > 0 ? shape_.experts + 2 * second_rows() : 2 * second_rows();
-  }
+  std::uint64_t first_columns() const { return shape_.experts + 2 * second_rows(); }
   std::uint64_t second_rows() const {
     return shape_.experts > 0 ? local_experts() * shape_.intermediate : shape_.intermediate / request_.ranks;
   }
-  Region router(const Region& first) const { return columns_of(first, 0, shape_.experts); }
   /// Gate and up of an expert of the rank.
   Region of_expert(const Region& first, std::uint64_t local) const {
     return columns_of(first, shape_.experts + 2 * local * shape_.intermediate, 2 * shape_.intermediate);
@@ -151,7 +147,7 @@ class LayerPlanner {
     LayerRank caller;
     Region q, k;  // turned
     Region x1;
-    Region gates;               // of all experts, for all rows
+    Region gates;               // of all experts
     std::vector<Region> gated;  // of each expert of the rank
   };
 
@@ -174,8 +170,8 @@ class LayerPlanner {
     if (shape_.experts == 0) return;
     rank.gates = matrix("gates", request_.rows, shape_.experts, BufferRole::scratch);
     for (std::uint64_t e = 0; e < f_.local_experts(); ++e) {
-      const std::string kind = fmt::format("gated.{}.", e);
-      rank.gated.push_back(matrix(kind.c_str(), request_.rows, shape_.intermediate, BufferRole::scratch));
+      rank.gated.push_back(
+          chain_.matrix(fmt::format("gated.{}.", e), r, request_.rows, shape_.intermediate, BufferRole::scratch));
     }
   }
 
@@ -215,13 +211,13 @@ class LayerPlanner {
                                                           const Rank& rank = ranks_[r];
                                                           chain_.kernel(r, f_.norm(rank.x1, rank.caller.norm2, a));
                                                         }));
-    CORTADO_ASSIGN_OR_RETURN(
-        const auto down, pairs_.multiply_and_reduce("down", {request_.rows, shape_.hidden, f_.second_rows()},
-                                                    [&](std::uint32_t r, const Region& a) {
-                                                      const Rank& rank = ranks_[r];
-                                                      activate(r, gate_up[r].c, rank.gates, rank.gated, a,
-                                                               [&](const Call& call) { chain_.kernel(r, call); });
-                                                    }));
+    CORTADO_ASSIGN_OR_RETURN(const auto down,
+                             pairs_.multiply_and_reduce("down", {request_.rows, shape_.hidden, f_.second_rows()},
+                                                        [&](std::uint32_t r, const Region& a) {
+                                                          const Rank& rank = ranks_[r];
+                                                          activate(r, gate_up[r].c, rank.gates, rank.gated, a,
+                                                                   [&](const Call& call) { chain_.kernel(r, call); });
+                                                        }));
     for (std::uint32_t r = 0; r < request_.ranks; ++r) {
       ranks_[r].caller.gate_up = gate_up[r].b;
       ranks_[r].caller.down = down[r].b;
@@ -235,7 +231,7 @@ class LayerPlanner {
   void activate(std::uint32_t r, const Region& first, const Region& gates, const std::vector<Region>& gated,
                 const Region& second, Add&& add) const {
     if (shape_.experts == 0) return add(f_.swiglu(first, second));
-    add(f_.route(f_.router(first), gates));
+    add(f_.route(columns_of(first, 0, shape_.experts), gates));
     for (std::uint64_t e = 0; e < f_.local_experts(); ++e) {
       add(f_.swiglu(f_.of_expert(first, e), gated[e]));
       add(f_.scale(gated[e], gates, r * f_.local_experts() + e, f_.rows_for_down(second, e)));
@@ -287,10 +283,9 @@ class LayerPlanner {
     const Region gate_up = value("gate_up", r, request_.rows, f_.first_columns());
     const Region activated = value("activated", r, request_.rows, f_.second_rows());
     const Region projected = value("down", r, request_.rows, shape_.hidden);
-    Region gates;
+    const Region gates = shape_.experts > 0 ? value("gates", r, request_.rows, shape_.experts) : Region{};
     std::vector<Region> gated;
-    if (shape_.experts > 0) gates = value("gates", r, request_.rows, shape_.experts);
-    for (std::uint64_t e = 0; shape_.experts > 0 && e < f_.local_experts(); ++e) {
+    for (std::uint64_t e = 0; e < f_.local_experts(); ++e) {
       gated.push_back(value(fmt::format("gated{}", e).c_str(), r, request_.rows, shape_.intermediate));
     }
     chain_.step(product(h, in.gate_up, gate_up));
