@@ -33,8 +33,9 @@ inline std::optional<Spent> spent(std::vector<std::string> arguments) {
   int status = -1;
   rusage used{};
   all.wall = 1e-9 * time_ns([&] {
-    if (posix_spawnp(&child, words.front(), &files, nullptr, words.data(), environ) == 0) wait4(child, &status, 0, &used);
-  });
+               if (posix_spawnp(&child, words.front(), &files, nullptr, words.data(), environ) == 0)
+                 wait4(child, &status, 0, &used);
+             });
   posix_spawn_file_actions_destroy(&files);
   if (status != 0) return {};
   const auto seconds = [](const timeval& time) {

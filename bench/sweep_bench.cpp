@@ -44,7 +44,8 @@ class TimedQuestion : public sweep::Question {
       report::Document document;
       document.facts = {{"x", parameters.front().text, ""}};
       report::Table table;
-      table.columns = {{.key = "way"}, {.key = "time_us"}, {.key = "speedup"}, {.key = "p"}, {.key = "q"}, {.key = "r"}};
+      table.columns = {{.key = "way"}, {.key = "time_us"}, {.key = "speedup"},
+                       {.key = "p"},   {.key = "q"},       {.key = "r"}};
       for (const char* way : {"a", "b", "c"}) table.add({way, 1.5, 2.5, 3.5, 4.5, 5.5});
       document.tables = {std::move(table)};
       while (now() < until) {
@@ -109,7 +110,8 @@ class SweepBench {
  private:
   std::string file(const std::string& name) const { return folder_ + "/" + name; }
 
-  std::optional<Spent> sweep(const std::string& spec, const std::string& threads, std::vector<std::string> before = {}) {
+  std::optional<Spent> sweep(const std::string& spec, const std::string& threads,
+                             std::vector<std::string> before = {}) {
     std::ofstream(file("s.toml")) << spec;
     std::filesystem::remove(file("s.db"));
     std::vector<std::string> words = std::move(before);
@@ -128,7 +130,8 @@ class SweepBench {
     };
     rate("sweep, overlap studies where costs repeat: 8 GEMMs of 400 layers",
          "labels = [\"layer\"]\n[fixed]\ncollective = \"all-gather\"\n[axes]\n"
-         "layer = { from = 1, to = 400, step = 1 }\ngemm = [\"16384x3584x8192\", \"16384x1280x8192\", \"8192x3584x8192\", "
+         "layer = { from = 1, to = 400, step = 1 }\ngemm = [\"16384x3584x8192\", \"16384x1280x8192\", "
+         "\"8192x3584x8192\", "
          "\"8192x1280x8192\", \"4096x3584x8192\", \"4096x1280x8192\", \"2048x3584x8192\", \"2048x1280x8192\"]\n",
          3200, 1000);
     rate("sweep, overlap studies where nothing repeats",
@@ -149,7 +152,8 @@ class SweepBench {
     do_points(file("million.db"), 1000, 1000, 0);
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
-    rows_.push_back({"sweep, 10^6 points: most memory of the process", static_cast<double>(used.ru_maxrss) / 1024, "MiB", 500});
+    rows_.push_back(
+        {"sweep, 10^6 points: most memory of the process", static_cast<double>(used.ru_maxrss) / 1024, "MiB", 500});
     const double resumed = time_ns([&] { do_points(file("million.db"), 1000, 1000, 0); });
     rows_.push_back({"  resume of the finished database", 1e-9 * resumed, "s", 2});
   }
@@ -168,7 +172,8 @@ class SweepBench {
     const auto worker = ranks("2");
     const auto workers = ranks("3");
     if (worker && workers) {
-      rows_.push_back({"sweep, two ranks beside the writer over one", worker->wall / workers->wall, "x", 1.9, Better::higher});
+      rows_.push_back(
+          {"sweep, two ranks beside the writer over one", worker->wall / workers->wall, "x", 1.9, Better::higher});
     }
   }
 

@@ -25,9 +25,9 @@ Subcommand sweep_command();
 Subcommand verify_command();
 
 std::span<const Subcommand> commands() {
-  static const std::array all{demo_command(),      list_command(),      show_command(),  plan_command(),
-                              verify_command(),    run_command(),       bench_command(), overlap_command(),
-                              power_command(),     model_command(),     kv_command(),    serve_command(),
+  static const std::array all{demo_command(),      list_command(),      show_command(),      plan_command(),
+                              verify_command(),    run_command(),       bench_command(),     overlap_command(),
+                              power_command(),     model_command(),     kv_command(),        serve_command(),
                               sweep_command(),     packets_command(),   calibrate_command(), node_command(),
                               reproduce_command(), completion_command()};
   return all;

@@ -101,8 +101,10 @@ constexpr Flag kFlags[] = {
     {"power", "--ranks", "N", "number 1", "", "", "GPUs that take part (default: all of the machine)"},
 
     // --- A sweep -----------------------------------------------------------------------------------------------------
-    {"sweep", "-o,--output", "FILE", "file", "", "sweeping", "Database for the results; if it is there, the sweep goes on"},
-    {"sweep", "--dry-run", "", "", "", "sweeping", "Check everything, and tell how many points there are and how long they take"},
+    {"sweep", "-o,--output", "FILE", "file", "", "sweeping",
+     "Database for the results; if it is there, the sweep goes on"},
+    {"sweep", "--dry-run", "", "", "", "sweeping",
+     "Check everything, and tell how many points there are and how long they take"},
     {"sweep", "--extend", "", "", "", "sweeping",
      "Go on although values of axes, filters or the version of cortado have changed"},
     {"sweep", "--retry", "", "", "", "sweeping", "Do points that failed again"},
@@ -112,7 +114,8 @@ constexpr Flag kFlags[] = {
     {"sweep", "--best", "", "", "", "showing", "The best row of every point, or with --group-by of every group"},
     {"sweep", "--group-by", "NAMES", "", "", "showing", "Columns separated by commas: a row for each combination"},
     {"sweep", "--where", "SQL", "", "", "showing", "Only rows of which this SQL expression over columns is true"},
-    {"sweep", "--columns", "NAMES", "", "", "showing", "Columns separated by commas (default: axes and what ranks rows)"},
+    {"sweep", "--columns", "NAMES", "", "", "showing",
+     "Columns separated by commas (default: axes and what ranks rows)"},
     {"sweep", "--limit", "N", "number64 0", "", "showing", "Most rows (default: 50 in text)"},
 
     // --- A model -----------------------------------------------------------------------------------------------------
@@ -457,6 +460,7 @@ constexpr Flag kFlags[] = {
     {"calibrate", "-o,--output", "FILE", "file", "", "", "Write the file here instead of to standard output"},
     {"sweep", "--csv", "FILE", "file", "", "showing", "Write the rows as CSV, too"},
     {"sweep", "--html", "FILE", "file", "", "showing", "Write a page with pictures, too"},
+    {"sweep", "--picture", "FILE", "file", "", "showing", "Write the picture alone, as SVG"},
     {"sweep", "--wide", "", "", "", "showing", "All columns, however long the lines become"},
     {"sweep", "--json", "", "", "", "showing", "JSON instead of text"},
     {"bench model kv serve-sim", "--csv", "FILE", "file", "", "", "Write the rows as CSV, too"},

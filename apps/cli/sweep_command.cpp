@@ -7,6 +7,7 @@
 
 #include "cortado/report.hpp"
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -43,6 +44,10 @@ std::string duration(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
+std::string size_text(double bytes) {
+  return bytes < 1e6 ? fmt::format("{:.0f} kB", bytes / 1e3) : fmt::format("{:.0f} MB", bytes / 1e6);
+}
+
 sweep::Version this_version() {
   return {CORTADO_VERSION, std::string(pipeline::model_fingerprint().substr(0, 16))};
 }
@@ -53,8 +58,7 @@ Result<Exit> dry_run(const sweep::Spec& spec, const sweep::Question& question, s
   const auto all = static_cast<double>(points);
   console.out(fmt::format("{} points of cortado {} over {} axes\n", points, question.name(), spec.axes().size()));
   console.out(fmt::format("about {} on {} threads and {} of results, as {} points say{}\n",
-                          duration(all * sample.seconds / threads),
-                          threads, format_bytes(Bytes{static_cast<std::uint64_t>(all * sample.bytes / 1e6) * 1'000'000}),
+                          duration(all * sample.seconds / threads), threads, size_text(all * sample.bytes),
                           sample.points, sample.failed > 0 ? fmt::format("; {} of them failed", sample.failed) : ""));
   return Exit::ok;
 }
@@ -81,10 +85,9 @@ Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ra
   }
   const std::string output = arguments.text("--output");
   CORTADO_RETURN_IF_ERROR(check_output_path(output, {arguments.text("what")}));
-  CORTADO_ASSIGN_OR_RETURN(sweep::Store store,
-                           sweep::Store::open(output, spec, *question, this_version(),
-                                              {.extend = arguments.given("--extend"),
-                                               .retry = arguments.given("--retry")}));
+  CORTADO_ASSIGN_OR_RETURN(sweep::Store store, sweep::Store::open(output, spec, *question, this_version(),
+                                                                  {.extend = arguments.given("--extend"),
+                                                                   .retry = arguments.given("--retry")}));
   watch_for_interrupt();
   const auto show = [&](const sweep::Progress& progress) {
     console.progress(fmt::format("{} of {} points, {:.1f} a second, {} failed, {} left", progress.counts.done,
@@ -125,17 +128,27 @@ Result<Exit> show_database(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const std::string path, arguments.required("database"));
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({path}));
+  const auto picture = arguments.find("--picture");
+  if (picture) {
+    CORTADO_RETURN_IF_ERROR(
+        check_output_path(*picture, {path, arguments.or_empty("--csv"), arguments.or_empty("--html")}));
+  }
   sweep::ShowRequest request{.best = arguments.given("--best"), .where = arguments.or_empty("--where")};
   if (arguments.given("--group-by")) request.group_by = arguments.names("--group-by");
   if (arguments.given("--columns")) request.columns = arguments.names("--columns");
   const auto limit = arguments.number<std::uint64_t>("--limit");
   CORTADO_ASSIGN_OR_RETURN(report::Document document, sweep::show_results(path, request));
+  if (picture && document.tables.front().pictures.empty()) {
+    return fail("sweep.picture", "there is no picture of these rows",
+                "give --group-by one column for lines, or --best --group-by two for a heat map");
+  }
+  if (picture) CORTADO_RETURN_IF_ERROR(write_file(*picture, sweep::picture_alone(document.tables.front())));
   CORTADO_RETURN_IF_ERROR(table.write_files(document));
   const std::size_t most = limit ? static_cast<std::size_t>(*limit) : table.json() ? SIZE_MAX : kRowsOfText;
   report::Table& rows = document.tables.front();
   if (rows.rows.size() > most) {
-    document.notes.push_back(fmt::format("{} rows more: --limit {}, --csv or --json has them", rows.rows.size() - most,
-                                         rows.rows.size()));
+    document.notes.push_back(
+        fmt::format("{} rows more: --limit {}, --csv or --json has them", rows.rows.size() - most, rows.rows.size()));
     rows.rows.resize(most);
   }
   console.out(table.json() ? report::to_json(document) : report::to_text(document, table.text()));

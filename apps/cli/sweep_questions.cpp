@@ -27,9 +27,10 @@ namespace {
 using report::Document;
 
 /// Flags that say where results go, how they are shown or on what they run: no points differ in them.
-constexpr std::string_view kNotSwept[] = {"--json",   "--csv",   "--html", "--wide",      "--output", "--trace-out",
-                                          "--threads", "--on",   "--why",  "--explain",   "--map",    "--with",
-                                          "--as",     "--machine", "--by-operator", "--planner", "--no-cache"};
+constexpr std::string_view kNotSwept[] = {"--json",      "--csv",      "--html", "--wide",    "--output",
+                                          "--trace-out", "--threads",  "--on",   "--why",     "--explain",
+                                          "--map",       "--with",     "--as",   "--machine", "--by-operator",
+                                          "--planner",   "--no-cache", "--m",    "--n",       "--k"};
 
 /// A command whose flags are the parameters, on one machine.
 class CommandStudy {
@@ -41,7 +42,6 @@ class CommandStudy {
 
   virtual Outcome<Document> ask(const Arguments& arguments) = 0;
 };
-
 
 /// With --clock, if that is given.
 Result<const Machine*> clocked(const Arguments& arguments, const Machine& machine, std::optional<Machine>& changed) {
@@ -70,7 +70,8 @@ Result<OverlapAsked> overlap_asked(const Arguments& arguments, const Machine& ma
     if (name == pipeline::kAutoStrategy || name == pipeline::kAllStrategies) continue;
     CORTADO_RETURN_IF_ERROR(find_strategy(name, asked.options.knobs));
   }
-  if (const auto objective = report::find_objective(arguments.text("--objective"))) asked.options.objective = *objective;
+  if (const auto objective = report::find_objective(arguments.text("--objective")))
+    asked.options.objective = *objective;
   return asked;
 }
 
@@ -132,9 +133,14 @@ class BenchCommandStudy : public CommandStudy {
     if (!target) return fail_at(Stage::plan, target.error());
     pipeline::PointRunner runner(*plan, *request, **target, {}, 1);
     report::BenchReport report;
-    report.header = {arguments.text("what"), machine_.name, plan->points.front().program.program().ranks,
-                     (*target)->where(),     true,          request->warmup,
-                     request->iterations,    {}};
+    report.header = {arguments.text("what"),
+                     machine_.name,
+                     plan->points.front().program.program().ranks,
+                     (*target)->where(),
+                     true,
+                     request->warmup,
+                     request->iterations,
+                     {}};
     report.skipped = plan->skipped;
     for (std::size_t i = 0; i < plan->points.size(); ++i) {
       const auto row = runner.run(i);
@@ -290,20 +296,41 @@ struct SweptCommand {
 
 const std::vector<SweptCommand>& swept_commands() {
   static const std::vector<SweptCommand> all{
-      {"overlap", "collective", "collective",
+      {"overlap",
+       "collective",
+       "collective",
        {.label = "strategy", .column = "time_us", .condition = "NOT bound", .score = "speedup"},
-       check_overlap, study_on<OverlapCommandStudy>},
-      {"bench", "what", "collective", {.label = "variant", .column = "time_us", .score = "busbw_GBps"}, check_bench,
+       check_overlap,
+       study_on<OverlapCommandStudy>},
+      {"bench",
+       "what",
+       "collective",
+       {.label = "variant", .column = "time_us", .score = "busbw_GBps"},
+       check_bench,
        study_on<BenchCommandStudy>},
-      {"model", "name", "model",
-       {.label = "system", .column = "time_us", .condition = "system <> 'ideal'", .score = "speedup"}, check_model,
+      {"model",
+       "name",
+       "model",
+       {.label = "system", .column = "time_us", .condition = "system <> 'ideal'", .score = "speedup"},
+       check_model,
        study_on<ModelCommandStudy>},
-      {"kv", "", "", {.label = "strategy", .column = "time_us", .score = "of_recompute"}, check_kv,
+      {"kv",
+       "",
+       "",
+       {.label = "strategy", .column = "time_us", .score = "of_recompute"},
+       check_kv,
        study_on<KvCommandStudy>},
-      {"serve-sim", "", "",
+      {"serve-sim",
+       "",
+       "",
        {.label = "way", .column = "output_tokens_per_s", .greatest = true, .score = "output_tokens_per_s"},
-       check_serve, study_on<ServeCommandStudy>},
-      {"power", "collective", "collective", {.label = "policy", .column = "time_us", .score = "energy_J"}, check_power,
+       check_serve,
+       study_on<ServeCommandStudy>},
+      {"power",
+       "collective",
+       "collective",
+       {.label = "policy", .column = "time_us", .score = "energy_J"},
+       check_power,
        study_on<PowerCommandStudy>}};
   return all;
 }

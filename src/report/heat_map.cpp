@@ -27,8 +27,9 @@ std::string heat_cell(const HeatMap& map, std::size_t i, std::size_t j, double s
   const std::string what = cell ? fmt::format("{:.4g} {}", cell->value, cell->label) : std::string("nothing known");
   std::string out = fmt::format("<g><title>{}: {}</title>", escape_html(where), escape_html(what));
   const double strength = !cell ? 0 : most > least ? 0.12 + 0.78 * (cell->value - least) / (most - least) : 0.5;
-  out += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' rx='3' fill='{}' fill-opacity='{:.2f}'/>",
-                     x + 1, y + 1, side - 2, kRowHeight - 2, series_colour(0), strength);
+  out +=
+      fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' rx='3' fill='{}' fill-opacity='{:.2f}'/>",
+                  x + 1, y + 1, side - 2, kRowHeight - 2, series_colour(0), strength);
   if (cell && side >= kLeastForText) {
     out += fmt::format("<text x='{:.1f}' y='{:.1f}' text-anchor='middle' font-size='12'>{:.3g}</text>", x + side / 2,
                        y + (cell->label.empty() ? 23 : 16), cell->value);

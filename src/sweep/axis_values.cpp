@@ -1,11 +1,11 @@
 #include "sweep/axis_values.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
-
 
 #include "base/file.hpp"
 #include "base/text.hpp"

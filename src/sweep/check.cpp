@@ -77,11 +77,12 @@ class SpecCheck {
  private:
   tl::unexpected<Diagnostic> unknown(const std::string& name, std::uint32_t line, const std::string& key,
                                      const std::vector<std::string>& known) const {
-    return fail({"sweep.name",
-                 fmt::format("{} is no flag of cortado {} that a sweep has, no field of a machine, no label, and stands "
-                             "nowhere in braces",
-                             name, question_.name()),
-                 suggestion(name, known), in_file(spec_.file, line, key)});
+    return fail(
+        {"sweep.name",
+         fmt::format("{} is no flag of cortado {} that a sweep has, no field of a machine, no label, and stands "
+                     "nowhere in braces",
+                     name, question_.name()),
+         suggestion(name, known), in_file(spec_.file, line, key)});
   }
 
   Status point(const std::vector<std::string>& values, const Axis* axis) {
@@ -106,10 +107,9 @@ class SpecCheck {
   }
 
   tl::unexpected<Diagnostic> refuse(Diagnostic error, const Axis* axis) const {
-    if (axis != nullptr && error.place == Place{}) {
-      error.place = in_file(spec_.file, axis->line, axis->name);
-    } else if (error.place == Place{}) {
-      error.place.file = spec_.file;
+    if (error.place.file.empty()) {
+      const std::string key = !error.place.key.empty() ? error.place.key : axis != nullptr ? axis->name : "";
+      error.place = in_file(spec_.file, axis != nullptr ? axis->line : 0, key);
     }
     return fail(std::move(error));
   }
@@ -129,8 +129,7 @@ Result<std::uint64_t> check_spec(const Spec& spec, const Question& question, std
   CORTADO_RETURN_IF_ERROR(check.names());
   if (spec.size() > most) {
     return fail({"sweep.points", fmt::format("the axes have {} combinations, more than {}", spec.size(), most),
-                 fmt::format("take values out, or allow them with --max-points {}", spec.size()),
-                 in_file(spec.file)});
+                 fmt::format("take values out, or allow them with --max-points {}", spec.size()), in_file(spec.file)});
   }
   CORTADO_RETURN_IF_ERROR(PointFilter::of(spec));
   CORTADO_RETURN_IF_ERROR(check.values());

@@ -130,7 +130,12 @@ Result<Machine> with_fields(const Machine& machine, const std::vector<Parameter>
   }
   std::ostringstream text;
   text << toml::toml_formatter(root);
-  return parse_machine(text.str(), fmt::format("{} of the sweep", machine.name));
+  auto made = parse_machine(text.str(), machine.name);
+  if (!made) {  // lines are those of a text that nobody has seen
+    made.error().place.file.clear();
+    made.error().place.line = 0;
+  }
+  return made;
 }
 
 }  // namespace cortado::sweep

@@ -60,7 +60,7 @@ Result<Owner> Owner::of(const std::string& database) {
     if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
       const OwnerNote note = read_note(file);
       ::close(std::exchange(owner.file_, -1));  // it is not ours to remove
-      if (attempt < kAttempts) {  // owner_of() of another process has it for a moment
+      if (attempt < kAttempts) {                // owner_of() of another process has it for a moment
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
         continue;
       }

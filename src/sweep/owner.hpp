@@ -1,5 +1,5 @@
-// Who writes a database: one process at a time. A file beside the database is locked as long as it lives, and says who it is; the
-// lock goes with the process, however that ends.
+// Who writes a database: one process at a time. A file beside the database is locked as long as it lives, and says who
+// it is; the lock goes with the process, however that ends.
 #pragma once
 
 #include <cstdint>

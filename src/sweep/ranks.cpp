@@ -20,7 +20,7 @@ constexpr std::chrono::microseconds kListening{100'000};
 // The first byte of a message tells what it is.
 constexpr char kHello = 'h';  // question, tables and columns, each on a line; lists are separated by tabs
 constexpr char kTasks = 't';
-constexpr char kStop = 's';   // points that were not begun stay undone
+constexpr char kStop = 's';  // points that were not begun stay undone
 constexpr char kEnd = 'e';
 
 tl::unexpected<Diagnostic> mpi_error(const char* text) {
@@ -90,6 +90,9 @@ RankCrew::RankCrew(Ranks& ranks, const Question& question, const std::vector<std
 }
 
 RankCrew::~RankCrew() {
+  if (given_ > 0) stop();
+  while (given_ > 0 && next(std::chrono::milliseconds(100))) {  // nobody can end whose batch is still on its way
+  }
   tell_all(std::string(1, kEnd));
 }
 
@@ -102,12 +105,14 @@ void RankCrew::tell_all(const std::string& bytes) {
 
 Status RankCrew::give(std::size_t worker, std::vector<Task> tasks) {
   CORTADO_RETURN_IF_ERROR(told_);
+  ++given_;
   return ranks_.send(static_cast<int>(worker) + 1, kTasks + to_bytes(tasks));
 }
 
 Result<std::optional<Crew::Returned>> RankCrew::next(std::chrono::milliseconds most) {
   CORTADO_ASSIGN_OR_RETURN(const std::optional<Ranks::Message> message, ranks_.receive(most));
   if (!message) return std::optional<Returned>{};
+  --given_;
   auto batch = batch_of(message->bytes);
   if (!batch) return mpi_error(fmt::format("rank {} sent what is no batch of points", message->from).c_str());
   return std::optional<Returned>{{static_cast<std::size_t>(message->from - 1), *std::move(batch)}};

@@ -66,6 +66,7 @@ class RankCrew : public Crew {
 
   Ranks& ranks_;
   Status told_{};
+  std::size_t given_ = 0;  // batches that have not come back
 };
 
 using FindQuestion = std::function<Result<std::unique_ptr<Question>>(const std::string&)>;

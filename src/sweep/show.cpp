@@ -19,13 +19,15 @@ using report::Cell;
 constexpr std::size_t kMostPositions = 64;  // of a picture's axis
 
 report::Cell cell_of(const Cell::Value& value) {
-  return std::visit([](const auto& one) -> Cell {
-    if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::monostate>) {
-      return {};
-    } else {
-      return one;
-    }
-  }, value);
+  return std::visit(
+      [](const auto& one) -> Cell {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::monostate>) {
+          return {};
+        } else {
+          return one;
+        }
+      },
+      value);
 }
 
 std::string text_in_cell(const Cell& cell) {
@@ -74,6 +76,9 @@ class Shown {
     CORTADO_RETURN_IF_ERROR(get(label_, "rank_label"));
     CORTADO_RETURN_IF_ERROR(get(column_, "rank_column"));
     CORTADO_RETURN_IF_ERROR(get(score_, "rank_score"));
+    std::string shown;
+    CORTADO_RETURN_IF_ERROR(get(shown, "shown_axes"));
+    shown_axes_ = split(shown, '\n');
     CORTADO_ASSIGN_OR_RETURN(counts_, count_points(database_));
     CORTADO_ASSIGN_OR_RETURN(Statement axes, database_.prepare("SELECT name FROM pragma_table_info('points')"));
     for (;;) {
@@ -110,7 +115,7 @@ class Shown {
   std::string plain_sql() const {
     std::vector<std::string> chosen = request_.columns;
     if (chosen.empty()) {
-      chosen = axes_;
+      chosen = shown_axes_;
       for (const std::string& name : {label_, column_, score_}) chosen.push_back(name);
     }
     std::vector<std::string> names;
@@ -142,7 +147,8 @@ class Shown {
           by, label, score, condition());
     }
     return fmt::format(
-        "SELECT {0}, {1}, count(*) AS points, sum(regret = 0) AS wins, avg({2}) AS mean, min({2}) AS least, max({2}) AS "
+        "SELECT {0}, {1}, count(*) AS points, sum(regret = 0) AS wins, avg({2}) AS mean, min({2}) AS least, max({2}) "
+        "AS "
         "most, avg(regret) AS mean_regret FROM regret WHERE {3} GROUP BY {0}, {1} ORDER BY {0}, {1}",
         by, label, score, condition());
   }
@@ -242,6 +248,7 @@ class Shown {
   std::string score_;
   PointCounts counts_;
   std::vector<std::string> axes_;
+  std::vector<std::string> shown_axes_;  // the first of every zip
   std::vector<std::string> columns_;
 };
 
@@ -250,6 +257,18 @@ class Shown {
 Result<report::Document> show_results(const std::string& path, const ShowRequest& request) {
   CORTADO_ASSIGN_OR_RETURN(Database database, open_results(path, Database::Access::read));
   return Shown(database, request).document();
+}
+
+std::string picture_alone(const report::Table& table) {
+  constexpr std::string_view kBegin = "<svg ";
+  if (!table.pictures.starts_with(kBegin)) return {};
+  const std::size_t end = table.pictures.find('>') + 1;
+  return fmt::format(
+      "<svg xmlns='http://www.w3.org/2000/svg' font-family='sans-serif' font-size='12' {}\n"
+      "<style>.title {{ font-weight: bold }} .grid, .axis {{ stroke: #ccc; fill: none }} .tick {{ fill: #444 "
+      "}}</style>\n"
+      "<rect width='100%' height='100%' fill='#ffffff'/>{}",
+      table.pictures.substr(kBegin.size(), end - kBegin.size()), table.pictures.substr(end));
 }
 
 Result<std::string> status_line(const std::string& path) {

@@ -29,7 +29,8 @@ class SpecReader {
   }
 
   Result<Spec> read() {
-    CORTADO_RETURN_IF_ERROR(check_keys(root_, {"question", "filters", "labels", "fixed", "axes", "zip", "keep", "rank"}, ""));
+    CORTADO_RETURN_IF_ERROR(
+        check_keys(root_, {"question", "filters", "labels", "fixed", "axes", "zip", "keep", "rank"}, ""));
     const auto question = root_["question"].value<std::string>();
     if (!question) return refuse(root_, "question", "what is asked?", "give question = \"overlap\"");
     spec_.question = *question;
@@ -186,8 +187,9 @@ class SpecReader {
       std::ranges::stable_sort(group.axes, {}, &Axis::line);
       for (const Axis& axis : group.axes) {
         if (axis.values.size() == group.size()) continue;
-        return refuse(one, "zip", fmt::format("{} has {} values and {} has {}", group.axes.front().name, group.size(),
-                                              axis.name, axis.values.size()),
+        return refuse(one, "zip",
+                      fmt::format("{} has {} values and {} has {}", group.axes.front().name, group.size(), axis.name,
+                                  axis.values.size()),
                       "axes of a zip have as many values each");
       }
       spec_.groups.push_back(std::move(group));

@@ -11,8 +11,8 @@ namespace cortado::sweep::spec_test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::FakeQuestion;
+using ::testing::HasSubstr;
 using testing::spec_of;
 
 std::vector<std::string> texts(const Axis& axis) {
@@ -124,8 +124,9 @@ INSTANTIATE_TEST_SUITE_P(
 #undef HEAD
 
 TEST(Spec, FiltersAreExpressionsOverAxes) {
-  const Spec spec = spec_of("question = \"fake\"\nfilters = [\"a >= b\", 'text <> \"y\" OR 0']\n[axes]\n"
-                            "a = [1, 2, 3]\nb = [1, 2, 3]\ntext = [\"x\", \"z\"]\n");
+  const Spec spec = spec_of(
+      "question = \"fake\"\nfilters = [\"a >= b\", 'text <> \"y\" OR 0']\n[axes]\n"
+      "a = [1, 2, 3]\nb = [1, 2, 3]\ntext = [\"x\", \"z\"]\n");
   const auto points = check_spec(spec, FakeQuestion());
   ASSERT_TRUE(points) << to_string(points.error());
   EXPECT_EQ(*points, 12U);  // 6 pairs with a >= b, twice

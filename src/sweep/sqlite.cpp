@@ -1,10 +1,10 @@
 #include "sweep/sqlite.hpp"
 
+#include <sqlite3.h>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include "base/text.hpp"
 
@@ -162,8 +162,7 @@ Status Database::run(const std::string& sql) {
 
 Result<Statement> Database::prepare(const std::string& sql) {
   sqlite3_stmt* made = nullptr;
-  const int code =
-      sqlite3_prepare_v3(database_.get(), sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+  const int code = sqlite3_prepare_v3(database_.get(), sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr);
   Statement statement(made, path_);
   if (code != SQLITE_OK) return fail(diagnostic(database_.get(), code, path_));
   return statement;

@@ -67,6 +67,13 @@ std::vector<std::string> axis_columns(const Spec& spec) {
   return columns;
 }
 
+/// The first axis of every group: the others of a zip say nothing new.
+std::string shown_axes(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const AxisGroup& group : spec.groups) names.push_back(group.axes.front().name);
+  return join(names, "\n");
+}
+
 std::string marks(std::size_t count) {
   return join(std::vector<std::string>(count, "?"));
 }
@@ -96,8 +103,8 @@ Result<Database> open_results(const std::string& path, Database::Access access) 
                  "give the file that cortado sweep -o wrote", in_file(path)});
   }
   if (schema != kSchema) {
-    return fail({"sweep.foreign", fmt::format("it has format {} of sweeps, this version of cortado has {}", schema,
-                                              kSchema),
+    return fail({"sweep.foreign",
+                 fmt::format("it has format {} of sweeps, this version of cortado has {}", schema, kSchema),
                  "use the version of cortado that wrote it", in_file(path)});
   }
   return database;
@@ -111,8 +118,8 @@ Result<PointCounts> count_points(Database& database) {
   CORTADO_RETURN_IF_ERROR(statement.step());
   const PointCounts counts{statement.whole(0), statement.whole(1), statement.whole(2)};
   if (counts.all() != statement.whole(3)) {
-    return fail({"sweep.row", fmt::format("{} points are neither waiting, done nor failed",
-                                          statement.whole(3) - counts.all()),
+    return fail({"sweep.row",
+                 fmt::format("{} points are neither waiting, done nor failed", statement.whole(3) - counts.all()),
                  "somebody changed the database; begin with another one", in_file(database.path())});
   }
   return counts;
@@ -158,7 +165,7 @@ Status Store::create(const Version& version) {
   for (const auto& [key, value] : std::initializer_list<std::pair<std::string_view, std::string>>{
            {"question", spec_->question},
            {"frame", frame_key(*spec_)},
-           {"axes", join(axis_columns(*spec_))},
+           {"shown_axes", shown_axes(*spec_)},
            {"rank_table", ranking_.table},
            {"rank_label", ranking_.label},
            {"rank_column", ranking_.column},
@@ -187,8 +194,8 @@ Status Store::add_points(const std::function<bool(const std::vector<Value>&)>& i
 }
 
 Status Store::set_version(const Version& version) {
-  CORTADO_ASSIGN_OR_RETURN(
-      Statement known, database_.prepare("SELECT id FROM versions WHERE cortado = ? AND models = ?"));
+  CORTADO_ASSIGN_OR_RETURN(Statement known,
+                           database_.prepare("SELECT id FROM versions WHERE cortado = ? AND models = ?"));
   known.bind(0, std::string_view(version.cortado));
   known.bind(1, std::string_view(version.models));
   CORTADO_ASSIGN_OR_RETURN(const bool found, known.step());
@@ -249,7 +256,8 @@ Status Store::extend() {
     for (int i = 0; i < all.columns(); ++i) key += text_of_column(all, i) + '\n';
     known.insert(std::move(key));
   }
-  CORTADO_RETURN_IF_ERROR(add_points([&](const std::vector<Value>& values) { return !known.contains(key_of(values)); }));
+  CORTADO_RETURN_IF_ERROR(
+      add_points([&](const std::vector<Value>& values) { return !known.contains(key_of(values)); }));
   CORTADO_RETURN_IF_ERROR(put(database_, "spec", spec_->text));
   return put(database_, "spec_key", spec_key(*spec_));
 }
@@ -270,8 +278,8 @@ Status Store::prepare() {
   CORTADO_RETURN_IF_ERROR(prepared(
       next_, fmt::format("SELECT point, {} FROM points WHERE state = 'waiting' AND point > ? ORDER BY point LIMIT ?",
                          join(axis_columns(*spec_)))));
-  CORTADO_RETURN_IF_ERROR(prepared(
-      set_state_, "UPDATE points SET state = ?, made_by = ?, machine_hash = ? WHERE point = ?"));
+  CORTADO_RETURN_IF_ERROR(
+      prepared(set_state_, "UPDATE points SET state = ?, made_by = ?, machine_hash = ? WHERE point = ?"));
   CORTADO_RETURN_IF_ERROR(prepared(add_failure_, "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)"));
   return prepared(add_machine_, "INSERT OR IGNORE INTO machines VALUES (?, ?, ?)");
 }
@@ -361,10 +369,9 @@ Result<Statement*> Store::inserter(const AnswerTable& table) {
     std::vector<std::string> names{"point"};
     if (table.layout->table != kFacts) names.emplace_back("row");
     for (const LayoutColumn& column : table.layout->columns) names.push_back(sql_name(column.name));
-    CORTADO_ASSIGN_OR_RETURN(
-        Statement insert,
-        database_.prepare(fmt::format("INSERT OR REPLACE INTO {}({}) VALUES ({})", sql_name(table.layout->table),
-                                      join(names), marks(names.size()))));
+    CORTADO_ASSIGN_OR_RETURN(Statement insert, database_.prepare(fmt::format(
+                                                   "INSERT OR REPLACE INTO {}({}) VALUES ({})",
+                                                   sql_name(table.layout->table), join(names), marks(names.size()))));
     inserters_.emplace_back(*table.layout, std::move(insert));
     known = inserters_.end() - 1;
   }
@@ -414,7 +421,13 @@ Status Store::commit() {
 
 Status Store::finish() {
   CORTADO_RETURN_IF_ERROR(commit());
-  return database_.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  for (std::optional<Statement>* statement : {&next_, &set_state_, &add_failure_, &add_machine_}) statement->reset();
+  inserters_.clear();
+  inserter_of_.clear();
+  CORTADO_RETURN_IF_ERROR(database_.run("PRAGMA wal_checkpoint(TRUNCATE)"));
+  // One file, which readers leave as it is. Not while somebody reads: then the next one does it.
+  static_cast<void>(database_.run("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE"));
+  return {};
 }
 
 }  // namespace cortado::sweep

@@ -79,8 +79,8 @@ class Store {
  public:
   /// Creates the database, or goes on with it. Refuses one that belongs to another sweep (sweep.changed), or that
   /// another process writes (sweep.owner); then nothing was changed.
-  static Result<Store> open(const std::string& path, const Spec& spec, const Question& question,
-                            const Version& version, const StoreOptions& options);
+  static Result<Store> open(const std::string& path, const Spec& spec, const Question& question, const Version& version,
+                            const StoreOptions& options);
 
   /// The next points that wait, at most so many.
   Result<std::vector<Task>> take(std::size_t most);
@@ -94,7 +94,10 @@ class Store {
 
  private:
   Store(Database database, Owner owner, const Spec& spec, const Question& question)
-      : database_(std::move(database)), owner_(std::move(owner)), spec_(&spec), ranking_(question.ranking()),
+      : database_(std::move(database)),
+        owner_(std::move(owner)),
+        spec_(&spec),
+        ranking_(question.ranking()),
         parameters_(question.parameters()) {
     if (spec.ranking) ranking_ = *spec.ranking;
   }
@@ -119,7 +122,7 @@ class Store {
   std::int64_t version_ = 0;
   PointCounts counts_;
   std::int64_t last_taken_ = -1;
-  bool writing_ = false;  // a transaction is open
+  bool writing_ = false;                                     // a transaction is open
   std::map<std::string, std::vector<std::string>> columns_;  // by table, those that exist
   std::vector<std::pair<Layout, Statement>> inserters_;
   std::map<const Layout*, std::size_t> inserter_of_;  // of the batch at hand

@@ -16,10 +16,10 @@
 namespace cortado::sweep::store_test {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::dump;
 using testing::FakeQuestion;
 using testing::Folder;
+using ::testing::HasSubstr;
 using testing::spec_of;
 
 const Version kVersion{"0.0", "test"};
@@ -67,7 +67,9 @@ void abandon(const std::string& path, const Spec& spec, Random& random) {
     const auto tasks = store->take(1 + random.below(40));
     ASSERT_TRUE(tasks);
     ASSERT_TRUE(store->add(worker.work(*tasks, [] { return false; })));
-    if (i < 2) ASSERT_TRUE(store->commit());
+    if (i < 2) {
+      ASSERT_TRUE(store->commit());
+    }
   }
 }
 
@@ -161,14 +163,15 @@ TEST(Store, RowsThatSomebodyChangedAreRefused) {
 
 TEST(Show, BestGroupsAndConditions) {
   const Folder folder;
-  ASSERT_TRUE(sweep_into(folder / "s.db", spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1, 2, 13]\n"), 1).value());
+  ASSERT_TRUE(
+      sweep_into(folder / "s.db", spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1, 2, 13]\n"), 1).value());
   const auto rows = [&](const ShowRequest& request) { return show_results(folder / "s.db", request)->tables[0]; };
   EXPECT_EQ(rows({}).rows.size(), 8U);  // two rows of four points; two points fail
   const report::Table best = rows({.best = true});
   ASSERT_EQ(best.rows.size(), 4U);
   EXPECT_EQ(std::get<std::string>(best.at(0, "way").value()), "fast");
   const report::Table grouped = rows({.group_by = {"a"}});
-  ASSERT_EQ(grouped.rows.size(), 4U);  // two values of a, two ways
+  ASSERT_EQ(grouped.rows.size(), 4U);                                    // two values of a, two ways
   EXPECT_EQ(std::get<double>(grouped.at(1, "mean_regret").value()), 1);  // slow takes twice as long
   EXPECT_THAT(grouped.pictures, HasSubstr("<svg"));
   const report::Table map = rows({.best = true, .group_by = {"a", "b"}});
@@ -181,7 +184,8 @@ TEST(Show, BestGroupsAndConditions) {
 
 TEST(Show, KeepsWhatTheSpecKeeps) {
   const Folder folder;
-  const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1]\nb = [1]\n[keep]\ncolumns = [\"way\", \"time_us\"]\n");
+  const Spec spec =
+      spec_of("question = \"fake\"\n[axes]\na = [1]\nb = [1]\n[keep]\ncolumns = [\"way\", \"time_us\"]\n");
   ASSERT_TRUE(sweep_into(folder / "k.db", spec, 1).value());
   EXPECT_EQ(show_results(folder / "k.db", {})->tables[0].columns.size(), 4U);  // a, b, way, time_us
 }
@@ -203,7 +207,7 @@ TEST(Bytes, TasksAndBatchesComeBack) {
 }
 
 TEST(Handful, IsWhatIsExpectedToTakeAWhile) {
-  EXPECT_EQ(handful(0.05, 0, 1000, 2), 1U);       // nothing is known
+  EXPECT_EQ(handful(0.05, 0, 1000, 2), 1U);  // nothing is known
   EXPECT_EQ(handful(0.05, 0.001, 1'000'000, 2), 50U);
   EXPECT_EQ(handful(0.05, 1, 1'000'000, 2), 1U);
   EXPECT_EQ(handful(0.05, 0.001, 80, 2), 10U);  // so that nobody has all of the rest

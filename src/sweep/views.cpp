@@ -29,8 +29,8 @@ std::string results_sql(const std::vector<std::string>& axes, const std::vector<
   for (const std::string& fact : facts) {
     if (taken.insert(sql_name(fact)).second) selected.push_back("f." + sql_name(fact));
   }
-  return fmt::format("CREATE VIEW results AS SELECT {} FROM points p JOIN {} t ON t.point = p.point{};",
-                     join(selected), sql_name(table), facts.empty() ? "" : " LEFT JOIN facts f ON f.point = p.point");
+  return fmt::format("CREATE VIEW results AS SELECT {} FROM points p JOIN {} t ON t.point = p.point{};", join(selected),
+                     sql_name(table), facts.empty() ? "" : " LEFT JOIN facts f ON f.point = p.point");
 }
 
 }  // namespace
@@ -52,7 +52,8 @@ std::string views_sql(const std::vector<std::string>& axes,
   const std::string wanted = ranking.condition.empty() ? "1" : ranking.condition;
   const char* const order = ranking.greatest ? "DESC" : "ASC";
   sql += fmt::format(
-      "CREATE VIEW best AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY point ORDER BY {} {}, row) AS place "
+      "CREATE VIEW best AS SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY point ORDER BY {} {}, row) AS "
+      "place "
       "FROM results WHERE ({}) AND {} IS NOT NULL) WHERE place = 1;",
       column, order, wanted, column);
   sql += fmt::format(
@@ -66,7 +67,8 @@ std::string views_sql(const std::vector<std::string>& axes,
     const std::string shown = has(axis.substr(1, axis.size() - 2)) ? "\"asked." + axis.substr(1) : axis;
     parts.push_back(fmt::format(
         "SELECT '{}' AS axis, {} AS value, {} AS label, count(*) AS points, sum(regret = 0) AS wins, avg({}) AS "
-        "mean_score, min({}) AS least_score, max({}) AS most_score, avg(regret) AS mean_regret FROM regret GROUP BY {}, "
+        "mean_score, min({}) AS least_score, max({}) AS most_score, avg(regret) AS mean_regret FROM regret GROUP BY "
+        "{}, "
         "{}",
         join(split(axis.substr(1, axis.size() - 2), '\''), "''"), shown, label, score, score, score, shown, label));
   }

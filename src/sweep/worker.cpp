@@ -63,7 +63,8 @@ Result<Worker::OnMachine*> Worker::on_machine(const std::vector<Parameter>& para
     const std::string content = machine_text(known->machine);
     known->hash = hash_of(content);
     known->asker = question_.asker(known->machine);
-    if (!std::exchange(named_[known->hash], true)) batch.machines.push_back({known->hash, known->machine.name, content});
+    if (!std::exchange(named_[known->hash], true))
+      batch.machines.push_back({known->hash, known->machine.name, content});
     oldest_machines_.push_back(key);
     if (oldest_machines_.size() > kMostMachines) {
       machines_.erase(oldest_machines_.front());

@@ -45,8 +45,8 @@ class Worker {
   Excerpts excerpts_;
   std::map<std::string, std::unique_ptr<OnMachine>> machines_;  // by name and fields
   std::deque<std::string> oldest_machines_;
-  std::map<std::string, bool> named_;                  // hashes of machines that a batch had
-  std::unordered_map<std::string, Answer> answers_;    // by hash of the machine and parameters
+  std::map<std::string, bool> named_;                // hashes of machines that a batch had
+  std::unordered_map<std::string, Answer> answers_;  // by hash of the machine and parameters
 };
 
 }  // namespace cortado::sweep

@@ -19,7 +19,7 @@ SPEC = """question = "bench"
 collective = "all-gather"
 variant = "pcpy,bcst"
 [axes]
-"links.rate_GBps" = { from = 20, to = 100, step = 10 }
+"links.rate_GBps" = { from = 20, to = 60, step = 5 }
 "dma.engines" = [2, 7, 14]
 sizes = { sizes = "1KiB:64KiB" }
 """

@@ -1,13 +1,12 @@
-#include "sweep/mpi/module.hpp"
-
 #include <chrono>
 #include <climits>
 #include <cstring>
 #include <list>
+#include <mpi.h>
 #include <thread>
 #include <vector>
 
-#include <mpi.h>
+#include "sweep/mpi/module.hpp"
 
 namespace {
 
@@ -62,7 +61,8 @@ const char* send(int to, const void* bytes, std::size_t size) {
   Sent& sent = state().sending.emplace_back();
   const char* const begin = static_cast<const char*>(bytes);
   sent.bytes.assign(begin, begin + size);
-  const int code = MPI_Isend(sent.bytes.data(), static_cast<int>(size), MPI_BYTE, to, kTag, MPI_COMM_WORLD, &sent.request);
+  const int code =
+      MPI_Isend(sent.bytes.data(), static_cast<int>(size), MPI_BYTE, to, kTag, MPI_COMM_WORLD, &sent.request);
   if (const char* error = text_of(code)) return error;
   return progress();
 }
