@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
@@ -38,6 +39,7 @@ class Client {
   Client() : driver_(device::open_kfd_node().value()) {
     queue_ = driver_->create_sdma_queue({RankId{0}, EngineId{2}, Bytes{2 << 20}}).value();
     done_ = reinterpret_cast<std::uint64_t*>(memory(kSmall));
+    event_ = driver_->create_event().value();
   }
 
   std::byte* memory(std::uint64_t bytes) { return driver_->allocate({RankId{0}, Bytes{bytes}}).value().data; }
@@ -54,6 +56,16 @@ class Client {
     });
   }
 
+  /// The same, until an interrupt wakes the program, which sleeps in the driver.
+  double blocked_copy_ns(const std::byte* from, std::byte* to, std::uint32_t bytes) {
+    return time_ns([&] {
+      add(sdma::CopyLinear{bytes, reinterpret_cast<std::uint64_t>(from), reinterpret_cast<std::uint64_t>(to)});
+      add(sdma::Trap{event_.id});
+      driver_->ring_doorbell(*queue_, written_);
+      driver_->wait(event_, std::chrono::seconds(10));
+    });
+  }
+
  private:
   template <class Packet>
   void add(const Packet& packet) {
@@ -63,6 +75,7 @@ class Client {
   std::unique_ptr<device::Driver> driver_;
   device::SdmaQueue* queue_ = nullptr;
   std::uint64_t* done_ = nullptr;
+  device::Event event_{};
   std::uint32_t copies_ = 0;
   std::uint64_t written_ = 0;
 };
@@ -80,6 +93,15 @@ double ioctl_us() {
   return ns / kCalls / 1000;
 }
 
+/// Percent of a core that the node takes while the program sleeps, with a queue that nobody rings.
+double idle_percent() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  constexpr int kSeconds = 2;
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
+  return 100 * static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC / kSeconds;
+}
+
 }  // namespace
 
 int measure_inside_node(const std::string& out) {
@@ -95,13 +117,16 @@ int measure_inside_node(const std::string& out) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
     after_pause.push_back(client.copy_ns(from, to, kSmall) / 1000);
   }
+  std::vector<double> blocked;
+  for (int i = 0; i < 50; ++i) blocked.push_back(client.blocked_copy_ns(from, to, kSmall) / 1000);
   std::vector<double> ratios;
   for (int i = 0; i < 7; ++i) {
     const double engine = client.copy_ns(from, to, kLarge);
     ratios.push_back(time_ns([&] { std::memcpy(to, from, kLarge); }) / engine);
   }
-  const std::string text = fmt::format("{} {} {} {}\n", median(std::move(small)), median(std::move(after_pause)),
-                                       median(std::move(ratios)), ioctl_us());
+  const std::string text =
+      fmt::format("{} {} {} {} {} {}\n", median(std::move(small)), median(std::move(after_pause)),
+                  median(std::move(ratios)), ioctl_us(), median(std::move(blocked)), idle_percent());
   return write_file(out, text) ? 0 : 1;
 }
 
@@ -116,15 +141,19 @@ std::vector<Row> node_rows() {
   double after_pause = 0;
   double ratio = 0;
   double ioctl = 0;
+  double blocked = 0;
+  double idle = 0;
   if (run && run->exit_code == 0) {
     const std::string text = read_file(out).value();
-    std::sscanf(text.c_str(), "%lf %lf %lf %lf", &small, &after_pause, &ratio, &ioctl);
+    std::sscanf(text.c_str(), "%lf %lf %lf %lf %lf %lf", &small, &after_pause, &ratio, &ioctl, &blocked, &idle);
   }
   std::filesystem::remove(out, error);
   return {{"node: copy of 4 KiB, submission to fence seen", small, "us", 15, Better::lower},
           {"node: the same after a pause of 500 us", after_pause, "us"},
           {"node: copy of 64 MiB, rate against memcpy", ratio, "", 0.8, Better::higher},
-          {"node: one ioctl", ioctl, "us", 2, Better::lower}};
+          {"node: one ioctl", ioctl, "us", 2, Better::lower},
+          {"node: copy of 4 KiB, submission to a blocked wait woken", blocked, "us", 50'000, Better::lower},
+          {"node: an idle queue, percent of a core", idle, "%", 1, Better::lower}};
 }
 
 }  // namespace cortado::bench

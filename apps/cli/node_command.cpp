@@ -55,7 +55,7 @@ Result<Exit> run_node(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const auto run,
                            device::run_on_virtual_node(machine, options, interposer(), arguments.all("command")));
   if (run.races > 0) console.talk(fmt::format("{} race{} between engines", run.races, run.races == 1 ? "" : "s"));
-  if (run.exit_code == 0 && run.races > 0) return Exit::failed;
+  if (run.exit_code == 0 && run.races + run.refusals > 0) return Exit::failed;
   return static_cast<Exit>(run.exit_code);
 }
 

@@ -23,6 +23,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <sys/wait.h>
@@ -337,9 +338,10 @@ int absent() {
     all.push_back(std::make_unique<Queue>(gpu_nodes[0], HSA_QUEUE_SDMA_XGMI));
     all.back()->add(fence(words + i * 4, 1)).submit();
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  const auto finished = std::ranges::count_if(all, [](const auto& queue) { return queue->finished(); });
-  std::printf("%lld of %zu engines\n", static_cast<long long>(finished), all.size());
+  const auto finished = [&] { return std::ranges::count_if(all, [](const auto& queue) { return queue->finished(); }); };
+  wait_for([&] { return 2 * finished() >= std::ssize(all); }, "half of the engines");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::printf("%lld of %zu engines\n", static_cast<long long>(finished()), all.size());
   return 0;
 }
 

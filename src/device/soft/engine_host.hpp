@@ -41,6 +41,8 @@ class QueueObserver {
   virtual void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const PacketPlace& place) = 0;
   /// Asked each time before a packet that moves no bytes is tried; false: not yet.
   virtual bool due(const SdmaQueue&, const sdma::Packet&, const PacketPlace&) { return true; }
+  /// The queue has nothing to do or cannot go on, until it gets a doorbell beyond `announced`, a ring offset.
+  virtual void rests(const SdmaQueue&, std::uint64_t /*announced*/) {}
   /// All its bytes are moved, its condition holds, its word is written.
   virtual void finished(const SdmaQueue& queue, const sdma::Packet& packet, const PacketPlace& place) = 0;
 };

@@ -129,7 +129,10 @@ void EngineQueue::start_transfer() {
 StepResult EngineQueue::step() {
   std::uint64_t budget = kStepBytes;
   bool progressed = false;
-  const auto end = [&](Next next) { return StepResult{next, progressed, kStepBytes - budget >= kHeavyStep}; };
+  const auto end = [&](Next next) {
+    if (next == Next::idle) notice_rest();
+    return StepResult{next, progressed, kStepBytes - budget >= kHeavyStep};
+  };
   while (!stopped_) {
     if (slow_until_ != 0) [[unlikely]] {
       if (steady_nanoseconds() < slow_until_) return end(Next::look_again);

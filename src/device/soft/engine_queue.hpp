@@ -65,6 +65,8 @@ class EngineQueue final : public Runnable {
   QueueState state() const;
 
  private:
+  static constexpr std::uint64_t kNoDoorbell = ~std::uint64_t{0};  // there is none that could wake the queue
+
   struct Transfer {
     sdma::Packet packet;
     TransferShape shape;
@@ -86,6 +88,10 @@ class EngineQueue final : public Runnable {
   void notice_finished(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index) {
     if (context_.observer != nullptr) [[unlikely]]
       context_.observer->finished(handle_, packet, {offset, index});
+  }
+  void notice_rest() {
+    if (context_.observer != nullptr) [[unlikely]]
+      context_.observer->rests(handle_, stopped_ || stalled_ ? kNoDoorbell : stream_.announced());
   }
   void start_transfer();
   bool notice_doorbell();

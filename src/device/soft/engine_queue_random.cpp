@@ -72,10 +72,14 @@ StepResult EngineQueue::random_step(Random& random) {
         break;
     }
   }
-  if (stopped_) return {Next::idle, true};
+  if (stopped_) {
+    notice_rest();
+    return {Next::idle, true};
+  }
   while (!transfers_.empty() && transfers_.front().finished()) transfers_.erase(transfers_.begin());
   publish_read_offset();
   const bool idle = transfers_.empty() && !held_ && exhausted;
+  if (idle) notice_rest();
   return {idle ? Next::idle : Next::again, progressed};
 }
 

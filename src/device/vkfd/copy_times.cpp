@@ -1,6 +1,10 @@
 #include "device/vkfd/copy_times.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -14,12 +18,13 @@
 namespace cortado::device::vkfd {
 namespace {
 
-constexpr std::size_t kMostKnown = 4096;  // lists of transfers
-
-/// A buffer a memory, in which every transfer has bytes of its own.
-class Places {
+/// A buffer a memory; the same bytes of a program are the same bytes of the buffer, so that what caches hold is right.
+class Regions {
  public:
-  void want(std::uint32_t memory, std::uint64_t bytes) { sizes_[memory] += bytes; }
+  void want(MovePlace place, std::uint64_t bytes) {
+    const auto [entry, added] = offsets_.try_emplace({place.memory, place.address, bytes}, 0);
+    if (added) entry->second = std::exchange(sizes_[place.memory], sizes_[place.memory] + bytes);
+  }
   void make(ProgramBuilder& builder, RankId user) {
     for (const auto& [memory, bytes] : sizes_) {
       const std::string name = "memory" + std::to_string(memory);
@@ -28,24 +33,25 @@ class Places {
                                    : builder.buffer(name, RankId{memory}, Bytes{bytes}, BufferRole::scratch));
     }
   }
-  Region take(std::uint32_t memory, std::uint64_t bytes) {
-    return make_region(buffers_.at(memory), Bytes{std::exchange(used_[memory], used_[memory] + bytes)}, Bytes{bytes});
+  Region at(MovePlace place, std::uint64_t bytes) const {
+    return make_region(buffers_.at(place.memory), Bytes{offsets_.at({place.memory, place.address, bytes})},
+                       Bytes{bytes});
   }
 
  private:
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::uint64_t> offsets_;
   std::map<std::uint32_t, std::uint64_t> sizes_;
-  std::map<std::uint32_t, std::uint64_t> used_;
   std::map<std::uint32_t, BufferId> buffers_;
 };
 
-Command command_of(const Move& move, Places& places) {
-  const Region from = places.take(move.from, move.bytes);
-  const Region to = places.take(move.to, move.bytes);
+Command command_of(const Move& move, const Regions& regions) {
+  const Region from = regions.at(move.from, move.bytes);
+  const Region to = regions.at(move.to, move.bytes);
   switch (move.kind) {
     case Move::Kind::copy:
       break;
     case Move::Kind::broadcast:
-      return Broadcast{from, to, places.take(move.second, move.bytes)};
+      return Broadcast{from, to, regions.at(move.second, move.bytes)};
     case Move::Kind::swap:
       return Swap{from, to};
   }
@@ -57,18 +63,18 @@ Command command_of(const Move& move, Places& places) {
 std::optional<Move> move_of(const sdma::Packet& packet, std::uint32_t gpu, const Home& home) {
   const auto shape = soft::transfer_shape(packet);
   if (!shape) return std::nullopt;
-  Move move{Move::Kind::copy, gpu, gpu, gpu, shape->units * shape->unit_bytes};
+  const auto at = [&](std::uint64_t address) { return MovePlace{home(gpu, address), address}; };
   if (const auto* broadcast = std::get_if<sdma::CopyBroadcast>(&packet)) {
-    return Move{Move::Kind::broadcast, home(gpu, broadcast->src), home(gpu, broadcast->dst1),
-                home(gpu, broadcast->dst2), broadcast->bytes};
+    return Move{Move::Kind::broadcast, at(broadcast->src), at(broadcast->dst1), at(broadcast->dst2), broadcast->bytes};
   }
   if (const auto* swap = std::get_if<sdma::CopySwap>(&packet)) {
-    return Move{Move::Kind::swap, home(gpu, swap->a), home(gpu, swap->b), gpu, swap->bytes};
+    return Move{Move::Kind::swap, at(swap->a), at(swap->b), {gpu, 0}, swap->bytes};
   }
+  Move move{Move::Kind::copy, {gpu, 0}, {gpu, 0}, {gpu, 0}, shape->units * shape->unit_bytes};
   bool read = false;
   bool written = false;
   soft::for_each_access(packet, [&](std::uint64_t address, std::uint64_t, bool writes) {
-    if (!std::exchange(writes ? written : read, true)) (writes ? move.to : move.from) = home(gpu, address);
+    if (!std::exchange(writes ? written : read, true)) (writes ? move.to : move.from) = at(address);
   });
   return move;
 }
@@ -78,55 +84,51 @@ CopyTimes::CopyTimes(const Machine& machine) : machine_(machine) {
 }
 
 /// Where the simulator has the memory. Some machine files say nothing of links to the host, and GPUs without a link
-/// reach each other by ways that they do not describe: such bytes take what the engine takes within its GPU.
-std::uint32_t CopyTimes::place(std::uint32_t gpu, std::uint32_t memory) const {
-  const bool known = memory == kHostMemory ? machine_.timing->host_link.has_value()
-                                           : memory == gpu || machine_.link_count(RankId{gpu}, RankId{memory}) > 0;
-  return known ? memory : gpu;
+/// reach each other by ways that they do not describe: such bytes take what the engine takes within its GPU. Host
+/// memory is reached by copies alone there.
+MovePlace CopyTimes::place(std::uint32_t gpu, const Move& move, MovePlace where) const {
+  const bool known = where.memory == kHostMemory
+                         ? machine_.timing->host_link.has_value() && move.kind == Move::Kind::copy
+                         : where.memory == gpu || machine_.link_count(RankId{gpu}, RankId{where.memory}) > 0;
+  if (!known) where.memory = gpu;
+  return where;
 }
 
-std::vector<CopyTimes::Span> CopyTimes::simulate(std::uint32_t gpu, std::uint32_t engine,
-                                                 const std::vector<Move>& moves) const {
+std::vector<std::vector<MoveSpan>> CopyTimes::of(std::span<const MoveList* const> lists) const {
+  if (lists.empty()) return {};
   ProgramBuilder builder("packets", machine_.name, machine_.gpus);
-  Places places;
-  std::vector<Move> placed = moves;
-  for (Move& move : placed) {
-    for (std::uint32_t* memory : {&move.from, &move.to, &move.second}) {
-      *memory = place(gpu, *memory);
-      // Host memory is reached by copies alone there.
-      if (*memory == kHostMemory && move.kind != Move::Kind::copy) *memory = gpu;
+  Regions regions;
+  std::vector<std::vector<Move>> placed;
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  for (const MoveList* list : lists) {
+    first = std::min(first, list->begin);
+    placed.push_back(list->moves);
+    for (Move& move : placed.back()) {
+      for (MovePlace* where : {&move.from, &move.to, &move.second}) *where = place(list->gpu, move, *where);
+      regions.want(move.from, move.bytes);
+      regions.want(move.to, move.bytes);
+      if (move.kind == Move::Kind::broadcast) regions.want(move.second, move.bytes);
     }
-    places.want(move.from, move.bytes);
-    places.want(move.to, move.bytes);
-    if (move.kind == Move::Kind::broadcast) places.want(move.second, move.bytes);
   }
-  places.make(builder, RankId{gpu});
-  const QueueId queue = builder.dma_queue("engine", RankId{gpu}, EngineId{engine});
-  for (const Move& move : placed) builder.add(queue, command_of(move, places));
-  builder.add(builder.host_queue("host"), Submit{queue});
-  const auto run = sim::simulate(unproved(std::move(builder).finish(), machine_),
-                                 {.trace = true, .span_names = false, .energy = false});
+  regions.make(builder, RankId{lists.front()->gpu});
+  std::vector<Nanoseconds> starts;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    const QueueId queue =
+        builder.dma_queue("list" + std::to_string(i), RankId{lists[i]->gpu}, EngineId{lists[i]->engine});
+    for (const Move& move : placed[i]) builder.add(queue, command_of(move, regions));
+    starts.push_back(Nanoseconds{static_cast<std::int64_t>(lists[i]->begin - first)});
+  }
+  const auto run = sim::simulate_from(unproved(std::move(builder).finish(), machine_), starts,
+                                      {.trace = true, .span_names = false, .energy = false});
   CORTADO_CHECK(run.has_value(), "packets that cannot be simulated");
-  std::vector<Span> spans(moves.size());
-  std::int64_t first = 0;
+  std::vector<std::vector<MoveSpan>> spans;
+  for (const MoveList* list : lists) spans.emplace_back(list->moves.size(), MoveSpan{list->begin, list->begin});
   for (const cortado::Span& span : run->timeline.spans) {
     if (span.kind != SpanKind::copy) continue;
-    if (span.command == 0) first = span.start.value;
-    spans[span.command] = {static_cast<std::uint64_t>(span.start.value), static_cast<std::uint64_t>(span.end.value)};
-  }
-  for (Span& span : spans) {
-    span.begin -= static_cast<std::uint64_t>(first);
-    span.end -= static_cast<std::uint64_t>(first);
+    spans[span.track][span.command] = {first + static_cast<std::uint64_t>(span.start.value),
+                                       first + static_cast<std::uint64_t>(span.end.value)};
   }
   return spans;
-}
-
-const std::vector<CopyTimes::Span>& CopyTimes::of(std::uint32_t gpu, std::uint32_t engine,
-                                                  const std::vector<Move>& moves) {
-  if (known_.size() >= kMostKnown) known_.clear();
-  const auto [entry, added] = known_.try_emplace({gpu, engine, moves});
-  if (added) entry->second = simulate(gpu, engine, moves);
-  return entry->second;
 }
 
 }  // namespace cortado::device::vkfd

@@ -130,7 +130,8 @@ Result<VirtualNodeRun> run_on_virtual_node(const Machine& machine, const Virtual
   CORTADO_RETURN_IF_ERROR(vkfd::write_node_folder(folder.path(), machine, options));
   VirtualNodeRun run;
   CORTADO_ASSIGN_OR_RETURN(run.exit_code, start_and_wait(command, folder.path(), with_preload(library)));
-  CORTADO_ASSIGN_OR_RETURN(run.races, vkfd::count_findings(folder.path()));
+  CORTADO_ASSIGN_OR_RETURN(run.races, vkfd::count_findings(folder.path(), vkfd::Finding::race));
+  CORTADO_ASSIGN_OR_RETURN(run.refusals, vkfd::count_findings(folder.path(), vkfd::Finding::refusal));
   CORTADO_RETURN_IF_ERROR(write_outputs(folder.path(), options));
   return run;
 }

@@ -2,13 +2,17 @@
 //
 // Every queue has a time of its own, in nanoseconds of the GPU's clock, which is the clock of this computer:
 //   doorbell         packets begin when it was rung, `fetch` later, or when those before them are through
-//   transfers        take what the simulator says (copy_times.hpp), one list from one wait or signal to the next;
-//                    queues of one engine take turns
+//   transfers        take what the simulator says (transfer_window.hpp), one list from one wait or signal to the next;
+//                    those that are there at the same time share engines, links and memories
 //   FENCE, ATOMIC    after the last byte, visible `sync` later
 //   POLL, COND_EXE   pass at once, or `wake` after the signal of another engine; after a word that the program wrote,
 //                    when they see it
 // So durations are those of the model whether this computer is faster or slower; where it is faster, signals and time
-// stamps wait until the time has come. Queues of different engines do not slow each other down.
+// stamps wait until the time has come.
+//
+// Queues run here in another order than on the modelled machine. A packet that waits for earlier transfers is held back
+// until no queue can begin a transfer before it takes effect: its time is certain then. Such a queue is one that moves
+// bytes or has packets to read, whose time is earlier; one that sleeps at a POLL or has nothing to do goes on later.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +31,7 @@
 #include "device/vkfd/node_observer.hpp"
 #include "device/vkfd/packet_log.hpp"
 #include "device/vkfd/page_table.hpp"
+#include "device/vkfd/transfer_window.hpp"
 
 namespace cortado::device::vkfd {
 
@@ -39,6 +44,8 @@ class ModelClock final : public NodeObserver {
   bool due(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
   void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
   void announced(const SdmaQueue& queue, std::uint64_t offset, std::uint64_t time) override;
+  void lost(const SdmaQueue& queue, std::uint64_t offset) override;
+  void rests(const SdmaQueue& queue, std::uint64_t announced) override;
   void queue_gone(const SdmaQueue& queue) override;
   void memory_gone(const soft::Range& range) override;
 
@@ -52,21 +59,31 @@ class ModelClock final : public NodeObserver {
     std::uint64_t offset = 0;  ///< of the ring, up to which it announces
     std::uint64_t time = 0;
   };
-  struct Pending {
-    sdma::Packet packet;
-    soft::PacketPlace place;
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  enum class State {
+    rests,  ///< nothing to do
+    works,  ///< reads packets or moves bytes
+    tries,  ///< at a packet that moves no bytes
+    holds,  ///< such a packet was tried, and waits for memory to change
   };
   struct QueueTime {
     SdmaQueue queue;
-    std::uint64_t now = 0;        ///< the next packet is read
-    std::uint64_t drained = 0;    ///< the last byte of the transfers before has moved
-    std::uint64_t begun = 0;      ///< of the packet under way that moves no bytes
-    std::uint64_t first_try = 0;  ///< of that packet, on the clock of this computer
-    std::uint64_t tries = 0;
-    std::uint64_t decided = 0;  ///< packets whose time is known
+    State state = State::rests;
+    std::uint64_t now = 0;  ///< the next packet is read
     std::deque<Doorbell> doorbells{};
-    std::vector<Move> moves{};       ///< since the last packet that drained or waited
-    std::vector<Pending> pending{};  ///< of these, for the log
+    std::vector<Move> moves{};                      ///< since the last packet that drained or waited
+    std::vector<TransferWindow::Packet> packets{};  ///< of these, for the log
+
+    // Of the packet under way that moves no bytes.
+    std::uint64_t met = 0;  ///< packets up to it
+    bool drains = false;    ///< it waits for all transfers before it
+    bool certain = false;   ///< its time is
+    std::uint64_t begun = 0;
+    std::uint64_t first_try = 0;  ///< on the clock of this computer
+    std::uint64_t tries = 0;
+    std::uint64_t word = kNever;      ///< that it waits for: address / 8
+    std::uint64_t released = kNever;  ///< it may go on then: another queue writes the word
+    std::uint32_t looks = 0;          ///< until it is clear that it does not
   };
   struct Word {
     std::uint64_t time = 0;     ///< when the last signal of an engine was there
@@ -74,8 +91,13 @@ class ModelClock final : public NodeObserver {
   };
 
   QueueTime& time_of(const SdmaQueue& queue);
-  void settle(QueueTime& time);
-  void decide(QueueTime& time, const sdma::Packet& packet);
+  void end_list(QueueTime& time);
+  void meet(QueueTime& time, const sdma::Packet& packet);
+  bool decide(QueueTime& time, const sdma::Packet& packet, std::uint64_t wall);
+  void expect(std::uint64_t word, std::uint64_t time, std::uint32_t looks);
+  std::uint64_t effect(const QueueTime& time);
+  std::uint64_t earliest_list(const QueueTime& time);
+  std::uint64_t earliest_list_of_others(const QueueTime& time);
   std::uint64_t slowness(const SdmaQueue& queue) const;
 
   const EngineTiming& timing_;
@@ -83,10 +105,9 @@ class ModelClock final : public NodeObserver {
   const std::vector<FaultInjection::SlowEngine> slow_;
   const std::unique_ptr<PacketLog> log_;
   std::mutex mutex_;
-  CopyTimes times_;
-  std::map<std::uint32_t, QueueTime> queues_;                              // by id
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> free_;  // by GPU and engine: its last byte has moved
-  std::map<std::uint64_t, Word> words_;                                    // by address / 8
+  TransferWindow window_;
+  std::map<std::uint32_t, QueueTime> queues_;  // by id
+  std::map<std::uint64_t, Word> words_;        // by address / 8
 };
 
 }  // namespace cortado::device::vkfd

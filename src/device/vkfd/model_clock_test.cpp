@@ -1,5 +1,9 @@
 #include "device/vkfd/model_clock.hpp"
 
+#include <span>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,18 +126,87 @@ TEST(ModelClock, ASlowEngineIsSoManyTimesAsSlow) {
   EXPECT_NEAR(static_cast<double>(times[1]), 3 * static_cast<double>(times[0]), 60);
 }
 
-TEST(ModelClock, TheSimulatorIsAskedOnceForEachListOfTransfers) {
-  const Machine machine = load_machine("mi250x-8").value();
-  CopyTimes times(machine);
-  const std::vector<Move> moves{{Move::Kind::copy, 0, 1, 0, kMiB}, {Move::Kind::broadcast, 0, 1, 2, kMiB}};
-  const auto& first = times.of(0, 2, moves);
-  ASSERT_EQ(first.size(), 2U);
-  EXPECT_EQ(first[0].begin, 0U);
-  EXPECT_GT(first[1].end, first[0].end);
-  EXPECT_EQ(&times.of(0, 2, moves), &first);
+MoveList copy_list(std::uint32_t engine, std::uint64_t begin, std::uint32_t from, std::uint32_t to) {
+  return {0, engine, begin, {{Move::Kind::copy, {from, 0}, {to, 0}, {0, 0}, 16 * kMiB}}};
+}
+
+TEST(CopyTimes, ListsThatShareNothingTakeWhatTheyTakeAlone) {
+  const CopyTimes times(load_machine("mi300x-8").value());
+  const MoveList one = copy_list(14, 1000, 0, 1);
+  const MoveList two = copy_list(2, 3000, 0, 2);
+  const MoveList* const all[] = {&one, &two};
+  const auto both = times.of(all);
+  const auto alone = times.of(std::span(all).first(1));
+  EXPECT_EQ(both[0][0].begin, 1000U);
+  EXPECT_EQ(both[0][0].end, alone[0][0].end);
+  EXPECT_EQ(both[1][0].begin, 3000U);
+}
+
+TEST(CopyTimes, MemoriesThatTheMachineDoesNotDescribeTakeSomeTime) {
+  const CopyTimes times(load_machine("mi250x-8").value());
   // Host memory, and GPUs 0 and 3, which no link joins.
-  EXPECT_GT(times.of(0, 0, {{Move::Kind::copy, kHostMemory, 0, 0, kMiB}})[0].end, 0U);
-  EXPECT_GT(times.of(0, 0, {{Move::Kind::copy, 0, 3, 0, kMiB}})[0].end, 0U);
+  for (const auto& [from, to] : {std::pair{kHostMemory, 0U}, std::pair{0U, 3U}}) {
+    const MoveList list = copy_list(0, 0, from, to);
+    const MoveList* const all[] = {&list};
+    EXPECT_GT(times.of(all)[0][0].end, 0U);
+  }
+}
+
+/// Nanoseconds that copies of 16 MiB from GPU 0 take by engines that a signal releases at the same time.
+std::vector<std::uint64_t> times_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& engine_and_peer) {
+  TestProcess process("mi300x-8", modelled());
+  const auto words = process.allocate_mapped(4096);
+  const auto stamps = process.allocate_mapped(4096);
+  const auto from = process.allocate_mapped(16 * kMiB, 0);
+  std::vector<TestProcess::Queue> queues;
+  for (std::size_t i = 0; i < engine_and_peer.size(); ++i) {
+    const auto& [engine, peer] = engine_and_peer[i];
+    const auto to = process.allocate_mapped(16 * kMiB, peer);
+    queues.push_back(process.make_queue(0, engine));
+    TestProcess::submit(queues.back(), {sdma::PollRegmem{.address = words.va, .reference = 1}, stamp_at(stamps, 2 * i),
+                                        sdma::CopyLinear{16 * kMiB, from.va, to.va}, stamp_at(stamps, 2 * i + 1)});
+  }
+  auto first = process.make_queue(7, 3);
+  TestProcess::submit(first, {sdma::Fence{words.va, 1}, sdma::Nop{}});
+  std::vector<std::uint64_t> times;
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    EXPECT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(queues[i]); }));
+    times.push_back((stamp(stamps, 2 * i + 1) - stamp(stamps, 2 * i)) * kTick);
+  }
+  return times;
+}
+
+// Over one link two engines get half of it each; each has the same bytes to move, so both take twice as long but for
+// their start, which they do not share. Over links of their own they do not notice each other.
+TEST(ModelClock, EnginesShareALink) {
+  const std::uint64_t alone = times_of({{14, 1}})[0];
+  const auto apart = times_of({{14, 1}, {2, 2}});
+  const auto together = times_of({{14, 1}, {2, 1}});
+  const Timing& timing = *load_machine("mi300x-8").value().timing;
+  const auto start = static_cast<double>(timing.engine.copy_start.value);
+  for (const std::uint64_t time : apart) {
+    EXPECT_NEAR(static_cast<double>(time), static_cast<double>(alone), 0.02 * static_cast<double>(alone));
+  }
+  const double both = start + 2 * 16 * kMiB / timing.link.rate.value;
+  for (const std::uint64_t time : together) EXPECT_NEAR(static_cast<double>(time), both, 0.02 * both);
+}
+
+// A queue that cannot go on holds nobody up: a stalled engine, a doorbell that got lost, a packet that faults.
+TEST(ModelClock, QueuesThatAreStuckDoNotHoldOthersUp) {
+  VirtualKfdOptions options = modelled();
+  options.faults.stalled_engines.push_back({RankId{0}, EngineId{2}, 1});
+  options.faults.dropped_doorbells.push_back({RankId{0}, EngineId{4}, 0});
+  TestProcess process("mi300x-8", std::move(options));
+  const auto memory = process.allocate_mapped(2 * kMiB);
+  const sdma::CopyLinear copy{kMiB, memory.va, memory.va + kMiB};
+  auto stalled = process.make_queue(0, 2);
+  auto unheard = process.make_queue(0, 4);
+  auto stopped = process.make_queue(0, 6);
+  TestProcess::submit(stalled, {copy, copy, sdma::Nop{}});
+  TestProcess::submit(unheard, {copy, sdma::Nop{}});
+  TestProcess::submit(stopped, {sdma::CopyLinear{64, memory.va, 0x700000001000}, sdma::Nop{}});
+  EXPECT_GT(time_of(process, {copy}), 0U);
+  EXPECT_FALSE(TestProcess::finished(stalled) || TestProcess::finished(unheard) || TestProcess::finished(stopped));
 }
 
 }  // namespace model_clock_test

@@ -20,7 +20,10 @@ namespace {
 
 constexpr const char* kMachineFile = "/machine.toml";
 constexpr const char* kOptionsFile = "/options";
-constexpr const char* kFindingsFile = "/findings";
+
+std::string findings_file(const std::string& folder, Finding kind) {
+  return folder + (kind == Finding::race ? "/races" : "/refusals");
+}
 
 /// One "name numbers..." a line.
 std::string options_text(const VirtualNodeOptions& options) {
@@ -104,17 +107,18 @@ Status write_node_folder(const std::string& folder, const Machine& machine, cons
   return write_below(folder, kOptionsFile, options_text(options));
 }
 
-void add_finding(const std::string& folder, const std::string& line) {
-  const int file = ::open((folder + kFindingsFile).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+void add_finding(const std::string& folder, Finding kind, const std::string& line) {
+  const int file = ::open(findings_file(folder, kind).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return;
   const std::string text = line + "\n";
   [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
   ::close(file);
 }
 
-Result<std::size_t> count_findings(const std::string& folder) {
-  if (::access((folder + kFindingsFile).c_str(), R_OK) != 0) return 0;
-  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(folder + kFindingsFile));
+Result<std::size_t> count_findings(const std::string& folder, Finding kind) {
+  const std::string file = findings_file(folder, kind);
+  if (::access(file.c_str(), R_OK) != 0) return 0;
+  CORTADO_ASSIGN_OR_RETURN(const std::string text, read_file(file));
   return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 

@@ -18,9 +18,10 @@ inline constexpr const char* kFolderVariable = "CORTADO_NODE";
 /// Writes everything below the folder, which exists.
 Status write_node_folder(const std::string& folder, const Machine& machine, const VirtualNodeOptions& options);
 
-/// What a process of the node has found out, one line each; later calls count all of them.
-void add_finding(const std::string& folder, const std::string& line);
-Result<std::size_t> count_findings(const std::string& folder);
+/// What a process of the node has found out, one line each; later calls count all of a kind.
+enum class Finding { race, refusal };
+void add_finding(const std::string& folder, Finding kind, const std::string& line);
+Result<std::size_t> count_findings(const std::string& folder, Finding kind);
 
 struct NodeFolder {
   Machine machine;

@@ -1,6 +1,7 @@
 // Who looks on while programs use the virtual driver.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,8 +19,13 @@ class NodeObserver : public soft::QueueObserver {
   virtual void rang(const SdmaQueue&) {}
   /// The engine is about to learn of packets up to that ring offset, which were rung at `time` (nanoseconds).
   virtual void announced(const SdmaQueue&, std::uint64_t, std::uint64_t /*time*/) {}
+  /// That announcement has not reached the engine.
+  virtual void lost(const SdmaQueue&, std::uint64_t) {}
   /// The program has rung for packets up to that ring offset, and there is no engine.
   virtual void unheard(const SdmaQueue&, std::uint64_t) {}
+  /// A barrier of a compute queue has seen these words, and is about to write the last one; 0: none.
+  virtual void barrier(std::uint32_t /*queue*/, const std::vector<std::uint64_t>& /*seen*/, std::uint64_t /*written*/) {
+  }
   /// The program has destroyed it; no packet of it moves any more.
   virtual void queue_gone(const SdmaQueue&) {}
   /// No engine reaches these addresses any more.
@@ -42,14 +48,23 @@ class Observers final : public NodeObserver {
     for (const auto& each : all_) all = each->due(queue, packet, place) && all;
     return all;
   }
+  void rests(const SdmaQueue& queue, std::uint64_t announced) override {
+    for (const auto& each : all_) each->rests(queue, announced);
+  }
   void rang(const SdmaQueue& queue) override {
     for (const auto& each : all_) each->rang(queue);
   }
   void announced(const SdmaQueue& queue, std::uint64_t offset, std::uint64_t time) override {
     for (const auto& each : all_) each->announced(queue, offset, time);
   }
+  void lost(const SdmaQueue& queue, std::uint64_t offset) override {
+    for (const auto& each : all_) each->lost(queue, offset);
+  }
   void unheard(const SdmaQueue& queue, std::uint64_t offset) override {
     for (const auto& each : all_) each->unheard(queue, offset);
+  }
+  void barrier(std::uint32_t queue, const std::vector<std::uint64_t>& seen, std::uint64_t written) override {
+    for (const auto& each : all_) each->barrier(queue, seen, written);
   }
   void queue_gone(const SdmaQueue& queue) override {
     for (const auto& each : all_) each->queue_gone(queue);

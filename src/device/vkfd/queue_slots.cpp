@@ -9,7 +9,17 @@ tl::expected<QueueSlots::Slot, int> QueueSlots::take(kfd::QueueType type, std::u
   if (type == kfd::QueueType::sdma_by_engine && engine >= ordinary_engines_ + xgmi_engines_) {
     return tl::unexpected(EINVAL);
   }
+  const auto doorbell = std::ranges::find(doorbells_, false);
+  if (doorbell == doorbells_.end()) return tl::unexpected(ENOSPC);
   Slot slot;
+  slot.doorbell = static_cast<std::uint32_t>(doorbell - doorbells_.begin());
+  if (type == kfd::QueueType::compute_aql) {
+    if (compute_queues_ == kMostComputeQueues) return tl::unexpected(ENOMEM);
+    ++compute_queues_;
+    *doorbell = true;
+    slot.compute = true;
+    return slot;
+  }
   slot.xgmi =
       type == kfd::QueueType::sdma_xgmi || (type == kfd::QueueType::sdma_by_engine && engine >= ordinary_engines_);
   std::vector<bool>& places = slot.xgmi ? xgmi_ : ordinary_;
@@ -19,18 +29,19 @@ tl::expected<QueueSlots::Slot, int> QueueSlots::take(kfd::QueueType type, std::u
   std::uint32_t place = chosen ? engine - first : 0;
   while (place < places.size() && places[place]) place += chosen ? engines : 1;
   if (place >= places.size()) return tl::unexpected(ENOMEM);
-  const auto doorbell = std::ranges::find(doorbells_, false);
-  if (doorbell == doorbells_.end()) return tl::unexpected(ENOSPC);
   *doorbell = true;
   places[place] = true;
   slot.place = place;
   slot.engine = first + place % engines;
-  slot.doorbell = static_cast<std::uint32_t>(doorbell - doorbells_.begin());
   return slot;
 }
 
 void QueueSlots::give_back(const Slot& slot) {
-  (slot.xgmi ? xgmi_ : ordinary_)[slot.place] = false;
+  if (slot.compute) {
+    --compute_queues_;
+  } else {
+    (slot.xgmi ? xgmi_ : ordinary_)[slot.place] = false;
+  }
   doorbells_[slot.doorbell] = false;
 }
 

@@ -14,6 +14,8 @@ namespace cortado::device::vkfd {
 /// Of one GPU. Slot i of a class belongs to engine i modulo the engines of the class.
 class QueueSlots {
  public:
+  static constexpr std::uint32_t kMostComputeQueues = 128;  ///< of a GPU; an assumption
+
   QueueSlots(std::uint32_t ordinary, std::uint32_t xgmi, std::uint32_t queues_per_engine)
       : ordinary_(std::size_t{ordinary} * queues_per_engine),
         xgmi_(std::size_t{xgmi} * queues_per_engine),
@@ -22,6 +24,7 @@ class QueueSlots {
         doorbells_(kfd::kDoorbellPage / sizeof(std::uint64_t)) {}
 
   struct Slot {
+    bool compute = false;  ///< of no engine
     bool xgmi = false;
     std::uint32_t place = 0;     ///< in the map of its class
     std::uint32_t engine = 0;    ///< as the driver counts: ordinary ones first
@@ -36,6 +39,7 @@ class QueueSlots {
   std::vector<bool> xgmi_;
   std::uint32_t ordinary_engines_;
   std::uint32_t xgmi_engines_;
+  std::uint32_t compute_queues_ = 0;
   std::vector<bool> doorbells_;
 };
 

@@ -108,6 +108,15 @@ void RaceChecker::rang(const SdmaQueue& queue) {
   join(queues_[queue.id], host_);
 }
 
+void RaceChecker::barrier(std::uint32_t queue, const std::vector<std::uint64_t>& seen, std::uint64_t written) {
+  const std::lock_guard lock(mutex_);
+  Clock& clock = queues_[queue];
+  for (const std::uint64_t word : seen) take_over(clock, word);
+  if (written == 0) return;
+  join(words_[written / kWord], clock);
+  join(host_, clock);
+}
+
 void RaceChecker::queue_gone(const SdmaQueue& queue) {
   const std::lock_guard lock(mutex_);
   const auto found = queues_.find(queue.id);

@@ -5,6 +5,7 @@
 //   the queue         its packets are taken as ordered among themselves
 //   FENCE, ATOMIC     hand on what came before in the queue to whoever polls the word, and to the host
 //   POLL, COND_EXE    and ATOMIC take over what was handed on with the word, or by the last write of its bytes
+//   barriers          of compute queues take over by the signals they wait for, and hand on by the one they complete
 //   doorbells         hand on what the host may have seen finished when it rang: the host's own waits are not visible,
 //   so
 //                     that everything finished before counts as waited for
@@ -34,6 +35,7 @@ class RaceChecker final : public NodeObserver {
   void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
   void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
   void rang(const SdmaQueue& queue) override;
+  void barrier(std::uint32_t queue, const std::vector<std::uint64_t>& seen, std::uint64_t written) override;
   void queue_gone(const SdmaQueue& queue) override;
   void memory_gone(const soft::Range& range) override;
 

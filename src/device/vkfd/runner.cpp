@@ -69,10 +69,10 @@ void Runner::stop() {
   threads_.clear();
 }
 
-void Runner::attach(RingQueue& queue) {
+void Runner::attach(ProgramQueue& queue) {
   {
     const std::lock_guard lock(queues_mutex_);
-    queue.slot = *scheduler_.attach(queue.engine());
+    queue.slot = *scheduler_.attach(queue.runnable());
     queues_.push_back(&queue);
     if (threads_.empty() && !stopping_.load()) start();
     attached_.fetch_add(1);
@@ -80,7 +80,7 @@ void Runner::attach(RingQueue& queue) {
   wake();
 }
 
-void Runner::detach(RingQueue& queue) {
+void Runner::detach(ProgramQueue& queue) {
   const std::lock_guard lock(queues_mutex_);
   std::erase(queues_, &queue);
   attached_.fetch_sub(1);
@@ -113,10 +113,11 @@ bool Runner::look_at_doorbells() {
   const std::unique_lock lock(queues_mutex_, std::try_to_lock);
   if (!lock) return false;  // another thread looks
   bool found = false;
-  for (RingQueue* queue : queues_) {
+  for (ProgramQueue* queue : queues_) {
     if (!queue->rang()) continue;
+    NodeObserver* const observer = queue->handle() != nullptr ? options_.observer : nullptr;
     if (!queue->present) {
-      if (options_.observer != nullptr) options_.observer->unheard(queue->handle(), queue->doorbell());
+      if (observer != nullptr) observer->unheard(*queue->handle(), queue->doorbell());
       queue->take_doorbell(queue->doorbell());  // nobody runs it
       continue;
     }
@@ -124,14 +125,17 @@ bool Runner::look_at_doorbells() {
     const std::uint64_t now = soft::steady_nanoseconds();
     if (queue->ring_time == 0) {
       queue->ring_time = now;
-      if (options_.observer != nullptr) options_.observer->rang(queue->handle());
+      if (observer != nullptr) observer->rang(*queue->handle());
     }
     found = true;  // stay awake
     if (now - queue->ring_time < options_.doorbell_delay) continue;
     const std::uint64_t offset = queue->doorbell();
-    if (options_.observer != nullptr) options_.observer->announced(queue->handle(), offset, queue->ring_time);
+    if (observer != nullptr) observer->announced(*queue->handle(), offset, queue->ring_time);
     queue->ring_time = 0;
-    if (!queue->take_doorbell(offset)) continue;
+    if (!queue->take_doorbell(offset)) {
+      if (observer != nullptr) observer->lost(*queue->handle(), offset);
+      continue;
+    }
     if (!options_.seed) {
       scheduler_.notify(queue->slot);
       continue;
@@ -146,7 +150,7 @@ bool Runner::run_random_step() {
   const std::lock_guard step(random_mutex_);
   if (ready_.empty()) return false;
   const std::size_t chosen = random_.below(ready_.size());
-  const soft::StepResult result = ready_[chosen]->engine().random_step(random_);
+  const soft::StepResult result = ready_[chosen]->runnable().random_step(random_);
   if (result.next == soft::Next::idle) {
     ready_[chosen] = ready_.back();
     ready_.pop_back();

@@ -37,12 +37,12 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  void attach(RingQueue& queue);
+  void attach(ProgramQueue& queue);
   /// Afterwards no thread touches the queue.
-  void detach(RingQueue& queue);
+  void detach(ProgramQueue& queue);
   /// While no step of the queue runs and nobody looks at its doorbell.
   template <class Function>
-  void exclusively(RingQueue& queue, Function&& function) {
+  void exclusively(ProgramQueue& queue, Function&& function) {
     const std::lock_guard lock(queues_mutex_);
     const std::lock_guard step(random_mutex_);
     scheduler_.exclusively(queue.slot, function);
@@ -66,10 +66,10 @@ class Runner {
   const RunnerOptions options_;
   soft::Scheduler scheduler_;
   std::mutex queues_mutex_;
-  std::vector<RingQueue*> queues_;
+  std::vector<ProgramQueue*> queues_;
   std::mutex random_mutex_;  // held during a random step
   Random random_;
-  std::vector<RingQueue*> ready_;  // in the random order: with something to do
+  std::vector<ProgramQueue*> ready_;  // in the random order: with something to do
 
   std::mutex sleep_mutex_;
   std::condition_variable called_;

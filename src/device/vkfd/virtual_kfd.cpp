@@ -1,7 +1,6 @@
 #include "device/vkfd/virtual_kfd.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
@@ -28,8 +27,9 @@ RunnerOptions watched(RunnerOptions options, NodeObserver* observer) {
   return options;
 }
 
-std::uint32_t most_ring_queues(const Machine& machine) {
-  return machine.gpus * static_cast<std::uint32_t>(machine.engines.size()) * machine.dma.queues_per_engine;
+std::uint32_t most_queues(const Machine& machine) {
+  return machine.gpus * (static_cast<std::uint32_t>(machine.engines.size()) * machine.dma.queues_per_engine +
+                         QueueSlots::kMostComputeQueues);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ VirtualKfd::VirtualKfd(const Machine& machine, const Part& part, VirtualKfdOptio
       delays_(false),
       no_trackers_(std::nullopt, machine.gpus, no_memory_),
       kfd_file_(std::move(kfd_file)),
-      runner_(most_ring_queues(machine), watched(options_.runner, observer_.get())) {}
+      runner_(most_queues(machine), watched(options_.runner, observer_.get())) {}
 
 std::unique_ptr<NodeObserver> VirtualKfd::all_observers() {
   const Home home = [this](std::uint32_t gpu, std::uint64_t address) { return gpus_[gpu]->pages.home(address); };
@@ -233,103 +233,6 @@ int VirtualKfd::answer(kfd::XnackMode& request) {
   return 0;
 }
 
-// --- Queues ----------------------------------------------------------------------------------------------------------
-
-/// As kernels since 6.12 check it: the ring is one mapping of exactly its size, and each pointer lies in a mapping of
-/// one page.
-int VirtualKfd::check_queue(const kfd::CreateQueue& request, const Gpu& gpu, RingPlace& place) {
-  if (request.percentage > kfd::kMostPercent || request.priority > kfd::kMostPriority) return EINVAL;
-  if (!std::has_single_bit(request.ring_size)) return EINVAL;
-  const auto pointer = [&](std::uint64_t address) -> std::uint64_t* {
-    const auto page = gpu.pages.mapping_at(address & ~(kPage - 1));
-    if (!page || page->range.end - page->range.begin != kPage || address % sizeof(std::uint64_t) != 0) return nullptr;
-    return reinterpret_cast<std::uint64_t*>(address + page->to_host);
-  };
-  const auto ring = gpu.pages.mapping_at(request.ring_base);
-  const std::uint64_t mapped = std::max<std::uint64_t>(request.ring_size, kPage);
-  if (!ring || ring->range.end - ring->range.begin != mapped) return EINVAL;
-  place.ring = reinterpret_cast<std::byte*>(request.ring_base + ring->to_host);
-  place.ring_bytes = std::max(request.ring_size, kfd::kSmallestRing);
-  place.read_pointer = pointer(request.read_pointer);
-  place.write_pointer = pointer(request.write_pointer);
-  return place.read_pointer != nullptr && place.write_pointer != nullptr ? 0 : EINVAL;
-}
-
-soft::EngineInjection* VirtualKfd::injection(std::uint32_t gpu, std::uint32_t engine) {
-  auto& entry = injections_[{gpu, engine}];
-  if (!entry) entry = std::make_unique<soft::EngineInjection>(options_.faults, RankId{gpu}, EngineId{engine});
-  return entry->empty() ? nullptr : entry.get();
-}
-
-int VirtualKfd::answer(kfd::CreateQueue& request) {
-  const std::lock_guard lock(mutex_);
-  std::uint32_t index = 0;
-  Gpu* const gpu = gpu_of_id(request.gpu_id, &index);
-  if (gpu == nullptr) return EINVAL;
-  const auto type = static_cast<kfd::QueueType>(request.type);
-  if (type != kfd::QueueType::sdma && type != kfd::QueueType::sdma_xgmi && type != kfd::QueueType::sdma_by_engine) {
-    options_.log(fmt::format("GPU {}: a queue of type {} is refused: there are DMA engines here and no compute units",
-                             index, request.type));
-    return EINVAL;
-  }
-  RingPlace place;
-  if (const int error = check_queue(request, *gpu, place); error != 0) {
-    options_.log(
-        fmt::format("GPU {}: a queue is refused: the ring must be one mapping of {} bytes at {:#x}, and its "
-                    "pointers must lie in mapped pages of their own",
-                    index, request.ring_size, request.ring_base));
-    return error;
-  }
-  const auto slot = gpu->slots.take(type, request.sdma_engine_id);
-  if (!slot) {
-    options_.log(fmt::format("GPU {}: a queue of type {} for engine {} is refused: {}", index, request.type,
-                             request.sdma_engine_id, slot.error() == EINVAL ? "no such engine" : "no free slot"));
-    return slot.error();
-  }
-  place.doorbell = reinterpret_cast<std::uint64_t*>(gpu->doorbells) + slot->doorbell;
-  const std::uint32_t id = next_queue_++;
-  Queue queue{index, *slot, nullptr};
-  queue.ring = std::make_unique<RingQueue>(*gpu->context, RankId{index}, EngineId{slot->engine}, id, place,
-                                           injection(index, slot->engine));
-  const Engine* const engine = machine_.engine(EngineId{slot->engine});
-  if (engine == nullptr || !engine->present) {
-    queue.ring->active = false;
-    queue.ring->present = false;
-    options_.log(
-        fmt::format("GPU {}: queue {} is on engine {}, which the driver lists and the silicon lacks: it will "
-                    "never run",
-                    index, id, slot->engine));
-  }
-  runner_.attach(*queue.ring);
-  queues_.emplace(id, std::move(queue));
-  request.queue_id = id;
-  request.doorbell_offset = doorbell_offset(index) + slot->doorbell * sizeof(std::uint64_t);
-  return 0;
-}
-
-int VirtualKfd::answer(kfd::DestroyQueue& request) {
-  const std::lock_guard lock(mutex_);
-  const auto found = queues_.find(request.queue_id);
-  if (found == queues_.end()) return EINVAL;
-  runner_.detach(*found->second.ring);
-  observer_->queue_gone(found->second.ring->handle());
-  gpus_[found->second.gpu]->slots.give_back(found->second.slot);
-  queues_.erase(found);
-  return 0;
-}
-
-int VirtualKfd::answer(kfd::UpdateQueue& request) {
-  const std::lock_guard lock(mutex_);
-  const auto found = queues_.find(request.queue_id);
-  if (found == queues_.end() || request.percentage > kfd::kMostPercent || request.priority > kfd::kMostPriority) {
-    return EINVAL;
-  }
-  RingQueue& ring = *found->second.ring;
-  runner_.exclusively(ring, [&] { ring.active = ring.present && request.ring_base != 0 && request.percentage != 0; });
-  runner_.wake();
-  return 0;
-}
-
 // --- What engines ask for --------------------------------------------------------------------------------------------
 
 void VirtualKfd::trap(const SdmaQueue&, std::uint32_t context) {
@@ -340,14 +243,21 @@ std::uint64_t VirtualKfd::timestamp(const SdmaQueue& queue) {
   return (model_ != nullptr ? model_->stamp(queue) : soft::steady_nanoseconds()) / kGpuTick;
 }
 
+std::uint64_t VirtualKfd::gpu_clock() {
+  return soft::steady_nanoseconds() / kGpuTick;
+}
+
 void VirtualKfd::fault(EngineFault what) {
   options_.log(fmt::format("GPU {} engine {} queue {}: packet {} at ring offset {:#x}: {}", what.gpu.value,
                            what.engine.value, what.queue, what.packet_index, what.ring_offset, what.message));
-  if (what.kind != FaultKind::bad_address) return;
+  if (what.kind == FaultKind::bad_address) raise_exception(what.gpu.value, what.address);
+}
+
+void VirtualKfd::raise_exception(std::uint32_t gpu, std::uint64_t address) {
   kfd::MemoryException exception;
   exception.not_present = 1;
-  exception.va = what.address;
-  exception.gpu_id = gpu_id(what.gpu.value);
+  exception.va = address;
+  exception.gpu_id = gpu_id(gpu);
   events_.raise(exception);
 }
 

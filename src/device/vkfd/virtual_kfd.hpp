@@ -19,6 +19,7 @@
 #include "device/abi/kfd_abi.hpp"
 #include "device/soft/engine_queue.hpp"
 #include "device/soft/soft.hpp"
+#include "device/vkfd/aql_queue.hpp"
 #include "device/vkfd/device_file.hpp"
 #include "device/vkfd/events.hpp"
 #include "device/vkfd/model_clock.hpp"
@@ -46,10 +47,12 @@ struct VirtualKfdOptions {
   std::unique_ptr<PacketLog> packet_log{};  ///< may be null
   /// One line for people: what was refused, what went wrong. Any thread.
   std::function<void(const std::string&)> log = [](const std::string&) {};
+  /// The program wants what cannot be done, such as a kernel, and must not go on. One line for people. Any thread.
+  std::function<void(const std::string&)> refuse = [](const std::string&) {};
   std::unique_ptr<NodeObserver> observer{};  ///< may be null
 };
 
-class VirtualKfd final : private soft::EngineHost {
+class VirtualKfd final : private soft::EngineHost, private AqlHost {
  public:
   static Result<std::unique_ptr<VirtualKfd>> create(const Machine& machine, VirtualKfdOptions options);
   ~VirtualKfd() override;
@@ -93,7 +96,7 @@ class VirtualKfd final : private soft::EngineHost {
   struct Queue {
     std::uint32_t gpu = 0;
     QueueSlots::Slot slot;
-    std::unique_ptr<RingQueue> ring;
+    std::unique_ptr<ProgramQueue> ring;
   };
 
   VirtualKfd(const Machine& machine, const Part& part, VirtualKfdOptions options, DeviceFile kfd_file);
@@ -120,6 +123,8 @@ class VirtualKfd final : private soft::EngineHost {
 
   Gpu* gpu_of_id(std::uint32_t id, std::uint32_t* index = nullptr);
   int check_queue(const kfd::CreateQueue& request, const Gpu& gpu, RingPlace& place);
+  int check_compute_queue(const kfd::CreateQueue& request, const Gpu& gpu, RingPlace& place);
+  std::unique_ptr<ProgramQueue> make_queue(std::uint32_t gpu, const QueueSlots::Slot& slot, const RingPlace& place);
   std::uint64_t capacity_left(const Gpu& gpu) const;
   soft::EngineInjection* injection(std::uint32_t gpu, std::uint32_t engine);
   void remove_everywhere(Allocation& allocation);
@@ -127,6 +132,12 @@ class VirtualKfd final : private soft::EngineHost {
   void trap(const SdmaQueue& queue, std::uint32_t context) override;
   void fault(EngineFault fault) override;
   std::uint64_t timestamp(const SdmaQueue& queue) override;
+  void interrupt(std::uint32_t event) override { events_.trap(event); }
+  std::uint64_t gpu_clock() override;
+  void refused(std::uint32_t gpu, std::uint32_t queue, std::uint64_t packet, const std::string& why) override;
+  void bad_address(std::uint32_t gpu, std::uint32_t queue, std::uint64_t packet, std::uint64_t address) override;
+  void passed(std::uint32_t queue, const std::vector<std::uint64_t>& seen, std::uint64_t written) override;
+  void raise_exception(std::uint32_t gpu, std::uint64_t address);
 
   const Machine machine_;
   const Part part_;

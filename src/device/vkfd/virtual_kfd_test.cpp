@@ -183,7 +183,7 @@ TEST(VirtualKfdQueue, RingsAndPointersAreMappingsOfTheirOwn) {
   EXPECT_EQ(make([](auto& request) { request.percentage = 101; }), EINVAL);
   EXPECT_EQ(make([](auto& request) { request.priority = 16; }), EINVAL);
   EXPECT_EQ(make([](auto& request) { request.gpu_id = 5; }), EINVAL);
-  EXPECT_EQ(make([](auto& request) { request.type = 2; }), EINVAL);
+  EXPECT_EQ(make([](auto& request) { request.type = 0; }), EINVAL);
   EXPECT_THAT(process.log().back(), HasSubstr("no compute units"));
   EXPECT_EQ(make([](auto&) {}), 0);
 }

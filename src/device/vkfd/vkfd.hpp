@@ -30,8 +30,9 @@ struct VirtualNodeOptions {
 };
 
 struct VirtualNodeRun {
-  int exit_code = 0;      ///< of the command; 128 plus the signal if one ended it
-  std::size_t races = 0;  ///< found in all its processes
+  int exit_code = 0;         ///< of the command; 128 plus the signal if one ended it
+  std::size_t races = 0;     ///< found in all its processes
+  std::size_t refusals = 0;  ///< processes that were ended because they wanted kernels
 };
 
 /// Runs a command on the GPUs of the machine and waits for it. What the node has to say goes to standard error of the

@@ -30,6 +30,11 @@ class Run : private QueueControl {
   /// From where it stands to the end.
   Result<Simulated> finish() &&;
 
+  /// The queue begins then, without a Submit.
+  void begin_at(std::uint32_t queue, SimTime at) {
+    core_.events.schedule(at, EventClass::begin, {EventKind::fetched, queue});
+  }
+
   bool has_event() const { return !core_.events.empty(); }
   void handle_event() { handle(core_.events.pop()); }
 

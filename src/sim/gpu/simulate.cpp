@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
 
+#include "base/check.hpp"
 #include "gemm/gemm.hpp"
 #include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
@@ -69,17 +71,7 @@ Status check_commands(const Program& program, const Machine& machine) {
   return {};
 }
 
-}  // namespace
-
-Status check_timing(const Machine& machine) {
-  if (machine.timing) return {};
-  Diagnostic diagnostic{"sim.timing", fmt::format("machine {} has no timing", machine.name),
-                        "add the sections host, engine_timing, links, memory and cores (machines/README.md)"};
-  diagnostic.place.file = machine.file;
-  return fail(std::move(diagnostic));
-}
-
-Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options) {
+Status check_request(const CheckedProgram& program, const SimulateOptions& options) {
   CORTADO_RETURN_IF_ERROR(check_timing(program.machine()));
   if (options.iterations == 0 || options.iterations > kMaxIterations) {
     return fail("sim.iterations", fmt::format("{} iterations asked for", options.iterations),
@@ -95,8 +87,31 @@ Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions&
                 "ask for samples of 1 ns or more");
   }
   if (options.manage) CORTADO_RETURN_IF_ERROR(check_power_management(*options.manage, program.machine()));
-  CORTADO_RETURN_IF_ERROR(check_commands(program.program(), program.machine()));
+  return check_commands(program.program(), program.machine());
+}
+
+}  // namespace
+
+Status check_timing(const Machine& machine) {
+  if (machine.timing) return {};
+  Diagnostic diagnostic{"sim.timing", fmt::format("machine {} has no timing", machine.name),
+                        "add the sections host, engine_timing, links, memory and cores (machines/README.md)"};
+  diagnostic.place.file = machine.file;
+  return fail(std::move(diagnostic));
+}
+
+Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options) {
+  CORTADO_RETURN_IF_ERROR(check_request(program, options));
   return Run(program, options).finish();
+}
+
+Result<Simulated> simulate_from(const CheckedProgram& program, std::span<const Nanoseconds> starts,
+                                const SimulateOptions& options) {
+  CORTADO_RETURN_IF_ERROR(check_request(program, options));
+  CORTADO_CHECK(starts.size() == program.program().queues.size() && options.iterations == 1, "each queue begins once");
+  Run run(program, options);
+  for (std::uint32_t i = 0; i < starts.size(); ++i) run.begin_at(i, to_sim_time(starts[i]));
+  return std::move(run).finish();
 }
 
 }  // namespace cortado::sim

@@ -4,6 +4,8 @@
 // program, machine and options give the same Timeline, bit for bit.
 #pragma once
 
+#include <span>
+
 #include "cortado/result.hpp"
 #include "cortado/target.hpp"
 #include "cortado/verify.hpp"
@@ -18,5 +20,9 @@ Status check_timing(const Machine& machine);
 /// that have no model (sim.command) and products that the machine cannot do (check_gemm). A program that cannot finish,
 /// possible only where verifier rules were skipped, ends with sim.stall, which names who waits for what.
 Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options = {});
+
+/// As simulate(), of one iteration of dma queues that no host submits: queue i begins at starts[i].
+Result<Simulated> simulate_from(const CheckedProgram& program, std::span<const Nanoseconds> starts,
+                                const SimulateOptions& options = {});
 
 }  // namespace cortado::sim

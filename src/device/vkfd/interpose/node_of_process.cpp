@@ -25,6 +25,7 @@
 namespace cortado::device::vkfd {
 namespace {
 
+constexpr int kRefused = 70;                       // EX_SOFTWARE of sysexits.h
 constexpr std::uint64_t kDoorbellDelay = 100'000;  // nanoseconds: many times what a program needs to ring the next
 
 // Never destroyed: threads of the program may use the node until the process ends.
@@ -55,6 +56,11 @@ Result<std::unique_ptr<VirtualKfd>> make_driver() {
   CORTADO_ASSIGN_OR_RETURN(const NodeFolder folder, read_node_folder(std::string(node_folder())));
   VirtualKfdOptions options;
   options.log = say;
+  options.refuse = [](const std::string& what) {
+    say(what);
+    add_finding(std::string(node_folder()), Finding::refusal, what);
+    ::_exit(kRefused);  // other threads of the program wait for what will never be done
+  };
   options.faults = folder.options.faults;
   options.model_time = folder.options.model_time;
   options.runner.seed = folder.options.adversarial_seed;
@@ -63,7 +69,7 @@ Result<std::unique_ptr<VirtualKfd>> make_driver() {
   if (folder.options.races) {
     options.observer = std::make_unique<RaceChecker>([](const std::string& race) {
       say(race);
-      add_finding(std::string(node_folder()), race);
+      add_finding(std::string(node_folder()), Finding::race, race);
     });
     options.runner.doorbell_delay = kDoorbellDelay;
     options.runner.threads = 1;
