@@ -43,7 +43,7 @@ Result<Exit> run_kv(const Arguments& arguments, Console& console) {
   }
   pipeline::KvStudyRequest request;
   CORTADO_ASSIGN_OR_RETURN(request.model, load_model(arguments.text("--model")));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_with_features(arguments));
   CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens_of(arguments.text("--tokens")));
   request.blocks.tp = *arguments.number("--tp");
   request.blocks.tokens = *arguments.number<std::uint64_t>("--block");
