@@ -13,7 +13,7 @@ constexpr PackingLimits kLimits{.destinations = 3, .entries = 4, .fused = true};
 using Packets = std::vector<PackedCommands>;
 
 TEST(Packing, PutsCopiesOfOneSourceIntoAMulticast) {
-  Queue queue{.packing = Packing::multicast};
+  Queue queue{.name = "copies", .packing = Packing::multicast};
   queue.commands = {Wait{SignalId{0}}, copy(0, 0),  copy(0, 64),  copy(0, 128),
                     copy(0, 192),      copy(64, 0), copy(64, 64), Signal{SignalId{1}}};
   EXPECT_EQ(packets_of(queue, kLimits), (Packets{{0, 1}, {1, 3}, {4, 1}, {5, 2}, {7, 1}}));
@@ -21,18 +21,18 @@ TEST(Packing, PutsCopiesOfOneSourceIntoAMulticast) {
 }
 
 TEST(Packing, FusesACopyWithItsWaitAndSignal) {
-  Queue queue{.packing = Packing::fused};
-  queue.commands = {Wait{SignalId{0}},   copy(0, 0),          Signal{SignalId{1}},
-                    copy(64, 0),         Signal{SignalId{1}}, Wait{SignalId{0}, 2},
-                    copy(128, 0),        copy(192, 0),        Wait{SignalId{0}, 3, Compare::eq},
+  Queue queue{.name = "copies", .packing = Packing::fused};
+  queue.commands = {Wait{SignalId{0}},  copy(0, 0),          Signal{SignalId{1}},
+                    copy(64, 0),        Signal{SignalId{1}}, Wait{SignalId{0}, 2},
+                    copy(128, 0),       copy(192, 0),        Wait{SignalId{0}, 3, Compare::eq},
                     Signal{SignalId{1}}};
   EXPECT_EQ(packets_of(queue, kLimits), (Packets{{0, 3}, {3, 2}, {5, 2}, {7, 1}, {8, 1}, {9, 1}}));
 }
 
 /// Two lists that lie alike are one: 2 x 3 copies, 3 entries. Copies of another width are no part of a list.
 TEST(Packing, WritesAListOnceForAllThatLieAlike) {
-  Queue queue{.packing = Packing::indirect};
-  queue.commands = {copy(128, 0),    copy(0, 64),   copy(64, 192), copy(1000, 1000, 8),
+  Queue queue{.name = "copies", .packing = Packing::indirect};
+  queue.commands = {copy(128, 0),    copy(0, 64),     copy(64, 192),   copy(1000, 1000, 8),
                     copy(1128, 500), copy(1000, 564), copy(1064, 692), Signal{SignalId{0}}};
   const Packets packets = packets_of(queue, kLimits);
   EXPECT_EQ(packets, (Packets{{0, 3}, {3, 1}, {4, 3}, {7, 1}}));

@@ -19,7 +19,7 @@ namespace cortado::pipeline {
 namespace {
 
 /// A way to do it and its time.
-struct Timed {
+struct FastestWay {
   std::string name;
   double seconds = 0;
 };
@@ -32,14 +32,14 @@ struct FetchQuestion {
   std::string_view layout;
 };
 
-constexpr FetchQuestion kFetches[] = {{"llama-3.1-8b", 1, 8192, "per-layer"},
-                                      {"llama-3.1-70b", 8, 8192, "per-layer"},
-                                      {"llama-3.1-70b", 8, 8192, "cross-layer"},
-                                      {"deepseek-v3", 8, 8192, "layer"}};
-constexpr std::string_view kFetchedBy[] = {"b2b",      "b2b/4",      "b2b-prelaunch", "bcst",  "shard+gather",
+constexpr FetchQuestion kAskedFetches[] = {{"llama-3.1-8b", 1, 8192, "per-layer"},
+                                           {"llama-3.1-70b", 8, 8192, "per-layer"},
+                                           {"llama-3.1-70b", 8, 8192, "cross-layer"},
+                                           {"deepseek-v3", 8, 8192, "layer"}};
+constexpr std::string_view kFetchedBy[] = {"b2b",      "b2b/4",      "b2b-prelaunch", "bcst", "shard+gather",
                                            "b2b-list", "b2b-list/4", "b2b-device",    "mcast"};
-constexpr std::string_view kCollectives[] = {"all-gather", "all-reduce"};
-constexpr Bytes kSizes[] = {64_KiB, 64_MiB};
+constexpr std::string_view kAskedCollectives[] = {"all-gather", "all-reduce"};
+constexpr Bytes kAskedSizes[] = {64_KiB, 64_MiB};
 
 /// A kernel or a library call stands before the copies: the question of who rings.
 constexpr std::string_view kRinging = "device-initiated";
@@ -58,8 +58,8 @@ Outcome<std::optional<double>> collective_seconds(const CollectiveRequest& reque
 }
 
 /// The fastest variant on DMA engines, submitted when it starts or before.
-Outcome<Timed> fastest_collective(Collective collective, Bytes bytes, const Machine& machine) {
-  Timed best;
+Outcome<FastestWay> fastest_collective(Collective collective, Bytes bytes, const Machine& machine) {
+  FastestWay best;
   for (const VariantInfo& variant : list_variants(collective)) {
     if (variant.on_cores || variant.of_library) continue;
     for (const bool prelaunch : {false, true}) {
@@ -76,9 +76,9 @@ Outcome<Timed> fastest_collective(Collective collective, Bytes bytes, const Mach
 }
 
 /// As a library does it: after a barrier, by calls of the host or, where kernels ring, by a kernel.
-Outcome<Timed> fastest_of_library(Collective collective, Bytes bytes, const Machine& machine) {
+Outcome<FastestWay> fastest_of_library(Collective collective, Bytes bytes, const Machine& machine) {
   const bool rings = machine.features.device_initiated.has_value();
-  Timed best;
+  FastestWay best;
   for (const std::string_view variant : {"pcpy", "b2b", "bcst"}) {
     CollectiveRequest request{.collective = collective, .variant = std::string(variant), .bytes = bytes};
     request.runtime = rings ? RuntimeMode::device : RuntimeMode::library;
@@ -91,13 +91,13 @@ Outcome<Timed> fastest_of_library(Collective collective, Bytes bytes, const Mach
   return best;
 }
 
-Outcome<Timed> fastest_fetch(const FetchQuestion& question, const Machine& machine) {
+Outcome<FastestWay> fastest_fetch(const FetchQuestion& question, const Machine& machine) {
   const auto model = load_model(std::string(question.model));
   if (!model) return fail_at(Stage::plan, model.error());
   auto request = kv_request(*model, {.tp = question.tp, .layout = std::string(question.layout)}, machine);
   if (!request) return fail_at(Stage::plan, request.error());
   request->blocks = question.tokens / KvBlocks{}.tokens;
-  Timed best;
+  FastestWay best;
   for (const std::string_view name : kFetchedBy) {
     const auto strategy = plan::find_kv_strategy(name);
     if (!strategy) return fail_at(Stage::plan, strategy.error());
@@ -110,20 +110,20 @@ Outcome<Timed> fastest_fetch(const FetchQuestion& question, const Machine& machi
   return best;
 }
 
-class Gains {
+class GainStudy {
  public:
-  explicit Gains(const Machine& machine) : machine_(machine) {}
+  explicit GainStudy(const Machine& machine) : machine_(machine) {}
 
   Outcome<FeatureGains> run(const std::vector<std::string>& features) {
     gains_.machine = machine_.name;
     for (const std::string& feature : features) {
       const auto changed = with_features(machine_, {feature});
       if (!changed) return fail_at(Stage::plan, changed.error());
-      for (const std::string_view name : kCollectives) {
+      for (const std::string_view name : kAskedCollectives) {
         const Collective collective = find_collective(name).value();
         const bool library = feature == kRinging;
         if (library && collective != "all-gather") continue;  // libraries have no other on copy engines
-        for (const Bytes bytes : kSizes) {
+        for (const Bytes bytes : kAskedSizes) {
           auto added = add(feature, fmt::format("{} {}{}", name, format_bytes(bytes), library ? ", library" : ""),
                            *changed, [&](const Machine& machine) {
                              return library ? fastest_of_library(collective, bytes, machine)
@@ -132,11 +132,11 @@ class Gains {
           if (!added) return tl::unexpected(added.error());
         }
       }
-      for (const FetchQuestion& question : kFetches) {
+      for (const FetchQuestion& question : kAskedFetches) {
         const std::string text =
             fmt::format("KV {} tp {}, {} tokens, {}", question.model, question.tp, question.tokens, question.layout);
-        auto added = add(feature, text, *changed,
-                         [&](const Machine& machine) { return fastest_fetch(question, machine); });
+        auto added =
+            add(feature, text, *changed, [&](const Machine& machine) { return fastest_fetch(question, machine); });
         if (!added) return tl::unexpected(added.error());
       }
     }
@@ -156,14 +156,13 @@ class Gains {
     }
     const auto tomorrow = fastest(changed);
     if (!tomorrow) return tl::unexpected(tomorrow.error());
-    const Timed& better = tomorrow->seconds < known->second.seconds ? *tomorrow : known->second;
-    gains_.rows.push_back(
-        {feature, question, known->second.name, known->second.seconds, better.name, better.seconds});
+    const FastestWay& better = tomorrow->seconds < known->second.seconds ? *tomorrow : known->second;
+    gains_.rows.push_back({feature, question, known->second.name, known->second.seconds, better.name, better.seconds});
     return {};
   }
 
   const Machine& machine_;
-  std::map<std::string, Timed> today_;  // by question
+  std::map<std::string, FastestWay> today_;  // by question
   FeatureGains gains_;
 };
 
@@ -174,7 +173,7 @@ std::vector<std::string_view> engine_features() {
 }
 
 Outcome<FeatureGains> feature_gains(const Machine& machine, const std::vector<std::string>& features) {
-  return Gains(machine).run(features);
+  return GainStudy(machine).run(features);
 }
 
 report::Document feature_gains_document(const FeatureGains& gains) {
@@ -198,8 +197,7 @@ report::Document feature_gains_document(const FeatureGains& gains) {
   document.title = fmt::format("what features of DMA engines would give {}", gains.machine);
   document.about = {"predicted by the simulator; the costs of the features are assumptions of mi300x-8+codesign"};
   document.facts = {{"machine", gains.machine, "that lacks the features", true}};
-  document.tables.push_back(
-      report::table_of<FeatureGain>("rows", "one per feature and question", fields, gains.rows));
+  document.tables.push_back(report::table_of<FeatureGain>("rows", "one per feature and question", fields, gains.rows));
   return document;
 }
 

@@ -16,8 +16,7 @@ constexpr std::uint64_t kProgressEvery = 4096;  // turns
 }  // namespace
 
 Result<bool> Replica::turn() {
-  if (++turns_ % kProgressEvery == 0 && observer_.progress &&
-      !observer_.progress(tally_.finished + tally_.refused())) {
+  if (++turns_ % kProgressEvery == 0 && observer_.progress && !observer_.progress(tally_.finished + tally_.refused())) {
     return fail("serve.interrupted", "interrupted before all requests were served");
   }
   CORTADO_RETURN_IF_ERROR(admit_arrivals());
@@ -180,7 +179,9 @@ Result<Tally> serve_all(Source& source, const StepCosts& costs, const ReplicaCon
                         const ReplicaObserver& observer) {
   HostTier tier(config.host_blocks);
   Replica replica(source, costs, config, observer, tier);
-  for (bool more = true; more;) CORTADO_ASSIGN_OR_RETURN(more, replica.turn());
+  for (bool more = true; more;) {
+    CORTADO_ASSIGN_OR_RETURN(more, replica.turn());
+  }
   return replica.finish();
 }
 

@@ -5,9 +5,9 @@
 // answer is not reserved. When decoding needs a page and there is none, the sequence that was admitted last loses all
 // its pages and waits in front of the others, to be computed again (preempted).
 //
-// A prompt whose beginning is in host memory is parked while its blocks come over the link, with pages for them; if they
-// are released layer by layer, until those of the first layer are there. Blocks of prompts are written to host memory
-// when they are computed.
+// A prompt whose beginning is in host memory is parked while its blocks come over the link, with pages for them; if
+// they are released layer by layer, until those of the first layer are there. Blocks of prompts are written to host
+// memory when they are computed.
 //
 // Steps in which nothing but decoding happens are not simulated one by one: all up to the next arrival, end, arriving
 // block or missing page are done at once, at the mean of the first and the last.

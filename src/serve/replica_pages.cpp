@@ -1,9 +1,8 @@
 // What a step has: decodes first, then parts of prompts; and who goes when there are no pages.
-#include "serve/replica.hpp"
-
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "serve/replica.hpp"
 
 namespace cortado::serve {
 void Replica::plan_step() {

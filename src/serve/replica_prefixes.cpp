@@ -1,8 +1,8 @@
 // Prefixes of prompts: found in the GPU's memory, fetched from host memory, kept and stored.
-#include "serve/replica.hpp"
-
 #include <algorithm>
 #include <utility>
+
+#include "serve/replica.hpp"
 
 namespace cortado::serve {
 std::uint32_t Replica::shareable(const Sequence& sequence) const {

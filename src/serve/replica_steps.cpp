@@ -1,10 +1,9 @@
 // Steps: one with parts of prompts, or many of decoding at once.
-#include "serve/replica.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/check.hpp"
+#include "serve/replica.hpp"
 
 namespace cortado::serve {
 namespace {
@@ -53,8 +52,7 @@ void Replica::mixed_step() {
     sequence.computed += chunks_[i].tokens;
     if (sequence.computed == sequence.target) begin_decoding(parts_[i]);
   }
-  std::erase_if(prefilling_,
-                [&](std::uint32_t slot) { return sequences_[slot].computed == sequences_[slot].target; });
+  std::erase_if(prefilling_, [&](std::uint32_t slot) { return sequences_[slot].computed == sequences_[slot].target; });
 }
 
 void Replica::begin_decoding(std::uint32_t slot) {

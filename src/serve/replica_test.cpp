@@ -183,8 +183,8 @@ TEST(Replica, StoredFromBefore) {
   EXPECT_NEAR(tally.ttft[0], 1.9e-3 + 1.16e-3, 1e-6);
 }
 
-/// Ten layers: the first is there after 0.19 ms, the last one after 1.9, and a tenth of the step of 1.16 ms comes behind
-/// that.
+/// Ten layers: the first is there after 0.19 ms, the last one after 1.9, and a tenth of the step of 1.16 ms comes
+/// behind that.
 TEST(Replica, StartsWithTheFirstLayer) {
   Request request = named(160, 1, 0);
   request.stored = 10;

@@ -229,7 +229,9 @@ class WayRunner {
 
   static Status serve_one_by_one(Replicas& running) {
     for (const auto& one : running) {
-      for (bool more = true; more;) CORTADO_ASSIGN_OR_RETURN(more, one->replica->turn());
+      for (bool more = true; more;) {
+        CORTADO_ASSIGN_OR_RETURN(more, one->replica->turn());
+      }
     }
     return {};
   }

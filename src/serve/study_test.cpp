@@ -105,7 +105,8 @@ TEST(Serving, ReplicasMayShareHostMemory) {
     std::ofstream trace(path);
     for (int i = 0; i < 8; ++i) {
       trace << R"({"timestamp": )" << i * 2000
-            << R"(, "input_length": 2000, "output_length": 2, "hash_ids": [1, 2, 3, 4]})" << "\n";
+            << R"(, "input_length": 2000, "output_length": 2, "hash_ids": [1, 2, 3, 4]})"
+            << "\n";
     }
   }
   ServeRequest request = request_of("llama-3.1-8b");

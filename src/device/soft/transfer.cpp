@@ -241,8 +241,8 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
         const auto& indirect = rules.features.indirect;
         if (!indirect) return unsupported("this machine's engines walk no lists");
         if (p.entries > indirect->entries) {
-          return unsupported(fmt::format("a list of {} entries, the engine takes at most {}", p.entries,
-                                         indirect->entries));
+          return unsupported(
+              fmt::format("a list of {} entries, the engine takes at most {}", p.entries, indirect->entries));
         }
         if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
         return check_list(p, memory, ranges, places);
@@ -370,7 +370,8 @@ std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::u
       [&](const sdma::CopyList& p) -> Fault {
         for (std::uint64_t i = first; i < first + count; ++i) {
           const ListEntry entry = entry_of(p, {}, i);
-          if (auto fault = update(p.dst + entry.dst, p.src + entry.src, p.bytes, CopyOp::store, DType::u8)) return fault;
+          if (auto fault = update(p.dst + entry.dst, p.src + entry.src, p.bytes, CopyOp::store, DType::u8))
+            return fault;
         }
         return std::nullopt;
       },

@@ -65,9 +65,8 @@ constexpr std::string_view kT3 = "mi300x-8+t3";
 constexpr std::array kFeatures{
     Feature{{"tracker", "counts updates of memory and releases waiting DMA commands", kT3}, has_tracker, give_tracker},
     Feature{{"nmc", "near-memory compute: memory adds what is written to it", kT3}, has_nmc, give_nmc},
-    Feature{{"mca", "memory-controller arbitration: GEMMs first, communication below a threshold", kT3},
-            has_mca,
-            give_mca},
+    Feature{
+        {"mca", "memory-controller arbitration: GEMMs first, communication below a threshold", kT3}, has_mca, give_mca},
     part<&Features::multicast>("multicast", "one DMA packet, one read, several destinations"),
     part<&Features::fused_packets>("fused-packets", "wait, copy and signal in one DMA packet"),
     part<&Features::indirect>("indirect", "one DMA packet walks a list of addresses, such as a block table"),

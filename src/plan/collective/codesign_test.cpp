@@ -24,9 +24,10 @@ std::uint64_t packets_on_engines(const Program& program, const Machine& machine)
 TEST(Codesign, CollectivesAreProvedAndRefusedByMachinesOfToday) {
   const Machine today = machine_named("mi300x-8");
   const Machine tomorrow = machine_named("mi300x-8+codesign");
-  for (const auto& [collective, variant] :
-       {std::pair{Collective("all-gather"), "mcast"}, {Collective("broadcast"), "mcast"},
-        {Collective("reduce-scatter"), "add"}, {Collective("all-reduce"), "add"}}) {
+  for (const auto& [collective, variant] : {std::pair{Collective("all-gather"), "mcast"},
+                                            {Collective("broadcast"), "mcast"},
+                                            {Collective("reduce-scatter"), "add"},
+                                            {Collective("all-reduce"), "add"}}) {
     for (const bool prelaunch : {false, true}) {
       CollectiveRequest request{.collective = collective, .variant = variant, .bytes = 1_MiB};
       request.prelaunch = prelaunch;

@@ -10,8 +10,8 @@
 //   Where the host calls a runtime (Queue::submission), copies come one by one, or some at a time, as
 //   runtime_copies.hpp says, and those that take time beside their bytes run one after another.
 //
-//   Packets of several commands (Packing): copies of one multicast move as one flow that reads its source once; those of
-//   a list are issued `indirect.entry` apart; the signal of a fused packet is visible `fused_packets.sync` after its
+//   Packets of several commands (Packing): copies of one multicast move as one flow that reads its source once; those
+//   of a list are issued `indirect.entry` apart; the signal of a fused packet is visible `fused_packets.sync` after its
 //   copy.
 //
 //   A copy to memory that trackers watch moves only when these have entries (trackers.hpp); until then it holds its

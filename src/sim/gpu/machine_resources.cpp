@@ -148,9 +148,9 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
   uses_.clear();
   const bool engine_adds = copy.op == CopyOp::add && !machine_.features.near_memory_compute;
   const double share = engine_share(gpu, engine_id, from, to);
-  uses_.add(engine(gpu, engine_id),
-            engine_adds ? std::max(share, engine_rate(gpu) / machine_.features.engine_add->rate.bytes_per_second())
-                        : share);
+  uses_.add(
+      engine(gpu, engine_id),
+      engine_adds ? std::max(share, engine_rate(gpu) / machine_.features.engine_add->rate.bytes_per_second()) : share);
   add_engine_path(gpu, engine_id, from, gpu);
   add_engine_path(gpu, engine_id, gpu, to);
   if (engine_adds) add_engine_path(gpu, engine_id, to, gpu);  // reads what it adds to
