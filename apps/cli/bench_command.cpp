@@ -14,6 +14,7 @@
 #include "pipeline/bench.hpp"
 #include "pipeline/breakdown.hpp"
 #include "pipeline/explain.hpp"
+#include "pipeline/feature_gains.hpp"
 #include "reproduce/evidence.hpp"
 #include "study_progress.hpp"
 #include "table_output.hpp"
@@ -32,6 +33,7 @@ constexpr Example kBenchExamples[] = {
     {"cortado bench copy --phases --on sim", "where the time of one copy between two GPUs goes, predicted"},
     {"cortado bench copy --phases --sizes 4KiB:1MiB", "the same, measured on the embedded node"},
     {"cortado bench gemm --shapes 4096x4096x4096,16x7168x2048 --machine h100-8", "GEMMs alone, as a model predicts"},
+    {"cortado bench features", "what DMA engines of tomorrow would give"},
     {"cortado bench host-copy --on sim --machine h100-8 --sizes 32KiB,2MiB", "blocks from and to host memory"},
     {"cortado bench gemm --shapes 8192x8192x8192 --cus 128", "on some of the CUs"}};
 
@@ -50,7 +52,7 @@ class Sweep {
     const std::string collective = arguments_.text("what");
     CORTADO_ASSIGN_OR_RETURN(request_, sweep_request(arguments_, collective, arguments_.text("--variant"),
                                                      arguments_.find("--sizes").value_or(std::string(kSizesOfSweep))));
-    CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments_.text("--machine")));
+    CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_with_features(arguments_));
     CORTADO_RETURN_IF_ERROR(table_.check({arguments_.text("--machine")}));
     watch_for_interrupt();
     pipeline::Chooser chooser(machine, chooser_options(arguments_));
@@ -158,7 +160,7 @@ Result<Exit> run_phases(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   CORTADO_ASSIGN_OR_RETURN(const std::vector<Bytes> sizes,
                            parse_sizes(arguments.find("--sizes").value_or(std::string(kSizesOfCopy))));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_with_features(arguments));
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
   CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, arguments.text("--on"), 2, machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
@@ -195,20 +197,43 @@ std::string_view place_of(const Arguments& arguments, bool gemms) {
   return target_mode(gemms && !arguments.given("--on") ? std::string(kSimulator) : arguments.text("--on"));
 }
 
+/// What features of DMA engines would give; all of them unless --with names some.
+Result<Exit> bench_features(const Arguments& arguments, Console& console) {
+  const TableOutput table(arguments);
+  CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
+  if (arguments.given("--on") && arguments.text("--on") != kSimulator) {
+    return fail("usage.option", "features that no machine has are only predicted", "leave --on out, or give --on sim");
+  }
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  std::vector<std::string> features;
+  for (const std::string_view name : pipeline::engine_features()) features.emplace_back(name);
+  if (arguments.given("--with")) features = arguments.names("--with");
+  const auto gains = pipeline::feature_gains(machine, features);
+  if (!gains) return console.failure(gains.error());
+  CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::feature_gains_document(*gains)));
+  return Exit::ok;
+}
+
 Result<Exit> run_bench(const Arguments& arguments, Console& console) {
   const bool gemms = arguments.text("what") == "gemm";
   const bool copy = arguments.text("what") == "copy";
   const bool hosts = arguments.text("what") == "host-copy";
-  std::vector<std::string_view> modes{gemms ? "gemms" : copy ? "phases" : hosts ? "hosts" : "alone"};
+  const bool features = arguments.text("what") == "features";
+  std::vector<std::string_view> modes{gemms      ? "gemms"
+                                      : copy     ? "phases"
+                                      : hosts    ? "hosts"
+                                      : features ? "features"
+                                                 : "alone"};
   if (arguments.given("--explain")) {
     modes.insert(modes.end(), {"explain", "auto"});
   } else {
-    modes.push_back(place_of(arguments, gemms));
+    modes.push_back(place_of(arguments, gemms || features));
     if (leaves_open(arguments.text("--variant"))) modes.push_back("auto");
   }
   CORTADO_RETURN_IF_ERROR(arguments.check(modes));
   if (gemms) return bench_gemm(arguments, console);
   if (hosts) return bench_host_copies(arguments, console);
+  if (features) return bench_features(arguments, console);
   if (!copy) return Sweep(arguments, console).run();
   if (!arguments.given("--phases")) {
     return fail("usage.option", "a copy is only taken apart", "give --phases, or bench point-to-point");

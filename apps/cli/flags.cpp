@@ -93,7 +93,7 @@ constexpr List kLists[] = {
      }},
     {"@swept",
      [] {
-       return with(collective_names(), {"copy", "gemm", "host-copy"});
+       return with(collective_names(), {"copy", "features", "gemm", "host-copy"});
      }},
     {"@systems", [] { return with(pipeline::model_systems(), {"all"}); }},
     {"@targets", [] { return names_of(list_targets()); }},

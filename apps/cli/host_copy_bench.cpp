@@ -29,7 +29,7 @@ Result<Exit> bench_host_copies(const Arguments& arguments, Console& console) {
     const std::string wanted = arguments.text("--direction");
     if (wanted == "all" || wanted == pipeline::name_of(direction)) request.directions.push_back(direction);
   }
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_with_features(arguments));
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine")}));
   CORTADO_ASSIGN_OR_RETURN(const auto asked, target_request(arguments, arguments.text("--on"), 1, machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(asked, machine));

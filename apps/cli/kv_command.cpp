@@ -40,7 +40,7 @@ Result<Exit> run_kv(const Arguments& arguments, Console& console) {
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({arguments.text("--machine"), arguments.text("--model")}));
   CORTADO_ASSIGN_OR_RETURN(const pipeline::KvStudyRequest request, kv_request(arguments));
-  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_with_features(arguments));
   tell_what_is_borrowed(machine, console);
   const auto report = pipeline::study_kv(request, machine, threads_of(arguments));
   if (!report) return study_failure(console, report.error());

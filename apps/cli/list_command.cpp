@@ -19,6 +19,7 @@
 #include "pipeline/breakdown.hpp"
 #include "pipeline/compare.hpp"
 #include "pipeline/explain.hpp"
+#include "pipeline/feature_gains.hpp"
 #include "pipeline/gemm_bench.hpp"
 #include "pipeline/kv/host_copy.hpp"
 #include "pipeline/kv/study.hpp"
@@ -255,6 +256,7 @@ Result<std::string> json_reference() {
       {"model --json`", pipeline::model_document({}, true)},
       {"kv --json`", pipeline::kv_document({})},
       {"bench host-copy --json`", pipeline::host_copy_document({})},
+      {"bench features --json`", pipeline::feature_gains_document({})},
       {"serve-sim --json`", serve::serve_document({})},
       {"overlap --map --json`", report::schedule_map_document(map)},
       {"reproduce --json`: a list `reproductions`", report::reproduction_document({})},

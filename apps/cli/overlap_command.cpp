@@ -155,7 +155,10 @@ class Overlap {
 
   Result<Exit> run_what_if(const OverlapProblem& problem, const Machine& machine,
                            const pipeline::OverlapOptions& options) const {
-    CORTADO_ASSIGN_OR_RETURN(const Machine as, load_machine(arguments_.text("--as")));
+    std::optional<Machine> as;
+    if (const auto named = arguments_.find("--as")) {
+      CORTADO_ASSIGN_OR_RETURN(as, load_machine(*named));
+    }
     const auto report = pipeline::what_if(problem, machine, arguments_.names("--with"), as, options);
     if (!report) return study_failure(console_, report.error());
     console_.clear_progress();

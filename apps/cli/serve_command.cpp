@@ -146,6 +146,7 @@ Result<serve::ServeRequest> serve_request(const Arguments& arguments) {
     CORTADO_ASSIGN_OR_RETURN(request.arrivals, generated_of(arguments));
   }
   CORTADO_ASSIGN_OR_RETURN(request.host_tier, tier_of(arguments));
+  request.shared_tier = arguments.given("--share-tier");
   request.ways = {request.host_tier ? arguments.text("--fetch") : serve::kHbmOnly};
   if (arguments.given("--fetch")) request.ways = {arguments.text("--fetch")};
   if (arguments.given("--compare")) request.ways = arguments.names("--compare");

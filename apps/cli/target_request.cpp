@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cortado/study.hpp"
+
 #include "base/cores.hpp"
 #include "base/text.hpp"
 #include "flags.hpp"
@@ -75,6 +77,12 @@ Result<Machine> machine_of(const Arguments& arguments) {
 Status set_clock(const Arguments& arguments, Machine& machine) {
   CORTADO_ASSIGN_OR_RETURN(machine.clock, parse_clock_mode(arguments.text("--clock")));
   return {};
+}
+
+Result<Machine> machine_with_features(const Arguments& arguments) {
+  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
+  if (!arguments.given("--with")) return machine;
+  return pipeline::with_features(machine, arguments.names("--with"));
 }
 
 Result<TargetRequest> target_request(const Arguments& arguments, const std::string& name, std::uint32_t gpus,

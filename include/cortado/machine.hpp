@@ -452,12 +452,51 @@ struct TrackerLimits {
   }
 };
 
+// Engines that might be built (docs/codesign.md): each is what a packet can say and what it takes. Programs that need
+// one are refused by machines without it.
+
+/// One packet reads its source once and writes it to several destinations (Packing::multicast).
+struct MulticastPackets {
+  std::uint32_t destinations = 0;  ///< of one packet, at most
+  GBps rate;                       ///< source bytes of an engine, whatever the number of destinations
+};
+
+/// A wait, a copy and a signal in one packet (Packing::fused).
+struct FusedPackets {
+  Nanoseconds sync;  ///< last byte of the copy to the signal seen
+};
+
+/// One packet walks a list of addresses (Packing::indirect).
+struct IndirectPackets {
+  std::uint32_t entries = 0;  ///< of one list, at most
+  Nanoseconds entry;          ///< between the starts of consecutive copies of a list
+};
+
+/// Engines read the destination and add: Copy with op = add on dma queues.
+struct EngineAdd {
+  GBps rate;  ///< destination bytes of an engine
+};
+
+/// Kernels write packets and ring doorbells: Submit on compute queues.
+struct DeviceInitiated {
+  Nanoseconds packet;  ///< that a kernel takes to write one
+  Nanoseconds submit;  ///< write pointer and doorbell
+};
+
 struct Features {
   bool broadcast = false;
   bool swap = false;
   /// Memory adds at the destination: Copy with op = add on dma queues, output blocks of products with op = add.
   bool near_memory_compute = false;
   std::optional<TrackerLimits> tracker{};  ///< none: programs with trackers are refused
+  std::optional<MulticastPackets> multicast{};
+  std::optional<FusedPackets> fused_packets{};
+  std::optional<IndirectPackets> indirect{};
+  std::optional<EngineAdd> engine_add{};
+  std::optional<DeviceInitiated> device_initiated{};
+
+  /// DMA engines may add, in one way or the other.
+  bool adds() const { return near_memory_compute || engine_add.has_value(); }
 };
 
 /// The clock of compute units that multiply.

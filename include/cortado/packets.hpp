@@ -5,6 +5,7 @@
 // structs hold meaning (a byte count), not raw fields (count minus one).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -79,6 +80,45 @@ struct CopyAdd {
   std::uint64_t src = 0;
   std::uint64_t dst = 0;
   friend bool operator==(const CopyAdd&, const CopyAdd&) = default;
+};
+
+/// PRIVATE, for machines with multicast packets: one source, two to eight destinations. COPY with sub-opcode 0xf1; dword
+/// 0 carries the number of destinations in bits 27:24; the rest as CopyLinear with more destinations behind it (5 + 2 a
+/// destination dwords).
+struct CopyMulticast {
+  static constexpr std::uint32_t kMostDestinations = 8;
+  std::uint32_t bytes = 0;
+  std::uint64_t src = 0;
+  std::uint32_t destinations = 0;
+  std::array<std::uint64_t, kMostDestinations> dst{};  ///< those behind `destinations` are zero
+  friend bool operator==(const CopyMulticast&, const CopyMulticast&) = default;
+};
+
+/// PRIVATE, for machines with fused packets: waits until the dword at `wait` is at least `reference`, copies, and adds
+/// `value` to the 64 bits at `signal`, as the POLL_REGMEM, COPY and ATOMIC that it stands for would. COPY with
+/// sub-opcode 0xf2; bits 24 and 25 of dword 0 say whether it waits and signals; 14 dwords.
+struct CopyFused {
+  std::uint32_t bytes = 0;
+  std::uint64_t src = 0;
+  std::uint64_t dst = 0;
+  bool waits = false;
+  std::uint64_t wait = 0;  ///< dword aligned
+  std::uint32_t reference = 0;
+  bool signals = false;
+  std::uint64_t signal = 0;  ///< 8-byte aligned
+  std::uint64_t value = 0;
+  friend bool operator==(const CopyFused&, const CopyFused&) = default;
+};
+
+/// PRIVATE, for machines with indirect packets: as many copies of `bytes` as the list at `list` has entries. An entry is
+/// two 64-bit numbers, added to `src` and `dst` modulo 2^64. COPY with sub-opcode 0xf3; 9 dwords.
+struct CopyList {
+  std::uint32_t bytes = 0;
+  std::uint32_t entries = 0;  ///< 1 .. 2^20
+  std::uint64_t src = 0;
+  std::uint64_t dst = 0;
+  std::uint64_t list = 0;  ///< 8-byte aligned
+  friend bool operator==(const CopyList&, const CopyList&) = default;
 };
 
 struct WriteLinear {
@@ -162,7 +202,8 @@ struct HdpFlush {
 };
 
 using Packet = std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill,
-                            Fence, Trap, PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush>;
+                            Fence, Trap, PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush, CopyMulticast,
+                            CopyFused, CopyList>;
 
 /// Dwords the packet takes in the ring.
 std::size_t dwords(const Packet& packet);
@@ -176,6 +217,9 @@ std::size_t encode(const CopyBroadcast& packet, std::uint32_t* out);
 std::size_t encode(const CopySwap& packet, std::uint32_t* out);
 std::size_t encode(const CopyWindow& packet, std::uint32_t* out);
 std::size_t encode(const CopyAdd& packet, std::uint32_t* out);
+std::size_t encode(const CopyMulticast& packet, std::uint32_t* out);
+std::size_t encode(const CopyFused& packet, std::uint32_t* out);
+std::size_t encode(const CopyList& packet, std::uint32_t* out);
 std::size_t encode(const WriteLinear& packet, std::uint32_t* out);
 std::size_t encode(const ConstFill& packet, std::uint32_t* out);
 std::size_t encode(const Fence& packet, std::uint32_t* out);
@@ -235,13 +279,15 @@ namespace cortado::device {
 struct QueuePackets {
   QueueId queue;
   std::vector<std::uint32_t> dwords;
-  /// start[i] = index of the first dword of command i; start.back() = dwords.size().
+  /// start[i] = index of the first dword of the packet of command i; start.back() = dwords.size(). Commands that share
+  /// a packet (Packing) have the same one.
   std::vector<std::uint32_t> start;
 };
 
 /// Packets of a program without a device, at addresses of a fixed layout, so that the bytes repeat: the buffers of rank
 /// r one behind the other from 0x1000'0000'0000 * (r + 1), each aligned to the allocation alignment of the machine;
-/// signals from 0x0f00'0000'0000, 64 bytes apart; timestamp slots from 0x0e00'0000'0000, 32 bytes apart.
+/// signals from 0x0f00'0000'0000, 64 bytes apart; timestamp slots from 0x0e00'0000'0000, 32 bytes apart; lists of
+/// addresses from 0x0d00'0000'0000.
 Result<std::vector<QueuePackets>> encode_program(const VerifiedProgram& program);
 
 }  // namespace cortado::device

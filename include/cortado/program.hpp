@@ -13,7 +13,8 @@
 //               bytes. Signal and Timestamp start only when every earlier command of the queue has finished and its
 //               bytes are visible to all. Wait holds back everything after it, but does not wait for earlier copies.
 //    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that
-//    names it; Submit makes everything the host did before visible to the queue.
+//    names it; Submit makes everything the host did before visible to the queue. On machines whose kernels ring
+//    doorbells a compute queue may submit dma queues of its GPU, in the same way.
 //
 // 2. Signals are 64-bit counters, zero before the first iteration. A Signal (or Trigger) makes all that finished before
 //    it visible to whoever is released by it. Wait(ge, v) holds its queue until the counter is at least v. Two queues
@@ -317,7 +318,8 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
 };
 
-/// Publishes a dma or compute queue's commands of this iteration: one write of the pointers, one doorbell.
+/// Publishes a dma or compute queue's commands of this iteration: one write of the pointers, one doorbell. On a compute
+/// queue, where kernels ring doorbells: of a dma queue of the same rank.
 struct Submit {
   QueueId queue;
   friend bool operator==(const Submit&, const Submit&) = default;
@@ -405,6 +407,16 @@ enum class Submission {
   batch,  ///< a call of the vendor's runtime with a list of copies
 };
 
+/// How the commands of a dma queue become packets. Packets that hold several commands need a machine that has them
+/// (Features); they decide what commands cost and mean nothing else.
+enum class Packing {
+  each,       ///< one packet a command
+  multicast,  ///< copies of the same bytes that stand one behind another: the source is read once
+  fused,      ///< a copy with the Wait before it and the Signal behind it
+  indirect,   ///< copies of equally many bytes between the same two buffers that stand one behind another: the packet
+              ///< names a list of addresses
+};
+
 struct Queue {
   std::string name;
   QueueKind kind = QueueKind::dma;
@@ -420,6 +432,7 @@ struct Queue {
   Protocol protocol = Protocol::none;  ///< compute
   Bytes chunk{};                       ///< multicast: what a compute unit takes at a time, of a GPU's part of the sum
   Submission submission = Submission::ring;  ///< dma
+  Packing packing = Packing::each;           ///< dma
   friend bool operator==(const Queue&, const Queue&) = default;
 };
 
@@ -590,6 +603,8 @@ class ProgramBuilder {
                         std::uint32_t calls = 0);
   /// Of a dma queue.
   void submission(QueueId queue, Submission submission) { program_.queues.at(queue.value).submission = submission; }
+  /// Of a dma queue.
+  void packing(QueueId queue, Packing packing) { program_.queues.at(queue.value).packing = packing; }
   /// Of a compute queue.
   void protocol(QueueId queue, Protocol protocol, Bytes chunk = {});
   QueueId host_queue(std::string name, std::optional<RankId> rank = {});
@@ -664,6 +679,7 @@ std::string_view to_string(KernelOp op);
 std::string_view to_string(Function function);
 std::string_view to_string(Protocol protocol);
 std::string_view to_string(Submission submission);
+std::string_view to_string(Packing packing);
 /// Also takes fp32, fp16 and fp8.
 Result<DType> parse_dtype(std::string_view name);
 

@@ -163,15 +163,18 @@ report::Document overlap_document(const OverlapReport& report);
 struct FeatureInfo {
   std::string_view name;
   std::string_view summary;
+  std::string_view machine;  ///< that has it: whose entries, costs and thresholds are taken unless told otherwise
 };
 
-/// tracker, nmc, mca.
+/// tracker, nmc, mca; multicast, fused-packets, indirect, engine-add, device-initiated.
 std::vector<FeatureInfo> list_features();
 
 /// The machine with these features, as another one has them (entries, costs, thresholds). Refuses unknown names with
 /// the nearest known one, features that the other has not got, and ones that the machine has already
 /// (what-if.feature).
 Result<Machine> with_features(const Machine& machine, const std::vector<std::string>& features, const Machine& as);
+/// The same, each as the machine of its FeatureInfo has it.
+Result<Machine> with_features(const Machine& machine, const std::vector<std::string>& features);
 
 struct WhatIfReport {
   std::vector<std::string> features;  ///< that were added
@@ -181,10 +184,11 @@ struct WhatIfReport {
   double gain() const;  ///< time of today's choice over that of tomorrow's; never below 1
 };
 
-/// The same study on both machines. Tomorrow's machine may leave its new features unused: a strategy that is faster
+/// The same study on both machines, features as `as` has them or, without one, as the machines of their FeatureInfos do.
+/// Tomorrow's machine may leave its new features unused: a strategy that is faster
 /// without them runs as it does today.
 Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& today,
-                              const std::vector<std::string>& features, const Machine& as,
+                              const std::vector<std::string>& features, const std::optional<Machine>& as = {},
                               const OverlapOptions& options = {});
 
 report::Document what_if_document(const WhatIfReport& report);

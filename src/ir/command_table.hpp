@@ -27,7 +27,7 @@ inline constexpr std::array<CommandInfo, std::variant_size_v<Command>> kCommandT
     {"gemm", false, true, false, "C (+)= A*B, raising signals as tiles are written"},
     {"kernel", false, true, false, "reduce, gather rows or scatter rows"},
     {"call", false, true, false, "a function of the table of functions: norm, attention, ..."},
-    {"submit", false, false, true, "publish a queue's packets with a doorbell"},
+    {"submit", false, true, true, "publish a queue's packets with a doorbell"},
     {"trigger", false, false, true, "release prelaunched queues"},
     {"timestamp", true, true, true, "record the time"},
 }};

@@ -166,6 +166,7 @@ void describe(Archive& archive, T& queue) {
   archive.field("protocol", queue.protocol, Queue{}.protocol);
   archive.field("chunk", queue.chunk, Queue{}.chunk);
   archive.field("submission", queue.submission, Queue{}.submission);
+  archive.field("packing", queue.packing, Queue{}.packing);
   archive.field("commands", queue.commands);
   archive.field("role", queue.role, usual_role(queue));
 }

@@ -41,6 +41,8 @@ template <>
 inline constexpr Protocol kLast<Protocol> = Protocol::multicast;
 template <>
 inline constexpr Submission kLast<Submission> = Submission::batch;
+template <>
+inline constexpr Packing kLast<Packing> = Packing::indirect;
 
 /// The command with the given number of the table, its fields at their defaults.
 Command make_command(std::size_t index) {

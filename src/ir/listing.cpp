@@ -35,6 +35,7 @@ std::string queue_title(const Queue& queue) {
   if (queue.calls > 0) title += fmt::format(", {} calls", queue.calls);
   if (queue.protocol != Protocol::none) title += fmt::format(", protocol {}", to_string(queue.protocol));
   if (queue.submission != Submission::ring) title += fmt::format(", by {}", to_string(queue.submission));
+  if (queue.packing != Packing::each) title += fmt::format(", {} packets", to_string(queue.packing));
   if (queue.chunk.value > 0) title += fmt::format(" by {} bytes", queue.chunk.value);
   return title;
 }

@@ -137,6 +137,20 @@ std::string_view to_string(Submission submission) {
   return "?";
 }
 
+std::string_view to_string(Packing packing) {
+  switch (packing) {
+    case Packing::each:
+      return "each";
+    case Packing::multicast:
+      return "multicast";
+    case Packing::fused:
+      return "fused";
+    case Packing::indirect:
+      return "indirect";
+  }
+  return "?";
+}
+
 Result<DType> parse_dtype(std::string_view name) {
   std::vector<std::string> known;
   for (const DType dtype : kDTypes) {

@@ -39,6 +39,7 @@ inline constexpr std::uint64_t kMinRing = 1024;
 inline constexpr std::uint64_t kMaxRing = 1ULL << 31;
 inline constexpr std::uint64_t kMaxAlignment = 1ULL << 21;
 inline constexpr std::uint32_t kMaxPacketDwords = 64;
+inline constexpr std::uint32_t kMostDestinations = 8;  // of a multicast packet, which is this project's own
 
 // Of rates, in GB/s.
 inline constexpr double kSlowest = 0.001;
@@ -82,6 +83,39 @@ void describe(Archive& archive, T& features) {
   archive.field("swap", features.swap);
   archive.field("near_memory_compute", features.near_memory_compute);
   archive.section("tracker", features.tracker);
+  archive.section("multicast", features.multicast);
+  archive.section("fused_packets", features.fused_packets);
+  archive.section("indirect", features.indirect);
+  archive.section("engine_add", features.engine_add);
+  archive.section("device_initiated", features.device_initiated);
+}
+
+template <class Archive, Is<MulticastPackets> T>
+void describe(Archive& archive, T& multicast) {
+  archive.field("destinations", multicast.destinations, 2, kMostDestinations);
+  archive.field("rate_GBps", multicast.rate);
+}
+
+template <class Archive, Is<FusedPackets> T>
+void describe(Archive& archive, T& fused) {
+  archive.field("sync_ns", fused.sync);
+}
+
+template <class Archive, Is<IndirectPackets> T>
+void describe(Archive& archive, T& indirect) {
+  archive.field("entries", indirect.entries, 1, 1U << 20);
+  archive.field("entry_ns", indirect.entry);
+}
+
+template <class Archive, Is<EngineAdd> T>
+void describe(Archive& archive, T& adds) {
+  archive.field("rate_GBps", adds.rate);
+}
+
+template <class Archive, Is<DeviceInitiated> T>
+void describe(Archive& archive, T& initiated) {
+  archive.field("packet_ns", initiated.packet);
+  archive.field("submit_ns", initiated.submit);
 }
 
 template <class Archive, Is<TrackerLimits> T>

@@ -25,13 +25,13 @@ class Decodes {
     return pages;
   }
 
-  /// A sequence of so many tokens.
+  /// A sequence that has that number of tokens.
   void join(std::uint64_t tokens) {
     ++growing_[phase(tokens, step_)];
     ++count_;
     tokens_ += tokens;
   }
-  /// One that joined with so many tokens in front of that step.
+  /// One that joined with that number of tokens, in front of that step.
   void leave(std::uint64_t tokens, std::uint64_t joined) {
     --growing_[phase(tokens, joined)];
     --count_;

@@ -228,7 +228,8 @@ report::Document serve_document(const ServeReport& report) {
       request.limits.max_tokens, request.limits.max_sequences, report.pool_pages, request.page, pool_tokens * 1e-6)};
   if (request.host_tier) {
     document.about.push_back(
-        fmt::format("host memory: {:.4g} GB for prefixes", static_cast<double>(request.host_tier->value) * 1e-9));
+        fmt::format("host memory: {:.4g} GB for prefixes{}", static_cast<double>(request.host_tier->value) * 1e-9,
+                    request.shared_tier && request.replicas > 1 ? ", which all replicas share" : ""));
   }
   document.facts = {
       {"model", request.model.name, "name of the model", true},
@@ -243,7 +244,8 @@ report::Document serve_document(const ServeReport& report) {
       {"block_tokens", request.page, "tokens of a block of the KV cache", false},
       {"pool_blocks", report.pool_pages, "blocks of the KV cache of a replica", false},
       {"block_bytes", report.page_bytes, "bytes of a block on one GPU", false},
-      {"host_tier_bytes", request.host_tier ? Cell(*request.host_tier) : Cell(), "host memory for prefixes", false}};
+      {"host_tier_bytes", request.host_tier ? Cell(*request.host_tier) : Cell(), "host memory for prefixes", false},
+      {"host_tier_shared", request.shared_tier, "replicas find each other's blocks in it"}};
   document.tables.push_back(
       report::table_of<ServeRow>("rows", "one per way to get prefixes", fields_of(report), report.rows));
   document.tables.back().pictures = pictures_of(report);

@@ -1,6 +1,7 @@
 // What it takes to bring blocks of the KV cache from host memory to every GPU of a tensor-parallel group, or back.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace cortado::serve {
@@ -12,6 +13,7 @@ struct TransferCost {
   double host_fixed_s = 0;  ///< of the thread that submits, which launches the steps too
   double host_per_block_s = 0;
   double link_bytes_per_block = 0;  ///< of one GPU's host link
+  double memory_share = 0;          ///< of the GPU's memory bandwidth while it runs
 };
 
 struct FetchCost {
@@ -20,6 +22,9 @@ struct FetchCost {
   TransferCost store{};      ///< GPU to host
   double both_rate = 0;      ///< bytes a second of both directions together
   double compute_share = 0;  ///< of the GPU's compute units while it runs
+  std::uint32_t layers = 1;  ///< that are released one after another
+
+  const TransferCost& of(std::uint8_t direction) const { return direction == 0 ? load : store; }
 };
 
 }  // namespace cortado::serve

@@ -59,6 +59,10 @@ Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache,
   const HostLinkTiming& link = *machine.timing->host_link;
   cost.both_rate = (load->compute_units > 0 ? link.units_both : link.both).bytes_per_second();
   cost.compute_share = static_cast<double>(load->compute_units) / machine.compute_units;
+  if (name == "b2b-layers") cost.layers = static_cast<std::uint32_t>(cache.model.layers.size());
+  for (TransferCost* one : {&cost.load, &cost.store}) {
+    one->memory_share = one->link_bytes_per_block / one->per_block_s / machine.timing->memory.rate.bytes_per_second();
+  }
   return cost;
 }
 

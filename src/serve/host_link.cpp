@@ -8,7 +8,7 @@ namespace cortado::serve {
 
 void HostLink::add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns) {
   advance(now_ns);
-  const TransferCost& cost = of(direction);
+  const TransferCost& cost = cost_.of(direction);
   Work work{.job = {.tag = tag, .blocks = blocks, .start_ns = now_ns}};
   work.left_s = cost.fixed_s + blocks * cost.per_block_s;
   // Bytes alone need link_s; with half of what both directions reach, which may be less, longer. What the host's calls
@@ -16,6 +16,10 @@ void HostLink::add(Direction direction, std::uint64_t tag, std::uint32_t blocks,
   const double bytes = blocks * cost.link_bytes_per_block;
   if (cost_.both_rate > 0 && work.left_s > 0) {
     work.slow_down = std::max(1.0, 2 * bytes / cost_.both_rate / work.left_s);
+  }
+  if (direction == load && cost_.layers > 1) {
+    work.first_layer_s = work.left_s * (1 - 1.0 / cost_.layers);
+    work.first_taken = false;
   }
   bytes_[direction] += bytes;
   queue_[direction].push_back(work);
@@ -35,6 +39,19 @@ std::int64_t HostLink::end_of_front(Direction direction) const {
 std::int64_t HostLink::next_end(Direction direction) const {
   if (queue_[direction].empty()) return kNever;
   return end_of_front(direction);
+}
+
+std::int64_t HostLink::next_first_layer() const {
+  if (queue_[load].empty() || queue_[load].front().first_taken) return kNever;
+  const Work& front = queue_[load].front();
+  const double seconds = std::max(0.0, front.left_s - front.first_layer_s) / speed(load);
+  return now_ns_ + static_cast<std::int64_t>(std::ceil(seconds * 1e9));
+}
+
+std::optional<std::uint64_t> HostLink::take_first_layer() {
+  if (next_first_layer() > now_ns_) return std::nullopt;
+  queue_[load].front().first_taken = true;
+  return queue_[load].front().job.tag;
 }
 
 void HostLink::advance(std::int64_t to_ns) {

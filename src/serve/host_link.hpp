@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,11 @@ class HostLink {
   /// When the next job of the direction will be done, if no more are added; kNever: there is none.
   std::int64_t next_end(Direction direction) const;
   void advance(std::int64_t to_ns);
+  /// When the first layer of the load under way will be there, if layers are released apart and nobody took it yet;
+  /// else kNever.
+  std::int64_t next_first_layer() const;
+  /// The tag of a load whose first layer is there; once for each, and not if all of it is.
+  std::optional<std::uint64_t> take_first_layer();
   /// Jobs that were done since the last call, in the order of their ends.
   std::vector<std::pair<Direction, Job>> take_done() { return std::exchange(done_, {}); }
   bool busy(Direction direction) const { return !queue_[direction].empty(); }
@@ -43,9 +49,10 @@ class HostLink {
     double left_s = 0;     ///< with the link for itself
     double slow_down = 1;  ///< while the other direction is busy
     bool started = false;
+    double first_layer_s = 0;  ///< left_s when the first layer is there
+    bool first_taken = true;   ///< somebody knows of it, or it is not told apart
   };
 
-  const TransferCost& of(Direction direction) const { return direction == load ? cost_.load : cost_.store; }
   double speed(Direction direction) const;
   std::int64_t end_of_front(Direction direction) const;
 

@@ -183,6 +183,50 @@ TEST(Replica, StoredFromBefore) {
   EXPECT_NEAR(tally.ttft[0], 1.9e-3 + 1.16e-3, 1e-6);
 }
 
+/// Ten layers: the first is there after 0.19 ms, the last one after 1.9, and a tenth of the step of 1.16 ms comes
+/// behind that.
+TEST(Replica, StartsWithTheFirstLayer) {
+  Request request = named(160, 1, 0);
+  request.stored = 10;
+  ReplicaConfig config = with_host(17, 100);
+  config.fetch->layers = 10;
+  const Tally tally = run({request}, config);
+  EXPECT_EQ(tally.host_tokens, 144U);
+  EXPECT_EQ(tally.finished, 1U);
+  EXPECT_NEAR(tally.ttft[0], 1.9e-3 + 0.116e-3, 1e-6);
+  config.fetch->load.per_block_s = 1e-6;  // 1.009 ms; the step, which the host launches after 0.5 ms, takes longer
+  EXPECT_NEAR(run({request}, config).ttft[0], 0.5e-3 + 1.16e-3, 1e-6);
+}
+
+/// Half of the memory bandwidth for the 1.1 ms that a block is on its way: decodes take twice as long, prompts do not.
+TEST(Replica, CopiesTakeMemoryFromDecodes) {
+  ReplicaConfig config = with_host(100, 100);
+  config.fetch->store.host_fixed_s = 0;
+  const double without = run({named(16, 3, 0)}, config).latency[0];
+  config.fetch->store.memory_share = 0.5;
+  const Tally with = run({named(16, 3, 0)}, config);
+  EXPECT_EQ(with.stores, 1U);
+  EXPECT_NEAR(with.latency[0] - without, 1.01e-3, 1e-6);  // of the step that began while it was stored
+}
+
+/// Another replica stored the prompt: with one tier for both it is found.
+TEST(Replica, FindsWhatOthersStored) {
+  const ReplicaConfig config = with_host(17, 100);
+  const StepCosts costs = plain_costs();
+  HostTier tier(100);
+  ListSource first({named(160, 2, 0)});
+  ListSource second({named(160, 2, 0, 1'000'000'000)});
+  const ReplicaObserver nobody;
+  Replica one(first, costs, config, nobody, tier);
+  Replica other(second, costs, config, nobody, tier);
+  while (one.turn().value()) {
+  }
+  while (other.turn().value()) {
+  }
+  EXPECT_EQ(one.finish().host_tokens, 0U);
+  EXPECT_EQ(other.finish().host_tokens, 144U);
+}
+
 TEST(Replica, HostMemoryKeepsNoMoreThanFits) {
   // Two prompts of 10 blocks take turns, in a GPU for one of them and a tier for one: nothing is ever found there.
   std::deque<Request> requests;

@@ -16,6 +16,7 @@ struct Sequence {
   std::uint64_t pages = 0;      ///< of its own, beyond these; without those that decoding takes, until it ends
   std::uint32_t fetching = 0;   ///< blocks on their way from host memory
   bool looked_up = false;       ///< its prefix
+  bool early = false;           ///< began with the first layer of what is fetched
   bool counted = false;         ///< its prompt, and what was found of it
   std::uint32_t in_hbm = 0;     ///< blocks found
   std::uint32_t in_host = 0;

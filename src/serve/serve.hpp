@@ -41,6 +41,7 @@ struct ServeRequest {
   double memory_share = 0.9;                        ///< of the GPU's memory that the engine may use
   std::variant<Generated, std::string> arrivals{};  ///< or the file of a trace
   std::optional<Bytes> host_tier{};                 ///< of all replicas together; none: no such tier
+  bool shared_tier = false;                         ///< replicas find each other's blocks; else each has its part
   std::vector<std::string> ways{kHbmOnly};          ///< of getting prefixes: recompute, hbm-only, or a fetch strategy
   std::string kv_layout = "per-layer";              ///< of the fragments of a block (pipeline/kv)
   std::optional<double> slo_ttft{};                 ///< seconds

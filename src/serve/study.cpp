@@ -188,16 +188,23 @@ class WayRunner {
     ServeRow row{.way = way};
     TraceMaker maker;
     const double tier_share = share_in_tier(request_, report_.tier_blocks);
+    const bool together = request_.shared_tier && config.reuse == Reuse::host;
+    HostTier all(config.host_blocks * request_.replicas);
+    std::vector<std::unique_ptr<Running>> running;
     for (std::uint32_t replica = 0; replica < request_.replicas; ++replica) {
-      CORTADO_ASSIGN_OR_RETURN(const auto source, source_of(request_, {replica, request_.replicas}, tier_share));
-      std::vector<ReplicaSpan> spans;
-      const ReplicaObserver observer{[this](std::uint64_t ended) { return tell(ended); }, trace ? &spans : nullptr,
-                                     kTraceSpans};
-      CORTADO_ASSIGN_OR_RETURN(Tally tally, serve_all(*source, costs, config, observer));
-      done_ += tally.arrived;
-      row.tally.merge(std::move(tally), request_.replicas);
-      if (trace) maker.add(replica, spans);
-      report_.timeline_cut = report_.timeline_cut || spans.size() == kTraceSpans;
+      CORTADO_ASSIGN_OR_RETURN(auto source, source_of(request_, {replica, request_.replicas}, tier_share));
+      running.push_back(std::make_unique<Running>(std::move(source), config.host_blocks));
+      Running& one = *running.back();
+      one.observer = {[this, &one](std::uint64_t ended) { return tell(one, ended); }, trace ? &one.spans : nullptr,
+                      kTraceSpans};
+      one.replica.emplace(*one.source, costs, config, one.observer, together ? all : one.tier);
+    }
+    CORTADO_RETURN_IF_ERROR(together ? serve_in_turns(running) : serve_one_by_one(running));
+    for (std::uint32_t replica = 0; replica < request_.replicas; ++replica) {
+      Running& one = *running[replica];
+      row.tally.merge(one.replica->finish(), request_.replicas);
+      if (trace) maker.add(replica, one.spans);
+      report_.timeline_cut = report_.timeline_cut || one.spans.size() == kTraceSpans;
     }
     if (trace) report_.timeline = maker.finish(report_.machine);
     row.ttft = spread_of(std::exchange(row.tally.ttft, {}));
@@ -207,11 +214,47 @@ class WayRunner {
   }
 
  private:
-  bool tell(std::uint64_t ended) const {
+  struct Running {
+    Running(std::unique_ptr<Source> requests, std::uint64_t tier_blocks)
+        : source(std::move(requests)), tier(tier_blocks) {}
+
+    std::unique_ptr<Source> source;
+    HostTier tier;
+    ReplicaObserver observer{};
+    std::vector<ReplicaSpan> spans{};
+    std::optional<Replica> replica{};
+    std::uint64_t ended = 0;
+  };
+  using Replicas = std::vector<std::unique_ptr<Running>>;
+
+  static Status serve_one_by_one(Replicas& running) {
+    for (const auto& one : running) {
+      for (bool more = true; more;) {
+        CORTADO_ASSIGN_OR_RETURN(more, one->replica->turn());
+      }
+    }
+    return {};
+  }
+
+  /// Whoever is behind has the next turn, so that what one replica stores is found by others later, never before.
+  static Status serve_in_turns(const Replicas& running) {
+    std::vector<Replica*> left;
+    for (const auto& one : running) left.push_back(&*one->replica);
+    while (!left.empty()) {
+      const auto behind = std::ranges::min_element(left, {}, &Replica::now_ns);
+      CORTADO_ASSIGN_OR_RETURN(const bool more, (*behind)->turn());
+      if (!more) left.erase(behind);
+    }
+    return {};
+  }
+
+  bool tell(Running& one, std::uint64_t ended) {
+    done_ += ended - one.ended;
+    one.ended = ended;
     if (!options_.progress) return true;
     const auto* generated = std::get_if<Generated>(&request_.arrivals);
     const std::uint64_t total = generated == nullptr ? 0 : generated->requests * request_.ways.size();
-    return options_.progress(done_ + ended, total);
+    return options_.progress(done_, total);
   }
 
   const ServeRequest& request_;

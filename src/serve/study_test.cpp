@@ -1,5 +1,7 @@
 #include "cortado/study.hpp"
 
+#include <cstdio>
+#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -94,6 +96,32 @@ TEST(Serving, TracesHaveStepsOfAllReplicas) {
   EXPECT_EQ(report.timeline->tracks.size(), 6U);
   EXPECT_FALSE(report.timeline_cut);
   EXPECT_GT(report.timeline->spans.size(), 100U);
+}
+
+/// The same prompt on each of two replicas in turn: what one computed the other fetches, if they share host memory.
+TEST(Serving, ReplicasMayShareHostMemory) {
+  const std::string path = testing::TempDir() + "cortado-shared-tier.jsonl";
+  {
+    std::ofstream trace(path);
+    for (int i = 0; i < 8; ++i) {
+      trace << R"({"timestamp": )" << i * 2000
+            << R"(, "input_length": 2000, "output_length": 2, "hash_ids": [1, 2, 3, 4]})"
+            << "\n";
+    }
+  }
+  ServeRequest request = request_of("llama-3.1-8b");
+  request.arrivals = path;
+  request.replicas = 2;
+  request.ways = {"b2b"};
+  request.host_tier = Bytes{std::uint64_t{1} << 34};
+  const ServeReport apart = ServingStudy(mi300x()).run(request).value();
+  request.shared_tier = true;
+  const ServeReport together = ServingStudy(mi300x()).run(request).value();
+  std::remove(path.c_str());
+  EXPECT_EQ(apart.rows[0].tally.finished, 8U);
+  EXPECT_EQ(together.rows[0].tally.finished, 8U);
+  EXPECT_EQ(apart.rows[0].tally.host_tokens, 0U);
+  EXPECT_EQ(together.rows[0].tally.host_tokens, 3U * 512U);  // of the other's first; later ones are in the GPU
 }
 
 /// What does not fit the tier was not stored before, and the report says so.

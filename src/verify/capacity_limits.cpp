@@ -34,10 +34,8 @@ void check_memory(const Program& program, const Machine& machine, Findings& find
 
 }  // namespace
 
-std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits) {
-  std::uint64_t total = 0;
-  for (const Command& command : queue.commands) total += packet_dwords(command, limits);
-  return total * kDwordBytes;
+std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits, const Features& features) {
+  return packets_dwords(queue, limits, features) * kDwordBytes;
 }
 
 void check_capacity(const Program& program, const Machine& machine, Findings& findings) {
@@ -50,7 +48,7 @@ void check_capacity(const Program& program, const Machine& machine, Findings& fi
   for (std::uint32_t q = 0; q < program.queues.size() && !findings.full(); ++q) {
     const Queue& queue = program.queues[q];
     if (queue.kind == QueueKind::dma) {
-      const std::uint64_t frame = frame_bytes(queue, machine.dma);
+      const std::uint64_t frame = frame_bytes(queue, machine.dma, machine.features);
       if (frame < machine.dma.ring_bytes.value) continue;
       findings.add(Spot(program, QueueId{q}),
                    fmt::format("one iteration may take {} bytes of packets; the ring has {} and must keep one free",

@@ -14,6 +14,7 @@ void check_machine(Subject& subject, Findings& findings) {
   check_trackers(program, machine, findings);
   for (std::uint32_t q = 0; q < program.queues.size(); ++q) {
     const Queue& queue = program.queues[q];
+    check_initiative(program, machine, QueueId{q}, findings);
     if (queue.kind != QueueKind::dma) continue;
     for (std::size_t c = 0; c < queue.commands.size() && !findings.full(); ++c) {
       check_packet(program, machine, queue.commands[c], Spot(program, QueueId{q}, c), findings);

@@ -25,7 +25,10 @@ void check_counters(const Program& program, Findings& findings);
 /// Trackers exist and have entries enough; memory adds where output blocks do.
 void check_trackers(const Program& program, const Machine& machine, Findings& findings);
 
+/// Packets of several commands, and doorbells that kernels ring, are there.
+void check_initiative(const Program& program, const Machine& machine, QueueId queue, Findings& findings);
+
 /// Bytes of ring space that one iteration of a dma queue takes at most.
-std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits);
+std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits, const Features& features = {});
 
 }  // namespace cortado::verifier

@@ -19,8 +19,12 @@ class PacketCheck {
 
   void copy(const Copy& copy) {
     if (copy.op == CopyOp::add) {
-      feature(machine_.features.near_memory_compute, "memory that adds at the destination",
+      feature(machine_.features.adds(), "memory or engines that add at the destination",
               "reduce with a kernel on a compute queue");
+      if (!machine_.features.near_memory_compute && is_tracked(copy.dst.buffer)) {
+        error(fmt::format("adds to tracked bytes, which needs memory that adds; {} has engines that do", machine_.name),
+              "updates of tracked bytes are added by the memory (near_memory_compute)");
+      }
       if (copy.src.rows != 1) error("an adding copy of several rows", "use one adding copy a row");
     }
     if (copy.src.rows > 1) {
@@ -55,6 +59,10 @@ class PacketCheck {
   }
 
  private:
+  bool is_tracked(BufferId buffer) const {
+    return std::ranges::any_of(program_.trackers, [&](const Tracker& one) { return one.region.buffer == buffer; });
+  }
+
   /// A strided copy counts in elements: the largest power of two up to 16 that divides width, pitches and offsets.
   void window(const Copy& copy) {
     const DmaLimits& dma = machine_.dma;

@@ -6,10 +6,31 @@
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
 
+#include "ir/packing.hpp"
+
 namespace cortado {
 
 /// Dwords of its packets. A 64-bit compare or store of a machine with 32-bit packets takes two of them; that is the
 /// upper bound used here. Commands that never stand on a dma queue take none.
 std::uint64_t packet_dwords(const Command& command, const DmaLimits& limits);
+
+/// Of packets of several commands, which are this project's own.
+inline constexpr std::uint64_t kFusedDwords = 14;
+inline constexpr std::uint64_t kListDwords = 9;
+constexpr std::uint64_t multicast_dwords(std::uint64_t destinations) {
+  return 5 + 2 * destinations;
+}
+
+PackingLimits packing_limits(const Features& features);
+
+/// The machine has such packets.
+bool has_packing(const Features& features, Packing packing);
+
+/// What the host, or a kernel, writes to submit the queue: packets, and entries of lists, which are taken to cost as
+/// much.
+std::uint64_t written_packets(const Queue& queue, const Features& features);
+
+/// Dwords of all packets of a queue.
+std::uint64_t packets_dwords(const Queue& queue, const DmaLimits& limits, const Features& features);
 
 }  // namespace cortado

@@ -59,6 +59,11 @@ void check_queues(const Program& program, Findings& findings) {
           place, fmt::format("a {} queue that is submitted by {}", to_string(queue.kind), to_string(queue.submission)),
           "only dma queues get their copies by calls of a runtime");
     }
+    if (queue.kind != QueueKind::dma && queue.packing != Packing::each) {
+      findings.add(place,
+                   fmt::format("a {} queue with {} packets", to_string(queue.kind), to_string(queue.packing)),
+                   "only dma queues have packets");
+    }
     if ((queue.chunk.value > 0) != (queue.protocol == Protocol::multicast)) {
       findings.add(
           place, fmt::format("a chunk of {} bytes with the protocol {}", queue.chunk.value, to_string(queue.protocol)),
@@ -109,6 +114,11 @@ void check_submits(const Program& program, Findings& findings) {
       if (target.kind == QueueKind::host) {
         findings.add(Spot(program, QueueId{q}, c), fmt::format("submits the host queue {}", target.name),
                      "host queues start by themselves");
+      } else if (program.queues[q].kind == QueueKind::compute &&
+                 (target.kind != QueueKind::dma || target.rank != program.queues[q].rank)) {
+        findings.add(Spot(program, QueueId{q}, c),
+                     fmt::format("a kernel submits queue {}, which is no dma queue of its GPU", target.name),
+                     "kernels ring the doorbells of their own GPU's engines; submit it from a host queue");
       } else if (first) {
         findings.add(Spot(program, QueueId{q}, c),
                      fmt::format("submits queue {} a second time; the first is {}", target.name,

@@ -125,7 +125,8 @@ class UnitCheck {
     std::vector<Query> queries;
     for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
       const Step& step = unrolled_.steps()[s];
-      const bool computes = step.kind == StepKind::work && !unrolled_.is_tracker(step.queue) &&
+      const bool rings = step.kind == StepKind::submit && unrolled_.is_kind(step.target, QueueKind::dma);
+      const bool computes = (step.kind == StepKind::work || rings) && !unrolled_.is_tracker(step.queue) &&
                             unrolled_.is_kind(step.queue, QueueKind::compute);
       if (!computes || has_room(step.queue)) continue;
       for (std::size_t g = 0; g < gemms_.size(); ++g) {

@@ -26,7 +26,7 @@ bool is_of_library(const VariantInfo& variant) {
 /// Machines that know their library for what it runs; MI300X with its affinity table as far as it goes, the virtual
 /// machines beyond.
 const Machine& machine_for(const VariantInfo& variant, std::uint32_t ranks) {
-  if (variant.variant.starts_with("add")) return machine("virtual-64-nmc");
+  if (variant.variant.starts_with("add") || variant.variant == "mcast") return machine("virtual-64-nmc");
   if (is_of_library(variant)) return machine(ranks <= 8 ? "h100-8" : "gb200-nvl72");
   return machine(ranks <= 8 ? "mi300x-8" : "virtual-64");
 }

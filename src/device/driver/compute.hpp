@@ -100,7 +100,26 @@ struct TimestampOp {
   std::uint64_t* slot = nullptr;
 };
 
+/// Who writes the packets of a dma queue into its ring.
+class PacketWriter {
+ public:
+  /// Writes those of the iteration and rings the doorbell; `slot_offset` is that of its timestamps. False while the
+  /// ring has no room: ask again later.
+  virtual bool write_packets(std::uint64_t iteration, std::uint64_t slot_offset) = 0;
+
+ protected:
+  ~PacketWriter() = default;
+};
+
+/// A kernel that writes packets and rings the doorbell; for nodes whose kernels do that.
+struct SubmitOp {
+  std::uint32_t queue = 0;  ///< of the program
+  PacketWriter* writer = nullptr;
+  std::uint64_t iteration = 0;
+  std::uint64_t slot_offset = 0;
+};
+
 using ComputeOp =
-    std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, CallLaunchOp, TimestampOp>;
+    std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, CallLaunchOp, TimestampOp, SubmitOp>;
 
 }  // namespace cortado::device

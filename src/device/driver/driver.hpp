@@ -38,6 +38,7 @@ struct Topology {
   bool near_memory_compute = false;        ///< accepts the private add-copy packet
   bool compute = false;                    ///< can run compute queues
   std::optional<TrackerLimits> tracker{};  ///< of the memory of each GPU; none: it has no trackers
+  Features features{};                     ///< packets and doorbells beyond those of real engines
 };
 
 // --- Memory ----------------------------------------------------------------------------------------------------------

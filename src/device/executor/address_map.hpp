@@ -9,6 +9,7 @@
 #include "cortado/program.hpp"
 
 #include "device/driver/compute.hpp"
+#include "ir/packing.hpp"
 
 namespace cortado::device {
 
@@ -23,6 +24,7 @@ struct AddressMap {
   /// By QueueId: the first of the queue's slots. Slot i of a queue holds the time at which its command i started, the
   /// one after the last command the time at which the queue was done.
   std::vector<std::uint64_t> slots;
+  std::vector<std::uint64_t> lists;  ///< by QueueId: the lists of addresses that its packets walk
 
   std::uint64_t of(const Region& region) const { return buffers[region.buffer.value] + region.offset.value; }
   Span2D span(const Region& region) const {
@@ -37,9 +39,16 @@ struct SlotLayout {
 };
 SlotLayout slot_layout(const Program& program);
 
+/// The entries of all lists of a program, queue by queue, and the offset of each queue's first one in bytes.
+struct ListLayout {
+  std::vector<std::uint64_t> offset;  ///< by QueueId
+  std::vector<ListEntry> entries;
+};
+ListLayout list_layout(const Program& program, const PackingLimits& packing);
+
 /// Buffers of rank r from 0x1000'0000'0000 * (r + 1), one behind the other in the order of their ids, each aligned to
 /// the allocation alignment of the machine (at least 4096); signals from 0x0f00'0000'0000, 64 bytes apart; slots from
-/// 0x0e00'0000'0000, 32 bytes apart.
+/// 0x0e00'0000'0000, 32 bytes apart; lists from 0x0d00'0000'0000.
 AddressMap fixed_layout(const Program& program, const Machine& machine);
 
 }  // namespace cortado::device

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "ir/visit.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::device {
 namespace {
@@ -115,7 +116,8 @@ Status rebind(Preparation& prepared, std::span<const Binding> bindings) {
     });
   }
   for (RingWriter& writer : prepared.dma) {
-    CORTADO_RETURN_IF_ERROR(lower_again(program, writer.id(), prepared.addresses, prepared.advances, writer.frame()));
+    CORTADO_RETURN_IF_ERROR(lower_again(program, writer.id(), prepared.addresses, prepared.advances, writer.frame(),
+                                        packing_limits(prepared.verified.machine().features)));
   }
   for (ComputeStream& stream : prepared.compute) stream.resolve_again(program, prepared.addresses);
   return {};

@@ -56,6 +56,7 @@ class Resolver {
     for (const Region& operand : call.operands) launch.operands.push_back(span(operand));
     return launch;
   }
+  ComputeOp operator()(const Submit& submit) const { return SubmitOp{submit.queue.value}; }
   template <class Other>
   ComputeOp operator()(const Other&) const {
     CORTADO_CHECK(false, "verified programs have no such command on a compute queue");
@@ -87,16 +88,25 @@ ComputeStream::ComputeStream(const Program& program, QueueId id, const AddressMa
         values_.push_back({operations_.size(), gemm->waits[i].value, advances[gemm->waits[i].signal.value], i});
       }
     }
+    if (std::holds_alternative<Submit>(command)) submits_.push_back(operations_.size());
     operations_.push_back(std::visit(resolve, command));
   }
   if (trace) stamp(slot);
+}
+
+void ComputeStream::connect(const std::vector<PacketWriter*>& writers) {
+  for (const std::size_t operation : submits_) {
+    auto& submit = std::get<SubmitOp>(operations_[operation]);
+    submit.writer = writers[submit.queue];
+  }
 }
 
 void ComputeStream::resolve_again(const Program& program, const AddressMap& addresses) {
   const Resolver resolve(addresses);
   std::size_t operation = 0;
   for (const Command& command : program.queue(id_).commands) {
-    if (!std::holds_alternative<Timestamp>(command)) operations_[operation] = std::visit(resolve, command);
+    const bool has_addresses = !std::holds_alternative<Timestamp>(command) && !std::holds_alternative<Submit>(command);
+    if (has_addresses) operations_[operation] = std::visit(resolve, command);
     ++operation;
   }
 }
@@ -120,6 +130,11 @@ void ComputeStream::submit(std::uint64_t iteration, std::uint64_t slot_offset) {
   }
   for (const SlotPlace& place : slots_) {
     std::get<TimestampOp>(operations_[place.operation]).slot = word_at(place.address + slot_offset);
+  }
+  for (const std::size_t operation : submits_) {
+    auto& submit = std::get<SubmitOp>(operations_[operation]);
+    submit.iteration = iteration;
+    submit.slot_offset = slot_offset;
   }
   driver_->submit(*queue_, operations_);
 }

@@ -22,6 +22,9 @@ class ComputeStream {
     queue_ = &queue;
   }
 
+  /// Whose packets the kernels of the stream write, by QueueId.
+  void connect(const std::vector<PacketWriter*>& writers);
+
   /// Other addresses from now on; without tracing.
   void resolve_again(const Program& program, const AddressMap& addresses);
 
@@ -53,6 +56,7 @@ class ComputeStream {
   std::vector<ComputeOp> operations_;
   std::vector<ValuePlace> values_;
   std::vector<SlotPlace> slots_;
+  std::vector<std::size_t> submits_;  // operations
 };
 
 }  // namespace cortado::device

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kPollReferenceDword = 3;
 constexpr std::uint32_t kFenceValueDword = 3;
+constexpr std::uint32_t kFusedReferenceDword = 9;
 constexpr std::uint32_t kTimestampAddressDword = 1;
 constexpr std::uint32_t kCopyAddressDword = 3;  // of all copies but windows
 
@@ -46,10 +48,19 @@ class Lowering {
       : program_(program), queue_(queue), addresses_(addresses), advances_(advances), options_(options) {}
 
   Result<Frame> run() && {
-    const std::vector<Command>& commands = program_.queue(queue_).commands;
-    for (command_ = 0; command_ < commands.size(); ++command_) {
+    const Queue& queue = program_.queue(queue_);
+    const std::vector<Command>& commands = queue.commands;
+    const std::vector<PackedCommands> packets = packets_of(queue, options_.trace ? PackingLimits{} : options_.packing);
+    const AddressLists lists = address_lists(queue, packets);
+    for (std::size_t packet = 0; packet < packets.size(); ++packet) {
+      command_ = packets[packet].first;
+      frame_.start.insert(frame_.start.end(), packets[packet].count, position());
+      if (packets[packet].count > 1) {
+        CORTADO_RETURN_IF_ERROR(lower_packed(std::span(commands).subspan(command_, packets[packet].count),
+                                             queue.packing, lists.first[packet]));
+        continue;
+      }
       const Command& command = commands[command_];
-      frame_.start.push_back(position());
       if (options_.trace && !std::holds_alternative<Timestamp>(command)) CORTADO_RETURN_IF_ERROR(stamp(command_));
       CORTADO_RETURN_IF_ERROR(std::visit([this](const auto& c) { return lower(c); }, command));
     }
@@ -59,6 +70,51 @@ class Lowering {
   }
 
  private:
+  using Commands = std::span<const Command>;
+
+  Status lower_packed(Commands commands, Packing packing, std::uint32_t first_entry) {
+    if (packing == Packing::fused) return lower_fused(commands);
+    const auto& first = std::get<Copy>(commands.front());
+    CORTADO_ASSIGN_OR_RETURN(const std::uint32_t bytes, narrow(first.src.width.value));
+    if (packing == Packing::indirect) {
+      patch_addresses({first.src, first.dst});
+      return emit(sdma::CopyList{bytes, static_cast<std::uint32_t>(commands.size()), addresses_.of(first.src),
+                                 addresses_.of(first.dst),
+                                 addresses_.lists[queue_.value] + first_entry * sizeof(ListEntry)});
+    }
+    sdma::CopyMulticast multicast{bytes, addresses_.of(first.src), static_cast<std::uint32_t>(commands.size())};
+    std::vector<Region> regions{first.src};
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      regions.push_back(std::get<Copy>(commands[i]).dst);
+      multicast.dst.at(i) = addresses_.of(regions.back());
+    }
+    patch_addresses(regions);
+    return emit(multicast);
+  }
+
+  Status lower_fused(Commands commands) {
+    sdma::CopyFused fused;
+    for (const Command& command : commands) {
+      if (const auto* wait = std::get_if<Wait>(&command)) {
+        fused.waits = true;
+        fused.wait = addresses_.signals[wait->signal.value];
+        fused.reference = static_cast<std::uint32_t>(wait->value);
+        patch_value(kFusedReferenceDword, wait->signal, wait->value);
+      } else if (const auto* signal = std::get_if<Signal>(&command)) {
+        fused.signals = true;
+        fused.signal = addresses_.signals[signal->signal.value];
+        fused.value = signal->value;
+      } else {
+        const auto& copy = std::get<Copy>(command);
+        CORTADO_ASSIGN_OR_RETURN(fused.bytes, narrow(copy.src.width.value));
+        fused.src = addresses_.of(copy.src);
+        fused.dst = addresses_.of(copy.dst);
+        patch_addresses({copy.src, copy.dst});
+      }
+    }
+    return emit(fused);
+  }
+
   Status lower(const Copy& copy) {
     const std::uint64_t src = addresses_.of(copy.src);
     const std::uint64_t dst = addresses_.of(copy.dst);
@@ -146,6 +202,9 @@ class Lowering {
 
   /// Of the packet that follows, whose addresses stand one behind another.
   void patch_addresses(std::initializer_list<Region> regions) {
+    patch_addresses(std::span<const Region>(regions.begin(), regions.size()));
+  }
+  void patch_addresses(std::span<const Region> regions) {
     std::uint32_t dword = position() + kCopyAddressDword;
     for (const Region& region : regions) {
       frame_.addresses.push_back({dword, region.buffer, region.offset.value});
@@ -207,9 +266,9 @@ Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMa
 }
 
 Status lower_again(const Program& program, QueueId queue, const AddressMap& addresses,
-                   const std::vector<std::uint64_t>& advances, Frame& frame) {
+                   const std::vector<std::uint64_t>& advances, Frame& frame, const PackingLimits& packing) {
   if (!frame.movable) {
-    CORTADO_ASSIGN_OR_RETURN(frame, lower_queue(program, queue, addresses, advances));
+    CORTADO_ASSIGN_OR_RETURN(frame, lower_queue(program, queue, addresses, advances, {.packing = packing}));
     return {};
   }
   for (const AddressPatch& patch : frame.addresses) {

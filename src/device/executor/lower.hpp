@@ -1,11 +1,12 @@
 // From the commands of a dma queue to SDMA packets.
 //
-// One command is one packet, in the order of the queue and with nothing between:
+// One command is one packet, in the order of the queue and with nothing between, but for queues whose packets hold
+// several commands (Packing; not while tracing, which asks when each of them ran):
 //   Copy of one row    COPY linear              Wait        POLL_REGMEM of the low 32 bits of the signal, for ever
 //   Copy of more rows  COPY sub-window          Signal add  ATOMIC add64
 //   Copy with add      private COPY add, one    Signal set  FENCE of the low 32 bits
 //                      a row                    Timestamp   TIMESTAMP get global into the command's slot
-//   Broadcast, Swap    COPY broadcast, swap
+//   Broadcast, Swap    COPY broadcast, swap     packed      private COPY multicast, fused, list
 // With tracing every command that is not a Timestamp has a TIMESTAMP before it and the queue ends with one, so that
 // slot i + 1 also tells when command i had finished.
 //
@@ -21,6 +22,7 @@
 #include "cortado/result.hpp"
 
 #include "device/executor/address_map.hpp"
+#include "ir/packing.hpp"
 
 namespace cortado::device {
 
@@ -47,7 +49,8 @@ struct AddressPatch {
 /// The packets of one queue for iteration 0, and what changes from iteration to iteration.
 struct Frame {
   std::vector<std::uint32_t> dwords;
-  std::vector<std::uint32_t> start;  ///< start[i] = first dword of command i; start.back() = dwords.size()
+  /// start[i] = first dword of the packet of command i; start.back() = dwords.size()
+  std::vector<std::uint32_t> start;
   std::vector<ValuePatch> values;
   std::vector<SlotPatch> slots;
   std::vector<std::uint32_t> doorbells{};  ///< dwords at which the doorbell rings, beside the end
@@ -59,6 +62,7 @@ struct Frame {
 
 struct LowerOptions {
   bool trace = false;
+  PackingLimits packing{};  ///< of the machine
 };
 
 /// `advances` = signal_advances(program). Fails (device.encode) for a command that has no packet.
@@ -68,6 +72,6 @@ Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMa
 /// The frame of other addresses, from one that was lowered for the same program without tracing: in place where it is
 /// movable.
 Status lower_again(const Program& program, QueueId queue, const AddressMap& addresses,
-                   const std::vector<std::uint64_t>& advances, Frame& frame);
+                   const std::vector<std::uint64_t>& advances, Frame& frame, const PackingLimits& packing = {});
 
 }  // namespace cortado::device

@@ -12,6 +12,7 @@
 #include "device/executor/moved_bytes.hpp"
 #include "device/executor/signal_range.hpp"
 #include "ir/visit.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::device {
 namespace {
@@ -39,9 +40,15 @@ Status check_dma_queue(const Queue& queue, const Topology& topology) {
                                     queue.engine->value, engine == engines.end() ? "" : " in silicon"),
                         "plan for the machine that this node is"));
   }
+  if (!has_packing(topology.features, queue.packing)) {
+    return fail(refusal("device.packets", queue,
+                        fmt::format("the {} has no {} packets", topology.node, to_string(queue.packing)),
+                        "plan for the machine that this node is"));
+  }
+  const bool adds = topology.near_memory_compute || topology.features.engine_add;
   for (std::size_t c = 0; c < queue.commands.size(); ++c) {
     const auto* copy = std::get_if<Copy>(&queue.commands[c]);
-    if (copy == nullptr || copy->op != CopyOp::add || topology.near_memory_compute) continue;
+    if (copy == nullptr || copy->op != CopyOp::add || adds) continue;
     Diagnostic diagnostic =
         refusal("device.near_memory_compute", queue,
                 fmt::format("copy with add, but the memory of the {} does not reduce", topology.node),
@@ -52,10 +59,19 @@ Status check_dma_queue(const Queue& queue, const Topology& topology) {
   return {};
 }
 
+bool submits(const Queue& queue) {
+  return std::ranges::any_of(queue.commands,
+                             [](const Command& command) { return std::holds_alternative<Submit>(command); });
+}
+
 Status check_compute_queue(const Queue& queue, const Topology& topology) {
   if (!topology.compute) {
     return fail(refusal("device.compute", queue, fmt::format("the {} runs no compute queues", topology.node),
                         "use a variant of DMA copies only, or the embedded node"));
+  }
+  if (!topology.features.device_initiated && submits(queue)) {
+    return fail(refusal("device.packets", queue, fmt::format("no kernel of the {} rings doorbells", topology.node),
+                        "submit its queues from the host"));
   }
   for (std::size_t c = 0; c < queue.commands.size(); ++c) {
     const auto* gemm = std::get_if<Gemm>(&queue.commands[c]);
@@ -145,8 +161,10 @@ class Preparer {
     CORTADO_RETURN_IF_ERROR(allocate_buffers());
     CORTADO_RETURN_IF_ERROR(allocate_signals());
     CORTADO_RETURN_IF_ERROR(allocate_slots());
+    CORTADO_RETURN_IF_ERROR(allocate_lists());
     CORTADO_RETURN_IF_ERROR(create_trackers());
     CORTADO_RETURN_IF_ERROR(create_device_queues());
+    connect_kernels();
     compile_hosts();
     return std::move(made_);
   }
@@ -219,6 +237,21 @@ class Preparer {
     return {};
   }
 
+  Status allocate_lists() {
+    const ListLayout layout = list_layout(program_, packing());
+    std::uint64_t address = 0;
+    if (!layout.entries.empty()) {
+      const Bytes bytes{layout.entries.size() * sizeof(ListEntry)};
+      CORTADO_ASSIGN_OR_RETURN(const Memory block, made_->resources.allocate({std::nullopt, bytes}));
+      std::memcpy(block.data, layout.entries.data(), bytes.value);
+      address = block.address();
+    }
+    for (const std::uint64_t offset : layout.offset) made_->addresses.lists.push_back(address + offset);
+    return {};
+  }
+
+  PackingLimits packing() const { return packing_limits(made_->verified.machine().features); }
+
   Status create_trackers() {
     for (const Tracker& tracker : program_.trackers) {
       const RankId rank = program_.buffer(tracker.region.buffer).rank;
@@ -245,7 +278,8 @@ class Preparer {
 
   Status create_dma_queue(QueueId id) {
     const Queue& queue = program_.queue(id);
-    CORTADO_ASSIGN_OR_RETURN(Frame frame, lower_queue(program_, id, made_->addresses, made_->advances, {made_->trace}));
+    CORTADO_ASSIGN_OR_RETURN(Frame frame, lower_queue(program_, id, made_->addresses, made_->advances,
+                                                      {.trace = made_->trace, .packing = packing()}));
     if (queue.submission == Submission::calls) frame.doorbells = doorbells_of(queue, frame);
     std::uint64_t ring_bytes = made_->verified.machine().dma.ring_bytes.value;
     if (frame.bytes() >= ring_bytes) {
@@ -274,6 +308,17 @@ class Preparer {
     stream.bind(made_->driver, *created);
     made_->compute.push_back(std::move(stream));
     return {};
+  }
+
+  /// All dma queues are there and stay where they are.
+  void connect_kernels() {
+    std::vector<PacketWriter*> writers(program_.queues.size());
+    for (RingWriter& writer : made_->dma) writers[writer.id().value] = &writer;
+    for (ComputeStream& stream : made_->compute) {
+      const bool rings = submits(program_.queue(stream.id()));
+      made_->kernels_submit = made_->kernels_submit || rings;
+      if (rings) stream.connect(writers);
+    }
   }
 
   void compile_hosts() {

@@ -39,6 +39,7 @@ struct Preparation {
 
   std::vector<std::uint64_t> advances;     ///< by SignalId
   std::vector<std::uint64_t*> words;       ///< by SignalId
+  bool kernels_submit = false;             ///< kernels ring doorbells of dma queues
   std::uint64_t* drain_word = nullptr;     ///< counts queues that have finished all that was submitted
   std::uint64_t max_batch_iterations = 0;  ///< signal_range.hpp
   AddressMap addresses;

@@ -16,7 +16,7 @@
 
 namespace cortado::device {
 
-class RingWriter {
+class RingWriter final : public PacketWriter {
  public:
   /// The queue must hold the frame: frame.bytes() < queue.ring_bytes. The ring is taken to be empty.
   RingWriter(Driver& driver, SdmaQueue& queue, QueueId id, Frame frame);
@@ -35,6 +35,10 @@ class RingWriter {
     ++frames_;
     driver_->ring_doorbell(*queue_, cursor_);
     return true;
+  }
+
+  bool write_packets(std::uint64_t iteration, std::uint64_t slot_offset) override {
+    return try_submit(iteration, slot_offset);
   }
 
   /// Lets the engine add one to the word behind everything submitted so far. False as in try_submit.

@@ -54,6 +54,7 @@ class Runner {
   void enter_iteration(std::size_t host);
   void leave_iteration(std::size_t host);
 
+  Status wait_for_drained(std::uint64_t queues);
   /// To be called when nothing moved: helps the driver, and now and then looks for faults and for a stall.
   Status wait_for_device();
   Status look_for_stall();

@@ -147,6 +147,50 @@ Outcome decode_copy_add(Ring ring) {
   return decoded<wire::CopyAdd>(packet);
 }
 
+Outcome decode_copy_multicast(Ring ring) {
+  constexpr std::size_t kHead = wire::kDwords<wire::CopyMulticast>;
+  wire::CopyMulticast raw;
+  if (!read(ring, raw)) return refusal<wire::CopyMulticast>(ring);
+  CopyMulticast packet{bytes_of(raw.count), wire::join(raw.src),
+                       wire::CopyMulticast::Destinations::get(raw.header)};
+  if (packet.destinations < 2 || packet.destinations > CopyMulticast::kMostDestinations) {
+    return reserved(ring, raw.kName, 0, "number of destinations");
+  }
+  const std::size_t size = kHead + 2 * std::size_t{packet.destinations};
+  if (ring.size() < size) return truncated(ring, raw.kName, size);
+  for (std::size_t i = 0; i < packet.destinations; ++i) {
+    packet.dst[i] = wire::join(wire::load<wire::Address>(ring.data() + kHead + 2 * i));
+  }
+  return decoded(size, packet);
+}
+
+Outcome decode_copy_fused(Ring ring) {
+  wire::CopyFused raw;
+  if (!read(ring, raw)) return refusal<wire::CopyFused>(ring);
+  const CopyFused packet{bytes_of(raw.count),
+                         wire::join(raw.src),
+                         wire::join(raw.dst),
+                         wire::CopyFused::Waits::get(raw.header) != 0,
+                         wire::join(raw.wait),
+                         raw.reference,
+                         wire::CopyFused::Signals::get(raw.header) != 0,
+                         wire::join(raw.signal),
+                         wire::join(raw.value)};
+  if (!is_aligned(packet.wait, kWordAlignment)) return misaligned(ring, raw.kName, packet.wait, kWordAlignment);
+  if (!is_aligned(packet.signal, kListAlignment)) return misaligned(ring, raw.kName, packet.signal, kListAlignment);
+  if (problem(packet) != nullptr) return reserved(ring, raw.kName, 0, "an address of nothing");
+  return decoded<wire::CopyFused>(packet);
+}
+
+Outcome decode_copy_list(Ring ring) {
+  wire::CopyList raw;
+  if (!read(ring, raw)) return refusal<wire::CopyList>(ring);
+  const CopyList packet{bytes_of(raw.count), wire::CopyList::Entries::get(raw.entries) + 1, wire::join(raw.src),
+                        wire::join(raw.dst), wire::join(raw.list)};
+  if (!is_aligned(packet.list, kListAlignment)) return misaligned(ring, raw.kName, packet.list, kListAlignment);
+  return decoded<wire::CopyList>(packet);
+}
+
 Outcome decode_copy(Ring ring) {
   switch (static_cast<wire::CopySub>(wire::SubOpcode::get(ring[0]))) {
     case wire::CopySub::linear:
@@ -157,6 +201,12 @@ Outcome decode_copy(Ring ring) {
       return decode_copy_window(ring);
     case wire::CopySub::add:
       return decode_copy_add(ring);
+    case wire::CopySub::multicast:
+      return decode_copy_multicast(ring);
+    case wire::CopySub::fused:
+      return decode_copy_fused(ring);
+    case wire::CopySub::list:
+      return decode_copy_list(ring);
   }
   return unknown_sub_opcode(ring);
 }

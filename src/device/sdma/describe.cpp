@@ -71,6 +71,20 @@ struct Describe {
   std::string operator()(const CopyAdd& p) const {
     return fmt::format("COPY add {} {} B {:#x} -> {:#x} (private)", cortado::to_string(p.dtype), p.bytes, p.src, p.dst);
   }
+  std::string operator()(const CopyMulticast& p) const {
+    std::string text = fmt::format("COPY multicast {} B {:#x} ->", p.bytes, p.src);
+    for (std::size_t i = 0; i < p.destinations; ++i) text += fmt::format("{} {:#x}", i == 0 ? "" : ",", p.dst[i]);
+    return text + " (private)";
+  }
+  std::string operator()(const CopyFused& p) const {
+    return fmt::format("COPY fused{} {} B {:#x} -> {:#x}{} (private)",
+                       p.waits ? fmt::format(" {:#x} >= {:#x},", p.wait, p.reference) : "", p.bytes, p.src, p.dst,
+                       p.signals ? fmt::format(", {:#x} += {:#x}", p.signal, p.value) : "");
+  }
+  std::string operator()(const CopyList& p) const {
+    return fmt::format("COPY list of {} at {:#x}: {} B {:#x} -> {:#x} (private)", p.entries, p.list, p.bytes, p.src,
+                       p.dst);
+  }
   std::string operator()(const WriteLinear& p) const {
     constexpr std::size_t kShown = 4;
     std::string text = fmt::format("WRITE {} dwords -> {:#x}:", p.data.size(), p.dst);

@@ -31,6 +31,11 @@ struct Dwords {
   std::size_t operator()(const CopySwap&) const { return wire::kDwords<wire::CopySwap>; }
   std::size_t operator()(const CopyWindow&) const { return wire::kDwords<wire::CopyWindow>; }
   std::size_t operator()(const CopyAdd&) const { return wire::kDwords<wire::CopyAdd>; }
+  std::size_t operator()(const CopyMulticast& packet) const {
+    return wire::kDwords<wire::CopyMulticast> + 2 * std::size_t{packet.destinations};
+  }
+  std::size_t operator()(const CopyFused&) const { return wire::kDwords<wire::CopyFused>; }
+  std::size_t operator()(const CopyList&) const { return wire::kDwords<wire::CopyList>; }
   std::size_t operator()(const WriteLinear& packet) const {
     return wire::kDwords<wire::WriteLinear> + packet.data.size();
   }
@@ -99,6 +104,34 @@ std::size_t encode(const CopyAdd& packet, std::uint32_t* out) {
   const auto type = wire::CopyAdd::ElementType::put(static_cast<std::uint32_t>(packet.dtype));
   return store(wire::CopyAdd{wire::header(wire::CopySub::add) | type, wire::ByteCount::put(packet.bytes - 1), 0,
                              wire::split(packet.src), wire::split(packet.dst)},
+               out);
+}
+
+std::size_t encode(const CopyMulticast& packet, std::uint32_t* out) {
+  check(packet);
+  const auto destinations = wire::CopyMulticast::Destinations::put(packet.destinations);
+  std::size_t at = store(wire::CopyMulticast{wire::header(wire::CopySub::multicast) | destinations,
+                                             wire::ByteCount::put(packet.bytes - 1), 0, wire::split(packet.src)},
+                         out);
+  for (std::size_t i = 0; i < packet.destinations; ++i) at += store(wire::split(packet.dst[i]), out + at);
+  return at;
+}
+
+std::size_t encode(const CopyFused& packet, std::uint32_t* out) {
+  check(packet);
+  const std::uint32_t flags =
+      wire::CopyFused::Waits::put(packet.waits ? 1 : 0) | wire::CopyFused::Signals::put(packet.signals ? 1 : 0);
+  return store(wire::CopyFused{wire::header(wire::CopySub::fused) | flags, wire::ByteCount::put(packet.bytes - 1), 0,
+                               wire::split(packet.src), wire::split(packet.dst), wire::split(packet.wait),
+                               packet.reference, wire::split(packet.signal), wire::split(packet.value)},
+               out);
+}
+
+std::size_t encode(const CopyList& packet, std::uint32_t* out) {
+  check(packet);
+  return store(wire::CopyList{wire::header(wire::CopySub::list), wire::ByteCount::put(packet.bytes - 1),
+                              wire::CopyList::Entries::put(packet.entries - 1), wire::split(packet.src),
+                              wire::split(packet.dst), wire::split(packet.list)},
                out);
 }
 

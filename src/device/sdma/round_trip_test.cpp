@@ -77,6 +77,21 @@ Packet Draw::packet(std::size_t kind) {
       return CondExe{address(4), bits(32), short_bits(14)};
     case 14:
       return Indirect{static_cast<std::uint8_t>(bits(4)), address(32), bits(20), word()};
+    case 16: {
+      CopyMulticast packet{between(1, kMaxBytes), address(1), between(2, CopyMulticast::kMostDestinations)};
+      for (std::size_t i = 0; i < packet.destinations; ++i) packet.dst.at(i) = address(1);
+      return packet;
+    }
+    case 17: {
+      CopyFused packet{.bytes = between(1, kMaxBytes), .src = address(1), .dst = address(1)};
+      packet.waits = coin();
+      packet.signals = coin();
+      if (packet.waits) packet.wait = address(4), packet.reference = bits(32);
+      if (packet.signals) packet.signal = address(8), packet.value = word();
+      return packet;
+    }
+    case 18:
+      return CopyList{between(1, kMaxBytes), between(1, 1U << 20), address(1), address(1), address(8)};
     default:
       return HdpFlush{};
   }

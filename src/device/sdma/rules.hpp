@@ -13,6 +13,7 @@ namespace cortado::sdma {
 inline constexpr std::uint64_t kSwapAlignment = 64;
 inline constexpr std::uint64_t kWordAlignment = 4;  // WRITE, FENCE, POLL of memory, COND_EXE, 32-bit ATOMIC
 inline constexpr std::uint64_t kTimestampAlignment = 8;
+inline constexpr std::uint64_t kListAlignment = 8;  // of lists and of 64-bit signals
 inline constexpr std::uint64_t kIndirectAlignment = 32;
 
 constexpr bool is_aligned(std::uint64_t address, std::uint64_t alignment) {
@@ -79,6 +80,32 @@ constexpr const char* problem(const CopyAdd& packet) {
   const std::uint64_t element = size_of(packet.dtype).value;
   if (element == 0) return "dtype is unknown";
   if (packet.bytes % element != 0) return "bytes is not a whole number of elements";
+  return problem(packet.bytes);
+}
+
+constexpr const char* problem(const CopyMulticast& packet) {
+  if (packet.destinations < 2 || packet.destinations > CopyMulticast::kMostDestinations) {
+    return "destinations is not in 2 .. 8";
+  }
+  for (std::size_t i = packet.destinations; i < packet.dst.size(); ++i) {
+    if (packet.dst[i] != 0) return "a destination behind the last is not zero";
+  }
+  return problem(packet.bytes);
+}
+
+constexpr const char* problem(const CopyFused& packet) {
+  if (packet.waits ? !is_aligned(packet.wait, kWordAlignment) : packet.wait != 0 || packet.reference != 0) {
+    return "wait is not 4-byte aligned, or not zero where nothing waits";
+  }
+  if (packet.signals ? !is_aligned(packet.signal, kListAlignment) : packet.signal != 0 || packet.value != 0) {
+    return "signal is not 8-byte aligned, or not zero where nothing signals";
+  }
+  return problem(packet.bytes);
+}
+
+constexpr const char* problem(const CopyList& packet) {
+  if (packet.entries == 0 || packet.entries - 1 > wire::CopyList::Entries::kMax) return "entries is not in 1 .. 2^20";
+  if (!is_aligned(packet.list, kListAlignment)) return "list is not 8-byte aligned";
   return problem(packet.bytes);
 }
 

@@ -72,7 +72,7 @@ enum class Op : std::uint8_t {
   timestamp = 13,
 };
 
-enum class CopySub : std::uint8_t { linear = 0, window = 4, swap = 9, add = 0xf0 };
+enum class CopySub : std::uint8_t { linear = 0, window = 4, swap = 9, add = 0xf0, multicast, fused, list };
 
 constexpr std::uint32_t header(Op op, std::uint32_t sub_opcode = 0) {
   return Opcode::put(static_cast<std::uint32_t>(op)) | SubOpcode::put(sub_opcode);
@@ -169,6 +169,55 @@ struct CopyAdd {
       kAboveByteCount,
       MustBeZero{2, ~0U, kReserved},
   };
+};
+
+/// Cortado's own packet, without its destinations, which follow.
+struct CopyMulticast {
+  static constexpr const char* kName = "COPY multicast (private)";
+  using Destinations = Bits<24, 4>;
+  std::uint32_t header;
+  std::uint32_t count;
+  std::uint32_t parameters;
+  Address src;
+  static constexpr std::array kMustBeZero{
+      MustBeZero{0, ~(OpcodeAndSub::kMask | Destinations::kMask), kReserved},
+      kAboveByteCount,
+      MustBeZero{2, ~0U, kReserved},
+  };
+};
+
+/// Cortado's own packet: poll, copy and atomic.
+struct CopyFused {
+  static constexpr const char* kName = "COPY fused (private)";
+  using Waits = Bits<24, 1>;
+  using Signals = Bits<25, 1>;
+  std::uint32_t header;
+  std::uint32_t count;
+  std::uint32_t parameters;
+  Address src;
+  Address dst;
+  Address wait;
+  std::uint32_t reference;
+  Address signal;
+  Address value;
+  static constexpr std::array kMustBeZero{
+      MustBeZero{0, ~(OpcodeAndSub::kMask | Waits::kMask | Signals::kMask), kReserved},
+      kAboveByteCount,
+      MustBeZero{2, ~0U, kReserved},
+  };
+};
+
+/// Cortado's own packet: copies of a list.
+struct CopyList {
+  static constexpr const char* kName = "COPY list (private)";
+  using Entries = Bits<0, 20>;  // entries - 1
+  std::uint32_t header;
+  std::uint32_t count;
+  std::uint32_t entries;
+  Address src;
+  Address dst;
+  Address list;
+  static constexpr std::array kMustBeZero{kOnlyOpcode, kAboveByteCount, MustBeZero{2, ~Entries::kMask, kReserved}};
 };
 
 struct WindowSide {
@@ -379,6 +428,10 @@ static_assert(sizeof(CopyBroadcast) == 36 && offsetof(CopyBroadcast, dst1) == 20
               offsetof(CopyBroadcast, dst2) == 28);
 static_assert(sizeof(CopySwap) == 28 && offsetof(CopySwap, a) == 12 && offsetof(CopySwap, b) == 20);
 static_assert(sizeof(CopyAdd) == 28 && offsetof(CopyAdd, src) == 12 && offsetof(CopyAdd, dst) == 20);
+static_assert(sizeof(CopyMulticast) == 20 && offsetof(CopyMulticast, src) == 12);
+static_assert(sizeof(CopyFused) == 56 && offsetof(CopyFused, src) == 12 && offsetof(CopyFused, dst) == 20 &&
+              offsetof(CopyFused, reference) == 36 && offsetof(CopyFused, signal) == 40);
+static_assert(sizeof(CopyList) == 36 && offsetof(CopyList, src) == 12 && offsetof(CopyList, list) == 28);
 static_assert(sizeof(WindowSide) == 20 && offsetof(WindowSide, x_y) == 8 && offsetof(WindowSide, slice_pitch) == 16);
 static_assert(sizeof(CopyWindow) == 52 && offsetof(CopyWindow, src) == 4 && offsetof(CopyWindow, dst) == 24 &&
               offsetof(CopyWindow, width_height) == 44 && offsetof(CopyWindow, depth) == 48);

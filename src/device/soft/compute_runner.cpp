@@ -37,9 +37,14 @@ PacketFault wrong_shape(std::string message) {
 
 }  // namespace
 
-ComputeRunner::ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, bool adds, FaultLog& faults, RankId gpu,
-                             std::uint32_t id)
-    : handle_{{gpu, id}, this}, memory_(memory), trackers_(trackers), adds_(adds), faults_(faults) {}
+ComputeRunner::ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, const Features& features, FaultLog& faults,
+                             RankId gpu, std::uint32_t id)
+    : handle_{{gpu, id}, this},
+      memory_(memory),
+      trackers_(trackers),
+      adds_(features.near_memory_compute),
+      rings_(features.device_initiated.has_value()),
+      faults_(faults) {}
 
 void ComputeRunner::submit(std::span<const ComputeOp> operations) {
   const std::lock_guard lock(incoming_mutex_);
@@ -120,6 +125,13 @@ ComputeRunner::Outcome ComputeRunner::run(const TimestampOp& op, Quota) {
   if (auto fault = check_word(op.slot)) return stop(std::move(*fault));
   store_word(address_of(op.slot), steady_nanoseconds());
   return Outcome::done;
+}
+
+ComputeRunner::Outcome ComputeRunner::run(const SubmitOp& op, Quota) {
+  if (!rings_ || op.writer == nullptr) {
+    return stop({FaultKind::unsupported, 0, "kernels of this machine ring no doorbells"});
+  }
+  return op.writer->write_packets(op.iteration, op.slot_offset) ? Outcome::done : Outcome::hold;
 }
 
 ComputeRunner::Outcome ComputeRunner::run(const CopyKernelOp& op, Quota quota) {

@@ -29,8 +29,8 @@ struct ComputeQueueHandle : ComputeQueue {
 
 class ComputeRunner final : public Runnable {
  public:
-  /// `adds`: the memory of the node adds, for output blocks with op add.
-  ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, bool adds, FaultLog& faults, RankId gpu,
+  /// The memory of the node may add, for output blocks with op add, and its kernels may ring doorbells.
+  ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, const Features& features, FaultLog& faults, RankId gpu,
                 std::uint32_t id);
 
   ComputeQueueHandle& handle() { return handle_; }
@@ -61,6 +61,7 @@ class ComputeRunner final : public Runnable {
   Outcome run(const GemmLaunchOp& op, Quota quota);
   Outcome run(const CallLaunchOp& op, Quota quota);
   Outcome run(const TimestampOp& op, Quota quota);
+  Outcome run(const SubmitOp& op, Quota quota);
   Outcome run_mapped(const GemmLaunchOp& op, Quota quota);
   void raise_tiles(const GemmLaunchOp& op, std::uint64_t tiles);
   Outcome move_rows(const KernelLaunchOp& op, Quota quota);
@@ -80,6 +81,7 @@ class ComputeRunner final : public Runnable {
   const MemoryMap& memory_;
   TrackerUnit& trackers_;
   const bool adds_;
+  const bool rings_;
   FaultLog& faults_;
   RangeCache ranges_;
 

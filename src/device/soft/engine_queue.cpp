@@ -302,6 +302,18 @@ EngineQueue::Outcome EngineQueue::run(const sdma::Indirect& packet) {
   return Outcome::done;
 }
 
+EngineQueue::Outcome EngineQueue::run(const sdma::CopyFused& packet) {
+  if (!context_.rules.features.fused_packets) {
+    return stop({FaultKind::unsupported, 0, "this machine's engines have no fused packets"});
+  }
+  std::vector<sdma::Packet> parts;
+  if (packet.waits) parts.emplace_back(sdma::PollRegmem{.address = packet.wait, .reference = packet.reference});
+  parts.emplace_back(sdma::CopyLinear{packet.bytes, packet.src, packet.dst});
+  if (packet.signals) parts.emplace_back(sdma::Atomic{.address = packet.signal, .data = packet.value});
+  stream_.expand(std::move(parts));
+  return Outcome::done;
+}
+
 // --- Faults and state ------------------------------------------------------------------------------------------------
 
 EngineQueue::Outcome EngineQueue::outside_memory(std::uint64_t address, const char* what) {

@@ -2,7 +2,8 @@
 //
 // Order, as on real engines: packets start in order. Transfers (COPY, WRITE, CONST_FILL) may still be moving bytes
 // while later packets run. FENCE, ATOMIC, TIMESTAMP, TRAP and NOP start when every earlier transfer of the queue is
-// finished. POLL_REGMEM, COND_EXE and INDIRECT hold back what follows them but wait for no earlier transfer.
+// finished. POLL_REGMEM, COND_EXE and INDIRECT hold back what follows them but wait for no earlier transfer. A fused
+// packet is its poll, its copy and its atomic, one behind another.
 //
 // step() finishes each transfer before it fetches on, which is one of the allowed orders and the fastest on a CPU.
 // random_step() reaches all of them. The read pointer passes a packet when it and all before it are finished.
@@ -107,6 +108,7 @@ class EngineQueue final : public Runnable {
   Outcome run(const sdma::Timestamp& packet);
   Outcome run(const sdma::CondExe& packet);
   Outcome run(const sdma::Indirect& packet);
+  Outcome run(const sdma::CopyFused& packet);
   template <class Transferred>
   Outcome run(const Transferred&) {
     return Outcome::done;

@@ -34,7 +34,17 @@ std::optional<PacketFault> PacketStream::announce(std::uint64_t write_offset, st
   return std::nullopt;
 }
 
+void PacketStream::expand(std::vector<sdma::Packet> parts) {
+  std::ranges::reverse(parts);
+  parts_ = std::move(parts);
+}
+
 PacketStream::Fetch PacketStream::fetch() {
+  if (!parts_.empty()) [[unlikely]] {
+    packet_ = std::move(parts_.back());
+    parts_.pop_back();
+    return Fetch::packet;
+  }
   return indirect_ ? fetch_from_indirect() : fetch_from_ring();
 }
 

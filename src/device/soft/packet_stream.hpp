@@ -34,9 +34,9 @@ class PacketStream {
   /// Ring offset of the packet that was fetched last; inside an indirect buffer, of the packet that called it.
   std::uint64_t packet_offset() const { return packet_offset_; }
   /// Ring offset behind all that is fetched.
-  std::uint64_t offset() const { return indirect_ ? packet_offset_ : offset_; }
+  std::uint64_t offset() const { return indirect_ || !parts_.empty() ? packet_offset_ : offset_; }
   std::uint64_t announced() const { return announced_; }
-  bool exhausted() const { return offset_ == announced_ && !indirect_; }
+  bool exhausted() const { return offset_ == announced_ && !indirect_ && parts_.empty(); }
 
   /// Does not execute the next dwords.
   void skip(std::uint32_t dwords) { skip_ = dwords; }
@@ -44,6 +44,8 @@ class PacketStream {
   /// Fetches from an indirect buffer until it ends. Its memory is checked by the caller before each fetch.
   /// `to_host`: host pointer minus address, modulo 2^64.
   void enter(std::uint64_t base, std::uint32_t dwords, std::uint64_t to_host = 0);
+  /// Fetches these next: the parts of the packet that was fetched last.
+  void expand(std::vector<sdma::Packet> parts);
   struct IndirectBuffer {
     std::uint64_t base = 0;
     std::uint64_t dwords = 0;
@@ -64,6 +66,7 @@ class PacketStream {
   std::uint64_t packet_offset_ = 0;
   std::uint64_t skip_ = 0;  // dwords
   std::optional<IndirectBuffer> indirect_;
+  std::vector<sdma::Packet> parts_;  // still to be fetched, the next one last
   sdma::Packet packet_;
   PacketFault fault_;
   std::vector<std::uint32_t> unwrapped_;  // a packet that crosses the end of the ring

@@ -63,7 +63,7 @@ class RandomDispatcher final : public Dispatcher {
     bool active = false;
   };
 
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;  // a kernel that rings a doorbell notifies from within its step
   Random random_;
   DelayClock& clock_;
   std::vector<Slot> slots_;

@@ -50,6 +50,7 @@ Topology make_topology(const Machine& machine, std::uint32_t gpus, const std::st
   topology.near_memory_compute = machine.features.near_memory_compute;
   topology.compute = true;
   topology.tracker = machine.features.tracker;
+  topology.features = machine.features;
   return topology;
 }
 
@@ -166,8 +167,7 @@ class SoftNode final : public Driver, private EngineHost {
       return fail("device.queue",
                   fmt::format("GPU {} has no free compute queue: all {} are in use", gpu.value, in_use));
     }
-    auto runner =
-        std::make_unique<ComputeRunner>(memory_, trackers_, topology_.near_memory_compute, faults_, gpu, next_id_++);
+    auto runner = std::make_unique<ComputeRunner>(memory_, trackers_, rules_.features, faults_, gpu, next_id_++);
     const auto slot = dispatcher_->attach(*runner);
     CORTADO_CHECK(slot.has_value(), "there are slots for as many compute queues as the GPUs have");
     ++in_use;

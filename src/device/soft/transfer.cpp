@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "device/soft/cpu_kernels.hpp"
+#include "ir/packing.hpp"
 #include "ir/visit.hpp"
 
 namespace cortado::device::soft {
@@ -81,6 +82,33 @@ Fault check_side(const sdma::CopyWindow& window, const sdma::WindowSide& side, c
   return std::nullopt;
 }
 
+// --- Lists -----------------------------------------------------------------------------------------------------------
+
+ListEntry entry_of(const sdma::CopyList& packet, const HostPlaces& places, std::uint64_t index) {
+  ListEntry entry;
+  std::memcpy(&entry, at(packet.list + places.list + index * sizeof entry), sizeof entry);
+  return entry;
+}
+
+Fault check_list(const sdma::CopyList& packet, const AddressSpace& memory, RangeCache& ranges, HostPlaces& places) {
+  const std::uint64_t bytes = packet.entries * sizeof(ListEntry);
+  const Mapping* const list = ranges.find(memory, packet.list, bytes);
+  if (list == nullptr) return outside(packet.list, bytes, "list");
+  places.list = list->to_host;
+  const auto find = [&](std::uint64_t address, const char* what, bool first, std::uint64_t& place) -> Fault {
+    const Mapping* const mapping = ranges.find(memory, address, packet.bytes);
+    if (mapping == nullptr || (!first && mapping->to_host != place)) return outside(address, packet.bytes, what);
+    place = mapping->to_host;
+    return std::nullopt;
+  };
+  for (std::uint64_t i = 0; i < packet.entries; ++i) {
+    const ListEntry entry = entry_of(packet, places, i);
+    if (auto fault = find(packet.src + entry.src, "source", i == 0, places.src)) return fault;
+    if (auto fault = find(packet.dst + entry.dst, "destination", i == 0, places.dst)) return fault;
+  }
+  return std::nullopt;
+}
+
 // --- Moving ----------------------------------------------------------------------------------------------------------
 
 void swap_bytes(std::uint64_t a, std::uint64_t b, std::uint64_t bytes) {
@@ -125,6 +153,12 @@ std::optional<TransferShape> transfer_shape(const sdma::Packet& packet) {
       [](const sdma::CopyAdd& p) -> Shape {
         const std::uint64_t element = size_of(p.dtype).value;
         return TransferShape{p.bytes / element, element};
+      },
+      [](const sdma::CopyMulticast& p) -> Shape {
+        return TransferShape{p.bytes, 1};
+      },
+      [](const sdma::CopyList& p) -> Shape {
+        return TransferShape{p.entries, p.bytes};
       },
       [](const sdma::WriteLinear& p) -> Shape {
         return TransferShape{p.data.size(), sizeof(std::uint32_t)};
@@ -184,10 +218,34 @@ std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const Engi
         return check_side(p, p.dst, rules, memory, ranges, "destination window", places.dst);
       },
       [&](const sdma::CopyAdd& p) -> Fault {
-        if (!rules.features.near_memory_compute) return unsupported("this machine's memory does not add");
+        if (!rules.features.adds()) return unsupported("this machine's memory and engines do not add");
         if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
         if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
         return check(p.dst, p.bytes, "destination", places.dst);
+      },
+      [&](const sdma::CopyMulticast& p) -> Fault {
+        const auto& multicast = rules.features.multicast;
+        if (!multicast) return unsupported("this machine's engines have no multicast");
+        if (p.destinations > multicast->destinations) {
+          return unsupported(fmt::format("{} destinations in one packet, the engine takes at most {}", p.destinations,
+                                         multicast->destinations));
+        }
+        if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
+        if (auto fault = check(p.src, p.bytes, "source", places.src)) return fault;
+        for (std::size_t i = 0; i < p.destinations; ++i) {
+          if (auto fault = check(p.dst[i], p.bytes, "destination", places.destinations[i])) return fault;
+        }
+        return std::nullopt;
+      },
+      [&](const sdma::CopyList& p) -> Fault {
+        const auto& indirect = rules.features.indirect;
+        if (!indirect) return unsupported("this machine's engines walk no lists");
+        if (p.entries > indirect->entries) {
+          return unsupported(
+              fmt::format("a list of {} entries, the engine takes at most {}", p.entries, indirect->entries));
+        }
+        if (auto fault = check_size(p.bytes, rules.limits.max_copy_bytes)) return fault;
+        return check_list(p, memory, ranges, places);
       },
       [&](const sdma::WriteLinear& p) -> Fault {
         return check(p.dst, p.data.size() * sizeof(std::uint32_t), "destination", places.dst);
@@ -224,6 +282,12 @@ void for_each_access(const sdma::Packet& packet, const std::function<void(std::u
         visit(p.src, p.bytes, false);
         visit(p.dst, p.bytes, true);
       },
+      [&](const sdma::CopyMulticast& p) {
+        visit(p.src, p.bytes, false);
+        for (std::size_t i = 0; i < p.destinations; ++i) visit(p.dst[i], p.bytes, true);
+      },
+      // Of a CopyList this knows the list alone: machines of virtual nodes have none.
+      [&](const sdma::CopyList& p) { visit(p.list, p.entries * sizeof(ListEntry), false); },
       [&](const sdma::WriteLinear& p) { visit(p.dst, p.data.size() * sizeof(std::uint32_t), true); },
       [&](const sdma::ConstFill& p) { visit(p.dst, std::uint64_t{p.elements} << p.element_log2, true); },
       [](const auto&) {});
@@ -247,6 +311,17 @@ void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint6
         const std::uint64_t done = first * size_of(p.dtype).value;
         add_elements(p.dtype, at(p.dst + places.dst + done), at(p.src + places.src + done),
                      count * size_of(p.dtype).value);
+      },
+      [&](const sdma::CopyMulticast& p) {
+        for (std::size_t i = 0; i < p.destinations; ++i) {
+          move_bytes(p.dst[i] + places.destinations[i] + first, p.src + places.src + first, count);
+        }
+      },
+      [&](const sdma::CopyList& p) {
+        for (std::uint64_t i = first; i < first + count; ++i) {
+          const ListEntry entry = entry_of(p, places, i);
+          move_bytes(p.dst + entry.dst + places.dst, p.src + entry.src + places.src, p.bytes);
+        }
       },
       [&](const sdma::WriteLinear& p) {
         std::memcpy(at(p.dst + places.dst + first * sizeof(std::uint32_t)), p.data.data() + first,
@@ -285,6 +360,20 @@ std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::u
       [&](const sdma::CopyAdd& p) -> Fault {
         const std::uint64_t element = size_of(p.dtype).value;
         return update(p.dst + first * element, p.src + first * element, count * element, CopyOp::add, p.dtype);
+      },
+      [&](const sdma::CopyMulticast& p) -> Fault {
+        for (std::size_t i = 0; i < p.destinations; ++i) {
+          if (auto fault = update(p.dst[i] + first, p.src + first, count, CopyOp::store, DType::u8)) return fault;
+        }
+        return std::nullopt;
+      },
+      [&](const sdma::CopyList& p) -> Fault {
+        for (std::uint64_t i = first; i < first + count; ++i) {
+          const ListEntry entry = entry_of(p, {}, i);
+          if (auto fault = update(p.dst + entry.dst, p.src + entry.src, p.bytes, CopyOp::store, DType::u8))
+            return fault;
+        }
+        return std::nullopt;
       },
       [&](const sdma::CopyBroadcast& p) -> Fault {
         return plain({p.dst1, p.dst2}, 1);

@@ -5,6 +5,7 @@
 // transfers of a queue overlap.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -40,6 +41,8 @@ struct HostPlaces {
   std::uint64_t src = 0;  ///< of a swap: b
   std::uint64_t dst = 0;  ///< of a swap: a; of a broadcast: the first
   std::uint64_t dst2 = 0;
+  std::uint64_t list = 0;
+  std::array<std::uint64_t, sdma::CopyMulticast::kMostDestinations> destinations{};  ///< of a multicast
 };
 
 /// Why the engine must not start the transfer: rules of the machine, alignment, addresses outside of memory. Otherwise

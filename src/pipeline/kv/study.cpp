@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "cortado/study.hpp"
@@ -12,6 +13,15 @@ namespace {
 /// What there is without being asked: engines in numbers that differ.
 constexpr std::string_view kUsualStrategies[] = {"loop",          "batch",      "b2b",  "b2b/2",        "b2b/4",
                                                  "b2b-prelaunch", "b2b-layers", "bcst", "shard+gather", "kernel"};
+
+/// The same for what machines of today have not.
+std::vector<std::string> codesign_strategies(const Features& features) {
+  std::vector<std::string> names;
+  if (features.indirect) names.insert(names.end(), {"b2b-list", "b2b-list/4"});
+  if (features.device_initiated) names.insert(names.end(), {"b2b-device", "b2b-device/4"});
+  if (features.multicast) names.emplace_back("mcast");
+  return names;
+}
 
 /// Prompts that serving engines compute: every collective by itself.
 const std::vector<std::string> kServingSystem{"serial"};
@@ -84,7 +94,10 @@ class KvStudy {
   Outcome<void> add_rows() {
     const bool asked = !request_.strategies.empty();
     std::vector<std::string> names = request_.strategies;
-    if (!asked) names.assign(std::begin(kUsualStrategies), std::end(kUsualStrategies));
+    if (!asked) {
+      names.assign(std::begin(kUsualStrategies), std::end(kUsualStrategies));
+      std::ranges::move(codesign_strategies(machine_.features), std::back_inserter(names));
+    }
     for (const std::string& name : names) {
       const auto added = add_row(name);
       if (added) continue;

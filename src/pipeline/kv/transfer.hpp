@@ -1,4 +1,4 @@
-// KV transfers of a model as programs, simulated: of so many blocks, or as a line through two simulations.
+// KV transfers of a model as programs, simulated: of a number of blocks, or as a line through two simulations.
 #pragma once
 
 #include <cstdint>

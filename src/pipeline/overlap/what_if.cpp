@@ -44,10 +44,34 @@ void give_mca(const Machine& from, Machine& to) {
   to.timing->memory.arbitration->policy = ArbitrationPolicy::mca;
 }
 
+/// A feature that is an optional part of Features and nothing else.
+template <auto Part>
+bool has_part(const Machine& machine) {
+  return (machine.features.*Part).has_value();
+}
+
+template <auto Part>
+void give_part(const Machine& from, Machine& to) {
+  to.features.*Part = from.features.*Part;
+}
+
+template <auto Part>
+constexpr Feature part(std::string_view name, std::string_view summary) {
+  return {{name, summary, "mi300x-8+codesign"}, has_part<Part>, give_part<Part>};
+}
+
+constexpr std::string_view kT3 = "mi300x-8+t3";
+
 constexpr std::array kFeatures{
-    Feature{{"tracker", "counts updates of memory and releases waiting DMA commands"}, has_tracker, give_tracker},
-    Feature{{"nmc", "near-memory compute: memory adds what is written to it"}, has_nmc, give_nmc},
-    Feature{{"mca", "memory-controller arbitration: GEMMs first, communication below a threshold"}, has_mca, give_mca}};
+    Feature{{"tracker", "counts updates of memory and releases waiting DMA commands", kT3}, has_tracker, give_tracker},
+    Feature{{"nmc", "near-memory compute: memory adds what is written to it", kT3}, has_nmc, give_nmc},
+    Feature{
+        {"mca", "memory-controller arbitration: GEMMs first, communication below a threshold", kT3}, has_mca, give_mca},
+    part<&Features::multicast>("multicast", "one DMA packet, one read, several destinations"),
+    part<&Features::fused_packets>("fused-packets", "wait, copy and signal in one DMA packet"),
+    part<&Features::indirect>("indirect", "one DMA packet walks a list of addresses, such as a block table"),
+    part<&Features::engine_add>("engine-add", "DMA engines add to the destination"),
+    part<&Features::device_initiated>("device-initiated", "kernels write DMA packets and ring doorbells")};
 
 /// A strategy of today in the study of tomorrow, with the new features unused where that is faster.
 void use_if_faster(const OverlapRow& row, const OverlapReport& today, OverlapReport& tomorrow) {
@@ -75,6 +99,17 @@ std::vector<FeatureInfo> list_features() {
   return all;
 }
 
+Result<Machine> with_features(const Machine& machine, const std::vector<std::string>& features) {
+  Machine changed = machine;
+  for (const std::string& name : features) {
+    const auto* feature = std::ranges::find(kFeatures, name, [](const Feature& one) { return one.info.name; });
+    const std::string_view home = feature == kFeatures.end() ? kT3 : feature->info.machine;
+    CORTADO_ASSIGN_OR_RETURN(const Machine as, load_machine(std::string(home)));
+    CORTADO_ASSIGN_OR_RETURN(changed, with_features(changed, {name}, as));
+  }
+  return changed;
+}
+
 Result<Machine> with_features(const Machine& machine, const std::vector<std::string>& features, const Machine& as) {
   Machine changed = machine;
   for (const std::string& name : features) {
@@ -93,7 +128,7 @@ Result<Machine> with_features(const Machine& machine, const std::vector<std::str
     }
     if (!feature->has(as)) {
       return fail("what-if.feature", fmt::format("{} has no {} that could be taken over", as.name, name),
-                  "name a machine that has it, such as mi300x-8+t3");
+                  fmt::format("name a machine that has it, such as {}", feature->info.machine));
     }
     feature->give(as, changed);
     changed.name += "+" + name;
@@ -107,9 +142,9 @@ double WhatIfReport::gain() const {
 }
 
 Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& today,
-                              const std::vector<std::string>& features, const Machine& as,
+                              const std::vector<std::string>& features, const std::optional<Machine>& as,
                               const OverlapOptions& options) {
-  const auto tomorrow = with_features(today, features, as);
+  const auto tomorrow = as ? with_features(today, features, *as) : with_features(today, features);
   if (!tomorrow) return fail_at(Stage::plan, tomorrow.error());
   auto before = study_overlap(problem, today, options);
   if (!before) return tl::unexpected(before.error());

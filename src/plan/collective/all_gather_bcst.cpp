@@ -24,7 +24,8 @@ Variant all_gather_bcst() {
                    .in_place = true,
                    .out_of_place = true},
           .plan = plan_all_gather_bcst,
-          .feature = &Features::broadcast};
+          .has = [](const Features& features) { return features.broadcast; },
+          .needs = "broadcast packets"};
 }
 
 }  // namespace cortado::plan

@@ -60,7 +60,8 @@ Variant all_reduce_add() {
                    .in_place = true,
                    .out_of_place = true},
           .plan = [](Schedule& schedule) { return plan_all_reduce(schedule, reduce_by_adding); },
-          .feature = &Features::near_memory_compute,
+          .has = [](const Features& features) { return features.adds(); },
+          .needs = "memory or engines that add (near_memory_compute, engine_add)",
           .reduces = true};
 }
 

@@ -36,7 +36,8 @@ Variant all_reduce_add_ring() {
                 ring.gather(all.gathering());
                 return all.finish();
               },
-          .feature = &Features::near_memory_compute,
+          .has = [](const Features& features) { return features.near_memory_compute; },
+          .needs = "memory that adds (near_memory_compute)",
           .reduces = true,
           .ring = true};
 }

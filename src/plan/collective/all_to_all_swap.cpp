@@ -66,7 +66,8 @@ Variant all_to_all_swap() {
                    .in_place = true,
                    .out_of_place = false},
           .plan = plan_all_to_all_swap,
-          .feature = &Features::swap};
+          .has = [](const Features& features) { return features.swap; },
+          .needs = "swap packets"};
 }
 
 }  // namespace cortado::plan

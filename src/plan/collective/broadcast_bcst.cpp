@@ -20,7 +20,8 @@ Variant broadcast_bcst() {
                    .in_place = true,
                    .out_of_place = true},
           .plan = plan_broadcast_bcst,
-          .feature = &Features::broadcast,
+          .has = [](const Features& features) { return features.broadcast; },
+          .needs = "broadcast packets",
           .rooted = true};
 }
 

@@ -46,7 +46,8 @@ Variant reduce_scatter_add() {
                    .in_place = true,
                    .out_of_place = true},
           .plan = [](Schedule& schedule) { return plan_reduce_scatter(schedule, reduce_by_adding); },
-          .feature = &Features::near_memory_compute,
+          .has = [](const Features& features) { return features.adds(); },
+          .needs = "memory or engines that add (near_memory_compute, engine_add)",
           .reduces = true};
 }
 

@@ -33,7 +33,8 @@ Variant reduce_scatter_add_ring() {
                 Ring::on_engines(schedule).reduce_by_adding(terms_of(scatter.reduction()));
                 return scatter.finish();
               },
-          .feature = &Features::near_memory_compute,
+          .has = [](const Features& features) { return features.near_memory_compute; },
+          .needs = "memory that adds (near_memory_compute)",
           .reduces = true,
           .ring = true};
 }

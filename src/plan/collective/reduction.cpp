@@ -72,6 +72,8 @@ std::vector<ReducedPiece> reduce_by_kernel(Schedule& schedule, LaneGrid& lanes, 
 std::vector<ReducedPiece> reduce_by_adding(Schedule& schedule, LaneGrid& lanes, const Reduction& reduction) {
   const std::uint32_t ranks = schedule.rank_count();
   const DType dtype = schedule.request().dtype;
+  // An engine reads what it adds to: where memory does not add, the owner's engines fetch what they add to its sums.
+  const bool pull = !schedule.machine().features.near_memory_compute;
   std::vector<Blocks> cuts;
   std::vector<std::vector<std::optional<SignalId>>> complete;  // [owner][piece]: the step before
   for (const RankId owner : schedule.ranks()) {
@@ -91,7 +93,7 @@ std::vector<ReducedPiece> reduce_by_adding(Schedule& schedule, LaneGrid& lanes, 
       for (std::uint32_t piece = 0; piece < cut.parts(); ++piece) {
         if (cut.size(piece).value == 0) continue;
         const RankId rank = adder(owner, step, piece, cut.parts(), ranks);
-        Lane& lane = lanes.towards(rank, owner);
+        Lane& lane = pull ? lanes.towards(owner, rank) : lanes.towards(rank, owner);
         std::optional<SignalId>& before = complete[owner.value][piece];
         if (before) lane.wait(*before);
         lane.add(cut.of(reduction.input_block(rank, owner), piece), cut.of(reduction.sums[owner.value], piece), dtype);

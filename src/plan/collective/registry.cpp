@@ -22,6 +22,7 @@ Variant all_gather_bcst();
 Variant all_gather_cores_ll();
 Variant all_gather_cores_ring();
 Variant all_gather_cores_simple();
+Variant all_gather_mcast();
 Variant all_gather_pcpy();
 Variant all_gather_ring();
 Variant all_reduce_add();
@@ -37,6 +38,7 @@ Variant all_to_all_pcpy();
 Variant all_to_all_swap();
 Variant broadcast_b2b();
 Variant broadcast_bcst();
+Variant broadcast_mcast();
 Variant broadcast_pcpy();
 Variant gather_pcpy();
 Variant point_to_point_pcpy();
@@ -63,6 +65,7 @@ const std::vector<Variant>& variants() {
   static const std::vector<Variant> list = with_library({
       all_gather_pcpy(),
       all_gather_bcst(),
+      all_gather_mcast(),
       all_gather_b2b(),
       all_gather_ring(),
       all_gather_cores_ll(),
@@ -87,6 +90,7 @@ const std::vector<Variant>& variants() {
       all_reduce_cores_ring(),
       broadcast_pcpy(),
       broadcast_bcst(),
+      broadcast_mcast(),
       broadcast_b2b(),
       gather_pcpy(),
       scatter_pcpy(),

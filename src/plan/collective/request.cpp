@@ -89,13 +89,10 @@ Status check_placement(const CollectiveRequest& request, const Variant& variant)
 }
 
 Status check_feature(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
-  if (variant.feature == nullptr || machine.features.*variant.feature) return {};
-  const char* what = variant.feature == &Features::broadcast ? "broadcast packets"
-                     : variant.feature == &Features::swap    ? "swap packets"
-                                                             : "memory that adds (near_memory_compute)";
+  if (variant.has == nullptr || variant.has(machine.features)) return {};
   return fail(About::machine, "plan.feature",
-              fmt::format("{} {} needs {}, which machine {} does not have", request.collective, request.variant, what,
-                          machine.name),
+              fmt::format("{} {} needs {}, which machine {} does not have", request.collective, request.variant,
+                          variant.needs, machine.name),
               "use variant pcpy, or a machine that has it");
 }
 

@@ -10,7 +10,8 @@
 //   its
 //             queues, and does the same again: a barrier before the copies and one behind. The calls behind the kernel
 //             are those that make copies, flags and waits one by one; of a kernel that writes packets itself, a
-//             packet and a doorbell for each peer.
+//             packet and a doorbell for each peer. On machines whose kernels ring doorbells it does so in the program,
+//             and there is no gate.
 #include <fmt/format.h>
 
 #include "plan/collective/schedule.hpp"
@@ -25,16 +26,22 @@ SignalId Schedule::gate(RankId rank) {
 
 std::vector<DrivenQueue> Schedule::coordinate(const std::vector<DrivenQueue>& queues) {
   std::vector<std::vector<SignalId>> ends(request_.ranks);
+  std::vector<std::vector<QueueId>> rung(request_.ranks);
   std::vector<DrivenQueue> driven;
   for (DrivenQueue queue : queues) {
-    if (builder_.peek().queue(queue.queue).kind == QueueKind::dma) {
+    const bool on_engine = builder_.peek().queue(queue.queue).kind == QueueKind::dma;
+    if (on_engine) {
       ends[queue.rank.value].push_back(*queue.done);
       queue.done.reset();
     }
-    driven.push_back(queue);
+    if (on_engine && kernels_ring()) {
+      rung[queue.rank.value].push_back(queue.queue);
+    } else {
+      driven.push_back(queue);
+    }
   }
   if (request_.runtime != RuntimeMode::runtime) {
-    std::vector<DrivenQueue> barriers = add_barriers(ends);
+    std::vector<DrivenQueue> barriers = add_barriers(ends, rung);
     barriers.insert(barriers.end(), driven.begin(), driven.end());
     exit_barrier_ = false;
     return barriers;
@@ -61,10 +68,12 @@ bool Schedule::fans_out() const {
   return machine_->timing && machine_->timing->library && machine_->timing->library->batch_bytes.value > 0;
 }
 
-std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<SignalId>>& ends) {
+std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<SignalId>>& ends,
+                                                const std::vector<std::vector<QueueId>>& rung) {
   const std::uint32_t peers = request_.ranks - 1;
-  // A copy for each peer, and for each barrier a flag and a wait for each; or a packet and a doorbell.
-  const std::uint32_t calls = request_.runtime == RuntimeMode::library ? 5 * peers : 2 * peers;
+  // A copy for each peer, and for each barrier a flag and a wait for each; or a packet and a doorbell, where they are no
+  // commands of the kernel.
+  const std::uint32_t calls = request_.runtime == RuntimeMode::library ? 5 * peers : kernels_ring() ? 0 : 2 * peers;
   std::vector<QueueId> kernels;
   for (const RankId rank : ranks()) {
     kernels.push_back(
@@ -96,6 +105,7 @@ std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<Si
       continue;
     }
     if (gates_.contains(rank)) builder_.add(kernels[rank.value], Signal{gate(rank)});
+    for (const QueueId queue : rung[rank.value]) builder_.add(kernels[rank.value], Submit{queue});
     for (const SignalId end : of_rank) builder_.add(kernels[rank.value], Wait{end});
   }
   barrier("left");

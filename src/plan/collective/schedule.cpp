@@ -110,6 +110,16 @@ void Lane::broadcast(const Region& src, const Region& dst1, const Region& dst2) 
   });
 }
 
+void Lane::multicast(const Region& src, const std::vector<Region>& destinations) {
+  for_each_piece(src.bytes(), schedule_->machine_->dma.max_copy_bytes, kCopyGranule, [&](Bytes offset, Bytes bytes) {
+    for (const Region& dst : destinations) {
+      schedule_->append(index_, Copy{slice(src, offset, bytes), slice(dst, offset, bytes)});
+    }
+  });
+  const auto& lane = schedule_->lanes_[index_];
+  if (lane.queue) schedule_->builder_.packing(schedule_->queues_[*lane.queue].id, Packing::multicast);
+}
+
 void Lane::swap(const Region& a, const Region& b) {
   const DmaLimits& dma = schedule_->machine_->dma;
   for_each_piece(a.bytes(), dma.max_swap_bytes, dma.swap_alignment, [&](Bytes offset, Bytes bytes) {
@@ -285,7 +295,7 @@ Result<Program> Schedule::finish(Contract contract) {
                             request_.prelaunch || (engines_ahead_ && on_engine)});
   }
   if (error_) return fail(*std::move(error_));
-  if (!gates_.empty()) frame.queues = coordinate(frame.queues);
+  if (!gates_.empty() || kernels_ring()) frame.queues = coordinate(frame.queues);
   frame.exit_barrier = exit_barrier_;
   for (const Buffer& buffer : builder_.peek().buffers) frame.participants.push_back(buffer.rank);
   std::sort(frame.participants.begin(), frame.participants.end());
@@ -350,9 +360,10 @@ std::size_t Schedule::open_dma_queue(RankId rank, EngineId engine) {
   append_number(name.append("."), engine.value);
   if (slot > 0) append_number(name.append("."), slot);
   queues_.push_back({builder_.dma_queue(std::move(name), rank, engine), rank});
+  if (machine_->features.fused_packets) builder_.packing(queues_.back().id, Packing::fused);
   use.queues.push_back(queues_.size() - 1);
   if (request_.prelaunch) push(queues_.back(), Wait{trigger(queues_.back())});
-  if (request_.runtime != RuntimeMode::raw) push(queues_.back(), Wait{gate(rank)});
+  if (request_.runtime != RuntimeMode::raw && !kernels_ring()) push(queues_.back(), Wait{gate(rank)});
   return use.queues.back();
 }
 

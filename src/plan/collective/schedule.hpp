@@ -38,6 +38,7 @@ class Lane {
   void copy(const Region& src, const Region& dst);              ///< of the same shape; several rows: strided copies
   void add(const Region& src, const Region& dst, DType dtype);  ///< dst += src
   void broadcast(const Region& src, const Region& dst1, const Region& dst2);
+  void multicast(const Region& src, const std::vector<Region>& destinations);  ///< the lane does nothing else
   void swap(const Region& a, const Region& b);
   /// Compute lanes only; `also` gets the same sum.
   void reduce(std::vector<Region> sources, const Region& dst, DType dtype, std::vector<Region> also = {});
@@ -162,8 +163,13 @@ class Schedule {
   std::vector<DrivenQueue> coordinate(const std::vector<DrivenQueue>& queues);
   /// A queue that opens the gate of a rank once `begin` is raised, and joins what waits there.
   DrivenQueue add_coordinator(RankId rank, const std::vector<SignalId>& ends, std::optional<SignalId> begin);
+  /// Kernels submit the dma queues of their GPU themselves, instead of opening a gate.
+  bool kernels_ring() const {
+    return request_.runtime == RuntimeMode::device && machine_->features.device_initiated.has_value();
+  }
   bool fans_out() const;  ///< batches of the machine's runtime have a coordinator
-  std::vector<DrivenQueue> add_barriers(const std::vector<std::vector<SignalId>>& ends);
+  std::vector<DrivenQueue> add_barriers(const std::vector<std::vector<SignalId>>& ends,
+                                        const std::vector<std::vector<QueueId>>& rung);
   void refuse(std::string code, std::string message, std::string hint);
   void check_links(RankId rank, const Command& command);
   bool engines_keep_up() const;

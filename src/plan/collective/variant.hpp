@@ -13,7 +13,8 @@ namespace cortado::plan {
 struct Variant {
   VariantInfo info;
   Result<Program> (*plan)(Schedule& schedule) = nullptr;
-  bool Features::*feature = nullptr;  ///< what the machine must have, if anything
+  bool (*has)(const Features& features) = nullptr;  ///< whether a machine has what it needs, if it needs anything
+  const char* needs = "";                           ///< what that is
   bool rooted = false;                ///< looks at CollectiveRequest::root
   bool paired = false;                ///< looks at CollectiveRequest::peer
   bool takes_ways = false;            ///< looks at CollectiveRequest::ways

@@ -22,6 +22,7 @@ Result<Program> plan_b2b_layers(const KvRequest& request, const Machine& machine
   for (std::uint32_t r = 0; r < request.ranks; ++r) {
     const RankId rank{r};
     const QueueId queue = builder.dma_queue(fmt::format("copies{}", r), rank, engine);
+    if (machine.features.fused_packets) builder.packing(queue, Packing::fused);
     const SignalId layers = builder.signal(fmt::format("layers{}", r));
     for (std::size_t i = 0; i < bench.fragments().size(); ++i) {
       builder.add(queue, bench.transfer(rank, bench.fragments()[i]));

@@ -16,12 +16,30 @@ const Machine& mi300x() {
   return machine;
 }
 
+/// With everything that a strategy may need.
+const Machine& codesign() {
+  static const Machine machine = load_machine("mi300x-8+codesign").value();
+  return machine;
+}
+
 TEST(KvPlans, AreProvedByEveryStrategy) {
   for (const KvStrategy& strategy : kv_strategies()) {
-    const auto program = strategy.plan(small_request(), mi300x());
+    const auto program = strategy.plan(small_request(), codesign());
     ASSERT_TRUE(program.has_value()) << strategy.name << ": " << program.error().message;
-    const auto proved = verify(*program, mi300x());
+    const auto proved = verify(*program, codesign());
     EXPECT_TRUE(proved.has_value()) << strategy.name << ": " << proved.error().front().message;
+  }
+}
+
+TEST(KvPlans, NeedWhatNoMachineOfTodayHas) {
+  for (const std::string_view name : {"b2b-list", "b2b-device", "mcast"}) {
+    const KvStrategy& strategy = *find_kv_strategy(name).value().strategy;
+    const auto program = strategy.plan(small_request(), mi300x());
+    ASSERT_FALSE(program.has_value()) << name;
+    EXPECT_EQ(program.error().code, "kv.feature") << name;
+    const auto proved = verify(strategy.plan(small_request(), codesign()).value(), mi300x());
+    ASSERT_FALSE(proved.has_value()) << name;
+    EXPECT_EQ(proved.error().front().code, "verify.machine") << name;
   }
 }
 

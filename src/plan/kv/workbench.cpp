@@ -8,6 +8,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::plan::kv {
 namespace {
@@ -29,20 +30,13 @@ std::vector<std::uint64_t> block_table(const KvRequest& request, std::uint64_t s
   return places;
 }
 
+std::uint64_t ring_bytes_of(const Queue& queue, const Machine& machine) {
+  return packets_dwords(queue, machine.dma, machine.features) * sizeof(std::uint32_t);
+}
+
 std::uint32_t numa_node_of(RankId rank, const Machine& machine) {
   if (!machine.timing || !machine.timing->host_link) return 0;
   return rank.value * machine.timing->host_link->numa_nodes / machine.gpus;
-}
-
-std::uint64_t packet_bytes(const Queue& queue, const DmaLimits& dma) {
-  std::uint64_t dwords = 0;
-  for (const Command& command : queue.commands) {
-    if (std::holds_alternative<Copy>(command)) dwords += dma.copy_dwords;
-    if (std::holds_alternative<Broadcast>(command)) dwords += dma.broadcast_dwords;
-    if (std::holds_alternative<Wait>(command)) dwords += dma.poll_dwords;
-    if (std::holds_alternative<Signal>(command)) dwords += dma.atomic_dwords;
-  }
-  return dwords * sizeof(std::uint32_t);
 }
 
 }  // namespace
@@ -133,7 +127,7 @@ std::vector<EngineId> Workbench::engines(std::uint32_t count, KvDirection direct
 
 Result<Program> Workbench::finish() && {
   for (const Queue& queue : builder_.peek().queues) {
-    if (queue.kind != QueueKind::dma || packet_bytes(queue, machine_.dma) < machine_.dma.ring_bytes.value) continue;
+    if (queue.kind != QueueKind::dma || ring_bytes_of(queue, machine_) < machine_.dma.ring_bytes.value) continue;
     return fail("kv.ring",
                 fmt::format("{} packets of queue {} do not fit the ring of {}", queue.commands.size(), queue.name,
                             format_bytes(machine_.dma.ring_bytes)),
@@ -145,6 +139,11 @@ Result<Program> Workbench::finish() && {
     for (const QueueId ahead : host.ahead) builder_.add(queue, Submit{ahead});
     builder_.add(queue, Timestamp{"begin"});
     for (const SignalId ready : host.ready) builder_.add(queue, Signal{ready});
+    if (!host.rung.empty()) {
+      const QueueId kernel = builder_.compute_queue(fmt::format("rings{}", rank), RankId{rank}, 0, 1);
+      for (const QueueId rung : host.rung) builder_.add(kernel, Submit{rung});
+      builder_.add(queue, Submit{kernel});
+    }
     for (const QueueId submit : host.submits) builder_.add(queue, Submit{submit});
     for (const SignalId trigger : host.triggers) builder_.add(queue, Trigger{trigger});
     for (const Host::Until& wait : host.waits) builder_.add(queue, Wait{wait.signal, wait.value});

@@ -44,7 +44,7 @@ class Workbench {
   /// On GPU `rank` stands what `owner` has in host memory.
   void promise(RankId rank, RankId owner, const Fragment& fragment);
 
-  /// The engines of a GPU that are best for the direction, at most so many.
+  /// The engines of a GPU that are best for the direction, at most `count`.
   std::vector<EngineId> engines(std::uint32_t count, KvDirection direction = KvDirection::fetch) const;
 
   /// What the host of a rank does: before the clock starts, to begin, and to wait for.
@@ -52,6 +52,7 @@ class Workbench {
     std::vector<QueueId> ahead{};
     std::vector<SignalId> ready{};  ///< raised once the caller allows its memory to be written
     std::vector<QueueId> submits{};
+    std::vector<QueueId> rung{};  ///< submitted by a kernel that the host launches
     std::vector<SignalId> triggers{};
     struct Until {
       SignalId signal;

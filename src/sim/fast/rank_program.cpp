@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "ir/visit.hpp"
 #include "sim/fast/rank_run.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::sim {
 
@@ -84,7 +85,7 @@ SimTime RankRun::launch_copies(const Queue& queue, SimTime now) {
     lane.full_speed = resources_.rate_of_units(gpu_, *copy, queue.compute_units.value_or(machine_.compute_units));
     return now;
   }
-  const auto packets = static_cast<std::int64_t>(queue.commands.size());
+  const auto packets = static_cast<std::int64_t>(written_packets(queue, machine_.features));
   now = now + to_sim_time(timing_.host.submit) + to_sim_time({packets * timing_.host.packet.value});
   step_at(index, now + to_sim_time(timing_.engine.fetch));
   if (copy != queue.commands.end()) lane.uses = uses_by_engine(queue, std::get<Copy>(*copy));
@@ -185,11 +186,12 @@ void RankRun::end_bytes(std::uint32_t index) {
   lane.moves = false;
   streaming_ -= lane.streaming;
   --lanes_at_work_;
+  const bool fused = lane.queue->packing == Packing::fused;
+  const Nanoseconds sync = fused ? machine_.features.fused_packets->sync : timing_.engine.sync;
   // The signal is for another GPU, whatever its home: the rank stands for both.
-  raise(std::get<Signal>(lane.queue->commands[lane.command++]).signal,
-        lane.on_units() ? timing_.cores.flag : timing_.engine.sync);
+  raise(std::get<Signal>(lane.queue->commands[lane.command++]).signal, lane.on_units() ? timing_.cores.flag : sync);
   if (lane.on_units()) return step_lane(index);
-  step_at(index, events_.now() + to_sim_time(timing_.engine.sync));
+  step_at(index, events_.now() + to_sim_time(sync));
 }
 
 void RankRun::change_copy_units(std::uint32_t units) {

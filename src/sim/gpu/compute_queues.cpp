@@ -2,6 +2,7 @@
 
 #include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::sim {
 
@@ -41,6 +42,14 @@ void ComputeQueues::step(std::uint32_t index) {
       if (!noted && !queues_.pass_wait(index, *wait)) return;
     } else if (const auto* signal = std::get_if<Signal>(&command)) {
       queues_.raise_at(products_.flag_time(index, signal->signal), index, signal->signal, signal->value, signal->op);
+    } else if (const auto* submit = std::get_if<Submit>(&command)) {
+      if (!noted) {
+        queues_.step_at(index, core_.now() + ring_time(*submit));
+        return;
+      }
+      queues_[submit->queue.value].submit_span = queue.span;
+      core_.events.schedule(core_.now() + to_sim_time(core_.timing.engine.fetch), EventClass::begin,
+                            {EventKind::fetched, submit->queue.value});
     } else if (!std::holds_alternative<Timestamp>(command)) {
       if (!noted && state.behind && !units_.is_kernel(tenant)) {
         queues_.step_at(index, core_.now() + power_.by_units(core_.gpu_of(index), start_of(command, core_.machine)));
@@ -56,6 +65,14 @@ void ComputeQueues::step(std::uint32_t index) {
     }
     queues_.end_command(index);
   }
+}
+
+/// Of a kernel that writes packets and rings the doorbell.
+SimTime ComputeQueues::ring_time(const Submit& submit) const {
+  const DeviceInitiated& initiated = *core_.machine.features.device_initiated;
+  const auto packets =
+      static_cast<std::int64_t>(written_packets(core_.program.queue(submit.queue), core_.machine.features));
+  return to_sim_time({initiated.submit.value + packets * initiated.packet.value});
 }
 
 SimTime ComputeQueues::fill_time(std::uint32_t index) const {

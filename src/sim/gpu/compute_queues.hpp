@@ -56,6 +56,7 @@ class ComputeQueues : public UnitGrants {
   void begin_kernel(std::uint32_t queue, const Command& command);
   /// Until the first loop of a reduction in the switch is through.
   SimTime fill_time(std::uint32_t queue) const;
+  SimTime ring_time(const Submit& submit) const;
   void begin_bytes(std::uint32_t queue, const Command& command);  ///< of a copy or kernel, on the units that are held
   double units_of(std::uint32_t queue) const;                     ///< that the queue has of what its tenant holds
   void part_ends(std::uint32_t queue);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/visit.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::sim {
 
@@ -15,7 +16,23 @@ DmaQueues::DmaQueues(Core& core, Queues& queues, MachineResources& resources, No
       movers_(movers),
       trackers_(trackers),
       states_(queues.size()),
-      runtime_(core.program, core.timing) {}
+      packets_(queues.size()),
+      runtime_(core.program, core.timing) {
+  const PackingLimits limits = packing_limits(core.machine.features);
+  for (std::uint32_t index = 0; index < queues.size(); ++index) {
+    const Queue& queue = core.program.queues[index];
+    if (queue.packing == Packing::each) continue;
+    for (const PackedCommands& packet : packets_of(queue, limits)) {
+      packets_[index].insert(packets_[index].end(), packet.count, packet);
+    }
+  }
+}
+
+std::span<const Command> DmaQueues::copies(std::uint32_t index, std::uint32_t command) const {
+  const Queue& queue = core_.program.queues[index];
+  const std::uint32_t count = queue.packing == Packing::multicast ? packet(index, command).count : 1;
+  return std::span(queue.commands).subspan(command, count);
+}
 
 void DmaQueues::step(std::uint32_t index) {
   QueueState& queue = queues_[index];
@@ -60,7 +77,15 @@ void DmaQueues::step(std::uint32_t index) {
 /// The signal behind a copy is a part of the call that makes it.
 SimTime DmaQueues::sync_of(std::uint32_t index) const {
   if (core_.program.queues[index].submission == Submission::calls) return {};
-  return to_sim_time(core_.timing.engine.sync);
+  const bool fused = packet(index, queues_[index].command).count > 1;
+  return to_sim_time(fused ? core_.machine.features.fused_packets->sync : core_.timing.engine.sync);
+}
+
+SimTime DmaQueues::issue_time(std::uint32_t index) const {
+  const std::uint32_t command = queues_[index].command;
+  const auto [first, count] = packet(index, command);
+  const bool more = core_.program.queues[index].packing == Packing::indirect && command + 1 < first + count;
+  return to_sim_time(more ? core_.machine.features.indirect->entry : core_.timing.engine.copy_issue);
 }
 
 bool DmaQueues::issue_copy(std::uint32_t index) {
@@ -83,9 +108,9 @@ bool DmaQueues::issue_copy(std::uint32_t index) {
   state.pending.push_back({ready, queue.command, queue.span});
   ++state.outstanding;
   ++state.issued;
-  state.next_issue = called ? now : now + to_sim_time(core_.timing.engine.copy_issue);
+  state.next_issue = called ? now : now + issue_time(index);
   queue.begun = false;  // the copy has a life of its own from here; its span ends with its last byte
-  ++queue.command;
+  queue.command += static_cast<std::uint32_t>(copies(index, queue.command).size());
   core_.events.schedule(ready, EventClass::begin, {EventKind::copy_ready, index});
   return true;
 }
@@ -95,14 +120,17 @@ void DmaQueues::move_ready_copies(std::uint32_t index) {
   while (state.moving.size() < core_.timing.engine.copies_in_flight && state.first_pending < state.pending.size() &&
          state.pending[state.first_pending].ready <= core_.now()) {
     const PendingCopy copy = state.pending[state.first_pending];
-    const Command& command = core_.program.queues[index].commands[copy.command];
+    const std::span<const Command> packed = copies(index, copy.command);
+    const Command& command = packed.front();
     if (const auto* bytes = std::get_if<Copy>(&command); bytes != nullptr && !trackers_.open(index, *bytes)) break;
     ++state.first_pending;
     const Bytes written = bytes_written(command);
     const Bytes bytes = std::holds_alternative<Copy>(command) ? written : written / 2;  // others write two regions
-    core_.recorder.moved(written);
-    UseList& uses = resources_.move_by_engine(core_.gpu_of(index), *core_.program.queues[index].engine, command);
-    memory_.touch(command, bytes, uses);
+    core_.recorder.moved(written * packed.size());
+    const EngineId engine = *core_.program.queues[index].engine;
+    UseList& uses = packed.size() > 1 ? resources_.multicast_by_engine(core_.gpu_of(index), engine, packed)
+                                      : resources_.move_by_engine(core_.gpu_of(index), engine, command);
+    for (const Command& one : packed) memory_.touch(one, bytes, uses);
     state.moving.push_back(movers_.begin(static_cast<double>(bytes.value), uses,
                                          {.cap = runtime_.rate(index), .weight = state.weight},
                                          {.queue = index, .span = copy.span, .command = &command}));
@@ -129,7 +157,10 @@ bool DmaQueues::end_copy(const Mover& mover, FlowId flow) {
   queue.ended = core_.now();
   --state.outstanding;
   std::erase(state.moving, flow);
-  if (const auto* copy = std::get_if<Copy>(mover.command)) trackers_.land_copy(*copy, mover.span);
+  const auto command = static_cast<std::uint32_t>(mover.command - core_.program.queues[mover.queue].commands.data());
+  for (const Command& one : copies(mover.queue, command)) {
+    if (const auto* copy = std::get_if<Copy>(&one)) trackers_.land_copy(*copy, mover.span);
+  }
   move_ready_copies(mover.queue);
   return queue.blocked == Blocked::transfers && state.outstanding == 0;
 }

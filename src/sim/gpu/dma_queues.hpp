@@ -10,6 +10,10 @@
 //   Where the host calls a runtime (Queue::submission), copies come one by one, or some at a time, as
 //   runtime_copies.hpp says, and those that take time beside their bytes run one after another.
 //
+//   Packets of several commands (Packing): copies of one multicast move as one flow that reads its source once; those
+//   of a list are issued `indirect.entry` apart; the signal of a fused packet is visible `fused_packets.sync` after its
+//   copy.
+//
 //   A copy to memory that trackers watch moves only when these have entries (trackers.hpp); until then it holds its
 //   queue.
 //
@@ -18,8 +22,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "ir/packing.hpp"
 #include "sim/gpu/machine_resources.hpp"
 #include "sim/gpu/movers.hpp"
 #include "sim/gpu/node_memory.hpp"
@@ -61,6 +67,13 @@ class DmaQueues {
 
   bool issue_copy(std::uint32_t queue);
   SimTime sync_of(std::uint32_t queue) const;
+  SimTime issue_time(std::uint32_t queue) const;  ///< of the copy at hand, to the next one
+  /// The packet of a command. Its other commands are a part of it.
+  PackedCommands packet(std::uint32_t queue, std::uint32_t command) const {
+    return packets_[queue].empty() ? PackedCommands{command, 1} : packets_[queue][command];
+  }
+  /// The copies of the packet that begins with the command.
+  std::span<const Command> copies(std::uint32_t queue, std::uint32_t command) const;
   void share_engine(State& state);  ///< other copies move than before
 
   Core& core_;
@@ -69,7 +82,8 @@ class DmaQueues {
   NodeMemory& memory_;
   Movers& movers_;
   TrackerUnit& trackers_;
-  std::vector<State> states_;  // by queue
+  std::vector<State> states_;                         // by queue
+  std::vector<std::vector<PackedCommands>> packets_;  // by queue and command; empty: one each
   RuntimeCopies runtime_;
 };
 

@@ -9,14 +9,16 @@
 #include "ir/visit.hpp"
 #include "sim/gpu/protocols.hpp"
 #include "sim/gpu/runtime_copies.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::sim {
 namespace {
 
-std::vector<SimTime> submit_costs(const Program& program, const Timing& timing) {
+std::vector<SimTime> submit_costs(const Program& program, const Timing& timing, const Features& features) {
   std::vector<SimTime> costs(program.queues.size());
   std::set<std::pair<std::optional<RankId>, std::string_view>> launched;
   for (const Queue& host : program.queues) {
+    if (host.kind != QueueKind::host) continue;
     for (const Command& command : host.commands) {
       const auto* submit = std::get_if<Submit>(&command);
       if (submit == nullptr) continue;
@@ -25,7 +27,7 @@ std::vector<SimTime> submit_costs(const Program& program, const Timing& timing) 
       if (queue.submission != Submission::ring) {
         cost = RuntimeCopies(program, timing).host_time(submit->queue.value);
       } else if (queue.kind != QueueKind::compute) {
-        const auto packets = static_cast<std::int64_t>(queue.commands.size());
+        const auto packets = static_cast<std::int64_t>(written_packets(queue, features));
         cost = to_sim_time({timing.host.submit.value + packets * timing.host.packet.value});
       } else if (queue.kernel.empty() || launched.emplace(queue.rank, queue.kernel).second) {
         cost = to_sim_time(timing.cores.launch) + kernel_list_time(program, queue, timing);
@@ -42,7 +44,7 @@ HostQueues::HostQueues(Core& core, Queues& queues, RunPower& power)
     : core_(core),
       queues_(queues),
       power_(power),
-      submit_costs_(submit_costs(core.program, core.timing)),
+      submit_costs_(submit_costs(core.program, core.timing, core.machine.features)),
       latest_launch_(core.program.ranks) {
   for (std::uint32_t i = 0; i < queues.size(); ++i) {
     if (core.program.queues[i].kind != QueueKind::host) continue;

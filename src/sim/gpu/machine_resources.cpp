@@ -146,9 +146,14 @@ UseList& MachineResources::copy_by_engine(RankId gpu, EngineId engine_id, const 
   const RankId from = rank_of(copy.src);
   const RankId to = rank_of(copy.dst);
   uses_.clear();
-  uses_.add(engine(gpu, engine_id), engine_share(gpu, engine_id, from, to));
+  const bool engine_adds = copy.op == CopyOp::add && !machine_.features.near_memory_compute;
+  const double share = engine_share(gpu, engine_id, from, to);
+  uses_.add(
+      engine(gpu, engine_id),
+      engine_adds ? std::max(share, engine_rate(gpu) / machine_.features.engine_add->rate.bytes_per_second()) : share);
   add_engine_path(gpu, engine_id, from, gpu);
   add_engine_path(gpu, engine_id, gpu, to);
+  if (engine_adds) add_engine_path(gpu, engine_id, to, gpu);  // reads what it adds to
   add_memory(copy.src, 1, 0);
   add_write(copy.dst, copy.op);
   uses_.touch(gpu, Place::engine, 1);
@@ -168,6 +173,24 @@ UseList& MachineResources::broadcast_by_engine(RankId gpu, EngineId engine_id, c
     add_memory(*dst, 0, 1);
   }
   uses_.touch(gpu, Place::engine, 2);
+  return uses_;
+}
+
+UseList& MachineResources::multicast_by_engine(RankId gpu, EngineId engine_id, std::span<const Command> copies) {
+  const Region& src = std::get<Copy>(copies.front()).src;
+  const RankId from = rank_of(src);
+  const double share = is_host(from) ? engine_share(gpu, engine_id, from, gpu) : 0;
+  uses_.clear();
+  uses_.add(engine(gpu, engine_id),
+            std::max(share, engine_rate(gpu) / machine_.features.multicast->rate.bytes_per_second()));
+  add_engine_path(gpu, engine_id, from, gpu);  // read once for all
+  add_memory(src, 1, 0);
+  for (const Command& command : copies) {
+    const Region& dst = std::get<Copy>(command).dst;
+    add_engine_path(gpu, engine_id, gpu, rank_of(dst));
+    add_memory(dst, 0, 1);
+  }
+  uses_.touch(gpu, Place::engine, static_cast<double>(copies.size()));
   return uses_;
 }
 

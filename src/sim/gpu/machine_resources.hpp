@@ -94,6 +94,9 @@ class MachineResources {
   std::optional<ResourceId> memory(RankId gpu) const { return memories_[gpu.value].memory; }
   bool is_link(ResourceId resource) const;  ///< or a port into the switch
 
+  /// Copies of one source in one packet.
+  UseList& multicast_by_engine(RankId gpu, EngineId engine, std::span<const Command> copies);
+
   /// The command touches memory of other GPUs.
   bool leaves(RankId gpu, const Command& command) const;
   /// The copy leaves the GPU that executes it neither for its source nor for its destination.

@@ -1,5 +1,5 @@
 // Golden vectors of the packets, for tests: each was worked out twice, through the field offsets of the Linux driver's
-// packet header and through ROCr's bit-fields, and the two agree bit for bit (swap: ROCr only; the private packet:
+// packet header and through ROCr's bit-fields, and the two agree bit for bit (swap: ROCr only; the private packets:
 // ours).
 #pragma once
 
@@ -52,6 +52,17 @@ inline std::vector<Vector> vectors() {
       {"add",
        CopyAdd{DType::f32, 4096, kS, kD},
        {0x0400f001, 0x00000fff, 0, 0x34567000, 0x00007f12, 0x00001000, 0x00007e00}},
+      {"multicast",
+       CopyMulticast{4096, kS, 3, {kD, kD2, kF}},
+       {0x0300f101, 0x00000fff, 0, 0x34567000, 0x00007f12, 0x00001000, 0x00007e00, 0x00003000, 0x00007c00, 0xaabbcc40,
+        0x00007d00}},
+      {"fused",
+       CopyFused{4096, kS, kD, true, kF, 7, true, kD2, 1},
+       {0x0300f201, 0x00000fff, 0, 0x34567000, 0x00007f12, 0x00001000, 0x00007e00, 0xaabbcc40, 0x00007d00, 7,
+        0x00003000, 0x00007c00, 1, 0}},
+      {"list",
+       CopyList{4096, 2048, kS, kD, kD2},
+       {0x0000f301, 0x00000fff, 0x000007ff, 0x34567000, 0x00007f12, 0x00001000, 0x00007e00, 0x00003000, 0x00007c00}},
       {"write",
        WriteLinear{kD, {0xcafe0001, 0xcafe0002}},
        {0x00000002, 0x00001000, 0x00007e00, 0x00000001, 0xcafe0001, 0xcafe0002}},

@@ -1,0 +1,37 @@
+// What each hardware feature of DMA engines (docs/codesign.md) gives a machine that lacks it: small and large
+// collectives, and KV blocks from host memory; the fastest of all that apply, with and without it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cortado/machine.hpp"
+#include "cortado/report.hpp"
+#include "cortado/target.hpp"
+
+namespace cortado::pipeline {
+
+struct FeatureGain {
+  std::string feature;
+  std::string question;  ///< "all-gather 64KiB"
+  std::string today;     ///< fastest variant or strategy without the feature
+  double today_seconds = 0;
+  std::string tomorrow;
+  double tomorrow_seconds = 0;
+};
+
+struct FeatureGains {
+  std::string machine;
+  std::vector<FeatureGain> rows{};
+};
+
+/// Features that the table has: those of DMA engines.
+std::vector<std::string_view> engine_features();
+
+/// Refuses machines without timing and host links, and machines that have one of the features already.
+Outcome<FeatureGains> feature_gains(const Machine& machine, const std::vector<std::string>& features);
+
+report::Document feature_gains_document(const FeatureGains& gains);
+
+}  // namespace cortado::pipeline
