@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/platform.hpp"
 #include "command.hpp"
 
 namespace cortado::cli {
@@ -27,8 +28,11 @@ std::span<const Subcommand> commands() {
   static const std::array all{demo_command(),      list_command(),      show_command(),  plan_command(),
                               verify_command(),    run_command(),       bench_command(), overlap_command(),
                               power_command(),     model_command(),     kv_command(),    serve_command(),
-                              packets_command(),   calibrate_command(), node_command(),  reproduce_command(),
-                              completion_command()};
+                              packets_command(),   calibrate_command(),
+#if CORTADO_HOSTED
+                              node_command(),
+#endif
+                              reproduce_command(), completion_command()};
   return all;
 }
 
