@@ -10,6 +10,7 @@ Subcommand bench_command();
 Subcommand calibrate_command();
 Subcommand completion_command();
 Subcommand demo_command();
+Subcommand explore_command();
 Subcommand kv_command();
 Subcommand list_command();
 Subcommand model_command();
@@ -30,7 +31,7 @@ std::span<const Subcommand> commands() {
                               power_command(),     model_command(),     kv_command(),    serve_command(),
                               packets_command(),   calibrate_command(),
 #if CORTADO_HOSTED
-                              node_command(),
+                              node_command(),      explore_command(),
 #endif
                               reproduce_command(), completion_command()};
   return all;

@@ -4,8 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { save } from './format';
 
-// Okabe and Ito's colours, which people with any colour vision tell apart; yellow and black left out for contrast.
-export const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#7a7a7a', '#8c6d1f'];
+// Okabe and Ito's colours, which people with any colour vision tell apart; yellow and black left out for contrast, three more for long legends.
+export const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#7a7a7a', '#8c6d1f', '#8b2252', '#5b4bb7', '#2f6b3a'];
+
+const plain = (value: unknown) => (typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 3 }) : String(value));
 
 export interface ChartProps {
   title: string;
@@ -32,7 +34,10 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
     const figure = Plot.plot({
       width,
       marginLeft: 56,
+      marginBottom: 40,
       ...options,
+      x: axis(options.x),
+      y: axis(options.y),
       style: { background: 'transparent', fontSize: '12px', overflow: 'visible' },
       color: { range: COLOURS, ...options.color },
       ariaLabel: title,
@@ -40,7 +45,6 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
     });
     element.replaceChildren(figure);
   }, [width, ...depends]);
-  const svg = () => holder.current?.querySelector('svg:not([class*="swatch"])') as SVGSVGElement | null;
   return (
     <figure class="chart">
       <figcaption>
@@ -49,7 +53,7 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
           <button type="button" onClick={() => saveSvg(holder.current, name)}>
             SVG
           </button>
-          <button type="button" onClick={() => savePng(svg(), name)}>
+          <button type="button" onClick={() => savePng(main(holder.current), name)}>
             PNG
           </button>
         </span>
@@ -58,6 +62,11 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
       <div ref={holder} class="plot" />
     </figure>
   );
+}
+
+/// Labels in the middle, without arrows; logarithmic axes in plain numbers.
+function axis(options: Plot.ScaleOptions | undefined): Plot.ScaleOptions {
+  return { labelAnchor: 'center', labelArrow: 'none', ...(options?.type === 'log' ? { tickFormat: plain } : {}), ...options };
 }
 
 function standalone(svg: SVGSVGElement): string {

@@ -27,6 +27,37 @@ interface Hit {
   y: number;
 }
 
+/// Round times about 100 pixels apart.
+function ticks(from: number, to: number, pixels: number): number[] {
+  const rough = ((to - from) * 100) / Math.max(1, pixels);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
+  const list: number[] = [];
+  for (let i = Math.ceil(from / step); i * step <= to; ++i) list.push(i * step);
+  return list;
+}
+
+function Ruler() {
+  const ref = useRef<HTMLDivElement>(null);
+  const [pixels, setPixels] = useState(800);
+  useEffect(() => {
+    if (!ref.current) return;
+    const observer = new ResizeObserver(([entry]) => setPixels(entry.contentRect.width - LABEL));
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  const [from, to] = span.value;
+  return (
+    <div ref={ref} class="ruler" aria-hidden="true">
+      {ticks(from, to, pixels).map((tick) => (
+        <span key={tick} style={{ left: `${LABEL + ((tick - from) / (to - from)) * pixels}px` }}>
+          {micros(tick)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
 /// The first span of [from, to) that ends after the time.
 function firstAfter(ends: Float64Array, from: number, to: number, time: number): number {
   while (from < to) {
@@ -59,13 +90,9 @@ function draw(canvas: HTMLCanvasElement, strip: Strip, rank: number, arrows: boo
   const scale = (width - LABEL) / (to - from);
   const x = (time: number) => LABEL + (time - from) * scale;
 
-  // The axis: round steps of about 100 pixels.
-  const rough = (100 / scale) * 1;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
   context.strokeStyle = colour('--grid');
   context.beginPath();
-  for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) {
+  for (const tick of ticks(from, to, width - LABEL)) {
     context.moveTo(Math.round(x(tick)) + 0.5, 0);
     context.lineTo(Math.round(x(tick)) + 0.5, height);
   }
@@ -281,6 +308,7 @@ export function Timelines({ strips, rank, arrows }: { strips: Strip[]; rank: num
         </button>
         <Shown />
       </div>
+      <Ruler />
       {strips.map((strip) => (
         <section key={strip.name} class="timeline">
           <h4>
