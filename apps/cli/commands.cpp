@@ -26,14 +26,15 @@ Subcommand show_command();
 Subcommand verify_command();
 
 std::span<const Subcommand> commands() {
-  static const std::array all{demo_command(),      list_command(),      show_command(),  plan_command(),
-                              verify_command(),    run_command(),       bench_command(), overlap_command(),
-                              power_command(),     model_command(),     kv_command(),    serve_command(),
-                              packets_command(),   calibrate_command(),
+  static const std::array all {
+    demo_command(), list_command(), show_command(), plan_command(), verify_command(), run_command(), bench_command(),
+        overlap_command(), power_command(), model_command(), kv_command(), serve_command(), packets_command(),
+        calibrate_command(),
 #if CORTADO_HOSTED
-                              node_command(),      explore_command(),
+        node_command(), explore_command(),
 #endif
-                              reproduce_command(), completion_command()};
+        reproduce_command(), completion_command()
+  };
   return all;
 }
 

@@ -10,6 +10,10 @@
 namespace cortado::cli {
 namespace {
 
+constexpr Example kExploreExamples[] = {
+    {"cortado explore --port 8080",
+     "every strategy's timeline at http://127.0.0.1:8080/, computed by the page itself"}};
+
 /// The program that serves it, beside this one.
 std::string page_server() {
   std::error_code error;
@@ -30,7 +34,8 @@ Result<Exit> run_explore(const Arguments& arguments, Console&) {
 }  // namespace
 
 Subcommand explore_command() {
-  return {"explore", "Serve a page with the simulator in it to the browser of this computer", {}, run_explore};
+  return {"explore", "Serve a page with the simulator in it to the browser of this computer", kExploreExamples,
+          run_explore};
 }
 
 }  // namespace cortado::cli

@@ -1,4 +1,5 @@
-// cortado-explore PORT: what `cortado explore` starts. A program of its own, so that the others do not load an HTTP library.
+// cortado-explore PORT: what `cortado explore` starts. A program of its own, so that the others do not load an HTTP
+// library.
 #include <cstdint>
 #include <cstdio>
 #include <limits>

@@ -1,10 +1,10 @@
 #include "explore/server.hpp"
 
 #include <array>
+#include <httplib.h>
 #include <string>
 
 #include <fmt/format.h>
-#include <httplib.h>
 
 namespace cortado::explore {
 namespace {
@@ -63,15 +63,16 @@ struct PageServer::Impl {
 };
 
 PageServer::PageServer(const Page& page) : impl_(std::make_unique<Impl>(page)) {
-  impl_->server.set_pre_routing_handler(
-      [this](const httplib::Request& request, httplib::Response& response) { return impl_->handle(request, response); });
+  impl_->server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    return impl_->handle(request, response);
+  });
 }
 
 PageServer::~PageServer() = default;
 
 Result<std::uint16_t> PageServer::listen(std::uint16_t port) {
-  const int bound = port == 0 ? impl_->server.bind_to_any_port(kLoopback)
-                              : (impl_->server.bind_to_port(kLoopback, port) ? port : -1);
+  const int bound =
+      port == 0 ? impl_->server.bind_to_any_port(kLoopback) : (impl_->server.bind_to_port(kLoopback, port) ? port : -1);
   if (bound <= 0) {
     return fail("explore.port", fmt::format("port {} of {} cannot be taken", port, kLoopback),
                 "give another one with --port; 0 takes any free one");

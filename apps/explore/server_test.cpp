@@ -1,10 +1,10 @@
 #include "explore/server.hpp"
 
+#include <httplib.h>
 #include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <httplib.h>
 
 namespace cortado::explore {
 namespace server_test {

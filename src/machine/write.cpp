@@ -163,13 +163,14 @@ class MachineWriter {
   }
   void entry(std::string_view key, std::string_view value) {
     const auto [source, confidence] = origin(fmt::format("{}.{}", section_, key));
-    line(key, fmt::format("{{ value = {}, source = {}, confidence = {} }}", value, in_quotes(source), in_quotes(confidence)));
+    line(key, fmt::format("{{ value = {}, source = {}, confidence = {} }}", value, in_quotes(source),
+                          in_quotes(confidence)));
   }
   /// A value of more than one line: an inline table cannot hold it, so that it is a section of its own.
   void tall(std::string_view section, std::string_view value) {
     const auto [source, confidence] = origin(section);
-    tall_.emplace_back(
-        section, fmt::format("value = {}\nsource = {}\nconfidence = {}\n", value, in_quotes(source), in_quotes(confidence)));
+    tall_.emplace_back(section, fmt::format("value = {}\nsource = {}\nconfidence = {}\n", value, in_quotes(source),
+                                            in_quotes(confidence)));
   }
   std::pair<std::string, std::string> origin(std::string_view path) const {
     const auto found = std::find_if(machine_.provenance.begin(), machine_.provenance.end(),

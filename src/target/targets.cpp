@@ -53,11 +53,12 @@ struct Entry {
   Opened (*open)(const TargetRequest&, const Machine&);
 };
 
-constexpr std::array kTargets{
-    Entry{{kSimulator, "the simulator: predicted times of the modelled machine"}, open_sim},
+constexpr std::array kTargets {
+  Entry{{kSimulator, "the simulator: predicted times of the modelled machine"}, open_sim},
 #if CORTADO_HOSTED
-    Entry{{"soft", "the embedded node: software DMA engines that execute the real packets on real memory"}, open_soft},
-    Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd"}, open_kfd},
+      Entry{{"soft", "the embedded node: software DMA engines that execute the real packets on real memory"},
+            open_soft},
+      Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd"}, open_kfd},
 #endif
 };
 

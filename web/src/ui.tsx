@@ -89,18 +89,19 @@ function Input({ field }: { field: Field }) {
   );
 }
 
-export const MACHINE: Field = { name: 'machine', label: 'Machine', initial: 'mi300x-8', list: 'machines' };
+const MACHINE: Field = { name: 'machine', label: 'Machine', initial: 'mi300x-8', list: 'machines' };
 
-export function Form({ fields }: { fields: Field[] }) {
+/// Without a machine where the question names its own.
+export function Form({ fields, machine = true }: { fields: Field[]; machine?: boolean }) {
   const values = valuesOf(fields);
   return (
     <form class="form" onSubmit={(event) => event.preventDefault()}>
-      {[...fields, MACHINE]
+      {[...fields, ...(machine ? [MACHINE] : [])]
         .filter((field) => field.when?.(values) ?? true)
         .map((field) => (
           <Input key={field.name} field={field} />
         ))}
-      {values.set && (
+      {machine && values.set && (
         <p class="field changed-note">
           <strong>Changed machine:</strong> {values.set.split(';').join(', ')}{' '}
           <button type="button" onClick={() => setValue({ name: 'set', initial: '' }, '')}>

@@ -1,5 +1,5 @@
-// A throw ends the program here: the C++ library for WebAssembly cannot unwind the stack. Errors of Cortado are values, so
-// what is thrown comes from CLI11 or is a broken promise of a library.
+// A throw ends the program here: the C++ library for WebAssembly cannot unwind the stack. Errors of Cortado are values,
+// so what is thrown comes from CLI11 or is a broken promise of a library.
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -24,7 +24,8 @@ void on_throw(OnThrow handler) {
 
 }  // namespace cortado::cli
 
-// What the compiler makes of `throw`, by the Itanium C++ ABI. All that is thrown here derives from std::exception first.
+// What the compiler makes of `throw`, by the Itanium C++ ABI. All that is thrown here derives from std::exception
+// first.
 extern "C" {
 
 void* __cxa_allocate_exception(std::size_t size) noexcept {
@@ -39,5 +40,4 @@ void __cxa_free_exception(void* thrown) noexcept {
   const auto& handler = cortado::cli::current_handler();
   std::exit(handler ? handler(*static_cast<const std::exception*>(thrown)) : EXIT_FAILURE);
 }
-
 }

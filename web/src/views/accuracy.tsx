@@ -10,7 +10,7 @@ const FIELDS: Field[] = [{ name: 'publication', label: 'Publication', initial: '
 
 function Accuracy() {
   const values = valuesOf(FIELDS);
-  // The machine is the one that was measured on, unless values of one were changed.
+  // On the machine that was measured, as its file is.
   const words = ['reproduce', values.publication, '--json'];
   const asked = useQuestion(words, {});
   const reproduction = ((asked.document?.reproductions ?? []) as Row[])[0] ?? (asked.document?.rows ? asked.document : undefined);
@@ -26,7 +26,7 @@ function Accuracy() {
   ];
   return (
     <>
-      <Form fields={FIELDS} />
+      <Form fields={FIELDS} machine={false} />
       <Status asked={asked} name="accuracy" rows={rows} />
       {reproduction && (
         <>
@@ -43,7 +43,7 @@ function Accuracy() {
                 height: Math.min(460, width),
                 x: { type: 'log', label: 'published', grid: true },
                 y: { type: 'log', label: 'ours', grid: true },
-                color: { legend: true, domain: ['calibration', 'validation'] },
+                color: { domain: ['calibration', 'validation'] },
                 symbol: { legend: true, domain: ['calibration', 'validation'] },
                 marks: [
                   Plot.lineY(line, { x: 'published', y: 'ours', strokeDasharray: '4 3' }),
@@ -71,7 +71,7 @@ function Accuracy() {
               { key: 'item', label: 'item', text: true },
               { key: 'published', label: 'published' },
               { key: 'ours', label: 'ours' },
-              { key: 'error_pct', label: 'error, %' },
+              { key: 'error_pct', label: 'error, % or points' },
               { key: 'used_for', label: 'used for', text: true },
             ]}
           />

@@ -35,6 +35,7 @@ function Power() {
   });
   const policies = [...new Set(samples.map((sample) => sample.policy))];
   const both = rows.filter((row) => row.what === 'both');
+  const points = [...Map.groupBy(both, (row) => `${String(row.time_us)} ${String(row.energy_J)}`).values()].map((same) => ({ ...same[0], policy: same.map((row) => row.policy).join(', ') }));
   return (
     <>
       <Form fields={FIELDS} />
@@ -51,8 +52,8 @@ function Power() {
               x: { label: 'time of an iteration, µs', grid: true, nice: true },
               y: { label: 'energy of all GPUs, J', grid: true, nice: true },
               marks: [
-                Plot.dot(both, { x: 'time_us', y: 'energy_J', fill: '#0072b2', r: 5, tip: true }),
-                Plot.text(both, { x: 'time_us', y: 'energy_J', text: 'policy', dy: -12 }),
+                Plot.dot(points, { x: 'time_us', y: 'energy_J', fill: '#0072b2', r: 5, tip: true }),
+                Plot.text(points, { x: 'time_us', y: 'energy_J', text: 'policy', dy: -12 }),
               ],
             })}
           />
