@@ -1,10 +1,22 @@
-// Puts all files of build/web, compressed, into build/web/page.bundle: for each a line "PATH TYPE BYTES", then its bytes.
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+// Completes build/web: licences of all that is inside, and page.bundle, all files compressed: for each a line
+// "PATH TYPE BYTES", then its bytes.
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 const root = new URL('../build/web/', import.meta.url).pathname;
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.txt': 'text/plain' };
+
+// The module has libraries of Debian inside, and of @yowasp/clang: wasi-libc (MIT, parts by musl; or Apache-2.0 with LLVM
+// exception), libc++ and compiler-rt (Apache-2.0 with LLVM exception), whose texts stand in the copyright file of clang.
+const packages = ['libfmt-dev', 'libtomlplusplus-dev', 'libcli11-dev', 'nlohmann-json3-dev', 'libexpected-dev', 'clang-22'];
+const texts = [readFileSync(join(root, 'licenses.md'), 'utf8'), '# In the WebAssembly module: Debian packages, and wasi-libc, libc++ and compiler-rt (see clang-22)\n'];
+for (const name of packages) {
+  const path = `/usr/share/doc/${name}/copyright`;
+  if (existsSync(path)) texts.push(`## ${name}\n\n${readFileSync(path, 'utf8')}`);
+}
+rmSync(join(root, 'licenses.md'));
+writeFileSync(join(root, 'licenses.txt'), texts.join('\n'));
 
 const files = readdirSync(root, { recursive: true })
   .map((name) => join(root, name))

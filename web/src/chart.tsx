@@ -43,6 +43,9 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
       ariaLabel: title,
       ariaDescription: about,
     });
+    // One picture with one name for screen readers: the parts of a chart have no role that could bear theirs.
+    for (const part of figure.querySelectorAll('g[aria-label]')) part.removeAttribute('aria-label');
+    for (const svg of [figure, ...figure.querySelectorAll('svg')]) if (svg instanceof SVGSVGElement) svg.setAttribute('role', 'img');
     element.replaceChildren(figure);
   }, [width, ...depends]);
   return (

@@ -49,6 +49,9 @@ function App() {
         <p>{view.about}</p>
         <Show key={view.id} />
       </main>
+      <footer class="note">
+        Cortado is under the MIT licence; <a href="licenses.txt">licences of the libraries</a> in this page.
+      </footer>
     </>
   );
 }
