@@ -9,11 +9,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/platform.hpp"
 #include "base/text.hpp"
+#include "base/uncaught.hpp"
 #include "command.hpp"
 #include "flags.hpp"
 #include "help.hpp"
 #include "moved.hpp"
+#include "on_throw.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -118,7 +121,7 @@ Diagnostic unknown_word(const Subcommand& command, const std::string& word) {
 }
 
 /// What CLI11 found wrong, as one Diagnostic.
-Diagnostic usage_error(const Parser& parser, const CLI::ParseError& error, const std::vector<std::string>& words) {
+Diagnostic usage_error(const Parser& parser, const CLI::Error& error, const std::vector<std::string>& words) {
   if (parser.command == nullptr) {
     if (!words.empty()) return unknown_command(words.front());
     return {"usage.subcommand", "no command given",
@@ -153,29 +156,46 @@ Result<Exit> run_parsed(const Parser& parser, Console& console) {
   return parser.command->run(parser.arguments, console);
 }
 
-}  // namespace
-
-Exit run_command_line(Console& console, const std::vector<std::string>& all_words) {
-  const auto [words, command] = cut_command(all_words);
-  Parser parser(words);
-  parser.set_command(command);
-  try {
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
-    parser.app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
+/// What the words mean where CLI11 stopped: they ask for help or for the version, or they are wrong.
+Exit stopped(Console& console, const Parser& parser, const CLI::Error& why, const std::vector<std::string>& words) {
+  if (dynamic_cast<const CLI::CallForHelp*>(&why) != nullptr) {
     if (parser.command == nullptr && !words.front().starts_with('-')) {
       console.error(unknown_command(words.front()));
       return Exit::usage;
     }
     console.out(parser.command == nullptr ? help_text() : help_text(*parser.command));
     return Exit::ok;
-  } catch (const CLI::CallForVersion& version) {
-    console.out(std::string(version.what()) + "\n");
-    return Exit::ok;
-  } catch (const CLI::ParseError& error) {
-    console.error(usage_error(parser, error, words));
-    return Exit::usage;
   }
+  if (dynamic_cast<const CLI::CallForVersion*>(&why) != nullptr) {
+    console.out(std::string(why.what()) + "\n");
+    return Exit::ok;
+  }
+  console.error(usage_error(parser, why, words));
+  return Exit::usage;
+}
+
+}  // namespace
+
+Exit run_command_line(Console& console, const std::vector<std::string>& all_words) {
+  const auto [words, command] = cut_command(all_words);
+  Parser parser(words);
+  parser.set_command(command);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());
+#if CORTADO_HOSTED
+  try {
+    parser.app.parse(reversed);
+  } catch (const CLI::Error& why) {
+    return stopped(console, parser, why, words);
+  }
+#else
+  on_throw([&, &given = words](const std::exception& thrown) {
+    const auto* const why = dynamic_cast<const CLI::Error*>(&thrown);
+    if (why != nullptr) return static_cast<int>(stopped(console, parser, *why, given));
+    console.error(uncaught(thrown));
+    return static_cast<int>(Exit::usage);
+  });
+  parser.app.parse(reversed);
+#endif
   const auto outcome = run_parsed(parser, console);
   if (outcome) return *outcome;
   console.error(outcome.error());

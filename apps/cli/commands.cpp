@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/platform.hpp"
 #include "command.hpp"
 
 namespace cortado::cli {
@@ -9,6 +10,7 @@ Subcommand bench_command();
 Subcommand calibrate_command();
 Subcommand completion_command();
 Subcommand demo_command();
+Subcommand explore_command();
 Subcommand kv_command();
 Subcommand list_command();
 Subcommand model_command();
@@ -25,11 +27,15 @@ Subcommand sweep_command();
 Subcommand verify_command();
 
 std::span<const Subcommand> commands() {
-  static const std::array all{demo_command(),      list_command(),      show_command(),      plan_command(),
-                              verify_command(),    run_command(),       bench_command(),     overlap_command(),
-                              power_command(),     model_command(),     kv_command(),        serve_command(),
-                              sweep_command(),     packets_command(),   calibrate_command(), node_command(),
-                              reproduce_command(), completion_command()};
+  static const std::array all {
+    demo_command(), list_command(), show_command(), plan_command(), verify_command(), run_command(), bench_command(),
+        overlap_command(), power_command(), model_command(), kv_command(), serve_command(), packets_command(),
+        calibrate_command(),
+#if CORTADO_HOSTED
+        sweep_command(), node_command(), explore_command(),
+#endif
+        reproduce_command(), completion_command()
+  };
   return all;
 }
 

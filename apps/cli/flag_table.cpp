@@ -444,6 +444,7 @@ constexpr Flag kFlags[] = {
     {"overlap", "--threads", "N", "number 1", "", "sim", "Simulations at the same time (default: one a core)"},
     {"power reproduce model kv", "--threads", "N", "number 1", "", "",
      "Simulations at the same time (default: one a core)"},
+    {"explore", "--port", "N", "number 0", "8765", "", "Of 127.0.0.1; 0: any free one"},
     {"calibrate", "--rounds", "N", "number 1", "5", "", "Times that everything is measured; medians count"},
     {"calibrate", "--largest", "SIZE", "", "256MiB", "",
      "Most bytes that one measurement touches, up to 4GiB; less is quicker"},

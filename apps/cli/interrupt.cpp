@@ -33,6 +33,10 @@ void on_interrupt(int) {
 }  // namespace
 
 void handle_interrupts() {
+  // A reader that went away shows as EPIPE, which the console takes for the end of interest.
+  std::signal(SIGPIPE, SIG_IGN);
+  // So does a file that grows beyond the limit of the process: as EFBIG, an error like any other.
+  std::signal(SIGXFSZ, SIG_IGN);
   g_terminal = ::isatty(STDERR_FILENO);
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction action {};

@@ -1,5 +1,4 @@
 // cortado: the command line.
-#include <csignal>
 #include <exception>
 
 #include "base/uncaught.hpp"
@@ -7,10 +6,6 @@
 #include "interrupt.hpp"
 
 int main(int argc, char** argv) {
-  // A reader that went away shows as EPIPE, which the console takes for the end of interest.
-  std::signal(SIGPIPE, SIG_IGN);
-  // So does a file that grows beyond the limit of the process: as EFBIG, an error like any other.
-  std::signal(SIGXFSZ, SIG_IGN);
   cortado::cli::handle_interrupts();
   cortado::cli::Console console;
   try {

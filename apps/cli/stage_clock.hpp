@@ -11,6 +11,8 @@
 #include <string_view>
 #include <thread>
 
+#include "base/platform.hpp"
+
 namespace cortado::cli {
 
 /// "simulating: 42 %, 12 s"; without a fraction "simulating, 12 s". 0 of 0 is no fraction.
@@ -20,7 +22,8 @@ class StageClock {
  public:
   using Draw = std::function<void(const std::string& line)>;
 
-  /// Draws a line after the `quiet` time and every second from then on. Draw is called by another thread.
+  /// Draws a line after the `quiet` time and every second from then on. Draw is called by another thread; without
+  /// threads nothing is drawn.
   StageClock(std::string stage, Draw draw, std::chrono::milliseconds quiet);
   ~StageClock();
   StageClock(const StageClock&) = delete;
@@ -33,17 +36,21 @@ class StageClock {
   void at(std::uint64_t done, std::uint64_t of);
 
  private:
+#if CORTADO_HOSTED
   void run(std::chrono::milliseconds quiet);
+#endif
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const Draw draw_;
   std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;
   std::string stage_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<std::uint64_t> of_{0};
+#if CORTADO_HOSTED
+  std::condition_variable stopped_;
+  bool stop_ = false;
   std::thread thread_;
+#endif
 };
 
 }  // namespace cortado::cli

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/platform.hpp"
 #include "base/text.hpp"
 
 namespace cortado {
@@ -69,6 +70,18 @@ Result<std::string> followed(const std::string& path) {
   return target.string();
 }
 
+Status write_all(int fd, const std::string& path, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return fail(file_error("write", path, errno));
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+#if CORTADO_HOSTED
+
 /// Mode and owner of the file that will be replaced; those of a new file, if there is none.
 Status keep_mode(int fd, const std::string& path) {
   struct stat old {};
@@ -85,15 +98,7 @@ Status keep_mode(int fd, const std::string& path) {
   return {};
 }
 
-Status write_all(int fd, const std::string& path, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return fail(file_error("write", path, errno));
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
-}
+#endif
 
 /// Name of the temporary file that a write_file() is at. A second one at the same time has none.
 char g_unfinished[PATH_MAX];
@@ -156,6 +161,7 @@ Status write_file(const std::string& given_path, std::string_view content) {
     if (file.get() < 0) return fail(file_error("open", path, errno));
     return write_all(file.get(), path, content);
   }
+#if CORTADO_HOSTED
   std::string temporary = path + ".XXXXXX";
   Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) return fail(file_error("open", path, errno, "is the folder there and writable?"));
@@ -171,6 +177,11 @@ Status write_file(const std::string& given_path, std::string_view content) {
   if (file.close() != 0) return give_up(file_error("close", path, errno));
   if (std::rename(temporary.c_str(), path.c_str()) != 0) return give_up(file_error("rename", path, errno));
   return {};
+#else  // files in memory that nobody else reads
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) return fail(file_error("open", path, errno));
+  return write_all(file.get(), path, content);
+#endif
 }
 
 }  // namespace cortado

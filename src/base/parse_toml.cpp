@@ -78,14 +78,23 @@ Result<toml::table> parse_toml(std::string_view text, const std::string& file, c
     diagnostic.place.line = *line;
     return fail(std::move(diagnostic));
   }
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& error) {
+  const auto refused = [&](const toml::parse_error& error) {
     diagnostic.message = std::string(error.description());
     diagnostic.hint = "the file must be TOML";
     diagnostic.place.line = error.source().begin.line;
-    return fail(std::move(diagnostic));
+    return fail(diagnostic);
+  };
+#if TOML_EXCEPTIONS
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    return refused(error);
   }
+#else
+  toml::parse_result parsed = toml::parse(text);
+  if (!parsed) return refused(parsed.error());
+  return std::move(parsed).table();
+#endif
 }
 
 }  // namespace cortado::internal

@@ -1,5 +1,9 @@
 #include "base/process.hpp"
 
+#include "base/platform.hpp"
+
+#if CORTADO_HOSTED
+
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -172,3 +176,16 @@ Result<std::string> run_process(const std::string& path, std::string_view input,
 }
 
 }  // namespace cortado
+
+#else
+
+namespace cortado {
+
+Result<std::string> run_process(const std::string& path, std::string_view, const ProcessLimits&) {
+  return fail("process.start", path + " cannot be started: there are no processes here",
+              "use the command line on a computer");
+}
+
+}  // namespace cortado
+
+#endif

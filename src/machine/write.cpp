@@ -20,7 +20,7 @@ namespace {
 using internal::describe;
 using internal::describe_file;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -53,7 +53,7 @@ std::string engine_list(const Machine& machine, const auto& wanted) {
 
 /// A word where there is one, else the peers of every GPU.
 std::string topology(const Machine& machine) {
-  if (machine.timing && machine.timing->link.shape == LinkShape::switched) return quoted("switch");
+  if (machine.timing && machine.timing->link.shape == LinkShape::switched) return in_quotes("switch");
   std::vector<std::string> peers;
   bool all = true;
   for (std::size_t src = 0; src < machine.linked.size(); ++src) {
@@ -64,7 +64,7 @@ std::string topology(const Machine& machine) {
     all = all && of_one.size() + 1 == machine.linked.size();
     peers.push_back(fmt::format("[{}]", fmt::join(of_one, ", ")));
   }
-  return all ? quoted("full-mesh") : fmt::format("[{}]", fmt::join(peers, ", "));
+  return all ? in_quotes("full-mesh") : fmt::format("[{}]", fmt::join(peers, ", "));
 }
 
 /// The archive of machine/fields.hpp that writes.
@@ -84,7 +84,7 @@ class MachineWriter {
   void section(std::string_view name, const std::optional<T>& part) {
     if (part) section(name, *part);
   }
-  void text(std::string_view key, const std::string& value) { line(key, quoted(value)); }
+  void text(std::string_view key, const std::string& value) { line(key, in_quotes(value)); }
   template <class T, class... Limits>
   void field(std::string_view key, const T& value, Limits...) {
     entry(key, shown(value));
@@ -107,7 +107,7 @@ class MachineWriter {
   template <class Words, class T>
   void word(std::string_view key, const T& value, const Words& words) {
     const auto* found = std::ranges::find(words, value, [](const auto& entry) { return entry.second; });
-    entry(key, quoted(found->first));
+    entry(key, in_quotes(found->first));
   }
   bool given(bool has_value, std::initializer_list<std::string_view>) { return has_value; }
 
@@ -147,7 +147,7 @@ class MachineWriter {
   }
 
  private:
-  static std::string shown(const std::string& text) { return quoted(text); }
+  static std::string shown(const std::string& text) { return in_quotes(text); }
   static std::string shown(Bytes bytes) { return shown(bytes.value); }
   static std::string shown(Nanoseconds time) { return shown(time.value); }
   static std::string shown(GBps rate) { return shown(rate.value); }
@@ -163,13 +163,14 @@ class MachineWriter {
   }
   void entry(std::string_view key, std::string_view value) {
     const auto [source, confidence] = origin(fmt::format("{}.{}", section_, key));
-    line(key, fmt::format("{{ value = {}, source = {}, confidence = {} }}", value, quoted(source), quoted(confidence)));
+    line(key, fmt::format("{{ value = {}, source = {}, confidence = {} }}", value, in_quotes(source),
+                          in_quotes(confidence)));
   }
   /// A value of more than one line: an inline table cannot hold it, so that it is a section of its own.
   void tall(std::string_view section, std::string_view value) {
     const auto [source, confidence] = origin(section);
-    tall_.emplace_back(
-        section, fmt::format("value = {}\nsource = {}\nconfidence = {}\n", value, quoted(source), quoted(confidence)));
+    tall_.emplace_back(section, fmt::format("value = {}\nsource = {}\nconfidence = {}\n", value, in_quotes(source),
+                                            in_quotes(confidence)));
   }
   std::pair<std::string, std::string> origin(std::string_view path) const {
     const auto found = std::find_if(machine_.provenance.begin(), machine_.provenance.end(),

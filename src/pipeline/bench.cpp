@@ -1,5 +1,6 @@
 #include "pipeline/bench.hpp"
 
+#include "base/platform.hpp"
 #include "pipeline/parallel.hpp"
 #include "plan/external.hpp"
 
@@ -88,31 +89,33 @@ Outcome<BenchPlan> plan_bench(const BenchRequest& request, const Machine& machin
 }
 
 PointRunner::PointRunner(const BenchPlan& plan, const BenchRequest& request, Target& target,
-                         const device::RunOptions& options, std::uint32_t threads)
+                         const device::RunOptions& options, [[maybe_unused]] std::uint32_t threads)
     : plan_(plan),
       target_(target),
       options_{.iterations = request.iterations, .warmup = request.warmup, .device = options} {
   options_.device.check = device::CheckOutputs::last;
+#if CORTADO_HOSTED
   if (!target.predicts()) return;
   rows_.resize(plan.points.size());
-  ahead_ = std::jthread([this, threads](const std::stop_token& stop) {
-    for_each_in_parallel(
-        rows_.size(), threads, [this](std::size_t i) { work(i); },
-        [&stop](std::size_t) { return !stop.stop_requested(); });
+  const auto work = [this](std::size_t point) {
+    try {
+      rows_[point].set_value(row_of(plan_.points[point]));
+    } catch (...) {
+      rows_[point].set_exception(std::current_exception());
+    }
+  };
+  ahead_ = std::jthread([this, threads, work](const std::stop_token& stop) {
+    for_each_in_parallel(rows_.size(), threads, work, [&stop](std::size_t) { return !stop.stop_requested(); });
   });
+#endif
 }
 
 Outcome<report::BenchRow> PointRunner::run(std::size_t point) {
-  if (rows_.empty()) return row_of(plan_.points[point]);
-  return rows_[point].get_future().get();  // an exception of the thread that simulated the point comes out here
-}
-
-void PointRunner::work(std::size_t point) {
-  try {
-    rows_[point].set_value(row_of(plan_.points[point]));
-  } catch (...) {
-    rows_[point].set_exception(std::current_exception());
-  }
+#if CORTADO_HOSTED
+  // An exception of the thread that simulated the point comes out here.
+  if (!rows_.empty()) return rows_[point].get_future().get();
+#endif
+  return row_of(plan_.points[point]);
 }
 
 Outcome<report::BenchRow> PointRunner::row_of(const BenchPoint& point) const {

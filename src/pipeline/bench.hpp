@@ -11,6 +11,7 @@
 
 #include "cortado/target.hpp"
 
+#include "base/platform.hpp"
 #include "pipeline/choose.hpp"
 #include "report/bench_rows.hpp"
 
@@ -61,14 +62,15 @@ class PointRunner {
   Outcome<report::BenchRow> run(std::size_t point);
 
  private:
-  void work(std::size_t point);
   Outcome<report::BenchRow> row_of(const BenchPoint& point) const;
 
   const BenchPlan& plan_;
   Target& target_;
   RunOptions options_;
+#if CORTADO_HOSTED
   std::vector<std::promise<Outcome<report::BenchRow>>> rows_;  // by point; of a target that predicts
   std::jthread ahead_;                                         // last: it ends before what it uses
+#endif
 };
 
 }  // namespace cortado::pipeline

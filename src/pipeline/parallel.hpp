@@ -9,13 +9,15 @@
 #include <thread>
 #include <vector>
 
+#include "base/platform.hpp"
+
 namespace cortado::pipeline {
 
 /// Calls work(i) for i = 0 ... count-1 on `threads` threads, and done(finished) under a lock after each; `done`
 /// returning false, or an exception, stops the rest: only what was begun is finished. Returns whether all were done.
 /// The exception comes out here.
 template <class Work, class Done>
-bool for_each_in_parallel(std::size_t count, std::size_t threads, const Work& work, const Done& done) {
+bool for_each_in_parallel(std::size_t count, [[maybe_unused]] std::size_t threads, const Work& work, const Done& done) {
   std::atomic<std::size_t> next{0};
   std::size_t finished = 0;  // guarded by lock, as is `thrown`
   std::atomic<bool> stopped{false};
@@ -35,11 +37,13 @@ bool for_each_in_parallel(std::size_t count, std::size_t threads, const Work& wo
     }
   };
   {
+#if CORTADO_HOSTED
     std::vector<std::jthread> pool;
     try {
       for (std::size_t t = 1; t < threads && t < count; ++t) pool.emplace_back(worker);
     } catch (const std::system_error&) {  // no more threads: these take longer
     }
+#endif
     worker();
   }
   if (thrown) std::rethrow_exception(thrown);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/platform.hpp"
 #include "base/text.hpp"
 #include "device/kfd/kfd.hpp"
 #include "device/soft/soft.hpp"
@@ -11,15 +12,6 @@ namespace cortado {
 namespace {
 
 using Opened = Result<std::unique_ptr<Target>>;
-
-Opened with_enough_gpus(const TargetRequest& request, Result<std::unique_ptr<device::Driver>> driver) {
-  if (!driver) return tl::unexpected(driver.error());
-  if (const std::size_t gpus = (*driver)->topology().gpus.size(); gpus < request.gpus) {
-    return fail("device.gpus", fmt::format("{} GPUs are needed, {} has {}", request.gpus, request.name, gpus),
-                fmt::format("plan for at most {} ranks or run on soft", gpus));
-  }
-  return device_target(*std::move(driver));
-}
 
 bool has_soft_options(const TargetRequest& request) {
   return request.soft.workers || request.soft.adversarial_seed || !request.soft.faults.empty();
@@ -35,6 +27,16 @@ Opened open_sim(const TargetRequest& request, const Machine& machine) {
   return sim_target(machine);
 }
 
+#if CORTADO_HOSTED
+Opened with_enough_gpus(const TargetRequest& request, Result<std::unique_ptr<device::Driver>> driver) {
+  if (!driver) return tl::unexpected(driver.error());
+  if (const std::size_t gpus = (*driver)->topology().gpus.size(); gpus < request.gpus) {
+    return fail("device.gpus", fmt::format("{} GPUs are needed, {} has {}", request.gpus, request.name, gpus),
+                fmt::format("plan for at most {} ranks or run on soft", gpus));
+  }
+  return device_target(*std::move(driver));
+}
+
 Opened open_soft(const TargetRequest& request, const Machine& machine) {
   const std::uint32_t gpus = request.gpus > 0 ? request.gpus : machine.gpus;
   return with_enough_gpus(request, device::open_soft_node(machine, gpus, request.soft));
@@ -44,16 +46,20 @@ Opened open_kfd(const TargetRequest& request, const Machine&) {
   if (has_soft_options(request)) return soft_only();
   return with_enough_gpus(request, device::open_kfd_node());
 }
+#endif
 
 struct Entry {
   TargetInfo info;
   Opened (*open)(const TargetRequest&, const Machine&);
 };
 
-constexpr std::array kTargets{
-    Entry{{kSimulator, "the simulator: predicted times of the modelled machine"}, open_sim},
-    Entry{{"soft", "the embedded node: software DMA engines that execute the real packets on real memory"}, open_soft},
-    Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd"}, open_kfd},
+constexpr std::array kTargets {
+  Entry{{kSimulator, "the simulator: predicted times of the modelled machine"}, open_sim},
+#if CORTADO_HOSTED
+      Entry{{"soft", "the embedded node: software DMA engines that execute the real packets on real memory"},
+            open_soft},
+      Entry{{"kfd", "the AMD GPUs of this computer, through /dev/kfd"}, open_kfd},
+#endif
 };
 
 }  // namespace

@@ -14,8 +14,10 @@ import tempfile
 import time
 
 
-# What another test computes already: accuracy_test; scenario.node, which sanitizers cannot follow.
+# What another test computes already: accuracy_test; explore_test and web/test (this one would serve for ever);
+# scenario.node, which sanitizers cannot follow.
 ELSEWHERE = {"cortado reproduce all --markdown accuracy.md",
+             "cortado explore --port 8080",
              "cortado node -- cortado run all-gather --bytes 1MiB --on kfd",
              "cortado node --races --adversarial --seed 7 -- cortado run all-to-all --bytes 64KiB --on kfd"}
 

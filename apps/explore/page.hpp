@@ -1,0 +1,26 @@
+// The files of the explorer's page, compressed, inside this program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cortado/result.hpp"
+
+namespace cortado::explore {
+
+struct PageFile {
+  std::string_view type;     ///< for the header Content-Type
+  std::string_view content;  ///< as gzip wrote it
+};
+
+/// By path, "/index.html" among them.
+using Page = std::map<std::string, PageFile, std::less<>>;
+
+/// A bundle is, for every file, a line "PATH TYPE BYTES" and so many bytes. The page refers to the bundle's memory.
+Result<Page> read_bundle(std::string_view bundle);
+
+/// The one that was linked in; empty if the page was not built.
+std::string_view linked_bundle();
+
+}  // namespace cortado::explore

@@ -1,0 +1,92 @@
+#include "explore/server.hpp"
+
+#include <array>
+#include <httplib.h>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace cortado::explore {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+constexpr int kForbidden = 403;
+constexpr int kNotFound = 404;
+constexpr int kNotAllowed = 405;
+
+/// A page of another site could make its own name point here (DNS rebinding); its Host or Origin would tell.
+bool is_own(const std::string& host, std::uint16_t port) {
+  for (const char* const name : {"127.0.0.1", "localhost"}) {
+    if (host == fmt::format("{}:{}", name, port)) return true;
+  }
+  return false;
+}
+
+void refuse(httplib::Response& response, int status, const char* why) {
+  response.status = status;
+  response.set_content(why, "text/plain");
+}
+
+}  // namespace
+
+struct PageServer::Impl {
+  explicit Impl(const Page& files) : page(files) {}
+
+  httplib::Server::HandlerResponse handle(const httplib::Request& request, httplib::Response& response) const {
+    response.set_header("X-Content-Type-Options", "nosniff");
+    response.set_header("Cross-Origin-Resource-Policy", "same-origin");
+    response.set_header("Referrer-Policy", "no-referrer");
+    response.set_header("X-Frame-Options", "DENY");
+    answer(request, response);
+    return httplib::Server::HandlerResponse::Handled;
+  }
+
+  void answer(const httplib::Request& request, httplib::Response& response) const {
+    if (!is_own(request.get_header_value("Host"), port)) return refuse(response, kForbidden, "foreign host\n");
+    if (request.has_header("Origin")) {
+      const std::string origin = request.get_header_value("Origin");
+      constexpr std::string_view kScheme = "http://";
+      const bool own = origin.starts_with(kScheme) && is_own(origin.substr(kScheme.size()), port);
+      if (!own) return refuse(response, kForbidden, "foreign origin\n");
+    }
+    if (request.method != "GET" && request.method != "HEAD") return refuse(response, kNotAllowed, "GET only\n");
+    const auto file = page.find(request.path == "/" ? std::string("/index.html") : request.path);
+    if (file == page.end()) return refuse(response, kNotFound, "no such file\n");
+    response.set_header("Content-Encoding", "gzip");
+    response.set_header("Cache-Control", "no-cache");
+    response.set_content(file->second.content.data(), file->second.content.size(), std::string(file->second.type));
+  }
+
+  const Page& page;
+  httplib::Server server;
+  std::uint16_t port = 0;
+};
+
+PageServer::PageServer(const Page& page) : impl_(std::make_unique<Impl>(page)) {
+  impl_->server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    return impl_->handle(request, response);
+  });
+}
+
+PageServer::~PageServer() = default;
+
+Result<std::uint16_t> PageServer::listen(std::uint16_t port) {
+  const int bound =
+      port == 0 ? impl_->server.bind_to_any_port(kLoopback) : (impl_->server.bind_to_port(kLoopback, port) ? port : -1);
+  if (bound <= 0) {
+    return fail("explore.port", fmt::format("port {} of {} cannot be taken", port, kLoopback),
+                "give another one with --port; 0 takes any free one");
+  }
+  impl_->port = static_cast<std::uint16_t>(bound);
+  return impl_->port;
+}
+
+void PageServer::serve() {
+  impl_->server.listen_after_bind();
+}
+
+void PageServer::stop() {
+  impl_->server.stop();
+}
+
+}  // namespace cortado::explore

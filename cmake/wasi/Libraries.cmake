@@ -1,0 +1,12 @@
+# What find_package gives elsewhere. apps/cli/bundled_libraries.cpp has the parts of fmt and toml++ that are not headers.
+function(cortado_headers target)
+  add_library(${target} INTERFACE IMPORTED)
+  target_include_directories(${target} SYSTEM INTERFACE ${CMAKE_SYSROOT}/headers)
+  target_compile_definitions(${target} INTERFACE ${ARGN})
+endfunction()
+cortado_headers(fmt::fmt)
+cortado_headers(nlohmann_json::nlohmann_json)
+cortado_headers(tl::expected)
+cortado_headers(tomlplusplus::tomlplusplus TOML_EXCEPTIONS=0 TOML_HEADER_ONLY=0)
+cortado_headers(CLI11::CLI11)
+add_library(Threads::Threads INTERFACE IMPORTED)

@@ -1,0 +1,1 @@
+# CMake 3.25 does not know WASI: it needs nothing beyond what the compiler knows.

@@ -1,0 +1,336 @@
+// Timelines below each other on one time axis, drawn on canvases: rows are queues, time runs to the right.
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+import { micros, save } from './format';
+import { exposed, KINDS, type Trace } from './trace';
+
+export interface Strip {
+  name: string;
+  time_us: number;
+  trace?: Trace; // none: not one program; `bars` stand for it
+  bars?: { label: string; kind: number; from: number; to: number }[];
+  perfetto?: string;
+}
+
+const ROW = 14;
+const TOP = 12; // the strip of exposed communication
+const LABEL = 96;
+const FILL = ['--compute', '--copy', '--wait', '--sync', '--host'];
+
+/// What all canvases show, in us: one axis.
+export const span = signal<[number, number]>([0, 1]);
+
+interface Hit {
+  text: string;
+  x: number;
+  y: number;
+}
+
+/// Round times about 100 pixels apart.
+function ticks(from: number, to: number, pixels: number): number[] {
+  const rough = ((to - from) * 100) / Math.max(1, pixels);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
+  const list: number[] = [];
+  for (let i = Math.ceil(from / step); i * step <= to; ++i) list.push(i * step);
+  return list;
+}
+
+function Ruler() {
+  const ref = useRef<HTMLDivElement>(null);
+  const [pixels, setPixels] = useState(800);
+  useEffect(() => {
+    if (!ref.current) return;
+    const observer = new ResizeObserver(([entry]) => setPixels(entry.contentRect.width - LABEL));
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  const [from, to] = span.value;
+  return (
+    <div ref={ref} class="ruler" aria-hidden="true">
+      {ticks(from, to, pixels).map((tick) => (
+        <span key={tick} style={{ left: `${LABEL + ((tick - from) / (to - from)) * pixels}px` }}>
+          {micros(tick)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+/// The first span of [from, to) that ends after the time.
+function firstAfter(ends: Float64Array, from: number, to: number, time: number): number {
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (ends[middle] > time) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+}
+
+function lanesOf(trace: Trace, rank: number): number[] {
+  return trace.lanes.map((_, i) => i).filter((i) => trace.lanes[i].rank === rank || trace.lanes[i].rank === -1 || rank < 0);
+}
+
+function draw(canvas: HTMLCanvasElement, strip: Strip, rank: number, arrows: boolean): void {
+  const context = canvas.getContext('2d');
+  if (!context) return;
+  const style = getComputedStyle(canvas);
+  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const ratio = devicePixelRatio || 1;
+  const width = canvas.clientWidth;
+  const height = canvas.clientHeight;
+  if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+  if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = '10px sans-serif';
+  context.textBaseline = 'middle';
+  const [from, to] = span.value;
+  const scale = (width - LABEL) / (to - from);
+  const x = (time: number) => LABEL + (time - from) * scale;
+
+  context.strokeStyle = colour('--grid');
+  context.beginPath();
+  for (const tick of ticks(from, to, width - LABEL)) {
+    context.moveTo(Math.round(x(tick)) + 0.5, 0);
+    context.lineTo(Math.round(x(tick)) + 0.5, height);
+  }
+  context.stroke();
+  context.save();
+  context.beginPath();
+  context.rect(LABEL, 0, width - LABEL, height);
+  context.clip();
+  if (!strip.trace) {
+    for (const bar of strip.bars ?? []) {
+      context.fillStyle = colour(FILL[bar.kind]);
+      context.fillRect(x(bar.from), TOP + bar.kind * ROW + 1, Math.max(1, (bar.to - bar.from) * scale), ROW - 2);
+      context.fillStyle = colour('--on-bar');
+      if ((bar.to - bar.from) * scale > 60) context.fillText(bar.label, x(bar.from) + 4, TOP + bar.kind * ROW + ROW / 2);
+    }
+    context.restore();
+    return;
+  }
+  const trace = strip.trace;
+  context.fillStyle = colour('--exposed');
+  for (const [begin, end] of exposed(trace, Math.max(rank, 0))) {
+    if (end < from || begin > to) continue;
+    context.fillRect(x(begin), 2, Math.max(0.5, (end - begin) * scale), TOP - 5);
+  }
+  const lanes = lanesOf(trace, rank);
+  const rowOf = new Map<number, number>();
+  lanes.forEach((lane, row) => {
+    rowOf.set(lane, row);
+    const { from: first, to: last } = trace.lanes[lane];
+    const y = TOP + row * ROW;
+    let drawn = -1;
+    for (let i = firstAfter(trace.end, first, last, from); i < last && trace.start[i] < to; ++i) {
+      const left = x(trace.start[i]);
+      const right = x(trace.end[i]);
+      if (right - drawn < 0.5 && right - left < 0.5) continue; // hidden by its neighbour
+      context.fillStyle = colour(FILL[trace.kind[i]]);
+      context.fillRect(left, y + 1, Math.max(0.5, right - left), ROW - 2);
+      drawn = right;
+    }
+  });
+  if (arrows) {
+    context.strokeStyle = colour('--arrow');
+    context.lineWidth = 0.7;
+    context.beginPath();
+    for (let i = 0; i < trace.arrows.length; i += 4) {
+      const a = rowOf.get(trace.arrows[i]);
+      const b = rowOf.get(trace.arrows[i + 2]);
+      if (a === undefined || b === undefined) continue;
+      context.moveTo(x(trace.arrows[i + 1]), TOP + a * ROW + ROW / 2);
+      context.lineTo(x(trace.arrows[i + 3]), TOP + b * ROW + ROW / 2);
+    }
+    context.stroke();
+  }
+  context.restore();
+  context.fillStyle = colour('--text');
+  context.fillText('exposed', 2, TOP / 2);
+  lanes.forEach((lane, row) => context.fillText(trace.lanes[lane].name.slice(0, 17), 2, TOP + row * ROW + ROW / 2));
+}
+
+function heightOf(strip: Strip, rank: number): number {
+  return TOP + 6 + ROW * (strip.trace ? lanesOf(strip.trace, rank).length : 2);
+}
+
+function zoom(factor: number, at: number, end: number): void {
+  const [from, to] = span.value;
+  const size = Math.min(end, Math.max(0.01, (to - from) * factor));
+  const left = Math.min(Math.max(0, at - ((at - from) / (to - from)) * size), Math.max(0, end - size));
+  span.value = [left, left + size];
+}
+
+function pan(by: number, end: number): void {
+  const [from, to] = span.value;
+  const left = Math.min(Math.max(0, from + by), Math.max(0, end - (to - from)));
+  span.value = [left, left + to - from];
+}
+
+function Canvas({ strip, rank, arrows, end }: { strip: Strip; rank: number; arrows: boolean; end: number }) {
+  const ref = useRef<HTMLCanvasElement>(null);
+  const [hit, setHit] = useState<Hit>();
+  const frame = useRef(0);
+  const dragged = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    const canvas = ref.current;
+    if (!canvas) return;
+    const redraw = () => {
+      cancelAnimationFrame(frame.current);
+      frame.current = requestAnimationFrame(() => draw(canvas, strip, rank, arrows));
+    };
+    const stop = span.subscribe(redraw);
+    const observer = new ResizeObserver(redraw);
+    observer.observe(canvas);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', redraw);
+    const wheel = (event: WheelEvent) => {
+      if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaX) < Math.abs(event.deltaY)) return;
+      event.preventDefault();
+      const [from, to] = span.value;
+      const perPixel = (to - from) / (canvas.clientWidth - LABEL);
+      if (event.ctrlKey || event.metaKey) zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, from + (event.offsetX - LABEL) * perPixel, end);
+      else pan(event.deltaX * perPixel, end);
+    };
+    canvas.addEventListener('wheel', wheel, { passive: false });
+    return () => {
+      stop();
+      observer.disconnect();
+      dark.removeEventListener('change', redraw);
+      canvas.removeEventListener('wheel', wheel);
+      cancelAnimationFrame(frame.current);
+    };
+  }, [strip, rank, arrows, end]);
+
+  const find = (event: PointerEvent): Hit | undefined => {
+    const { trace } = strip;
+    const canvas = ref.current;
+    if (!trace || !canvas) return undefined;
+    const lanes = lanesOf(trace, rank);
+    const lane = lanes[Math.floor((event.offsetY - TOP) / ROW)];
+    if (lane === undefined || event.offsetX < LABEL) return undefined;
+    const [from, to] = span.value;
+    const time = from + ((event.offsetX - LABEL) / (canvas.clientWidth - LABEL)) * (to - from);
+    const { from: first, to: last, name } = trace.lanes[lane];
+    const i = firstAfter(trace.end, first, last, time);
+    if (i >= last || trace.start[i] > time) return undefined;
+    const waits: string[] = [];
+    for (let a = 0; a < trace.arrows.length; a += 4) {
+      if (trace.arrows[a] === lane && trace.arrows[a + 1] >= trace.start[i] && trace.arrows[a + 1] <= trace.end[i]) {
+        waits.push(trace.lanes[trace.arrows[a + 2]].name);
+      }
+    }
+    const awaited = waits.length > 0 ? `; ${[...new Set(waits)].slice(0, 4).join(', ')} waits for it` : '';
+    return {
+      text: `${name}: ${trace.text[i]}, ${micros(trace.start[i])} to ${micros(trace.end[i])}${awaited}`,
+      x: event.offsetX,
+      y: event.offsetY,
+    };
+  };
+  const move = (event: PointerEvent) => {
+    const canvas = ref.current;
+    if (dragged.current !== undefined && canvas) {
+      const [from, to] = span.value;
+      pan(((dragged.current - event.offsetX) / (canvas.clientWidth - LABEL)) * (to - from), end);
+      dragged.current = event.offsetX;
+    }
+    setHit(find(event));
+  };
+  const key = (event: KeyboardEvent) => {
+    const [from, to] = span.value;
+    if (event.key === 'ArrowLeft') pan(-(to - from) / 10, end);
+    else if (event.key === 'ArrowRight') pan((to - from) / 10, end);
+    else if (event.key === '+') zoom(1 / 1.5, (from + to) / 2, end);
+    else if (event.key === '-') zoom(1.5, (from + to) / 2, end);
+    else if (event.key === '0') span.value = [0, end];
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <div class="strip">
+      <canvas
+        ref={ref}
+        role="img"
+        tabIndex={0}
+        aria-label={`Timeline of ${strip.name}, ${micros(strip.time_us)}`}
+        style={{ height: `${heightOf(strip, rank)}px` }}
+        onPointerMove={move}
+        onPointerLeave={() => setHit(undefined)}
+        onPointerDown={(event) => {
+          dragged.current = event.offsetX;
+          ref.current?.setPointerCapture(event.pointerId);
+        }}
+        onPointerUp={() => {
+          dragged.current = undefined;
+        }}
+        onKeyDown={key}
+      />
+      {hit && (
+        <output class="hit" style={{ left: `${Math.min(hit.x, 400)}px`, top: `${hit.y + 14}px` }}>
+          {hit.text}
+        </output>
+      )}
+    </div>
+  );
+}
+
+export function Timelines({ strips, rank, arrows }: { strips: Strip[]; rank: number; arrows: boolean }) {
+  const end = Math.max(1, ...strips.map((strip) => strip.trace?.end_us ?? strip.time_us));
+  useEffect(() => {
+    span.value = [0, end];
+  }, [end]);
+  return (
+    <div class="timelines">
+      <p class="legend">
+        {KINDS.map((kind, i) => (
+          <span key={kind}>
+            <i style={{ background: `var(${FILL[i]})` }} /> {kind}
+          </span>
+        ))}
+        <span>
+          <i style={{ background: 'var(--exposed)' }} /> exposed: no compute kernel runs
+        </span>
+      </p>
+      <p class="note">
+        One time axis for all. Drag or arrow keys move it, Ctrl and wheel or + and − zoom, 0 shows all; hover names the command.
+      </p>
+      <div class="tools">
+        <button type="button" onClick={() => zoom(1 / 1.5, (span.value[0] + span.value[1]) / 2, end)}>
+          zoom in
+        </button>
+        <button type="button" onClick={() => zoom(1.5, (span.value[0] + span.value[1]) / 2, end)}>
+          zoom out
+        </button>
+        <button type="button" onClick={() => (span.value = [0, end])}>
+          all
+        </button>
+        <Shown />
+      </div>
+      <Ruler />
+      {strips.map((strip) => (
+        <section key={strip.name} class="timeline">
+          <h4>
+            {strip.name} <span class="num">{micros(strip.time_us)}</span>
+            {strip.perfetto && (
+              <button type="button" onClick={() => save(`${strip.name.replaceAll('/', '-')}.trace.json`, strip.perfetto ?? '', 'application/json')}>
+                Perfetto trace
+              </button>
+            )}
+          </h4>
+          <Canvas strip={strip} rank={rank} arrows={arrows} end={end} />
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Shown() {
+  const [from, to] = span.value;
+  return (
+    <span class="num" data-testid="shown">
+      {micros(from)} to {micros(to)}
+    </span>
+  );
+}
