@@ -42,9 +42,11 @@ std::vector<std::vector<bool>> closure(const Unrolled& unrolled, const Execution
 
 TEST(Reachability, AgreesWithTheClosureOfRandomGraphs) {
   Random random(17);
-  // Few edges: no queue is a hub and everything is searched. Many edges on long queues: most are hubs.
+  // Few edges: no queue is a hub and everything is searched. Many edges on long queues: most are hubs. Many queues:
+  // several passes over hubs, with searches between.
   for (const auto& [queues, length, edge_count] :
-       {std::tuple{6U, 4U, 10U}, std::tuple{4U, 30U, 60U}, std::tuple{12U, 20U, 300U}, std::tuple{3U, 40U, 200U}}) {
+       {std::tuple{6U, 4U, 10U}, std::tuple{4U, 30U, 60U}, std::tuple{12U, 20U, 300U}, std::tuple{3U, 40U, 200U},
+        std::tuple{30U, 6U, 600U}}) {
     for (int round = 0; round < 5; ++round) {
       const Program program = chains(queues, length);
       const Unrolled unrolled(program);
