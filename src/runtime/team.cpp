@@ -28,7 +28,7 @@ void copy_text(std::array<char, N>& to, std::string_view text) {
 }  // namespace
 
 Team::Team(std::shared_ptr<Segment> segment, std::uint32_t rank, std::chrono::milliseconds timeout)
-    : segment_(std::move(segment)), rank_(rank), timeout_(timeout), own_core_(segment_->ranks() <= available_cores()) {
+    : segment_(std::move(segment)), rank_(rank), timeout_(timeout), spin_(segment_->ranks() <= available_cores()) {
 #if defined(PR_SET_PTRACER)
   // Peers may read this process's memory where the system asks for permission; where it knows no such thing, it fails.
   if (!segment_->one_process()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
