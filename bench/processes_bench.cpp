@@ -1,6 +1,5 @@
-// processes_bench RANKS BYTES...: medians of collectives among processes, one line each: what, bytes, memory, median and
-// least time in us.
-// bench/processes lays them beside those of MPI and of gloo.
+// processes_bench RANKS BYTES...: medians of collectives among processes, one line each: what, bytes, memory, median
+// and least time in us. bench/processes lays them beside those of MPI and of gloo.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -35,7 +35,9 @@ class Spin {
  public:
   explicit Spin(bool own_core) : longest_(own_core ? kLongest : std::chrono::nanoseconds(0)), now_(longest_) {}
   std::chrono::nanoseconds now() const { return now_; }
-  void learn(bool helped) { now_ = helped ? std::min(now_ * 2, longest_) : std::min(std::max(now_ / 2, kLeast), longest_); }
+  void learn(bool helped) {
+    now_ = helped ? std::min(now_ * 2, longest_) : std::min(std::max(now_ / 2, kLeast), longest_);
+  }
 
  private:
   static constexpr std::chrono::nanoseconds kLongest{20'000};
@@ -48,7 +50,8 @@ class Spin {
 class Patience {
  public:
   /// `background`: of a thread beside one that computes, whose core it should not take.
-  Patience(Spin& spin, bool background) : spin_(spin), spins_(!background && spin.now().count() > 0), background_(background) {}
+  Patience(Spin& spin, bool background)
+      : spin_(spin), spins_(!background && spin.now().count() > 0), background_(background) {}
   /// Looks once more; false when it is time to sleep.
   bool look_again();
   /// It has come.

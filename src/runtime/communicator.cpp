@@ -158,7 +158,7 @@ struct Communicator::Impl {
   std::mutex heap_mutex;
   runtime::WindowHeap heap;
 
-  std::atomic<bool> busy{false};        // somebody uses the team
+  std::atomic<bool> busy{false};       // somebody uses the team
   std::atomic<std::size_t> queued{0};  // works in the queue
 
   std::mutex mutex;  // of what follows
@@ -284,9 +284,9 @@ std::string Communicator::explain() const {
       why = "what a rank sends fits its slot: one meeting, two copies";
       break;
     case runtime::Variant::direct:
-      why = fmt::format("a proved program, {}: two meetings, one copy",
-                        last.windows ? "all reach each other's memory"
-                                     : "memory of other processes is read by the system");
+      why = fmt::format(
+          "a proved program, {}: two meetings, one copy",
+          last.windows ? "all reach each other's memory" : "memory of other processes is read by the system");
       break;
     default:
       why = "piece by piece through the slots: memory that cannot be read or is not worth a system call, or in place";

@@ -118,8 +118,8 @@ Call Exchange::call_for(const Operation& op, const Shape& shape) const {
   call.block_bytes = shape.block_bytes;
   call.by_counts = !op.recv_bytes.empty();
   // With counts the ranks may send different numbers of bytes, but choose the same.
-  call.variant = static_cast<std::uint8_t>(
-      tuning_.variant_for(op.kind, call.by_counts ? 0 : shape.block_bytes * shape.blocks));
+  call.variant =
+      static_cast<std::uint8_t>(tuning_.variant_for(op.kind, call.by_counts ? 0 : shape.block_bytes * shape.blocks));
   call.in_place = op.kind != OperationKind::broadcast && overlap(op.send, op.recv);
   const std::byte* const source = op.kind == OperationKind::broadcast ? op.recv.data() : op.send.data();
   call.send = team_.locate(source);
@@ -167,9 +167,9 @@ Status Exchange::check_calls() const {
       const std::uint64_t sent = team_.counts_of(from).send[to];
       const std::uint64_t received = team_.counts_of(to).recv[from];
       if (sent == received) continue;
-      return fail("runtime.mismatch", fmt::format("{} with counts: rank {} sends {} bytes to rank {}, which receives {}",
-                                                  name_of(static_cast<OperationKind>(own.kind)), from, sent, to,
-                                                  received));
+      return fail("runtime.mismatch",
+                  fmt::format("{} with counts: rank {} sends {} bytes to rank {}, which receives {}",
+                              name_of(static_cast<OperationKind>(own.kind)), from, sent, to, received));
     }
   }
   return {};

@@ -63,14 +63,16 @@ Status Team::wait_for_all(Counter&& counter, std::uint64_t number) {
 }
 
 Status Team::meet() {
-  return wait_for_all([&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
+  return wait_for_all(
+      [&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
 }
 
 Status Team::barrier() {
   ++barriers_;
   segment_->block(rank_).arrived.store(barriers_, std::memory_order_seq_cst);
   ring();
-  return wait_for_all([](const RankBlock& block) -> auto& { return block.arrived; }, barriers_);
+  return wait_for_all(
+      [](const RankBlock& block) -> auto& { return block.arrived; }, barriers_);
 }
 
 void Team::raise(std::uint32_t signal) {
