@@ -241,8 +241,6 @@ Status Exchange::run(const Operation& op) {
   return last_.variant == Variant::direct ? directly(op) : by_pieces(op, shape);
 }
 
-// --- Slots -----------------------------------------------------------------------------------------------------------
-
 Status Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t slot) {
   const std::uint32_t me = team_.rank();
   const Segment& segment = team_.segment();
@@ -326,8 +324,6 @@ Status Exchange::by_pieces(const Operation& op, const Shape& shape) {
   }
   return {};
 }
-
-// --- Direct ----------------------------------------------------------------------------------------------------------
 
 Status Exchange::unreadable(std::uint32_t peer) {
   return team_.end("runtime.peer", fmt::format("rank {} cannot read memory of rank {}", team_.rank(), peer));
