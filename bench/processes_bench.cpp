@@ -1,13 +1,14 @@
-// processes_bench RANKS BYTES...: medians of collectives among processes, one line each: what, bytes, memory, median and
-// least time in us.
-// bench/processes lays them beside those of MPI and of gloo.
+// processes_bench RANKS BYTES...: medians of collectives among processes, one line each: what, bytes, memory, median
+// and least time in us. bench/processes lays them beside those of MPI and of gloo.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <sched.h>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -68,7 +69,18 @@ void measure(Communicator& comm, std::uint64_t bytes, std::span<std::byte> send,
   if (comm.rank() == 0) std::fflush(stdout);
 }
 
+/// Every rank on a core of its own, as mpirun of Open MPI starts ranks where there are enough.
+void bind_to_core(const CommunicatorOptions& options) {
+  const std::uint32_t cores = std::thread::hardware_concurrency();
+  if (options.ranks > cores) return;
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  CPU_SET(options.rank, &own);
+  (void)::sched_setaffinity(0, sizeof own, &own);  // where it is forbidden, the system decides
+}
+
 int of_rank(const CommunicatorOptions& options, const std::vector<std::uint64_t>& sizes) {
+  bind_to_core(options);
   auto joined = Communicator::join(options);
   if (!joined) {
     fmt::print(stderr, "{}\n", to_string(joined.error()));

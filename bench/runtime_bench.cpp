@@ -151,8 +151,8 @@ std::vector<Row> runtime_rows() {
       plain.push_back(copied);
     }
   }
-  rows.push_back({"all-gather of 32MiB, of what memcpy moves with the same threads", median(plain) / median(ours), "", 0.9,
-                  Better::higher});
+  rows.push_back({"all-gather of 32MiB, of what memcpy moves with the same threads", median(plain) / median(ours), "",
+                  0.9, Better::higher});
   return rows;
 }
 

@@ -28,7 +28,7 @@ struct DlTensor {
 };
 
 enum DlType : std::uint8_t { kInt = 0, kUnsigned = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
-constexpr std::int32_t kProcessor = 1;        // device types
+constexpr std::int32_t kProcessor = 1;  // device types
 constexpr std::int32_t kPinnedMemory = 3;
 
 /// The capsule owns nothing that we keep: it is dropped unused, and the object's own memory stays.
@@ -97,7 +97,8 @@ Memory memory_of(const py::handle& object, bool writable) {
 
 std::string element_of(const py::handle& object) {
   if (!is_tensor(object)) {
-    const auto format = py::cast<std::string>(py::module_::import("builtins").attr("memoryview")(object).attr("format"));
+    const auto format =
+        py::cast<std::string>(py::module_::import("builtins").attr("memoryview")(object).attr("format"));
     const auto last = format.empty() ? 'B' : format.back();
     const std::pair<char, const char*> names[] = {{'B', "u8"},  {'?', "u8"},  {'b', "i8"},  {'i', "i32"}, {'l', "i64"},
                                                   {'q', "i64"}, {'e', "f16"}, {'f', "f32"}, {'d', "f64"}};

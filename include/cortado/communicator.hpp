@@ -154,7 +154,7 @@ class Communicator {
   Result<Persistent> prepare(Operation operation);
 
   /// Memory that all ranks of the communicator reach without a copy on the way; it counts from `window`. Other memory
-  /// works as well: messages below 16 KiB cost the same, larger ones a second copy.
+  /// works as well: messages below 16 KiB cost the same, larger ones a second copy or a system call for each 2 MiB.
   Result<std::span<std::byte>> allocate(Bytes bytes);
   void release(std::span<std::byte> memory);
 

@@ -10,12 +10,10 @@
 namespace cortado::runtime {
 namespace {
 
-/// A rank with a core of its own looks that long without a pause. After that, and without such a core at once, it lets
-/// others run between two looks, for a while: on a busy computer a wake-up takes far longer than its 10 us.
-constexpr std::chrono::microseconds kSpin{10};
+/// After spinning it lets others run between two looks, for a while: on a busy computer a wake-up takes far longer than
+/// its 10 us.
 constexpr std::chrono::microseconds kLook{1000};
 constexpr std::chrono::microseconds kLookInBackground{20};
-constexpr std::uint32_t kSpins = 32;  // looks between two looks at the clock
 
 void pause_core() {
 #if defined(__x86_64__)
@@ -39,7 +37,7 @@ void Bell::wait(std::uint32_t seen, std::chrono::milliseconds longest) {
 
 bool Patience::look_again() {
   ++looks_;
-  if (own_core_) {
+  if (spins_) {
     pause_core();
     if (looks_ % kSpins != 0) return true;
   } else {
@@ -48,7 +46,7 @@ bool Patience::look_again() {
   const auto now = std::chrono::steady_clock::now();
   if (start_ == std::chrono::steady_clock::time_point{}) start_ = now;
   const auto looked = now - start_;
-  if (looked >= kSpin) own_core_ = false;
+  if (looked >= spin_.now()) spins_ = false;
   return looked < (background_ ? kLookInBackground : kLook);
 }
 

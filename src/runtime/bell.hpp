@@ -1,6 +1,7 @@
 // How ranks wait for each other, in memory that may be shared by processes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -28,16 +29,40 @@ struct Bell {
   void wait(std::uint32_t seen, std::chrono::milliseconds longest);
 };
 
+/// How long a rank looks at a time before it lets others run. Learned: where that has not helped, because those whom it
+/// waits for have no core of their own, less and less; where it has, more.
+class Spin {
+ public:
+  explicit Spin(bool own_core) : longest_(own_core ? kLongest : std::chrono::nanoseconds(0)), now_(longest_) {}
+  std::chrono::nanoseconds now() const { return now_; }
+  void learn(bool helped) {
+    now_ = helped ? std::min(now_ * 2, longest_) : std::min(std::max(now_ / 2, kLeast), longest_);
+  }
+
+ private:
+  static constexpr std::chrono::nanoseconds kLongest{20'000};
+  static constexpr std::chrono::nanoseconds kLeast{500};
+  std::chrono::nanoseconds longest_;
+  std::chrono::nanoseconds now_;
+};
+
 /// How long a rank looks before it sleeps.
 class Patience {
  public:
   /// `background`: of a thread beside one that computes, whose core it should not take.
-  Patience(bool own_core, bool background) : own_core_(own_core && !background), background_(background) {}
+  Patience(Spin& spin, bool background)
+      : spin_(spin), spins_(!background && spin.now().count() > 0), background_(background) {}
   /// Looks once more; false when it is time to sleep.
   bool look_again();
+  /// It has come.
+  void finish() {
+    if (looks_ > kSpins && !background_) spin_.learn(spins_);
+  }
 
  private:
-  bool own_core_;
+  static constexpr std::uint32_t kSpins = 32;  // looks between two looks at the clock
+  Spin& spin_;
+  bool spins_;
   bool background_;
   std::uint32_t looks_ = 0;
   std::chrono::steady_clock::time_point start_{};

@@ -86,39 +86,45 @@ struct Communicator::Impl {
     return result;
   }
 
-  /// Takes the team for the calling thread, if nothing is before it.
+  /// Takes the team for the calling thread, if nothing is before it. No lock: it is part of every operation.
   bool try_enter() {
-    const std::lock_guard lock(mutex);
-    if (busy || !queue.empty()) return false;
-    busy = true;
-    return true;
+    if (queued.load(std::memory_order_seq_cst) != 0 || busy.exchange(true, std::memory_order_seq_cst)) return false;
+    if (queued.load(std::memory_order_seq_cst) == 0) return true;
+    leave();
+    return false;
   }
   void leave() {
-    const std::lock_guard lock(mutex);
-    busy = false;
-    if (!queue.empty()) changed.notify_all();
+    busy.store(false, std::memory_order_seq_cst);
+    if (queued.load(std::memory_order_seq_cst) == 0) return;
+    const std::lock_guard lock(mutex);  // the thread is waiting now, or will look at `busy`
+    changed.notify_all();
+  }
+
+  std::shared_ptr<Work::State> pop() {
+    std::shared_ptr<Work::State> next = queue.front();
+    queue.pop_front();
+    queued.fetch_sub(1, std::memory_order_seq_cst);
+    return next;
   }
 
   void work() {
     std::unique_lock lock(mutex);
     for (;;) {
-      changed.wait(lock, [&] { return !busy && (stopping || !queue.empty()); });
+      changed.wait(lock, [&] { return queue.empty() ? stopping : !busy.exchange(true, std::memory_order_seq_cst); });
       if (queue.empty()) return;
-      busy = true;
       team.set_background(true);
-      const std::shared_ptr<Work::State> next = queue.front();
-      if (between_two(next->operation)) {
+      if (between_two(queue.front()->operation)) {
         lock.unlock();
         exchange_letters();
         lock.lock();
       } else {
-        queue.pop_front();
+        const std::shared_ptr<Work::State> next = pop();
         lock.unlock();
         finish(*next, execute(next->operation));
         lock.lock();
       }
       team.set_background(false);
-      busy = false;
+      busy.store(false, std::memory_order_seq_cst);
     }
   }
 
@@ -137,8 +143,7 @@ struct Communicator::Impl {
     std::shared_ptr<Work::State> next;
     {
       const std::lock_guard lock(mutex);
-      next = queue.front();
-      queue.pop_front();
+      next = pop();
     }
     if (auto shape = runtime::shape_of(next->operation, team.rank(), team.ranks()); !shape) {
       finish(*next, fail(shape.error()));
@@ -153,11 +158,13 @@ struct Communicator::Impl {
   std::mutex heap_mutex;
   runtime::WindowHeap heap;
 
+  std::atomic<bool> busy{false};       // somebody uses the team
+  std::atomic<std::size_t> queued{0};  // works in the queue
+
   std::mutex mutex;  // of what follows
   std::condition_variable changed;
   std::deque<std::shared_ptr<Work::State>> queue;
   std::size_t unfinished = 0;  // works that were started and not done
-  bool busy = false;
   bool stopping = false;
   std::thread worker;
 };
@@ -228,6 +235,7 @@ Work Communicator::start(Operation operation) {
   {
     const std::lock_guard lock(impl_->mutex);
     impl_->queue.push_back(state);
+    impl_->queued.fetch_add(1, std::memory_order_seq_cst);
     ++impl_->unfinished;
     if (!impl_->worker.joinable()) impl_->worker = std::thread([impl = impl_.get()] { impl->work(); });
   }
@@ -276,9 +284,9 @@ std::string Communicator::explain() const {
       why = "what a rank sends fits its slot: one meeting, two copies";
       break;
     case runtime::Variant::direct:
-      why = fmt::format("a proved program, {}: two meetings, one copy",
-                        last.windows ? "all reach each other's memory"
-                                     : "memory of other processes is read by the system");
+      why = fmt::format(
+          "a proved program, {}: two meetings, one copy",
+          last.windows ? "all reach each other's memory" : "memory of other processes is read by the system");
       break;
     default:
       why = "piece by piece through the slots: memory that cannot be read or is not worth a system call, or in place";

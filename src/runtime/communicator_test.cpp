@@ -138,7 +138,8 @@ TEST(Communicator, EveryKindOfMismatchIsNamed) {
     expect(broadcast(a, odd ? 1 : 0), "root 1");
     std::vector<std::byte> c(16);
     expect(odd ? all_to_all_v(a, {8, 8}, c, {8, 8}) : all_to_all(a, c), "with counts");
-    expect(all_to_all_v(a, {8, 8}, b, {odd ? 16U : 8U, odd ? 16U : 24U}), "rank 0 sends 8 bytes to rank 1, which receives 16");
+    expect(all_to_all_v(a, {8, 8}, b, {odd ? 16U : 8U, odd ? 16U : 24U}),
+           "rank 0 sends 8 bytes to rank 1, which receives 16");
     EXPECT_TRUE(comm.run(barrier()));
   });
 }
@@ -199,7 +200,8 @@ TEST(Communicator, ExplainsWhatItDid) {
   std::vector<std::byte> data(100 << 10);
   ASSERT_TRUE(all->front().run(all_reduce(Element::u8, data, data)));
   EXPECT_EQ(all->front().explain(),
-            "all-reduce of 100KiB a rank among 1: direct (a proved program, all reach each other's memory: two meetings, one copy)");
+            "all-reduce of 100KiB a rank among 1: direct (a proved program, all reach each other's memory: two "
+            "meetings, one copy)");
 }
 
 TEST(Communicator, RefusesWrongOptions) {

@@ -289,7 +289,8 @@ TEST(Processes, AHundredThousandOperationsTakeNoMoreMemoryThreadsOrFiles) {
                            std::vector<float> large(50'000, 1);
                            const auto some = [&](int operations) -> std::string {
                              for (int i = 0; i < operations; ++i) {
-                               Operation next = all_reduce(Element::f32, bytes_of(data), bytes_of(data), Reduction::max);
+                               Operation next =
+                                   all_reduce(Element::f32, bytes_of(data), bytes_of(data), Reduction::max);
                                if (i % 1000 == 1) {
                                  next = all_reduce(Element::f32, bytes_of(large), bytes_of(large), Reduction::max);
                                }

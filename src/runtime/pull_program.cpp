@@ -121,7 +121,8 @@ class PullPlan {
     std::vector<Command> commands;
     switch (ask_.kind) {
       case OperationKind::reduce_scatter:
-        add_sum(commands, me, [&](std::uint32_t r) { return block(send_[r], me); }, recv_[me]);
+        add_sum(
+            commands, me, [&](std::uint32_t r) { return block(send_[r], me); }, recv_[me]);
         break;
       case OperationKind::all_reduce:
         add_all_reduce(commands, me);
@@ -137,8 +138,7 @@ class PullPlan {
         for (std::uint32_t i = 0; i < ask_.ranks; ++i) {
           const std::uint32_t from = (me + i) % ask_.ranks;  // so that not all read from the same rank at first
           const bool all_to_all = ask_.kind == OperationKind::all_to_all;
-          const Region src =
-              all_to_all ? slice(send_[from], {sent_at(from, me)}, {count(from, me)}) : send_[from];
+          const Region src = all_to_all ? slice(send_[from], {sent_at(from, me)}, {count(from, me)}) : send_[from];
           take(commands, from, me, src, slice(recv_[me], {received_at(me, from)}, src.bytes()));
         }
     }
@@ -169,7 +169,8 @@ class PullPlan {
       return slice(whole, {first}, {std::min(part, n() - first)});
     };
     if (part_of(recv_[me], me).width.value > 0) {
-      add_sum(commands, me, [&](std::uint32_t r) { return part_of(send_[r], me); }, part_of(recv_[me], me));
+      add_sum(
+          commands, me, [&](std::uint32_t r) { return part_of(send_[r], me); }, part_of(recv_[me], me));
     }
     commands.emplace_back(Signal{summed_[me]});
     for (std::uint32_t i = 1; i < ask_.ranks; ++i) {
@@ -248,8 +249,8 @@ class PullPlan {
   ProgramBuilder builder_;
   std::vector<Region> send_;
   std::vector<Region> recv_;
-  std::vector<std::vector<Command>> commands_;      // of each rank's stream
-  std::vector<std::set<std::uint32_t>> read_by_;    // ranks that read memory of a rank
+  std::vector<std::vector<Command>> commands_;    // of each rank's stream
+  std::vector<std::set<std::uint32_t>> read_by_;  // ranks that read memory of a rank
   std::vector<SignalId> entered_;
   std::vector<SignalId> summed_;
   std::vector<std::optional<SignalId>> exited_;

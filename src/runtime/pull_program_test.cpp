@@ -36,7 +36,8 @@ TEST(PullProgram, EveryCollectiveIsProvedForOddSizesAndInPlace) {
         for (const std::uint64_t in_place : {0U, 1U, 0xffU}) {
           if (kind == OperationKind::all_to_all && in_place != 0) continue;  // is not done by a program
           const PullRequest request{kind, ranks, ranks - 1, bytes, 8, in_place & ((1U << ranks) - 1)};
-          EXPECT_EQ(refusal(plan_pull(request)), "") << name_of(kind) << " " << ranks << " " << bytes << " " << in_place;
+          EXPECT_EQ(refusal(plan_pull(request)), "")
+              << name_of(kind) << " " << ranks << " " << bytes << " " << in_place;
         }
       }
     }

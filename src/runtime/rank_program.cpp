@@ -61,7 +61,9 @@ class Lowering {
     return {buffer.rank.value, received, region.offset.value};
   }
   /// In place: which of the two buffers the other one is a block of.
-  bool whole_is_received() const { return program_.contract.name != "reduce-scatter" && program_.contract.name != "scatter"; }
+  bool whole_is_received() const {
+    return program_.contract.name != "reduce-scatter" && program_.contract.name != "scatter";
+  }
 
   void add_move(Step::Kind kind, const std::vector<Region>& sources, const Region& dst) {
     Step step{.kind = kind, .bytes = dst.bytes().value};

@@ -75,7 +75,7 @@ struct alignas(64) SignalWord {
 inline constexpr std::uint32_t kSignals = 2;  // of a rank; programs have no more
 
 struct alignas(64) RankBlock {
-  std::array<Announcement, 2> calls{};  ///< they take turns: a slow rank may still look at the last one
+  std::array<Announcement, 2> calls{};                ///< they take turns: a slow rank may still look at the last one
   alignas(64) std::atomic<std::uint64_t> arrived{0};  ///< at so many barriers
   std::array<SignalWord, kSignals> signals{};
   alignas(64) std::atomic<std::uint32_t> left{0};

@@ -27,8 +27,7 @@ bool is_in_place(const Operation& op, std::uint32_t rank) {
     case OperationKind::all_gather:
     case OperationKind::gather: {
       const bool by_counts = op.recv_bytes.size() > rank;
-      const std::uint64_t before =
-          by_counts ? sum_of(std::span(op.recv_bytes).first(rank)) : rank * op.send.size();
+      const std::uint64_t before = by_counts ? sum_of(std::span(op.recv_bytes).first(rank)) : rank * op.send.size();
       return op.send.data() == op.recv.data() + before;
     }
     case OperationKind::reduce_scatter:

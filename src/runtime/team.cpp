@@ -28,7 +28,7 @@ void copy_text(std::array<char, N>& to, std::string_view text) {
 }  // namespace
 
 Team::Team(std::shared_ptr<Segment> segment, std::uint32_t rank, std::chrono::milliseconds timeout)
-    : segment_(std::move(segment)), rank_(rank), timeout_(timeout), own_core_(segment_->ranks() <= available_cores()) {
+    : segment_(std::move(segment)), rank_(rank), timeout_(timeout), spin_(segment_->ranks() <= available_cores()) {
 #if defined(PR_SET_PTRACER)
   // Peers may read this process's memory where the system asks for permission; where it knows no such thing, it fails.
   if (!segment_->one_process()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -63,14 +63,16 @@ Status Team::wait_for_all(Counter&& counter, std::uint64_t number) {
 }
 
 Status Team::meet() {
-  return wait_for_all([&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
+  return wait_for_all(
+      [&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
 }
 
 Status Team::barrier() {
   ++barriers_;
   segment_->block(rank_).arrived.store(barriers_, std::memory_order_seq_cst);
   ring();
-  return wait_for_all([](const RankBlock& block) -> auto& { return block.arrived; }, barriers_);
+  return wait_for_all(
+      [](const RankBlock& block) -> auto& { return block.arrived; }, barriers_);
 }
 
 void Team::raise(std::uint32_t signal) {

@@ -45,9 +45,11 @@ class Team {
   /// `peers` has the bits of ranks that must not leave meanwhile.
   template <class There>
   Status wait_until(There&& there, std::string_view for_what, std::uint64_t peers = 0) {
-    Patience patience(own_core_, background_);
+    Patience patience(spin_, background_);
     do {
-      if (there()) return {};
+      if (!there()) continue;
+      patience.finish();
+      return {};
     } while (patience.look_again());
     Watch watch{std::chrono::steady_clock::now(), {}, peers, 0};
     for (;;) {
@@ -88,7 +90,7 @@ class Team {
   std::shared_ptr<Segment> segment_;
   std::uint32_t rank_;
   std::chrono::milliseconds timeout_;
-  bool own_core_;
+  Spin spin_;
   bool background_ = false;
   std::uint64_t barriers_ = 0;
   std::uint64_t calls_ = 0;

@@ -118,7 +118,7 @@ class Communicator:
         """An operation that is checked once and then run again and again on the same arrays.
 
         >>> comm = cortado.Communicator.join("prepared", rank=0, ranks=1)
-        >>> data = numpy.ones(3)
+        >>> data = bytearray(3)
         >>> reducing = comm.prepare("all_reduce", data)
         >>> reducing.run()
         """
