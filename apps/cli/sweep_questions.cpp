@@ -27,10 +27,9 @@ namespace {
 using report::Document;
 
 /// Flags that say where results go, how they are shown or on what they run: no points differ in them.
-constexpr std::string_view kNotSwept[] = {"--json",      "--csv",      "--html", "--wide",    "--output",
-                                          "--trace-out", "--threads",  "--on",   "--why",     "--explain",
-                                          "--map",       "--with",     "--as",   "--machine", "--by-operator",
-                                          "--planner",   "--no-cache", "--m",    "--n",       "--k"};
+constexpr std::string_view kNotSwept[] = {
+    "--json", "--csv", "--html",    "--wide",        "--trace-out", "--threads",  "--on", "--why", "--explain", "--map",
+    "--with", "--as",  "--machine", "--by-operator", "--planner",   "--no-cache", "--m",  "--n",   "--k"};
 
 /// A command whose flags are the parameters, on one machine.
 class CommandStudy {
@@ -387,9 +386,10 @@ class CommandQuestion : public sweep::Question {
   std::vector<std::string> parameters() const override {
     std::vector<std::string> names{"machine"};
     for (const Flag* flag : flags_of(swept_.command)) {
-      // Only serve-sim reads a trace; the others write one.
+      // Only serve-sim reads a trace, the others write one; --output is a file here and tokens there.
       const bool traces = flag->long_name() == "--trace" && swept_.command != "serve-sim";
-      if (!traces && std::ranges::count(kNotSwept, flag->long_name()) == 0) {
+      const bool written = flag->long_name() == "--output" && flag->value == "FILE";
+      if (!traces && !written && std::ranges::count(kNotSwept, flag->long_name()) == 0) {
         names.push_back(parameter_of(swept_, *flag));
       }
     }

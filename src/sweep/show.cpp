@@ -140,10 +140,13 @@ class Shown {
     const std::string score = scored();
     if (request_.best) {
       return fmt::format(
-          "SELECT {0}, sum(n) AS points, max(CASE WHEN k = 1 THEN {1} END) AS {1}, max(n) AS wins, sum(s) / sum(n) AS "
-          "mean, min(low) AS least, max(high) AS most FROM (SELECT {0}, {1}, count(*) AS n, sum({2}) AS s, min({2}) AS "
-          "low, max({2}) AS high, row_number() OVER (PARTITION BY {0} ORDER BY count(*) DESC, {1}) AS k FROM best "
-          "WHERE {3} GROUP BY {0}, {1}) GROUP BY {0} ORDER BY {0}",
+          // Names that no axis has.
+          "SELECT {0}, sum(\"#n\") AS points, max(CASE WHEN \"#place\" = 1 THEN {1} END) AS {1}, max(\"#n\") AS wins, "
+          "sum(\"#sum\") / sum(\"#n\") AS mean, min(\"#low\") AS least, max(\"#high\") AS most FROM (SELECT {0}, {1}, "
+          "count(*) AS \"#n\", sum({2}) AS \"#sum\", min({2}) AS \"#low\", max({2}) AS \"#high\", row_number() OVER "
+          "(PARTITION BY {0} ORDER BY count(*) DESC, {1}) AS \"#place\" FROM best WHERE {3} GROUP BY {0}, {1}) GROUP "
+          "BY "
+          "{0} ORDER BY {0}",
           by, label, score, condition());
     }
     return fmt::format(

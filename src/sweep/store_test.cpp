@@ -176,6 +176,7 @@ TEST(Show, BestGroupsAndConditions) {
   EXPECT_THAT(grouped.pictures, HasSubstr("<svg"));
   const report::Table map = rows({.best = true, .group_by = {"a", "b"}});
   EXPECT_EQ(map.rows.size(), 4U);
+  EXPECT_EQ(std::get<std::string>(map.at(0, "way").value()), "fast");
   EXPECT_THAT(map.pictures, HasSubstr("speedup of the best way"));
   EXPECT_EQ(rows({.where = "a = 2 AND way = 'slow'"}).rows.size(), 2U);
   EXPECT_EQ(show_results(folder / "s.db", {.group_by = {"wey"}}).error().code, "sweep.column");
