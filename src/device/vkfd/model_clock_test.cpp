@@ -77,7 +77,9 @@ TEST(ModelClock, SignalsTakeTheirTimeAndPollsOfOtherEnginesSeeThemInModelledTime
   const auto to = process.allocate_mapped(16 * kMiB, 1);
   auto first = process.make_queue(0, 14);
   auto second = process.make_queue(1, 3);
-  TestProcess::submit(second, {sdma::PollRegmem{.address = words.va, .reference = 1}, stamp_at(words, 4)});
+  TestProcess::submit(second, {sdma::Fence{words.va + 2048, 1}, sdma::PollRegmem{.address = words.va, .reference = 1},
+                               stamp_at(words, 4)});
+  ASSERT_TRUE(TestProcess::wait_until([&] { return words.load(256) == 1; }));
   TestProcess::submit(first, {stamp_at(words, 1), sdma::CopyLinear{16 * kMiB, from.va, to.va}, stamp_at(words, 2),
                               sdma::Fence{words.va, 1}, stamp_at(words, 3)});
   ASSERT_TRUE(TestProcess::wait_until([&] { return TestProcess::finished(first) && TestProcess::finished(second); }));
@@ -163,8 +165,12 @@ std::vector<std::uint64_t> times_of(const std::vector<std::pair<std::uint32_t, s
     const auto& [engine, peer] = engine_and_peer[i];
     const auto to = process.allocate_mapped(16 * kMiB, peer);
     queues.push_back(process.make_queue(0, engine));
-    TestProcess::submit(queues.back(), {sdma::PollRegmem{.address = words.va, .reference = 1}, stamp_at(stamps, 2 * i),
+    TestProcess::submit(queues.back(), {sdma::Fence{words.va + 64 * (i + 1), 1},
+                                        sdma::PollRegmem{.address = words.va, .reference = 1}, stamp_at(stamps, 2 * i),
                                         sdma::CopyLinear{16 * kMiB, from.va, to.va}, stamp_at(stamps, 2 * i + 1)});
+  }
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    EXPECT_TRUE(TestProcess::wait_until([&] { return words.load(8 * (i + 1)) == 1; }));
   }
   auto first = process.make_queue(7, 3);
   TestProcess::submit(first, {sdma::Fence{words.va, 1}, sdma::Nop{}});
