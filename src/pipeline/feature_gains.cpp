@@ -36,8 +36,9 @@ constexpr FetchQuestion kAskedFetches[] = {{"llama-3.1-8b", 1, 8192, "per-layer"
                                            {"llama-3.1-70b", 8, 8192, "per-layer"},
                                            {"llama-3.1-70b", 8, 8192, "cross-layer"},
                                            {"deepseek-v3", 8, 8192, "layer"}};
-constexpr std::string_view kFetchedBy[] = {"b2b",      "b2b/4",      "b2b-prelaunch", "bcst", "shard+gather",
-                                           "b2b-list", "b2b-list/4", "b2b-device",    "mcast"};
+constexpr std::string_view kFetchedBy[] = {"b2b",        "b2b/4",        "b2b-prelaunch", "b2b-prelaunch/4",
+                                           "bcst",       "shard+gather", "b2b-list",      "b2b-list/4",
+                                           "b2b-device", "b2b-device/4", "mcast"};
 constexpr std::string_view kAskedCollectives[] = {"all-gather", "all-reduce"};
 constexpr Bytes kAskedSizes[] = {64_KiB, 64_MiB};
 
