@@ -134,8 +134,7 @@ class GainStudy {
         }
       }
       for (const FetchQuestion& question : kAskedFetches) {
-        const std::string text =
-            fmt::format("KV {} tp {}, {} tokens, {}", question.model, question.tp, question.tokens, question.layout);
+        const std::string text = fmt::format("KV {} tp {} {}", question.model, question.tp, question.layout);
         auto added =
             add(feature, text, *changed, [&](const Machine& machine) { return fastest_fetch(question, machine); });
         if (!added) return tl::unexpected(added.error());
@@ -196,7 +195,8 @@ report::Document feature_gains_document(const FeatureGains& gains) {
        [](const FeatureGain& row) { return Cell(row.today_seconds / row.tomorrow_seconds); }}};
   report::Document document{.schema = "cortado.feature_gains"};
   document.title = fmt::format("what features of DMA engines would give {}", gains.machine);
-  document.about = {"predicted by the simulator; the costs of the features are assumptions of mi300x-8+codesign"};
+  document.about = {"predicted by the simulator; the costs of the features are assumptions of mi300x-8+codesign",
+                    "KV: 8192 tokens from host memory to every GPU, in blocks of 16"};
   document.facts = {{"machine", gains.machine, "that lacks the features", true}};
   document.tables.push_back(report::table_of<FeatureGain>("rows", "one per feature and question", fields, gains.rows));
   return document;
