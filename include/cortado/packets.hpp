@@ -82,9 +82,9 @@ struct CopyAdd {
   friend bool operator==(const CopyAdd&, const CopyAdd&) = default;
 };
 
-/// PRIVATE, for machines with multicast packets: one source, two to eight destinations. COPY with sub-opcode 0xf1; dword
-/// 0 carries the number of destinations in bits 27:24; the rest as CopyLinear with more destinations behind it (5 + 2 a
-/// destination dwords).
+/// PRIVATE, for machines with multicast packets: one source, two to eight destinations. COPY with sub-opcode 0xf1;
+/// dword 0 carries the number of destinations in bits 27:24; the rest as CopyLinear with more destinations behind it (5
+/// + 2 a destination dwords).
 struct CopyMulticast {
   static constexpr std::uint32_t kMostDestinations = 8;
   std::uint32_t bytes = 0;
@@ -110,8 +110,8 @@ struct CopyFused {
   friend bool operator==(const CopyFused&, const CopyFused&) = default;
 };
 
-/// PRIVATE, for machines with indirect packets: as many copies of `bytes` as the list at `list` has entries. An entry is
-/// two 64-bit numbers, added to `src` and `dst` modulo 2^64. COPY with sub-opcode 0xf3; 9 dwords.
+/// PRIVATE, for machines with indirect packets: as many copies of `bytes` as the list at `list` has entries. An entry
+/// is two 64-bit numbers, added to `src` and `dst` modulo 2^64. COPY with sub-opcode 0xf3; 9 dwords.
 struct CopyList {
   std::uint32_t bytes = 0;
   std::uint32_t entries = 0;  ///< 1 .. 2^20
@@ -201,9 +201,9 @@ struct HdpFlush {
   friend bool operator==(const HdpFlush&, const HdpFlush&) = default;
 };
 
-using Packet = std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill,
-                            Fence, Trap, PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush, CopyMulticast,
-                            CopyFused, CopyList>;
+using Packet =
+    std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill, Fence, Trap,
+                 PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush, CopyMulticast, CopyFused, CopyList>;
 
 /// Dwords the packet takes in the ring.
 std::size_t dwords(const Packet& packet);

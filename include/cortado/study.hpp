@@ -184,9 +184,9 @@ struct WhatIfReport {
   double gain() const;  ///< time of today's choice over that of tomorrow's; never below 1
 };
 
-/// The same study on both machines, features as `as` has them or, without one, as the machines of their FeatureInfos do.
-/// Tomorrow's machine may leave its new features unused: a strategy that is faster
-/// without them runs as it does today.
+/// The same study on both machines, features as `as` has them or, without one, as the machines of their FeatureInfos
+/// do. Tomorrow's machine may leave its new features unused: a strategy that is faster without them runs as it does
+/// today.
 Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& today,
                               const std::vector<std::string>& features, const std::optional<Machine>& as = {},
                               const OverlapOptions& options = {});

@@ -34,8 +34,26 @@ bool of_same_source(const Copy& a, const Copy& b) {
   return a.src == b.src;
 }
 
-bool of_same_list(const Copy& a, const Copy& b) {
+bool between_same_buffers(const Copy& a, const Copy& b) {
   return a.src.buffer == b.src.buffer && a.dst.buffer == b.dst.buffer && a.src.width == b.src.width;
+}
+
+/// The second lies to the first as its destination does: as the same block of the next layer would.
+bool displaced_alike(const Copy& a, const Copy& b) {
+  return b.src.offset.value - a.src.offset.value == b.dst.offset.value - a.dst.offset.value;
+}
+
+/// A list ends before a copy that would begin it again elsewhere, so that layers share one. Where all copies lie so,
+/// there is nothing to share.
+std::uint32_t list_entries(Commands commands, std::uint32_t most) {
+  const std::uint32_t run = run_of_copies(commands, most, between_same_buffers);
+  if (run < 3) return run;
+  const auto copy = [&](std::uint32_t i) -> const Copy& { return std::get<Copy>(commands[i]); };
+  if (displaced_alike(copy(0), copy(1))) return run;
+  for (std::uint32_t i = 2; i < run; ++i) {
+    if (displaced_alike(copy(0), copy(i))) return i;
+  }
+  return run;
 }
 
 /// Wait, Copy, Signal; one of the first and the last may be missing.
@@ -58,7 +76,7 @@ std::uint32_t commands_of_packet(Commands commands, Packing packing, const Packi
     case Packing::fused:
       return limits.fused ? fused_commands(commands) : 1;
     case Packing::indirect:
-      return run_of_copies(commands, limits.entries, of_same_list);
+      return list_entries(commands, limits.entries);
   }
   return 1;
 }
@@ -87,8 +105,7 @@ AddressLists address_lists(const Queue& queue, const std::vector<PackedCommands>
       entries.push_back(
           {copy.src.offset.value - begin.src.offset.value, copy.dst.offset.value - begin.dst.offset.value});
     }
-    const auto [found, fresh] =
-        known.try_emplace(std::move(entries), static_cast<std::uint32_t>(lists.entries.size()));
+    const auto [found, fresh] = known.try_emplace(std::move(entries), static_cast<std::uint32_t>(lists.entries.size()));
     if (fresh) lists.entries.insert(lists.entries.end(), found->first.begin(), found->first.end());
     lists.first.back() = found->second;
   }

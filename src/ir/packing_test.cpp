@@ -40,6 +40,17 @@ TEST(Packing, WritesAListOnceForAllThatLieAlike) {
   EXPECT_EQ(lists.first, (std::vector<std::uint32_t>{0, 0, 0, 0}));
   constexpr std::uint64_t kWrap = 0;
   EXPECT_EQ(lists.entries, (std::vector<ListEntry>{{0, 0}, {kWrap - 128, 64}, {kWrap - 64, 192}}));
+  // Without the one between them: the second begins where the first copy lies as it did.
+  Queue layers = queue;
+  layers.commands.erase(layers.commands.begin() + 3);
+  layers.commands[3] = copy(1128, 1000);
+  layers.commands[4] = copy(1000, 1064);
+  layers.commands[5] = copy(1064, 1192);
+  EXPECT_EQ(packets_of(layers, kLimits), (Packets{{0, 3}, {3, 3}, {6, 1}}));
+  EXPECT_EQ(address_lists(layers, packets_of(layers, kLimits)).entries.size(), 3U);
+  Queue contiguous{.name = "copies", .packing = Packing::indirect};
+  contiguous.commands = {copy(0, 0), copy(64, 64), copy(128, 128)};
+  EXPECT_EQ(packets_of(contiguous, kLimits), (Packets{{0, 3}}));
   queue.commands.resize(3);
   queue.commands.insert(queue.commands.end(), {copy(256, 256), copy(320, 320)});
   EXPECT_EQ(packets_of(queue, kLimits), (Packets{{0, 4}, {4, 1}})) << "four entries at most";

@@ -36,8 +36,9 @@ constexpr FetchQuestion kAskedFetches[] = {{"llama-3.1-8b", 1, 8192, "per-layer"
                                            {"llama-3.1-70b", 8, 8192, "per-layer"},
                                            {"llama-3.1-70b", 8, 8192, "cross-layer"},
                                            {"deepseek-v3", 8, 8192, "layer"}};
-constexpr std::string_view kFetchedBy[] = {"b2b",      "b2b/4",      "b2b-prelaunch", "bcst", "shard+gather",
-                                           "b2b-list", "b2b-list/4", "b2b-device",    "mcast"};
+constexpr std::string_view kFetchedBy[] = {"b2b",        "b2b/4",        "b2b-prelaunch", "b2b-prelaunch/4",
+                                           "bcst",       "shard+gather", "b2b-list",      "b2b-list/4",
+                                           "b2b-device", "b2b-device/4", "mcast"};
 constexpr std::string_view kAskedCollectives[] = {"all-gather", "all-reduce"};
 constexpr Bytes kAskedSizes[] = {64_KiB, 64_MiB};
 
@@ -133,8 +134,7 @@ class GainStudy {
         }
       }
       for (const FetchQuestion& question : kAskedFetches) {
-        const std::string text =
-            fmt::format("KV {} tp {}, {} tokens, {}", question.model, question.tp, question.tokens, question.layout);
+        const std::string text = fmt::format("KV {} tp {} {}", question.model, question.tp, question.layout);
         auto added =
             add(feature, text, *changed, [&](const Machine& machine) { return fastest_fetch(question, machine); });
         if (!added) return tl::unexpected(added.error());
@@ -195,7 +195,8 @@ report::Document feature_gains_document(const FeatureGains& gains) {
        [](const FeatureGain& row) { return Cell(row.today_seconds / row.tomorrow_seconds); }}};
   report::Document document{.schema = "cortado.feature_gains"};
   document.title = fmt::format("what features of DMA engines would give {}", gains.machine);
-  document.about = {"predicted by the simulator; the costs of the features are assumptions of mi300x-8+codesign"};
+  document.about = {"predicted by the simulator; the costs of the features are assumptions of mi300x-8+codesign",
+                    "KV: 8192 tokens from host memory to every GPU, in blocks of 16"};
   document.facts = {{"machine", gains.machine, "that lacks the features", true}};
   document.tables.push_back(report::table_of<FeatureGain>("rows", "one per feature and question", fields, gains.rows));
   return document;

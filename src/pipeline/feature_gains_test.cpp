@@ -68,12 +68,11 @@ TEST(EngineFeatures, NeverCostTimeAndHelpWhereTheyShould) {
     EXPECT_LE(row.tomorrow_seconds, row.today_seconds) << row.feature << ", " << row.question;
     const double gain = row.today_seconds / row.tomorrow_seconds;
     if (row.feature == "multicast" && row.question == "all-gather 64KiB") small_gather = gain;
-    if (row.feature == "indirect" && row.question.find("70b tp 8, 8192 tokens, per-layer") != std::string::npos)
-      fragments = gain;
+    if (row.feature == "indirect" && row.question.find("70b tp 8 per-layer") != std::string::npos) fragments = gain;
     if (row.feature == "indirect" && row.question.find("cross-layer") != std::string::npos) whole_blocks = gain;
   }
   EXPECT_GT(small_gather, 1.05);
-  EXPECT_GT(fragments, 1.5);  // 4 KiB each: 507 ns of the engine for a packet, 50 for an entry
+  EXPECT_GT(fragments, 1.3);  // 4 KiB each: 507 ns of the engine for a packet, 50 for an entry
   EXPECT_LT(whole_blocks, 1.1);
   EXPECT_FALSE(feature_gains(machine, {"magic"}).has_value());
 }

@@ -22,9 +22,10 @@ void check_initiative(const Program& program, const Machine& machine, QueueId id
   if (queue.kind != QueueKind::compute || machine.features.device_initiated) return;
   for (std::size_t c = 0; c < queue.commands.size() && !findings.full(); ++c) {
     if (!std::holds_alternative<Submit>(queue.commands[c])) continue;
-    findings.add(Spot(program, id, c),
-                 fmt::format("needs kernels that ring doorbells (device_initiated), which {} does not have", machine.name),
-                 "submit the queue from a host queue, or use a machine that has it (mi300x-8+codesign)");
+    findings.add(
+        Spot(program, id, c),
+        fmt::format("needs kernels that ring doorbells (device_initiated), which {} does not have", machine.name),
+        "submit the queue from a host queue, or use a machine that has it (mi300x-8+codesign)");
   }
 }
 

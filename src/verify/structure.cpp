@@ -60,8 +60,7 @@ void check_queues(const Program& program, Findings& findings) {
           "only dma queues get their copies by calls of a runtime");
     }
     if (queue.kind != QueueKind::dma && queue.packing != Packing::each) {
-      findings.add(place,
-                   fmt::format("a {} queue with {} packets", to_string(queue.kind), to_string(queue.packing)),
+      findings.add(place, fmt::format("a {} queue with {} packets", to_string(queue.kind), to_string(queue.packing)),
                    "only dma queues have packets");
     }
     if ((queue.chunk.value > 0) != (queue.protocol == Protocol::multicast)) {

@@ -119,7 +119,7 @@ struct SubmitOp {
   std::uint64_t slot_offset = 0;
 };
 
-using ComputeOp =
-    std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, CallLaunchOp, TimestampOp, SubmitOp>;
+using ComputeOp = std::variant<WaitOp, SignalWriteOp, CopyKernelOp, KernelLaunchOp, GemmLaunchOp, CallLaunchOp,
+                               TimestampOp, SubmitOp>;
 
 }  // namespace cortado::device

@@ -151,8 +151,7 @@ Outcome decode_copy_multicast(Ring ring) {
   constexpr std::size_t kHead = wire::kDwords<wire::CopyMulticast>;
   wire::CopyMulticast raw;
   if (!read(ring, raw)) return refusal<wire::CopyMulticast>(ring);
-  CopyMulticast packet{bytes_of(raw.count), wire::join(raw.src),
-                       wire::CopyMulticast::Destinations::get(raw.header)};
+  CopyMulticast packet{bytes_of(raw.count), wire::join(raw.src), wire::CopyMulticast::Destinations::get(raw.header)};
   if (packet.destinations < 2 || packet.destinations > CopyMulticast::kMostDestinations) {
     return reserved(ring, raw.kName, 0, "number of destinations");
   }

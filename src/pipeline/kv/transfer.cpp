@@ -13,6 +13,9 @@ namespace {
 /// Copies of one GPU from which the time grows by the block, whatever the pipelines inside.
 constexpr std::uint64_t kManyCopies = 512;
 
+/// Blocks from which the time of a list grows by the entry: what its packet takes has gone into the line's beginning.
+constexpr std::uint64_t kManyEntries = 64;
+
 /// Ranks whose transfers meet those of others.
 std::uint32_t simulated_ranks(const plan::KvStrategy& strategy, const plan::KvRequest& request,
                               const Machine& machine) {
@@ -123,7 +126,9 @@ Outcome<KvLine> kv_line(const plan::NamedKvStrategy& strategy, const plan::KvReq
   const std::uint64_t copies = std::max(kManyCopies, batches ? 2 * std::uint64_t{machine.timing->runtime->batch} : 0);
   const std::uint64_t whole = request.fragment.value * request.fragments;
   const std::uint64_t room = machine.memory_bytes.value / whole / 2;  // pools have half as many places again
-  const std::uint64_t wanted = std::max<std::uint64_t>((copies + request.fragments - 1) / request.fragments, 2);
+  const bool lists = strategy.strategy->name == "b2b-list";
+  const std::uint64_t wanted =
+      std::max<std::uint64_t>((copies + request.fragments - 1) / request.fragments, lists ? kManyEntries : 2);
   const std::uint64_t few = std::max<std::uint64_t>(std::min(wanted, room / 2), 1);
   plan::KvRequest asked = request;
   asked.blocks = few;

@@ -12,13 +12,14 @@
 namespace cortado {
 namespace {
 
-/// That the machine knows no library says nothing of the other variants.
-bool lacks_library(const RefusedCandidate& candidate) {
-  return candidate.reason.code == "plan.library";
+/// That the machine knows no library, or has no packets that no machine of today has, says nothing of the other
+/// variants.
+bool says_little(const RefusedCandidate& candidate) {
+  return candidate.reason.code == "plan.library" || candidate.request.variant == "mcast";
 }
 
 Diagnostic nothing_fits(const std::vector<RefusedCandidate>& refused) {
-  const auto other = std::ranges::find_if_not(refused, lacks_library);
+  const auto other = std::ranges::find_if_not(refused, says_little);
   const Diagnostic& first = (other != refused.end() ? *other : refused.front()).reason;
   std::vector<std::string> reasons;
   for (const RefusedCandidate& candidate : refused) {
@@ -26,7 +27,7 @@ Diagnostic nothing_fits(const std::vector<RefusedCandidate>& refused) {
     if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
   }
   const bool one_reason = std::all_of(refused.begin(), refused.end(), [&](const RefusedCandidate& candidate) {
-    return candidate.reason.message == first.message || lacks_library(candidate);
+    return candidate.reason.message == first.message || says_little(candidate);
   });
   if (one_reason) return first;
   return {"plan.auto",

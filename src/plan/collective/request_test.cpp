@@ -44,9 +44,8 @@ TEST(Request, SizesOutOfReachAreRefusedBeforePlanning) {
     CollectiveRequest request{
         .collective = variant.collective, .variant = variant.variant, .in_place = !variant.out_of_place};
     // mi300x-8 has no memory, engine or switch that adds, no multicast, and RCCL no LL128 there.
-    const bool lacks =
-        variant.variant.starts_with("add") || variant.variant == "nvls" || variant.variant == "ring-ll128" ||
-        variant.variant == "mcast";
+    const bool lacks = variant.variant.starts_with("add") || variant.variant == "nvls" ||
+                       variant.variant == "ring-ll128" || variant.variant == "mcast";
     const char* code = lacks ? "plan.feature" : "plan.size";
     for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1} << 62, ~std::uint64_t{0}}) {
       request.bytes = Bytes{bytes};

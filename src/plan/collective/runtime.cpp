@@ -71,8 +71,8 @@ bool Schedule::fans_out() const {
 std::vector<DrivenQueue> Schedule::add_barriers(const std::vector<std::vector<SignalId>>& ends,
                                                 const std::vector<std::vector<QueueId>>& rung) {
   const std::uint32_t peers = request_.ranks - 1;
-  // A copy for each peer, and for each barrier a flag and a wait for each; or a packet and a doorbell, where they are no
-  // commands of the kernel.
+  // A copy for each peer, and for each barrier a flag and a wait for each; or a packet and a doorbell, where they are
+  // no commands of the kernel.
   const std::uint32_t calls = request_.runtime == RuntimeMode::library ? 5 * peers : kernels_ring() ? 0 : 2 * peers;
   std::vector<QueueId> kernels;
   for (const RankId rank : ranks()) {

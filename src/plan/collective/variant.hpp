@@ -15,10 +15,10 @@ struct Variant {
   Result<Program> (*plan)(Schedule& schedule) = nullptr;
   bool (*has)(const Features& features) = nullptr;  ///< whether a machine has what it needs, if it needs anything
   const char* needs = "";                           ///< what that is
-  bool rooted = false;                ///< looks at CollectiveRequest::root
-  bool paired = false;                ///< looks at CollectiveRequest::peer
-  bool takes_ways = false;            ///< looks at CollectiveRequest::ways
-  bool reduces = false;               ///< works on elements of CollectiveRequest::dtype, not on bytes
+  bool rooted = false;                              ///< looks at CollectiveRequest::root
+  bool paired = false;                              ///< looks at CollectiveRequest::peer
+  bool takes_ways = false;                          ///< looks at CollectiveRequest::ways
+  bool reduces = false;                             ///< works on elements of CollectiveRequest::dtype, not on bytes
   /// Made of kernels of the machine's library, with this protocol (none: whichever the library chooses).
   std::optional<Protocol> library{};
   bool ring = false;  ///< goes from rank r to rank r + 1 modulo N only; on compute units in one part

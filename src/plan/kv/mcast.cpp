@@ -19,8 +19,8 @@ Result<Program> plan_mcast(const KvRequest& request, const Machine& machine) {
   ProgramBuilder& builder = bench.builder();
   for (std::uint32_t first = 0; first < request.ranks; first += request.group) {
     const RankId reader{first};
-    const QueueId queue = builder.dma_queue(fmt::format("copies{}", first), reader,
-                                            machine.engine_towards(reader, RankId{first + 1}));
+    const QueueId queue =
+        builder.dma_queue(fmt::format("copies{}", first), reader, machine.engine_towards(reader, RankId{first + 1}));
     builder.packing(queue, Packing::multicast);
     bench.host(reader).submits.push_back(queue);
     for (std::uint32_t r = first + 1; r < first + request.group; ++r) {
