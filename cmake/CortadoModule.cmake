@@ -6,9 +6,14 @@
 # sources becomes an interface library. NOT_INSTALLED is for what only programs of this tree link.
 add_library(cortado_options INTERFACE)
 target_compile_features(cortado_options INTERFACE cxx_std_20)
-target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+target_compile_options(cortado_options INTERFACE -Wall -Wextra -Wpedantic)
+# In WebAssembly std::size_t has 32 bits, and indices of 64 bits are narrowed wherever a vector is looked into: a vector
+# there cannot be longer. The other builds are the judges of conversions.
+if(CORTADO_DEVICES)
+  target_compile_options(cortado_options INTERFACE -Wconversion -Wsign-conversion -Wshadow)
+endif()
 # GCC's flow warnings report false positives in code that the sanitizers instrument; the plain build is the judge.
-if(CORTADO_WERROR AND NOT CORTADO_SANITIZE)
+if(CORTADO_WERROR AND CORTADO_DEVICES AND NOT CORTADO_SANITIZE)
   target_compile_options(cortado_options INTERFACE -Werror)
 endif()
 if(CORTADO_SANITIZE)

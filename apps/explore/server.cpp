@@ -1,8 +1,8 @@
 #include "explore/server.hpp"
 
-#include <array>
 #include <httplib.h>
 #include <string>
+#include <sys/socket.h>
 
 #include <fmt/format.h>
 
@@ -54,7 +54,12 @@ struct PageServer::Impl {
     if (file == page.end()) return refuse(response, kNotFound, "no such file\n");
     response.set_header("Content-Encoding", "gzip");
     response.set_header("Cache-Control", "no-cache");
-    response.set_content(file->second.content.data(), file->second.content.size(), std::string(file->second.type));
+    // A provider of known length is sent as it is; httplib would compress a body once more.
+    const std::string_view content = file->second.content;
+    response.set_content_provider(content.size(), std::string(file->second.type),
+                                  [content](std::size_t from, std::size_t bytes, httplib::DataSink& sink) {
+                                    return sink.write(content.data() + from, bytes);
+                                  });
   }
 
   const Page& page;
@@ -63,6 +68,11 @@ struct PageServer::Impl {
 };
 
 PageServer::PageServer(const Page& page) : impl_(std::make_unique<Impl>(page)) {
+  // Without SO_REUSEPORT, which httplib sets: a port belongs to one server.
+  impl_->server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
   impl_->server.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
     return impl_->handle(request, response);
   });

@@ -44,6 +44,7 @@ class Served : public testing::Test {
     server_ = std::make_unique<PageServer>(page_);
     port_ = server_->listen(0).value();
     thread_ = std::thread([this] { server_->serve(); });
+    ASSERT_TRUE(get("/"));  // it runs, so that stop() ends it
   }
   void TearDown() override {
     server_->stop();

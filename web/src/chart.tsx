@@ -45,7 +45,11 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
     });
     // One picture with one name for screen readers: the parts of a chart have no role that could bear theirs.
     for (const part of figure.querySelectorAll('g[aria-label]')) part.removeAttribute('aria-label');
-    for (const svg of [figure, ...figure.querySelectorAll('svg')]) if (svg instanceof SVGSVGElement) svg.setAttribute('role', 'img');
+    for (const svg of [figure, ...figure.querySelectorAll('svg')]) {
+      if (!(svg instanceof SVGSVGElement)) continue;
+      if (svg.hasAttribute('aria-label')) svg.setAttribute('role', 'img');
+      else svg.setAttribute('aria-hidden', 'true'); // a swatch of the legend, whose text stands beside it
+    }
     element.replaceChildren(figure);
   }, [width, ...depends]);
   return (
