@@ -1,4 +1,4 @@
-// A model of 80 layers by all systems: with nothing known before, and with what products and collectives take known.
+// A model of 80 layers by all systems: with nothing known before, and with what GEMMs and collectives take known.
 #include "cortado/study.hpp"
 
 #include "measure.hpp"

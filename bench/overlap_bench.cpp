@@ -1,4 +1,4 @@
-// A product beside a collective on eight GPUs: all policies predicted, and the decision of `auto` alone.
+// A GEMM beside a collective on eight GPUs: all policies predicted, and the decision of `auto` alone.
 #include <string>
 
 #include "cortado/study.hpp"

@@ -1,4 +1,4 @@
-// Choosing the schedule of a product and the collective that it depends on, eight GPUs, one thread.
+// Choosing the schedule of a GEMM and the collective that it depends on, eight GPUs, one thread.
 #include <string>
 #include <tuple>
 

@@ -1,4 +1,4 @@
-// A product fused with the reduce-scatter behind it, as T3 does it: simulated, and planned and proved before.
+// A GEMM fused with the reduce-scatter behind it, as T3 does it: simulated, and planned and proved before.
 #include <fmt/format.h>
 
 #include "cortado/verify.hpp"

@@ -1,8 +1,8 @@
 // ConCCL (arXiv 2412.14335): shares of the ideal overlap by policy, over thirty scenarios of ours that stand for the
-// unpublished ones (published/scenarios/conccl.toml); and what products and collectives lose with fewer compute units.
+// unpublished ones (published/scenarios/conccl.toml); and what GEMMs and collectives lose with fewer compute units.
 //
 // Collectives as in the measurements of DMA-Latte: all-gather in place, all-to-all without the block of a rank for
-// itself. Averages are arithmetic. Products alone are those of the scenarios, each once.
+// itself. Averages are arithmetic. GEMMs alone are those of the scenarios, each once.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -64,7 +64,7 @@ Result<OverlapProblem> problem_for(const published::OverlapScenario& scenario) {
   return OverlapProblem{.gemms = {{scenario.m, scenario.n, scenario.k, dtype}}, .collectives = {collective}};
 }
 
-/// A product alone on fewer and fewer compute units.
+/// A GEMM alone on fewer and fewer compute units.
 struct Shrunk {
   GemmShape shape;
   std::vector<Nanoseconds> times;  ///< by kFewerUnits
@@ -139,7 +139,7 @@ class Conccl {
     });
   }
 
-  /// Units are withheld as policies do it: from compute-bound products by a mask, of which the library knows nothing
+  /// Units are withheld as policies do it: from compute-bound GEMMs by a mask, of which the library knows nothing
   /// when it chooses the kernel (c3-rp); from memory-bound ones by the choice of a kernel for the others (conccl-rp).
   Outcome<void> simulate_product(Shrunk& product) const {
     const bool tuned = is_memory_bound(product.shape, machine_);
@@ -316,7 +316,7 @@ class Conccl {
 
 Outcome<report::Reproduction> reproduce_conccl(const published::Publication& publication, const Machine& machine,
                                                const ReproduceOptions& options) {
-  // Published products lose all that the missing units would have done (17 % with 32 of 304 fewer): their clock did not
+  // Published GEMMs lose all that the missing units would have done (17 % with 32 of 304 fewer): their clock did not
   // rise, so the board was not at its cap.
   Machine fixed = machine;
   fixed.clock = ClockMode::fixed;

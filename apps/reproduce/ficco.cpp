@@ -1,4 +1,4 @@
-// FiCCO (arXiv 2512.10236): sixteen products, each after the collective that it depends on, by every published schedule
+// FiCCO (arXiv 2512.10236): sixteen GEMMs, each after the collective that it depends on, by every published schedule
 // (published/scenarios/ficco.toml has them, and how they are read).
 #include "plan/ficco.hpp"
 

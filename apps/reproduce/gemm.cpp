@@ -1,4 +1,4 @@
-// Measured products (published/products): each list on its machine, all at once with `cortado bench gemm`'s model.
+// Measured GEMMs (published/products): each list on its machine, all at once with `cortado bench gemm`'s model.
 #include <algorithm>
 #include <cmath>
 #include <set>

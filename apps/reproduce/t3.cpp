@@ -1,4 +1,4 @@
-// T3 (arXiv 2401.16677): products of transformer sub-layers and the all-reduce behind them, on GPUs in a ring
+// T3 (arXiv 2401.16677): GEMMs of transformer sub-layers and the all-reduce behind them, on GPUs in a ring
 // (published/sublayers/t3.toml has the models).
 #include <algorithm>
 #include <cmath>
@@ -28,11 +28,11 @@ constexpr const char* kSubLayers = "t3";
 constexpr std::string_view kT3Small = "small";
 constexpr std::string_view kT3Large = "large";
 
-/// What a library leaves to the product where 16 of 80 compute units communicate.
+/// What a library leaves to the GEMM where 16 of 80 compute units communicate.
 constexpr std::uint32_t kProductUnits = 64;
 constexpr std::array<std::uint32_t, 2> kT3CollectiveUnits{8, 16};
 
-/// FC-1 and FC-2 are the same product; what is different is simulated once.
+/// FC-1 and FC-2 are the same GEMM; what is different is simulated once.
 struct T3Case {
   GemmShape gemm;
   std::uint32_t tp = 0;

@@ -13,14 +13,14 @@ constexpr double kAttentionShare = 0.42;
 constexpr double kTrainingReduces = 0.34;
 constexpr double kPromptReduces = 0.43;
 
-// Of the operations of all products, those of the all-reduced sub-layers: 3 of 9 and 1.25 of 3 times those of FC-2.
+// Of the operations of all GEMMs, those of the all-reduced sub-layers: 3 of 9 and 1.25 of 3 times those of FC-2.
 constexpr double kTrainingProducts = 3.0 / 9;
 constexpr double kPromptProducts = 1.25 / 3;
 
 constexpr double kSequence = 1024;  // tokens
 constexpr std::uint64_t kHeadDim = 128;
 
-// Operations of the products that are not all-reduced, in those of FC-2.
+// Operations of the GEMMs that are not all-reduced, in those of FC-2.
 constexpr double kForwardProducts = 0.75 + 1;                         // IP, FC-1
 constexpr double kBackwardProducts = 0.25 + 1 + 0.75 + 0.25 + 1 + 1;  // inputs of OP and FC-2; weights of all four
 

@@ -2,8 +2,8 @@
 //
 // The paper scaled the all-reduced sub-layers of a measured breakdown by their simulated speed-ups and left all else as
 // it was; here the speed-ups are ours. Of the breakdown the shares of attention, which was not fused, and of
-// all-reduces are published; products have the rest, in proportion to their operations. With fused attention nothing
-// was measured: the whole layer is then ours, the other products at the rate of FC-2's, attention and norms by the
+// all-reduces are published; GEMMs have the rest, in proportion to their operations. With fused attention nothing
+// was measured: the whole layer is then ours, the other GEMMs at the rate of FC-2's, attention and norms by the
 // kernel model (gemm/kernels.hpp).
 #pragma once
 

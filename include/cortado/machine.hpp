@@ -72,10 +72,10 @@ struct NodeLevel {
   friend bool operator==(const NodeLevel&, const NodeLevel&) = default;
 };
 
-/// Whom a full memory serves: requests of products (compute) or those of copies (communication).
+/// Whom a full memory serves: requests of GEMMs (compute) or those of copies (communication).
 enum class ArbitrationPolicy {
   round_robin,    ///< in turn
-  compute_first,  ///< communication gets what products leave, at least starvation_share
+  compute_first,  ///< communication gets what GEMMs leave, at least starvation_share
   mca,            ///< communication gets in while fewer than a threshold of requests wait; docs/models.md
 };
 
@@ -87,12 +87,12 @@ inline constexpr std::array<std::pair<std::string_view, ArbitrationPolicy>, 3> k
 struct MemoryArbitration {
   ArbitrationPolicy policy = ArbitrationPolicy::round_robin;
   std::uint32_t queue_depth = 0;  ///< requests that wait at a full memory
-  /// mca: one threshold for each class of memory intensity of a product, the share of time that its first stage spends
+  /// mca: one threshold for each class of memory intensity of a GEMM, the share of time that its first stage spends
   /// on the memory. A threshold of queue_depth lets all in.
   std::vector<std::uint32_t> thresholds;
   std::vector<double> intensities;  ///< where the next class begins, ascending; one fewer than thresholds
   double starvation_share = 0;      ///< of the memory, that communication gets in any case
-  /// What communication takes of the fabric where its requests stand among those of a product in turn, against requests
+  /// What communication takes of the fabric where its requests stand among those of a GEMM in turn, against requests
   /// that are let in apart: row buffers and directions of the bus change all the time. In between in proportion to the
   /// share that communication gets.
   double mixing_cost = 1;
@@ -126,7 +126,7 @@ struct CoreTiming {
   /// That a collective library occupies where nobody says how many, twice as many for sends and receives; 0 = all of
   /// the GPU.
   std::uint32_t collective_units = 0;
-  /// Share of copy_rate that is left while products run on the same GPU: stores wait longer behind their traffic.
+  /// Share of copy_rate that is left while GEMMs run on the same GPU: stores wait longer behind their traffic.
   double beside_products = 1;
 };
 
@@ -191,37 +191,37 @@ struct LibraryTiming {
 
 /// Matrix products of one element type on one compute unit.
 struct MatrixTiming {
-  std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such products
+  std::uint32_t flops_per_clock = 0;  ///< multiplications and additions; 0 = the machine has no such GEMMs
   double clock_ghz = 0;               ///< sustained under such load
   double efficiency = 0;              ///< of the pipes at that clock, within an endless tile
 };
 
-/// Products in stages: all workgroups that run together read, then multiply, then store.
+/// GEMMs in stages: all workgroups that run together read, then multiply, then store.
 struct StageTiming {
-  double read_share = 0;  ///< of the operands, that is read before products start; the rest beside them
+  double read_share = 0;  ///< of the operands, that is read before GEMMs start; the rest beside them
   std::uint32_t cache_ways =
       0;  ///< of the last-level cache; operands of a stage are found there or not (docs/models.md)
 };
 
-/// What products need to know of the compute units and of the caches before the last-level one. docs/models.md has the
+/// What GEMMs need to know of the compute units and of the caches before the last-level one. docs/models.md has the
 /// equations.
 struct ComputeTiming {
-  std::uint32_t dies = 1;     ///< with an L2 each; workgroups go to them in turn
-  Bytes l2_bytes;             ///< of one die
-  GBps l2_rate;               ///< of one die, operands that its units take in; multicast counts for each unit
-  GBps unit_rate;             ///< bytes per second that one compute unit can take in from beyond its L2
-  double operand_cost = 0;    ///< of bringing a row of A or a column of B to the pipes, in multiply-adds with it
-  Nanoseconds tile_overhead;  ///< of a wave, beside its products: first loads, stores of the result
-  Nanoseconds start{};  ///< of a product in a stream, from the kernel before it; 0 = as cores.start, and every wave
-                        ///< has tile_overhead, where it is the later ones only else
-  Nanoseconds poll{};   ///< of a tile that waits: to read its flag past the caches, once it is there
-  double wave_rounding = 1;      ///< 1: a last wave takes as long as a full one; 0: its work is cut for all units
-  double step_latency_ns = 0;    ///< that a workgroup takes at least for a step of k
-  double residency = 0;          ///< workgroups of 128 x 128 that a unit holds at a time; 0 = one of any size
+  std::uint32_t dies = 1;      ///< with an L2 each; workgroups go to them in turn
+  Bytes l2_bytes;              ///< of one die
+  GBps l2_rate;                ///< of one die, operands that its units take in; multicast counts for each unit
+  GBps unit_rate;              ///< bytes per second that one compute unit can take in from beyond its L2
+  double operand_cost = 0;     ///< of bringing a row of A or a column of B to the pipes, in multiply-adds with it
+  Nanoseconds tile_overhead;   ///< of a wave, beside its GEMMs: first loads, stores of the result
+  Nanoseconds start{};         ///< of a GEMM in a stream, from the kernel before it; 0 = as cores.start, and every wave
+                               ///< has tile_overhead, where it is the later ones only else
+  Nanoseconds poll{};          ///< of a tile that waits: to read its flag past the caches, once it is there
+  double wave_rounding = 1;    ///< 1: a last wave takes as long as a full one; 0: its work is cut for all units
+  double step_latency_ns = 0;  ///< that a workgroup takes at least for a step of k
+  double residency = 0;        ///< workgroups of 128 x 128 that a unit holds at a time; 0 = one of any size
   double overlap_sharpness = 0;  ///< p of (a^p + b^p)^(1/p) for things that go on at the same time; 0 = the longest
   GBps write_rate{};             ///< stores of C; 0 = they count as memory traffic only
   Nanoseconds first_bytes{};     ///< until the memory streams at its full rate
-  Nanoseconds split_time{};      ///< of the pass that adds the sums of a split product
+  Nanoseconds split_time{};      ///< of the pass that adds the sums of a split GEMM
   GBps split_rate{};             ///< of these sums, in f32, out and in
   double warm_share = 0;         ///< of L2, that still holds operands of the kernels before
   /// Sides of tiles that kernels exist for; one side is of anchor_sides, and a tile has most_tile elements at most.
@@ -232,8 +232,8 @@ struct ComputeTiming {
   std::uint64_t least_depth = 2048;                   ///< of k, that is worth a workgroup of its own
   Bytes stream_window{};   ///< of L2, that a workgroup's stream of operands needs to be read only once; 0 = ample
   double thrash_ramp = 0;  ///< excess over L2, as a share of it, at which everything is read twice
-  /// What products and links contend for besides caches and memory, as shares of the GPU's fabric.
-  double fabric_products = 0;           ///< products on all compute units at full speed
+  /// What GEMMs and links contend for besides caches and memory, as shares of the GPU's fabric.
+  double fabric_products = 0;           ///< GEMMs on all compute units at full speed
   double fabric_links = 0;              ///< all links at full rate in both directions, driven by engines
   double fabric_cores = 1;              ///< a byte that compute units send over a link against one that an engine sends
   std::optional<StageTiming> stages{};  ///< none: reads and stores spread over the life of a workgroup
@@ -246,7 +246,7 @@ struct ComputeTiming {
   double block_scale_efficiency = 0;
 };
 
-/// Kernels that are neither products nor copies: attention, norms, activations. docs/models.md has the equations.
+/// Kernels that are neither GEMMs nor copies: attention, norms, activations. docs/models.md has the equations.
 struct KernelTiming {
   Nanoseconds gap{};                ///< between two kernels of a framework's stream, beside what the second one takes
   double softmax_per_clock = 0;     ///< scores that one compute unit turns into weights, in a clock
@@ -307,7 +307,7 @@ struct Timing {
   LinkTiming link;
   MemoryTiming memory;
   CoreTiming cores;
-  std::optional<ComputeTiming> compute{};     ///< none: no products can be simulated
+  std::optional<ComputeTiming> compute{};     ///< none: no GEMMs can be simulated
   std::optional<LibraryTiming> library{};     ///< none: no collective library is known
   std::optional<KernelTiming> kernels{};      ///< none: no whole models
   std::optional<ServingTiming> serving{};     ///< none: serving engines use the library
@@ -321,7 +321,7 @@ struct Timing {
 // What the power model needs to know of one GPU; docs/models.md gives the equations.
 //
 // Every component has a clock and a voltage that follows it. Energies of events and watts of clocks are given at the
-// nominal clock of their component, which is the one that the times of the machine file hold for; products alone have
+// nominal clock of their component, which is the one that the times of the machine file hold for; GEMMs alone have
 // clocks of their own there (compute.bf16_clock_GHz), which the compute dies reach under such load.
 
 /// The parts of a GPU whose power is counted apart.
@@ -486,7 +486,7 @@ struct DeviceInitiated {
 struct Features {
   bool broadcast = false;
   bool swap = false;
-  /// Memory adds at the destination: Copy with op = add on dma queues, output blocks of products with op = add.
+  /// Memory adds at the destination: Copy with op = add on dma queues, output blocks of GEMMs with op = add.
   bool near_memory_compute = false;
   std::optional<TrackerLimits> tracker{};  ///< none: programs with trackers are refused
   std::optional<MulticastPackets> multicast{};

@@ -33,12 +33,12 @@
 //    inputs are no longer read.
 //
 // 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
-//    caller wrote them in the same iteration; of floating-point sums and products, up to rounding. It covers every
+//    caller wrote them in the same iteration; of floating-point sums and GEMMs, up to rounding. It covers every
 //    byte of an output buffer and at least one byte of every inout buffer. What clauses cannot say, because functions
-//    and products are taken of results of others, says the formula: a list of commands over values, which are matrices
+//    and GEMMs are taken of results of others, says the formula: a list of commands over values, which are matrices
 //    in nobody's memory, executed one after another by nobody in particular. A formula may read any input of any rank;
 //    it writes values only. Two results of a Call are equal if function, parameters and the operands' bytes are; the
-//    verifier knows nothing else of functions. Sums may be taken in any order and products in any panels of k.
+//    verifier knows nothing else of functions. Sums may be taken in any order and GEMMs in any panels of k.
 //
 // 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
 //    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine. Buffers in
@@ -455,7 +455,7 @@ struct Product {
   friend bool operator==(const Product&, const Product&) = default;
 };
 
-/// `output`, one row per matrix row, equals the sum of the products. A device may round after every product and every
+/// `output`, one row per matrix row, equals the sum of the GEMMs. A device may round after every GEMM and every
 /// partial sum over k; the contract says nothing of rounding.
 struct ProductClause {
   Region output;

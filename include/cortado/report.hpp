@@ -299,7 +299,7 @@ struct PowerRow {
   std::optional<double> peak_w{};        ///< greatest average of a control interval, of any GPU; none as above
   bool above_cap = false;                ///< it drew more than it may for longer than a control interval
   std::optional<PowerChange> change{};   ///< none for unmanaged runs
-  std::optional<double> tflops{};        ///< of the product on one GPU; none where there is no product
+  std::optional<double> tflops{};        ///< of the GEMM on one GPU; none where there is no GEMM
   std::uint32_t iterations = 0;          ///< that were simulated; the second half of them counts
   std::vector<PowerSample> over_time{};  ///< of GPU 0, over all iterations; empty if nobody asked for it
 

@@ -60,7 +60,7 @@ inline tl::unexpected<Failure> fail_at(Stage stage, std::vector<Diagnostic> erro
 // Power management in a simulation: who decides the clocks of each GPU, and how its board stays under its cap.
 //
 // Every control interval the clocks of each GPU are decided anew, from what it did in the last one. Clocks change how
-// long things take: products and kernels follow the clock of the compute dies (xcd), last-level cache, fabric and DMA
+// long things take: GEMMs and kernels follow the clock of the compute dies (xcd), last-level cache, fabric and DMA
 // engines that of the I/O dies (iod), memory that of hbm. Links have clocks of their own that nobody changes.
 
 namespace cortado::sim {
@@ -158,7 +158,7 @@ struct Simulated {
   double memory_bytes = 0;  ///< read and written in the memories of all GPUs: the total of `traffic`
   DramTraffic traffic;
   std::uint32_t tracker_entries_peak = 0;  ///< in use at the same time, of the GPU with most
-  double tracker_wait_seconds = 0;         ///< that copies and products waited for entries, summed up
+  double tracker_wait_seconds = 0;         ///< that copies and GEMMs waited for entries, summed up
   double unit_seconds = 0;                 ///< compute units held, times seconds, over all GPUs
   std::uint64_t events = 0;
   std::uint64_t sharing_work = 0;         ///< rates looked at to share them

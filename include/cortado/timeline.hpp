@@ -27,7 +27,7 @@ enum class EnergyPart : std::uint8_t {
   xcd_leakage,
   xcd_clock,
   xcd_units,     ///< compute units that kernels hold
-  xcd_products,  ///< multiplications and additions of products
+  xcd_products,  ///< multiplications and additions of GEMMs
   xcd_bytes,     ///< in and out of L2
   iod_idle,
   iod_leakage,
@@ -193,7 +193,7 @@ std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline);
 // that adds counts once, as a write.
 
 struct DramTraffic {
-  double producer_reads = 0;  ///< by products
+  double producer_reads = 0;  ///< by GEMMs
   double producer_writes = 0;
   double collective_reads = 0;  ///< by everything else: engines, and kernels that copy or add
   double collective_writes = 0;

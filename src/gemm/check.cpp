@@ -25,7 +25,7 @@ Status check_dtype(const GemmShape& shape, const Machine& machine) {
               "it has those of " + join(known));
 }
 
-/// C is as wide as A and B, or wider; products of integers have integer or rounded results.
+/// C is as wide as A and B, or wider; GEMMs of integers have integer or rounded results.
 Status check_result(const GemmShape& shape) {
   const DType result = result_type(shape);
   const bool whole = shape.dtype == DType::i8;

@@ -1,6 +1,6 @@
-// The clock at which a product draws what its board may draw.
+// The clock at which a GEMM draws what its board may draw.
 //
-// With V the voltage at the clock f, V0 that at the nominal clock f0, and t the time of the product and of its start at
+// With V the voltage at the clock f, V0 that at the nominal clock f0, and t the time of the GEMM and of its start at
 // f:
 //
 //   watts = rest + (1 + loss) (xcd + iod + hbm)
@@ -40,7 +40,7 @@ double awake(const std::optional<ComponentPower>& component) {
   return component ? component->idle_w + component->leakage_w + component->clock_w : 0;
 }
 
-/// With the terms of the product at that clock.
+/// With the terms of the GEMM at that clock.
 double watts_of(const GemmModel& model, const GemmModel::Terms& terms, const Machine& machine, std::uint32_t units,
                 double clock_ghz) {
   const Power& power = *machine.power;

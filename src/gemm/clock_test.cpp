@@ -1,4 +1,4 @@
-// Clocks of products under the cap of the board.
+// Clocks of GEMMs under the cap of the board.
 #include <gtest/gtest.h>
 
 #include "gemm/gemm.hpp"

@@ -5,7 +5,7 @@
 // waves, the last of which may be partial. docs/models.md gives the equations and what is assumed in them.
 //
 // Simulator and planners both use this: the simulator runs the workgroups beside everything else that goes on, planners
-// estimate the product alone.
+// estimate the GEMM alone.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ Tiling tiling_of(const Gemm& gemm);
 /// as many groups as so many units make at a time, as groups are made one after another; else 0, which stands for all.
 std::uint64_t rows_in_step(const Gemm& gemm, std::uint32_t units);
 
-/// The command of such a product; it raises no tile signals.
+/// The command of such a GEMM; it raises no tile signals.
 Gemm gemm_command(const GemmShape& shape, const Tiling& tiling, const Region& a, const Region& b, const Region& c);
 
 double flops(const GemmShape& shape);         ///< 2 m n k
@@ -54,7 +54,7 @@ std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype);  ///< "
 /// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
 Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
 
-/// Whether the machine can do it alone: dimensions as above, element types that the machine has products of
+/// Whether the machine can do it alone: dimensions as above, element types that the machine has GEMMs of
 /// (gemm.dtype), block scales that it knows the cost of (gemm.scales), groups that add up to m (gemm.shape), operands
 /// that fit the memory of a GPU together with `beside` (gemm.memory), a machine file with [compute] (gemm.compute).
 Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes beside = {});
@@ -62,13 +62,13 @@ Status check_gemm_alone(const GemmShape& shape, const Machine& machine, Bytes be
 /// The same, and whether programs have such GEMMs: floating point, C of the type of A and B, no scales, no groups.
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside = {});
 
-/// Of the compute units, under products of the element type, as the machine file has it. The machine passed check_gemm.
+/// Of the compute units, under GEMMs of the element type, as the machine file has it. The machine passed check_gemm.
 double sustained_clock_ghz(DType dtype, const Machine& machine);
 
 /// More operands than the memory can bring while the compute units multiply: the memory, not the units, sets the time.
 bool is_memory_bound(const GemmShape& shape, const Machine& machine);
 
-/// A product in parts that no tile spans, as even as can be: an output map cuts it so.
+/// A GEMM in parts that no tile spans, as even as can be: an output map cuts it so.
 struct ProductCut {
   std::uint64_t row_parts = 1;
   std::uint64_t column_parts = 1;
@@ -86,19 +86,19 @@ enum class L2Windows { modelled, ample };
 /// Where the tiles of C go.
 enum class ResultPath {
   cached,   ///< through the caches, with the operands
-  streamed  ///< past them, by stores that are no part of what a workgroup takes (output maps, products in stages)
+  streamed  ///< past them, by stores that are no part of what a workgroup takes (output maps, GEMMs in stages)
 };
 
-/// What goes on beside a product on its GPU.
+/// What goes on beside a GEMM on its GPU.
 struct GemmSurroundings {
   std::uint32_t streams = 0;  ///< workgroups of others, each of which keeps a window of the L2 caches
   Bytes cache_held{};         ///< of the last-level cache, by what others read and write
 };
 
-/// Workgroups of a product that run side by side.
+/// Workgroups of a GEMM that run side by side.
 struct GemmWave {
   std::uint64_t running = 0;
-  std::uint32_t units = 0;  ///< that the product can have
+  std::uint32_t units = 0;  ///< that the GEMM can have
   bool last = false;        ///< behind others, with nothing left to start: its tiles are cut for all units, as far as
                             ///< wave_rounding lets them
 };
@@ -123,7 +123,7 @@ class GemmModel {
   const GemmShape& shape() const { return shape_; }
   std::uint64_t workgroups() const { return workgroups_; }
 
-  /// Of the whole product alone on so many units, from the first load to the last store.
+  /// Of the whole GEMM alone on so many units, from the first load to the last store.
   double seconds(double units, double clock_ghz) const;
 
   struct InWaves {
@@ -136,13 +136,13 @@ class GemmModel {
   InWaves in_waves(std::uint32_t units, double clock_ghz) const;
   WorkgroupDemand demand(const GemmWave& wave, double clock_ghz, const GemmSurroundings& beside = {}) const;
 
-  /// What the whole product takes, by cause, in seconds: each alone would take so long.
+  /// What the whole GEMM takes, by cause, in seconds: each alone would take so long.
   struct Traffic {
     double reads = 0;      ///< of the memory
     double writes = 0;     ///< of C
     double beyond_l2 = 0;  ///< between L2 and what is beyond it
     double out_of_l2 = 0;  ///< to the compute units
-    double sums = 0;       ///< partial sums of a split product, out and in
+    double sums = 0;       ///< partial sums of a split GEMM, out and in
   };
   struct Terms {
     double products = 0;
@@ -212,7 +212,7 @@ inline constexpr double kCallsInARow = 54;
 /// Weights that such calls take in turn, so that they are cold unless all fit the caches.
 inline constexpr double kWeightsInTurn = 6;
 
-/// Of the compute units while the product runs alone on so many of them: the highest at which the board keeps to its
+/// Of the compute units while the GEMM runs alone on so many of them: the highest at which the board keeps to its
 /// cap, or sustained_clock_ghz where machine.clock is fixed or the machine does not describe power.
 double gemm_clock_ghz(const GemmModel& model, const Machine& machine, std::uint32_t units);
 
@@ -234,15 +234,15 @@ class GemmClocks {
   std::vector<Known> known_{};
 };
 
-/// What decides the clock of products on the machine, for people: "clocks by power: ...", "clocks fixed: ...".
+/// What decides the clock of GEMMs on the machine, for people: "clocks by power: ...", "clocks fixed: ...".
 std::string clock_text(const Machine& machine);
 
-/// Of a GPU with the product alone on so many units at that clock. The machine describes power.
+/// Of a GPU with the GEMM alone on so many units at that clock. The machine describes power.
 double gemm_watts(const GemmModel& model, const Machine& machine, std::uint32_t units, double clock_ghz);
 
 struct GemmEstimate {
   double seconds = 0;       ///< without launch and start
-  double memory_bytes = 0;  ///< of the whole product
+  double memory_bytes = 0;  ///< of the whole GEMM
   std::uint64_t waves = 0;  ///< the last of which may be partial
   double clock_ghz = 0;
 };

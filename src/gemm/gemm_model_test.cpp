@@ -1,4 +1,4 @@
-// What products take. On mi300x-8 at fixed clocks (304 compute units on 8 dies, 4 MiB of L2 a die, 256 MiB of
+// What GEMMs take. On mi300x-8 at fixed clocks (304 compute units on 8 dies, 4 MiB of L2 a die, 256 MiB of
 // last-level cache) unless a test says otherwise.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TEST(GemmWaves, AreRoundedUpAsFarAsTheMachineSays) {
   EXPECT_DOUBLE_EQ(rounded_waves(0.1, 0), 1);  // one workgroup takes its time however many units are idle
 }
 
-// 32 x 112 tiles of 256 x 256 are 3584 workgroups: 11.8 times 304, 13.2 times 272, 14.9 times 240 units. Products set
+// 32 x 112 tiles of 256 x 256 are 3584 workgroups: 11.8 times 304, 13.2 times 272, 14.9 times 240 units. GEMMs set
 // the time of a tile (bar latency, L2 and memory, which hide behind them nearly), and a last wave is rounded up by
 // half.
 TEST(GemmWaves, FewerUnitsCostWaves) {
@@ -189,7 +189,7 @@ TEST(GemmRates, SmallerElementsAreFaster) {
 }
 
 TEST(GemmRates, AFewRowsTakeTheTimeOfTheWeights) {
-  // 64 x 57344 x 8192: 940 MB of weights at 4.1 TB/s are 229 us; its products would take 85 us.
+  // 64 x 57344 x 8192: 940 MB of weights at 4.1 TB/s are 229 us; its GEMMs would take 85 us.
   const GemmShape shape{.m = 64, .n = 57344, .k = 8192, .dtype = DType::bf16};
   EXPECT_TRUE(is_memory_bound(shape, mi300x()));
   const double bytes = static_cast<double>(operand_bytes(shape).value);

@@ -1,4 +1,4 @@
-// The machines that say what products cost: what is published of each is what the model gives.
+// The machines that say what GEMMs cost: what is published of each is what the model gives.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -118,7 +118,7 @@ std::vector<double> read_before(const Gemm& gemm, const Machine& machine, std::u
   const std::uint64_t parts = gemm.split_k;
   const double element = real(size_of(gemm.dtype).value);
   const double depth = element * real(gemm.k) / real(parts);
-  // Partial sums of a split product are f32.
+  // Partial sums of a split GEMM are f32.
   const double of_result = !gemm.outputs.empty() ? 0 : parts == 1 ? element : sizeof(float) + element / real(parts);
 
   const std::vector<OutputBlock> blocks = output_blocks(gemm);
@@ -169,7 +169,7 @@ std::vector<double> read_before(const Gemm& gemm, const Machine& machine, std::u
   return before_stage;
 }
 
-/// The same tiles, column by column: the transposed product has them row by row.
+/// The same tiles, column by column: the transposed GEMM has them row by row.
 Gemm by_columns(Gemm gemm) {
   std::swap(gemm.m, gemm.n);
   std::swap(gemm.tile_m, gemm.tile_n);

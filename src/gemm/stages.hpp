@@ -1,10 +1,10 @@
-// What each stage of a product reads from memory, on machines whose GEMMs run in stages (timing.compute->stages).
+// What each stage of a GEMM reads from memory, on machines whose GEMMs run in stages (timing.compute->stages).
 //
 // Workgroups start in the order of production (ir/tiles.hpp; the split_k workgroups of a tile one behind another). A
-// product without a map and without tile signals may have its tiles in any order; of rows first and columns first its
+// GEMM without a map and without tile signals may have its tiles in any order; of rows first and columns first its
 // kernel has the one that reads less. As many as there are compute units are one stage. The workgroups of a stage run
 // together and share what they read: a stage touches every row of A and every column of B that a tile of it needs once,
-// of split products the part of k that each workgroup needs. What no stage has touched before comes from memory. What
+// of split GEMMs the part of k that each workgroup needs. What no stage has touched before comes from memory. What
 // was touched before is found in the last-level cache with the probability that a set-associative cache with W ways,
 // least recently used replacement and hashed sets still holds it (Smith's model of such caches; with hashed sets the
 // number of other lines that fell into a set is Poisson):

@@ -1,4 +1,4 @@
-// The machine of most tests of products.
+// The machine of most tests of GEMMs.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,7 @@ void keep_fastest(std::vector<Candidate>& candidates, std::uint32_t units, doubl
   std::erase_if(candidates, [least](const Candidate& c) { return c.seconds > least * kNearlyAsFast; });
 }
 
-/// All but what products beside others take, and stages. All fields by name, so that this does not compile when there
+/// All but what GEMMs beside others take, and stages. All fields by name, so that this does not compile when there
 /// is one more.
 auto chosen_by(const ComputeTiming& timing) {
   const auto& [dies, l2_bytes, l2_rate, unit_rate, operand_cost, tile_overhead, start, poll, wave_rounding,

@@ -1,11 +1,11 @@
-// Where the time of a product alone goes, by the model of gemm.hpp: what cutting a product changes, told apart.
+// Where the time of a GEMM alone goes, by the model of gemm.hpp: what cutting a GEMM changes, told apart.
 //
-//   products   all compute units multiply at the rate that they reach in an endless tile: operations only, the same for
-//              a product and for its pieces together
+//   GEMMs   all compute units multiply at the rate that they reach in an endless tile: operations only, the same for
+//              a GEMM and for its pieces together
 //   tiles      tiles that need operands for every multiplication, and the padding of tiles at the edges
 //   operands   latency, memory and caches do not bring as fast as the units multiply
-//   results    what a product adds to is read as well; no more than that makes it slower
-//   starts     of waves behind the first: first loads, stores of the result; the sums of a split product
+//   results    what a GEMM adds to is read as well; no more than that makes it slower
+//   starts     of waves behind the first: first loads, stores of the result; the sums of a split GEMM
 //   idle       units without a workgroup in a wave that is filled in part
 //
 // Causes that hide behind greater ones count nothing. All is at the clock that the machine file gives

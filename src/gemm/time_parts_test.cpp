@@ -1,4 +1,4 @@
-// Parts of a product's time. All on mi300x-8 at fixed clocks: 304 units.
+// Parts of a GEMM's time. All on mi300x-8 at fixed clocks: 304 units.
 #include "gemm/time_parts.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(GemmTimeParts, IdleUnitsOfTheLastWave) {
   EXPECT_GT(found.idle, 0.1 * found.sum());
 }
 
-// Tiles of 128 x 128 take 1 + 9 / 128 + 9 / 128 of the time for the same products. 200 rows fill 200 / 256.
+// Tiles of 128 x 128 take 1 + 9 / 128 + 9 / 128 of the time for the same GEMMs. 200 rows fill 200 / 256.
 TEST(GemmTimeParts, SmallTilesAndPadding) {
   const GemmTimeParts small = parts({4096, 4096, 4096, DType::bf16}, {128, 128, 1});
   EXPECT_NEAR(small.tiles / small.products, 18.0 / 128, 1e-9);

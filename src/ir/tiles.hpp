@@ -17,7 +17,7 @@ std::vector<OutputBlock> output_blocks(const Gemm& gemm);
 std::uint64_t tile_count(const Gemm& gemm, const OutputBlock& block);
 std::uint64_t tile_count(const Gemm& gemm);
 
-/// The product that makes one block, alone: rows of A, columns of B, and `to` as its c. It raises nothing; `accumulate`
+/// The GEMM that makes one block, alone: rows of A, columns of B, and `to` as its c. It raises nothing; `accumulate`
 /// is that of the whole Gemm, whatever the op of the block.
 Gemm block_gemm(const Gemm& gemm, const OutputBlock& block);
 

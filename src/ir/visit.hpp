@@ -67,7 +67,7 @@ inline BufferId first_value(const Program& program) {
 }
 
 /// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
-/// products, and what steps of the formula read that is no value. The same region may come often.
+/// GEMMs, and what steps of the formula read that is no value. The same region may come often.
 template <class Visitor>
 void for_each_input(const Program& program, Visitor&& visit) {
   const Contract& contract = program.contract;
@@ -87,7 +87,7 @@ void for_each_input(const Program& program, Visitor&& visit) {
   }
 }
 
-/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then products,
+/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then GEMMs,
 /// then what the formula says.
 template <class Visitor>
 void for_each_output(const Contract& contract, Visitor&& visit) {

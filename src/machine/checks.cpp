@@ -125,7 +125,7 @@ void check_nominal(MachineReader& in, const std::string& section, const Componen
   }
 }
 
-/// The compute dies reach the clocks that products sustain.
+/// The compute dies reach the clocks that GEMMs sustain.
 void check_sustained(MachineReader& in, const Machine& machine, const Power& power) {
   if (!power.xcd) return;
   const ComputeTiming compute = machine.timing->compute.value_or(ComputeTiming{});

@@ -10,7 +10,7 @@ std::string entry(const std::string& key, const std::string& value) {
   return key + " = { value = " + value + ", source = \"test\", confidence = \"assumption\" }\n";
 }
 
-/// virtual-64, whose products of every type sustain 1 GHz, with a power model. An idle GPU draws
+/// virtual-64, whose GEMMs of every type sustain 1 GHz, with a power model. An idle GPU draws
 /// 10 + 1.1 * (40 + 30 + 20) = 109 W.
 std::string power_text() {
   return text_of("virtual-64") + "\n[power]\n" + entry("cap_W", "500") + entry("control_interval_us", "50.5") +

@@ -64,7 +64,7 @@ TEST(MachineText, PowerWithAComponentAndATypeLess) {
   EXPECT_EQ(again.power->control_interval.value, 1500);
   EXPECT_DOUBLE_EQ(again.power->packet, 12.3e-9);
   EXPECT_EQ(again.power->xcd->curve.volts, machine.power->xcd->curve.volts);
-  EXPECT_EQ(again.provenance.size(), facts - 6 - 1 - 3 - 1);  // [power.hbm], hbm_byte_pJ, products of f8, f8_flop_pJ
+  EXPECT_EQ(again.provenance.size(), facts - 6 - 1 - 3 - 1);  // [power.hbm], hbm_byte_pJ, GEMMs of f8, f8_flop_pJ
 }
 
 TEST(MachineText, SourcesMayHaveAnyCharacter) {

@@ -1,4 +1,4 @@
-// What cutting a product costs (DIL), what it and a collective lose to each other (CIL), and which schedule is fastest
+// What cutting a GEMM costs (DIL), what it and a collective lose to each other (CIL), and which schedule is fastest
 // where. All predicted.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Choices on one machine: the variant of a collective, by simulation, and the schedule of a product and the collective
+// Choices on one machine: the variant of a collective, by simulation, and the schedule of a GEMM and the collective
 // that it depends on. For frameworks that lower such pairs:
 //
 //   const Machine machine = load_machine("mi300x-8").value();
@@ -31,7 +31,7 @@ namespace cortado::pipeline {
 
 class SimulatedCost;
 
-/// Collectives and schedules planned and simulated, products by their model, and both at once by a model of one GPU
+/// Collectives and schedules planned and simulated, GEMMs by their model, and both at once by a model of one GPU
 /// (sim/fast). Collectives that were simulated are remembered. The machine must outlive it.
 std::unique_ptr<CostModel> simulated_cost(const Machine& machine);
 

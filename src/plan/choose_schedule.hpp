@@ -1,4 +1,4 @@
-// Choosing how a product and the collective that it depends on are cut: one after the other, whole shards, or one of
+// Choosing how a GEMM and the collective that it depends on are cut: one after the other, whole shards, or one of
 // the schedules of FiCCO with some number of chunks. A CostModel says how long each takes, the fastest wins.
 //
 // A search asks for three times of a candidate, each dearer than the one before, and of ever fewer candidates:

@@ -19,7 +19,7 @@ class CostModel {
   CostModel& operator=(const CostModel&) = delete;
   virtual ~CostModel() = default;
 
-  /// A product alone on so many compute units.
+  /// A GEMM alone on so many compute units.
   virtual Result<Nanoseconds> gemm(const GemmShape& /*shape*/, std::uint32_t /*units*/) const { return unknown(); }
   /// A collective alone.
   virtual Result<Nanoseconds> collective(const CollectiveRequest& /*request*/) const { return unknown(); }
@@ -28,7 +28,7 @@ class CostModel {
     return unknown();
   }
 
-  // Of a product and the collective that it depends on, cut by a schedule:
+  // Of a GEMM and the collective that it depends on, cut by a schedule:
   /// Not above the exact time. This and the next may let pass what cannot be planned.
   virtual Result<Nanoseconds> least(const DependentRequest& /*request*/, const FiccoSchedule& /*schedule*/) const {
     return unknown();

@@ -1,23 +1,23 @@
 // Finer-grain overlap of a matrix product with the collective that it depends on (FiCCO).
 //
-// The product needs what the collective brings, so both are cut into steps: while step t is multiplied, step t+1
+// The GEMM needs what the collective brings, so both are cut into steps: while step t is multiplied, step t+1
 // travels. Cutting one level below the shard makes every step an exchange between all ranks, which keeps all links
 // busy. The ways to cut are data (FiccoSchedule); two composers, one a direction, make the programs of all of them.
 //
 //   shape     1d: a chunk is a block of rows. 2d: a chunk is a panel of columns of what travels: of A, and steps add
 //             up, C += A_t * B_t; or of C
 //   uniform   every step multiplies its rows of all ranks, the own ones included; else (hetero) the own rows are a
-//             product of their own, made while the first step travels, and steps have the rows of other ranks only
-//   fused     the pieces of a step stand one below another in staging memory and are one product, whose rows a kernel
+//             GEMM of their own, made while the first step travels, and steps have the rows of other ranks only
+//   fused     the pieces of a step stand one below another in staging memory and are one GEMM, whose rows a kernel
 //             scatters if they do not stand together in C; else (unfused) every piece lands where it stands in A and is
-//             a product of its own
+//             a GEMM of its own
 //
 // Tiles (Grain::tiles, Grain::waves) cut finer still and leave the GEMM whole: one kernel whose tiles wait for the
 // pieces that they multiply, or release pieces as they are written. Whether another system calls it fused, tile-centric
 // or persistent, it is this: Flux, Triton-distributed and TileLink, kraken, FlashOverlap (waves).
 //
 // Engines put every piece right at its place in the staging of its step; what a rank has itself is copied there by a
-// kernel. There are two stagings, used in turn: the engines hold step t back until the products of step t-2 have been
+// kernel. There are two stagings, used in turn: the engines hold step t back until the GEMMs of step t-2 have been
 // made.
 #pragma once
 
@@ -39,23 +39,23 @@ namespace cortado {
 
 /// Who waits for whom.
 enum class Dependence {
-  collective_first,  ///< the product multiplies what the collective brings
-  product_first,     ///< the collective takes away what the product makes
+  collective_first,  ///< the GEMM multiplies what the collective brings
+  product_first,     ///< the collective takes away what the GEMM makes
 };
 
-/// A product of every rank, and the collective that it depends on or that depends on it.
+/// A GEMM of every rank, and the collective that it depends on or that depends on it.
 ///
-///   all-gather -> product   A, m x k, is divided by rows among the ranks, as evenly as can be. Every rank gathers
+///   all-gather -> GEMM   A, m x k, is divided by rows among the ranks, as evenly as can be. Every rank gathers
 ///                           all of it and multiplies it with its own B, k x n: C is m x n on every rank.
-///   all-to-all -> product   Every rank has rows of A for every rank (tokens for experts). Rank r multiplies the rows
+///   all-to-all -> GEMM   Every rank has rows of A for every rank (tokens for experts). Rank r multiplies the rows
 ///                           that it receives with its own B, k x n, in the order of the senders.
 ///
-///   product -> reduce-scatter   Every rank multiplies its own A, m x k, with its own B, k x n. The sum of all products
+///   GEMM -> reduce-scatter   Every rank multiplies its own A, m x k, with its own B, k x n. The sum of all GEMMs
 ///                           is divided by rows among the ranks, as evenly as can be.
-///   product -> all-to-all   Every rank multiplies its rows of A, which are for all ranks, with its own B. Rank r gets
-///                           the rows of all products that are for it, in the order of the senders.
+///   GEMM -> all-to-all   Every rank multiplies its rows of A, which are for all ranks, with its own B. Rank r gets
+///                           the rows of all GEMMs that are for it, in the order of the senders.
 ///
-/// `gemm.n` and `gemm.k` are what ONE rank computes: who divides columns of a weight matrix (before a product that
+/// `gemm.n` and `gemm.k` are what ONE rank computes: who divides columns of a weight matrix (before a GEMM that
 /// follows an all-gather) or k (before a reduce-scatter) among ranks divides them before.
 struct DependentRequest {
   GemmShape gemm{};                      ///< m: rows of all ranks together; before a reduce-scatter: of each
@@ -123,7 +123,7 @@ std::vector<FiccoScheduleInfo> list_schedules();
 /// Those of tiles: one for both directions, and waves.
 std::vector<FiccoScheduleInfo> list_tile_schedules();
 
-/// The bound of perfect overlap, max(collective, product): a name in tables, not a schedule.
+/// The bound of perfect overlap, max(collective, GEMM): a name in tables, not a schedule.
 inline constexpr const char* kIdealSchedule = "ideal";
 
 /// By name, with plain copies, default means and chunks, or with as many chunks as are given: "hetero-fused-1d/16".
@@ -140,7 +140,7 @@ Result<ExchangeVariant> find_exchange(std::string_view name);
 struct FiccoPlan {
   Program program;
   Bytes footprint;          ///< memory of the rank that needs most
-  Bytes staging;            ///< part of it (on that rank) that is neither operand, gathered operand nor product
+  Bytes staging;            ///< part of it (on that rank) that is neither operand, gathered operand nor GEMM
   std::uint32_t steps = 0;  ///< exchanges
 };
 
@@ -148,7 +148,7 @@ struct FiccoPlan {
 /// "c<r>", where needed "gathered<r>", "stage.even<r>", "stage.odd<r>" and "out<r>", queues towards peers and a compute
 /// queue; one host queue a rank submits them all and then only waits.
 ///
-/// Refuses one rank or more than there are (ficco.ranks), collectives other than these (ficco.collective), products
+/// Refuses one rank or more than there are (ficco.ranks), collectives other than these (ficco.collective), GEMMs
 /// that the machine cannot do (check_gemm) or that add to their output (ficco.accumulate), rows per rank that do not
 /// fit the request (ficco.tokens), more chunks than there are rows or panels (ficco.chunks), panels that no strided
 /// copy can bring (ficco.panels), exchanges that engines cannot make (ficco.exchange), and what does not fit the memory

@@ -1,4 +1,4 @@
-// Choosing a FiCCO schedule from shapes alone: a small decision tree over numbers that follow from the product, the
+// Choosing a FiCCO schedule from shapes alone: a small decision tree over numbers that follow from the GEMM, the
 // collective and the machine. Nothing is planned or simulated; a guess takes some ten microseconds (docs/models.md).
 //
 // It chooses among serial and the four published schedules, with as many chunks as ranks. The tree was fitted to
@@ -20,7 +20,7 @@ struct ScheduleGuess {
   double margin = 0;      ///< the least rough time of the other four over its own; below 1 where the tree knows better
 };
 
-/// Refuses products that no machine or not this one can do (check_gemm), and fewer ranks than two (ficco.ranks). Rows
+/// Refuses GEMMs that no machine or not this one can do (check_gemm), and fewer ranks than two (ficco.ranks). Rows
 /// that differ between ranks count as their mean.
 Result<ScheduleGuess> guess_schedule(const DependentRequest& request, const Machine& machine);
 

@@ -1,11 +1,11 @@
-// T3: a product and the collective behind it as one, by memory that counts.
+// T3: a GEMM and the collective behind it as one, by memory that counts.
 //
-// The stores of a product are sent where the collective needs them, and memory tracks them (cortado/program.hpp, rule
+// The stores of a GEMM are sent where the collective needs them, and memory tracks them (cortado/program.hpp, rule
 // 7). The kernel stays what it is; who writes it says where its output goes (an output map) and in which order it is
 // made. When all updates of a piece are in, a DMA command that has been waiting for it passes the piece on; memory adds
 // what meets in one place. No compute unit takes part in the collective, and no host between its steps.
 //
-// A map is of one rank. Its product is cut into chunks, blocks of rows or of columns as even as can be, listed in the
+// A map is of one rank. Its GEMM is cut into chunks, blocks of rows or of columns as even as can be, listed in the
 // order of production:
 //
 //   remote_map   the stores of a chunk go straight to another rank
@@ -25,7 +25,7 @@
 // A slot is the place of a chunk in a rank's memory, as large as the chunk. Chunk c is in slot c of every rank, or in
 // the slot that is given: the block of rank r for rank p of an all-to-all is chunk p on r and lands in slot r of p.
 //
-// An update is one write of every byte: by a DMA command, or by one of the split_k workgroups of a product that share a
+// An update is one write of every byte: by a DMA command, or by one of the split_k workgroups of a GEMM that share a
 // tile. So what a rank stores itself counts split_k times, and so does what another one stores straight into its slot.
 // Of several updates all add: stores into the own slot do so where more than one update is expected.
 #pragma once
@@ -69,7 +69,7 @@ struct T3Entry {
 /// verifier what the program does wrong.
 class T3Map {
  public:
-  /// The product is cut into so many chunks.
+  /// The GEMM is cut into so many chunks.
   explicit T3Map(std::uint32_t chunks) : chunks_(chunks) {}
 
   /// `slot` is on `to`.
@@ -115,11 +115,11 @@ enum class T3Axis {
   columns,
 };
 
-/// A product of every rank and what happens to it:
+/// A GEMM of every rank and what happens to it:
 ///
-///   reduce-scatter   the sum of all products is divided among the ranks: rank r gets chunk r of it
-///   all-gather       every rank gets the products of all, that of rank s in slot s; a product is one chunk
-///   all-to-all       rank p gets chunk p of all products, that of rank r in slot r
+///   reduce-scatter   the sum of all GEMMs is divided among the ranks: rank r gets chunk r of it
+///   all-gather       every rank gets the GEMMs of all, that of rank s in slot s; a GEMM is one chunk
+///   all-to-all       rank p gets chunk p of all GEMMs, that of rank r in slot r
 struct T3Request {
   GemmShape gemm{};  ///< what ONE rank computes; before a reduce-scatter, k is divided already
   Collective collective = "reduce-scatter";
@@ -153,21 +153,21 @@ struct T3Plan {
   Program program;
   Bytes footprint;           ///< memory of the rank that needs most
   std::string algorithm;     ///< "ring", "direct", or "map" if the maps were given
-  std::uint32_t chunks = 0;  ///< of a product
+  std::uint32_t chunks = 0;  ///< of a GEMM
   std::uint64_t pieces = 0;  ///< of the chunk that has most
   T3Axis axis = T3Axis::rows;
   Tiling tiling{};
 };
 
 /// The program. Per rank buffers "a<r>", "b<r>", "out<r>" (what the contract says) and "chunks<r>" (slots of all else),
-/// a compute queue with the one product, dma queues that are submitted ahead and wait for trackers
+/// a compute queue with the one GEMM, dma queues that are submitted ahead and wait for trackers
 /// ("chunk3.piece1.rank2" watches that piece of slot 3 on rank 2), and a host queue. A barrier of the hosts before an
-/// iteration tells that the memory of all is free; then the product starts, and the host waits for the trackers of what
+/// iteration tells that the memory of all is free; then the GEMM starts, and the host waits for the trackers of what
 /// is final.
 ///
 /// Refuses machines without trackers or, if anything is added, without near_memory_compute (t3.feature), machines
 /// without the links (t3.topology), one rank or more than there are (t3.ranks), unknown collectives and algorithms, or
-/// such that do not go together (t3.collective, t3.algorithm), products that the machine cannot do (check_gemm), that
+/// such that do not go together (t3.collective, t3.algorithm), GEMMs that the machine cannot do (check_gemm), that
 /// add to their output (t3.accumulate) or have fewer rows or columns than chunks (t3.shape), tiles of no size
 /// (t3.tiling), and what does not fit the memory of a GPU (t3.memory).
 Result<T3Plan> plan_t3(const T3Request& request, const Machine& machine);

@@ -14,7 +14,7 @@ BarGroup& group_of(const std::string& label, BarChart& chart) {
   return chart.groups.back();
 }
 
-/// Percent of the whole product, and times one after the other: beyond that nobody compares any more.
+/// Percent of the whole GEMM, and times one after the other: beyond that nobody compares any more.
 constexpr double kMostLoss = 60;
 constexpr double kMostTime = 1.25;
 

@@ -1,15 +1,15 @@
-// What cutting a product costs, and what products and the copies of a collective lose to each other.
+// What cutting a GEMM costs, and what GEMMs and the copies of a collective lose to each other.
 //
-//   DIL  = the pieces of the product one after the other, each alone, over the whole product alone; by the model,
+//   DIL  = the pieces of the GEMM one after the other, each alone, over the whole GEMM alone; by the model,
 //          without launches. Of the rank whose pieces take longest.
-//          DIL - 1 is the sum of what its causes take more (or less) than in the whole product, as shares of the whole:
+//          DIL - 1 is the sum of what its causes take more (or less) than in the whole GEMM, as shares of the whole:
 //            idle      compute units without work in waves that are filled in part
 //            tiles     smaller tiles, and tiles that reach beyond the edges
 //            operands  memory and caches that bring operands more slowly than units multiply
 //            results   what is added to is read as well
 //            starts    of tiles: first loads and stores of the result
 //          cortado/gemm/time_parts.hpp defines them exactly.
-//   CIL  = products (copies) beside copies (products) over the same ones alone; waiting does not count.
+//   CIL  = GEMMs (copies) beside copies (GEMMs) over the same ones alone; waiting does not count.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace cortado::report {
 
-/// Why pieces take longer than the whole. All as shares of the whole product's time; negative: less than in the whole.
+/// Why pieces take longer than the whole. All as shares of the whole GEMM's time; negative: less than in the whole.
 struct DecompositionCauses {
   double idle = 0;
   double tiles = 0;
@@ -39,11 +39,11 @@ struct DecompositionCauses {
   std::array<double, 5> values() const { return {idle, tiles, operands, results, starts}; }  ///< in that order
 };
 
-/// The product cut by a schedule into so many chunks.
+/// The GEMM cut by a schedule into so many chunks.
 struct DecompositionRow {
   std::string schedule;
   std::uint32_t chunks = 0;
-  std::uint64_t pieces = 0;  ///< products of one rank
+  std::uint64_t pieces = 0;  ///< GEMMs of one rank
   std::string largest;       ///< of them: "16384x2048x16384"
   std::string kernels;       ///< tiles that are chosen, those with most time first: "256x256, 128x256/4" (k split in 4)
   double time_us = 0;        ///< all pieces alone, without kernel starts
@@ -61,11 +61,11 @@ struct ContentionRow {
   double speedup = 0;  ///< over `serial` of the report
   double cil_gemm = 0;
   double cil_comm = 0;
-  // Of the kernels of the rank whose products take longest:
+  // Of the kernels of the rank whose GEMMs take longest:
   Nanoseconds products_alone{};  ///< its pieces with nothing beside them
   Nanoseconds products{};
   Nanoseconds other_kernels{};  ///< own rows into a staging, gathered and scattered rows, sums
-  Nanoseconds first_wait{};     ///< before the first product that needs what others send
+  Nanoseconds first_wait{};     ///< before the first GEMM that needs what others send
   Nanoseconds later_waits{};
   std::optional<EnergyUse> energy{};  ///< none: a machine without power
 
@@ -79,9 +79,9 @@ struct Characterization {
   Bytes bytes{};  ///< of the whole matrix that travels
   std::uint32_t ranks = 0;
   std::string machine;
-  std::string kernel;         ///< of the whole product: "256x256"
-  Nanoseconds gemm_alone{};   ///< the whole product, without launch
-  DecompositionCauses whole;  ///< what the whole product loses itself, as shares of its time
+  std::string kernel;         ///< of the whole GEMM: "256x256"
+  Nanoseconds gemm_alone{};   ///< the whole GEMM, without launch
+  DecompositionCauses whole;  ///< what the whole GEMM loses itself, as shares of its time
   Nanoseconds serial{};       ///< one after the other, on DMA engines
   std::vector<DecompositionRow> decomposition;
   std::vector<ContentionRow> contention;

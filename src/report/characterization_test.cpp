@@ -117,7 +117,7 @@ TEST(Characterization, ThePageHasEveryNumberAndNeedsNothingElse) {
   }
   EXPECT_THAT(page, HasSubstr("uniform-fused-2d, 4 chunks: DIL 1.200"));
   EXPECT_THAT(page, HasSubstr("copies by DMA engines: CIL 1.500"));
-  // 100 us one after the other, of the whole product 50: cutting 11, contention 7.6, and 4.4 us are left.
+  // 100 us one after the other, of the whole GEMM 50: cutting 11, contention 7.6, and 4.4 us are left.
   EXPECT_THAT(page, HasSubstr("cutting and starts 11.0 us"));
   EXPECT_THAT(page, HasSubstr("contention 7.6 us"));
   EXPECT_THAT(page, HasSubstr("rest 4.4 us"));

@@ -1,4 +1,4 @@
-// Which schedule is fastest, over rows and depth of a product at fixed columns: as a map of letters, as JSON and as a
+// Which schedule is fastest, over rows and depth of a GEMM at fixed columns: as a map of letters, as JSON and as a
 // picture.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace cortado::report {
 
-/// One product.
+/// One GEMM.
 struct MapCell {
   std::uint64_t m = 0;
   std::uint64_t k = 0;

@@ -9,7 +9,7 @@ namespace timeline_picture_test {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A product of 8 us on GPU 0 that releases a copy of GPU 1, 8 to 10 us.
+/// A GEMM of 8 us on GPU 0 that releases a copy of GPU 1, 8 to 10 us.
 Timeline small_timeline() {
   Timeline timeline;
   timeline.where = "simulated x";

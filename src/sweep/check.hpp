@@ -10,11 +10,11 @@
 
 namespace cortado::sweep {
 
-/// Products of axes that are done without asking.
+/// GEMMs of axes that are done without asking.
 inline constexpr std::uint64_t kMostPoints = 1'000'000;
 
 /// Refuses unknown names with the nearest known one (sweep.name), axes that nothing uses (sweep.axis), values that the
-/// question or the machine does not take, each with the other axes at their first values, products above `most`
+/// question or the machine does not take, each with the other axes at their first values, GEMMs above `most`
 /// (sweep.points), and filters that nothing passes (sweep.filter). Returns the number of points.
 Result<std::uint64_t> check_spec(const Spec& spec, const Question& question, std::uint64_t most = kMostPoints);
 

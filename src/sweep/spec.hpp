@@ -105,9 +105,9 @@ struct Spec {
   std::optional<Ranking> ranking;    ///< none: that of the question
 
   std::vector<const Axis*> axes() const;  ///< of all groups
-  /// Of the product of the groups, before filters; at most 2^63.
+  /// Of the GEMM of the groups, before filters; at most 2^63.
   std::uint64_t size() const;
-  /// Of the point at this place of the product, one for each of axes().
+  /// Of the point at this place of the GEMM, one for each of axes().
   std::vector<Value> values_at(std::uint64_t place) const;
 };
 

@@ -16,7 +16,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// The output map of a product has every element of C exactly once, and its blocks fit where they go.
+/// The output map of a GEMM has every element of C exactly once, and its blocks fit where they go.
 bool check_map(FitCheck& fit, const Gemm& gemm) {
   if (gemm.c != Region{}) {
     return fit.error("a gemm with an output map and a region C", "leave C out: the map says where it goes");

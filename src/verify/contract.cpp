@@ -60,7 +60,7 @@ class ContractCheck {
   }
 
  private:
-  // Clauses and, behind them, product clauses and outputs of the formula are counted through.
+  // Clauses and, behind them, GEMM clauses and outputs of the formula are counted through.
   std::size_t clause_count() const { return program_.contract.clauses.size(); }
   std::size_t product_count() const { return program_.contract.products.size(); }
   bool is_formula(std::uint32_t index) const { return index >= clause_count() + product_count(); }
@@ -359,7 +359,7 @@ class ContractCheck {
   std::map<std::uint32_t, std::unique_ptr<SymbolicMemory>> values_;  // of the formula, by iteration
   mutable int depth_ = 0;                                            // of functions of functions in a message
   std::uint32_t told_iteration_ = 0;                                 // what a message calls this iteration
-  std::vector<std::vector<std::uint32_t>> clauses_;                  // of a host queue: those it checks, products too
+  std::vector<std::vector<std::uint32_t>> clauses_;                  // of a host queue: those it checks, GEMMs too
   std::map<std::uint32_t, Mismatch> undefined_;  // by clause: bytes without a value in the first iteration
   std::vector<bool> told_;                       // of a clause
 };

@@ -163,7 +163,7 @@ TEST(VerifyProducts, OperandThatIsNotComplete) {
 }
 
 TEST(VerifyProducts, ColumnsOfKFromSeveralRanks) {
-  // A is gathered by columns: its k panels come from two inputs; C must be the sum of two products.
+  // A is gathered by columns: its k panels come from two inputs; C must be the sum of two GEMMs.
   ProgramBuilder builder("test", "test", 2);
   const BufferId a0 = builder.buffer("a0", {0}, {32}, BufferRole::input);
   const BufferId a1 = builder.buffer("a1", {1}, {32}, BufferRole::input);
@@ -211,7 +211,7 @@ TEST(VerifyProducts, PartialSumsAddedAsOtherElements) {
   Program program = testing::sum_of_products(2);
   std::get<Kernel>(commands_of(program, "sum0")[1]).dtype = DType::f16;
   expect_error(program, "is a sum of the right terms but of other elements");
-  // Panels of one product do not join to the whole when they are added as other elements.
+  // Panels of one GEMM do not join to the whole when they are added as other elements.
   program = testing::product_in_k_panels();
   program.buffers.push_back({"half", {0}, {48}, BufferRole::scratch});
   auto& commands = commands_of(program, "stream");

@@ -9,7 +9,7 @@ namespace cortado::verifier {
 
 struct BufferCoverage {
   BufferId buffer;
-  Bytes covered;  ///< by outputs of clauses and products
+  Bytes covered;  ///< by outputs of clauses and GEMMs
 };
 
 /// Of every output and inout buffer, in the order of the program. All outputs of the contract lie inside their buffers.

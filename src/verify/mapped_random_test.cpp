@@ -1,4 +1,4 @@
-// Products with random output maps and trackers: blocks that stay, go to other ranks or are passed on by copies, in
+// GEMMs with random output maps and trackers: blocks that stay, go to other ranks or are passed on by copies, in
 // pieces of all sizes. All of them must be proved. With one mistake put in, what is still proved must give the right
 // bytes.
 #include <algorithm>
@@ -244,7 +244,7 @@ void spoil(Gemm& gemm, const Program& program, Random& random) {
   }
 }
 
-/// Puts a mistake into a tracker, a product or anything else of a queue.
+/// Puts a mistake into a tracker, a GEMM or anything else of a queue.
 void spoil(Program& program, Random& random) {
   if (!program.trackers.empty() && random.chance(4)) {
     spoil(program.trackers[random.below(program.trackers.size())], program, random);

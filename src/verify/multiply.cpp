@@ -253,7 +253,7 @@ std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dt
 }
 
 std::vector<Block> expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results) {
-  // A sum of products is one product: the A's stand side by side and the B's one below another.
+  // A sum of products is one GEMM: the A's stand side by side and the B's one below another.
   const auto block = [&](const Region& region, std::uint64_t row, std::uint64_t column) {
     const Rectangle at{row, row + region.rows, column, column + region.width.value};
     const std::uint64_t step = region.rows > 1 ? region.pitch.value : 0;

@@ -27,7 +27,7 @@ std::vector<Block> blocks_of(const std::vector<Piece>& pieces, std::uint64_t wid
 Value value_of(const Block& block, const Rectangle& part);
 
 /// A·B. Both operands are covered by their blocks, and A has as many columns as B has rows. Parts of the operands that
-/// are inputs, results or sums of such give products of these; where they were never written neither is the product;
+/// are inputs, results or sums of such give GEMMs of these; where they were never written neither is the GEMM;
 /// parts that are no whole elements give results without a name. The blocks of the result are disjoint, in the order of
 /// their first rows.
 std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dtype, Results& results);

@@ -1,4 +1,4 @@
-// Products made in random ways: pieces of rows and columns, panels of k in any order, operands gathered in chunks. All
+// GEMMs made in random ways: pieces of rows and columns, panels of k in any order, operands gathered in chunks. All
 // of them must be proved. With one mistake put in, what is still proved must give the right bytes.
 #include <algorithm>
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kLow = (1ULL << Results::kHalf) - 1;
 
-/// The product over both ranges of k, if the second begins where the first ends.
+/// The GEMM over both ranges of k, if the second begins where the first ends.
 std::optional<ProductTerm> joined_terms(const ProductTerm& first, const ProductTerm& second) {
   const auto behind = [](const Origin& x, std::uint64_t distance, const Origin& y) {
     return Origin{x.source, x.iteration, x.offset + distance} == y;

@@ -1,15 +1,15 @@
 // What commands compute, as sources of terms (values.hpp): numbers behind those of the buffers.
 //
 // A result is a matrix product, a function of operands (a row of it, if the function is one of rows), a sum that stands
-// in a product, or it has no name and equals nothing but itself. Operands of functions and products are inputs or
-// results themselves: equal functions of equal operands have the same source. Element (i, j) of a product is
+// in a GEMM, or it has no name and equals nothing but itself. Operands of functions and GEMMs are inputs or
+// results themselves: equal functions of equal operands have the same source. Element (i, j) of a GEMM is
 //   sum over t < k of A[a + t * element] * B[b + t * pitch]
-// with a the address of row i of A and b that of column j of B. All elements of a product of whole matrices share
+// with a the address of row i of A and b that of column j of B. All elements of a GEMM of whole matrices share
 // everything but a and b, so they share a source, and the term's offset tells both:
 //   offset = low 32 bits of a, then low 32 bits of b
 // Bytes of a row of C move b on, as they do with plain bytes; rows of C move a on, by the term's step. The high bits
 // belong to the source. Who makes terms for several bytes or rows must cut them where the high bits change
-// (multiply.hpp does), so no carry ever leaves its half: equal terms are equal products, whatever the size of the
+// (multiply.hpp does), so no carry ever leaves its half: equal terms are equal GEMMs, whatever the size of the
 // buffers.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Origin {
   friend auto operator<=>(const Origin&, const Origin&) = default;
 };
 
-/// A product as a term, told in full.
+/// A GEMM as a term, told in full.
 struct ProductTerm {
   Origin a;                   ///< first byte of the row of A
   std::uint64_t a_step = 0;   ///< from run to run
@@ -72,10 +72,10 @@ class Results {
   static constexpr unsigned kHalf = 32;
 
   Term term(const ProductTerm& product);
-  /// The product that a term stands for; none if it is something else.
+  /// The GEMM that a term stands for; none if it is something else.
   std::optional<ProductTerm> product(const Term& term) const;
 
-  /// Products over neighbouring ranges of k of one sum become one product, so that a product made of panels equals the
+  /// GEMMs over neighbouring ranges of k of one sum become one GEMM, so that a GEMM made of panels equals the
   /// whole. `phase` is the position of the first byte within its element.
   void join_panels(Terms& terms, DType dtype, std::uint64_t phase);
 
@@ -93,14 +93,14 @@ class Results {
     return term.source >= buffers_ && results_[term.source - buffers_].has_value();
   }
 
-  /// Two of the terms are products of rows of one A. If not, there is nothing to join: sums over many ranks are like
+  /// Two of the terms are GEMMs of rows of one A. If not, there is nothing to join: sums over many ranks are like
   /// that, and need not be looked at pair by pair.
   bool may_join(const Terms& terms) const;
 
   std::uint32_t next() const { return buffers_ + static_cast<std::uint32_t>(results_.size()); }
 
   std::uint32_t buffers_;
-  std::vector<std::optional<Factors>> results_;  // none: no product
+  std::vector<std::optional<Factors>> results_;  // none: no GEMM
   std::map<Factors, std::uint32_t> known_;       // their sources
   std::map<Application, std::uint32_t> functions_;
   std::map<std::uint32_t, const Application*> applications_;     // by source

@@ -94,7 +94,7 @@ TEST(TrackedOrder, TilesOfALaterPartAreNotBehindTheRaiseOfAnEarlierOne) {
 }
 
 TEST(TrackedOrder, TheNextIterationWaitsForTheTrackerEvenIfTheBytesAreThere) {
-  // The host goes on when the product is made; whether the trackers have started over by then nobody knows.
+  // The host goes on when the GEMM is made; whether the trackers have started over by then nobody knows.
   Program program = TwoBlocks({{kMade}}).finish();
   auto& host = commands_of(program, "host");
   std::erase(host, Command{Wait{kLower}});

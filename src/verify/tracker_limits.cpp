@@ -1,4 +1,4 @@
-// Part of verify.machine: trackers, and products whose output is added in memory.
+// Part of verify.machine: trackers, and GEMMs whose output is added in memory.
 #include <algorithm>
 
 #include <fmt/format.h>

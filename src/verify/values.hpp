@@ -13,7 +13,7 @@
 
 namespace cortado::verifier {
 
-/// Input bytes as the caller wrote them in an iteration; or, with a source behind the last buffer, a product of such or
+/// Input bytes as the caller wrote them in an iteration; or, with a source behind the last buffer, a GEMM of such or
 /// a result that has no name (results.hpp).
 struct Term {
   std::uint32_t source = 0;  ///< BufferId, or number of buffers + number of the result

@@ -69,7 +69,7 @@ struct Step {
 /// Of prefill, decode (one token of each sequence) or train. The layout passed check_layout.
 Step step_of(const Model& model, const Layout& layout, const Phase& phase);
 
-/// All groups in one kernel. Products of f8 have results of bf16.
+/// All groups in one kernel. GEMMs of f8 have results of bf16.
 GemmShape joined(const GemmWork& work);
 
 }  // namespace cortado

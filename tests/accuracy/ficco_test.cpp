@@ -1,4 +1,4 @@
-// What FiCCO found over its sixteen products. Nothing of ours was fitted to it.
+// What FiCCO found over its sixteen GEMMs. Nothing of ours was fitted to it.
 #include "plan/ficco.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Memory-bound products of our thirty scenarios, one by one, with 8 compute units fewer: published for 8 MI300X
+// Memory-bound GEMMs of our thirty scenarios, one by one, with 8 compute units fewer: published for 8 MI300X
 // (ConCCL) is that they lose nothing and gain up to 10 %, which set the windows of L2. Averages, and compute-bound
-// products with 32 and 64 fewer, are figures of the publication (conccl_test.cpp).
+// GEMMs with 32 and 64 fewer, are figures of the publication (conccl_test.cpp).
 #include <set>
 #include <tuple>
 

@@ -5,7 +5,7 @@
 // Not independent (150 GB/s of the published link is read as the rate of one direction because it explains them):
 //   reduce-scatter by memory that adds, prelaunched, 7 % faster than by compute units on 8 GPUs, 3 % on 16.
 // Predicted:
-//   a product on 64 of 80 compute units 21 % slower.
+//   a GEMM on 64 of 80 compute units 21 % slower.
 #include <cmath>
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 namespace cortado::product {
 namespace collective_test {
 
-/// Why a request of the product must be refused; empty if it must be planned.
+/// Why a request of the GEMM must be refused; empty if it must be planned.
 std::string expected_refusal(const CollectiveRequest& request, const VariantInfo& variant) {
   const bool reduces = variant.collective == "reduce-scatter" || variant.collective == "all-reduce";
   if (request.in_place ? !variant.in_place : !variant.out_of_place) return "plan.in_place";

@@ -1,4 +1,4 @@
-// A product and the collective that it depends on, by every schedule and exchange: planned, proved, and run on the
+// A GEMM and the collective that it depends on, by every schedule and exchange: planned, proved, and run on the
 // embedded node, plain and adversarial.
 #include "plan/ficco.hpp"
 

@@ -1,4 +1,4 @@
-// What the product tests share: nodes to run on, and runs whose bytes are checked in every iteration.
+// What the GEMM tests share: nodes to run on, and runs whose bytes are checked in every iteration.
 #pragma once
 
 #include <memory>

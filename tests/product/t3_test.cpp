@@ -1,5 +1,5 @@
-// Products fused with the collective behind them, by every preset of T3: planned, proved, and run on the embedded node,
-// plain and adversarial. Sums of products are compared up to the roundings that product_check.hpp states; what is not
+// GEMMs fused with the collective behind them, by every preset of T3: planned, proved, and run on the embedded node,
+// plain and adversarial. Sums of GEMMs are compared up to the roundings that product_check.hpp states; what is not
 // summed is exact.
 #include "plan/t3.hpp"
 
@@ -55,7 +55,7 @@ class T3Product : public testing::TestWithParam<std::uint32_t> {
 
   void check(const T3Request& request) {
     check_shapes(request, machine("mi300x-8+t3"), {DType::f32, DType::bf16, DType::f16});
-    // The ring of 8 has no link that closes a ring of fewer, and products of one type.
+    // The ring of 8 has no link that closes a ring of fewer, and GEMMs of one type.
     if (request.algorithm == "ring" && GetParam() == 8) check_shapes(request, machine("t3-ring-8"), {DType::f16});
   }
 };

@@ -16,7 +16,7 @@ std::span<const std::pair<std::string_view, std::string_view>> embedded_scenario
 /// (name, text of published/sublayers/<name>.toml) of every list of sub-layers.
 std::span<const std::pair<std::string_view, std::string_view>> embedded_sublayers();
 
-/// (name, text of published/products/<name>.toml) of every list of measured products.
+/// (name, text of published/products/<name>.toml) of every list of measured GEMMs.
 std::span<const std::pair<std::string_view, std::string_view>> embedded_products();
 
 /// (name, text of published/steps/<name>.toml) of every list of steps of models.

@@ -1,4 +1,4 @@
-// Measured times of products (published/products/*.toml).
+// Measured times of GEMMs (published/products/*.toml).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ProductList {
   UsedFor used_for = UsedFor::validation;
   double goal_mean = 0;              ///< mean absolute error in percent that we must reach
   std::optional<double> goal_p90{};  ///< of nine tenths of the points
-  std::optional<double> burst_ms{};  ///< power.burst_ms of this benchmark: 0 where it repeats a product for long
+  std::optional<double> burst_ms{};  ///< power.burst_ms of this benchmark: 0 where it repeats a GEMM for long
   std::vector<MeasuredProduct> points;
 };
 

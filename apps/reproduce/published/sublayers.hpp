@@ -1,5 +1,5 @@
-// Products of transformer layers whose outputs are all-reduced (published/sublayers/*.toml): models, degrees of tensor
-// parallelism and sub-layers as data, every combination as one product.
+// GEMMs of transformer layers whose outputs are all-reduced (published/sublayers/*.toml): models, degrees of tensor
+// parallelism and sub-layers as data, every combination as one GEMM.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cortado::published {
 
-/// The product of one GPU; m x n elements are all-reduced.
+/// The GEMM of one GPU; m x n elements are all-reduced.
 struct SubLayer {
   std::string model;
   std::string name;      ///< "FC-2"

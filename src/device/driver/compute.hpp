@@ -90,9 +90,9 @@ struct GemmLaunchOp {
   std::uint64_t tile_m = 128;
   std::uint64_t tile_n = 128;
   std::vector<TileRaise> raises;
-  std::uint64_t split_k = 1;          ///< of a product with outputs: updates of every byte of them
+  std::uint64_t split_k = 1;          ///< of a GEMM with outputs: updates of every byte of them
   std::vector<OutputSpan> outputs{};  ///< the output map; empty: all of C to `c`
-  std::vector<TileHold> holds{};      ///< ascending in `tiles`; of a product with outputs only
+  std::vector<TileHold> holds{};      ///< ascending in `tiles`; of a GEMM with outputs only
 };
 
 /// Stores the device clock; `slot` is 8-byte aligned.

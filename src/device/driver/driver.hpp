@@ -85,7 +85,7 @@ struct ComputeQueue {
 
 // --- Trackers --------------------------------------------------------------------------------------------------------
 
-/// Counts updates of memory and raises a word (program.hpp, rule 7). Updates are the stores of a product with an output
+/// Counts updates of memory and raises a word (program.hpp, rule 7). Updates are the stores of a GEMM with an output
 /// map and COPY packets, with and without add; each brings its own element type.
 struct TrackerRequest {
   RankId gpu;                     ///< whose memory it is
@@ -183,7 +183,7 @@ class Driver {
   virtual Result<ComputeQueue*> create_compute_queue(RankId gpu, std::int32_t priority) = 0;
   virtual void destroy(ComputeQueue* queue) = 0;
   virtual void submit(ComputeQueue& queue, std::span<const ComputeOp> operations) = 0;
-  /// To be called before products are submitted: loads what they need, or says what is missing.
+  /// To be called before GEMMs are submitted: loads what they need, or says what is missing.
   virtual Status prepare_products() { return {}; }
 
   /// Programs a tracker; a driver whose topology has none refuses (device.tracker). One that needs more entries than

@@ -41,7 +41,7 @@ class ComputeStream {
     std::size_t operation = 0;
     std::uint64_t value = 0;
     std::uint64_t advance = 0;
-    std::size_t hold = 0;  ///< of a product
+    std::size_t hold = 0;  ///< of a GEMM
   };
   struct SlotPlace {
     std::size_t operation = 0;

@@ -39,8 +39,8 @@ class ContractCheck {
   /// The rank's caller shows what came out to who gave the data.
   void show_outputs(RankId rank) const;
 
-  /// Before a run: output bytes become the complement of what `iteration` should make of them, or of products what no
-  /// product can be, so that a byte nobody writes is always found; other bytes of outputs and scratch become 0xee;
+  /// Before a run: output bytes become the complement of what `iteration` should make of them, or of GEMMs what no
+  /// GEMM can be, so that a byte nobody writes is always found; other bytes of outputs and scratch become 0xee;
   /// inputs that the contract does not name get a pattern.
   void poison(std::uint64_t seed, std::uint64_t iteration) const;
 
@@ -71,7 +71,7 @@ class ContractCheck {
   std::vector<std::byte*> memory_;
   std::vector<ElementFormat> formats_;
   std::vector<RankRegions> ranks_;
-  std::uint64_t roundings_;  // of an element of a product, at most
+  std::uint64_t roundings_;  // of an element of a GEMM, at most
   const CallerData* data_ = nullptr;
   /// Of the inputs that were asked for last: seed and iteration.
   mutable std::optional<FormulaValues> values_;

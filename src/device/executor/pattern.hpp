@@ -13,8 +13,8 @@
 // every order of additions gives the same bytes. Let E be the largest integer up to which a type holds them all
 // (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
 //   - The N terms of a sum are 0 .. bound with bound = min(256, E) / N: sums stay below E.
-//   - The factors of a product with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too
-//     much, all are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the product are then
+//   - The factors of a GEMM with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too
+//     much, all are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the GEMM are then
 //     E / 4 on the average, and few are beyond E: these have a tolerance, which
 //     product_check.hpp tells together with how it is checked.
 // Inputs of a formula are (number - 128) / 256 with numbers 0 .. 256: both signs, and small enough for softmax.
@@ -59,10 +59,10 @@ struct ElementFormat {
   friend bool operator==(const ElementFormat&, const ElementFormat&) = default;
 };
 
-/// Factors of a product whose elements are sums of k terms.
+/// Factors of a GEMM whose elements are sums of k terms.
 ElementFormat factor_format(DType dtype, std::uint64_t k);
 
-/// The format of every buffer, from the sums and products of the contract and, for what the contract does not name,
+/// The format of every buffer, from the sums and GEMMs of the contract and, for what the contract does not name,
 /// from the multiplications of the commands. Fails (device.pattern) if one buffer is used as two floating-point types,
 /// a region does not consist of whole aligned elements, or a sum has too many terms to be exact.
 Result<std::vector<ElementFormat>> element_formats(const Program& program);

@@ -1,4 +1,4 @@
-// Compares the output of a product clause with what the input pattern makes of it.
+// Compares the output of a GEMM clause with what the input pattern makes of it.
 //
 // Factors are small non-negative integers (pattern.hpp), so every element is an integer, and so is every partial sum,
 // which is at most the element. Let E be as there.
@@ -9,7 +9,7 @@
 //     with unit(x) the distance of neighbours of the type at x. What one rounding makes of the element always passes.
 //     With factors as sparse as they are, hardly any element is so large (f8: one in a million, others: none).
 //
-// `roundings`: a program makes `partials` partial products, one a Gemm, or split_k of them if its output map adds them
+// `roundings`: a program makes `partials` partial GEMMs, one a Gemm, or split_k of them if its output map adds them
 // up in memory, and each is rounded once. However they are summed, by kernels, adding copies or adding stores, joining
 // all of them takes at most partials - 1 sums, each rounded once, and not more than there are commands that sum. So of
 // a fused reduce-scatter over N ranks: roundings <= 2 N split_k - 1.
@@ -30,7 +30,7 @@
 
 namespace cortado::device {
 
-/// How often an element of a product can be rounded in an iteration, at most.
+/// How often an element of a GEMM can be rounded in an iteration, at most.
 std::uint64_t roundings_of(const Program& program);
 
 struct WrongElements {
@@ -51,7 +51,7 @@ class ProductCheck {
   WrongElements compare(const std::byte* memory);
 
  private:
-  /// A product of the clause: what its patterns are, and y.
+  /// A GEMM of the clause: what its patterns are, and y.
   struct Factors {
     const Product* product;
     std::vector<BufferPattern> a;  // of its blocks
@@ -60,7 +60,7 @@ class ProductCheck {
   };
 
   void read_integers(const BufferPattern& pattern, const Region& matrix, std::uint64_t row, std::uint64_t count);
-  /// Calls visit(factors, row of A in integers_) for every product; `row` is one of the output.
+  /// Calls visit(factors, row of A in integers_) for every GEMM; `row` is one of the output.
   template <class Visitor>
   void for_each_row_of_a(std::uint64_t row, Visitor&& visit);
   bool row_fits(const std::byte* elements, std::uint64_t row);

@@ -106,7 +106,7 @@ TEST_P(ProductChecks, FactorsOfAnotherIterationAreWrong) {
 }
 
 TEST(ProductCheck, LargeElementsMayHaveBeenRounded) {
-  // One element of f8: four products of integers up to 8, so that it is beyond 16 and still below 240 (for this seed).
+  // One element of f8: four GEMMs of integers up to 8, so that it is beyond 16 and still below 240 (for this seed).
   constexpr std::uint64_t kK = 4;
   const ProductClause clause{
       make_region({2}, {0}, {1}), {{{make_region({0}, {0}, {kK})}, {{1}, {0}, {1}, kK, {1}}}}, DType::f8};
@@ -159,7 +159,7 @@ TEST(ProductCheck, CountsPartialProductsThatMemoryAdds) {
 }
 
 TEST(ProductCheck, FindsOneWrongElementInManyThousand) {
-  // 2^24 multiplications of f32, right in all but the last element; the elements come from a plain product.
+  // 2^24 multiplications of f32, right in all but the last element; the elements come from a plain GEMM.
   constexpr std::uint64_t kSide = 256;
   const auto matrix = [](std::uint32_t buffer) { return Region{{buffer}, {0}, {kSide * 4}, kSide, {kSide * 4}}; };
   const ProductClause clause{matrix(2), {{{matrix(0)}, matrix(1)}}, DType::f32};

@@ -231,7 +231,7 @@ inline Program gemm_that_releases_a_copy() {
   return std::move(p).close();
 }
 
-/// c of rank 0 = A * B, where the lower half of A comes from rank 1 and the product is made of four panels of k.
+/// c of rank 0 = A * B, where the lower half of A comes from rank 1 and the GEMM is made of four panels of k.
 inline Program product_in_panels(DType dtype) {
   constexpr std::uint64_t kSide = 24;
   constexpr std::uint64_t kPanel = kSide / 4;
@@ -262,7 +262,7 @@ inline Program product_in_panels(DType dtype) {
   return std::move(p).close();
 }
 
-/// c of rank 0 = A0 * B0 + A1 * B1, the second product being made on rank 1.
+/// c of rank 0 = A0 * B0 + A1 * B1, the second GEMM being made on rank 1.
 inline Program summed_products(DType dtype) {
   constexpr std::uint64_t kSide = 16;
   const Bytes bytes = size_of(dtype) * (kSide * kSide);

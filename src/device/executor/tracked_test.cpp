@@ -1,4 +1,4 @@
-// Programs with trackers: fused products and reduce-scatters of a ring, what nodes refuse, and what is said of updates
+// Programs with trackers: fused GEMMs and reduce-scatters of a ring, what nodes refuse, and what is said of updates
 // that do not come.
 #include <chrono>
 
@@ -77,7 +77,7 @@ TEST(Tracked, NodesWithoutTrackersOrAddingMemoryRefuse) {
   EXPECT_EQ(refused.error().code, "device.tracker");
   EXPECT_THAT(refused.error().message, HasSubstr("the program has 12 trackers, the first is chunk2.r0"));
   machine.features.near_memory_compute = false;
-  Program store_only = ring_product({.ranks = 2});  // no copy: only the products add
+  Program store_only = ring_product({.ranks = 2});  // no copy: only the GEMMs add
   EXPECT_EQ(PreparedProgram::prepare(verified(store_only, adding_machine()), *soft_node(machine, 4)).error().code,
             "device.near_memory_compute");
 }

@@ -1,4 +1,4 @@
-// Programs with trackers for the tests of the executor: products whose output is reduced by the memory it goes to.
+// Programs with trackers for the tests of the executor: GEMMs whose output is reduced by the memory it goes to.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cortado::device::testing {
 
-/// A product of every rank, summed over the ranks and divided among them by a ring: chunk c of rows ends on rank c.
+/// A GEMM of every rank, summed over the ranks and divided among them by a ring: chunk c of rows ends on rank c.
 struct RingProduct {
   std::uint32_t ranks = 4;
   DType dtype = DType::f32;
@@ -71,7 +71,7 @@ inline Program ring_product(const RingProduct& wanted) {
       const std::uint32_t c = rank_before(r, step);
       gemm.outputs.push_back(
           {wanted.chunk_rows * c, 0, wanted.chunk_rows, wanted.n, place(c, step == 1 ? next : r), CopyOp::add});
-      // From the rank before: the product's own stores of its first chunk, or one copy.
+      // From the rank before: the GEMM's own stores of its first chunk, or one copy.
       if (step == 1) continue;
       const std::uint64_t arriving = step == 2 ? wanted.split_k : 1;
       const bool last = step == ranks;

@@ -1,4 +1,4 @@
-// OpenBLAS, loaded when the first product needs it: the library starts threads as soon as it is loaded.
+// OpenBLAS, loaded when the first GEMM needs it: the library starts threads as soon as it is loaded.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cortado::device::soft {
 
-/// The function that products need, cblas_sgemm, as cblas.h declares it; enumerations are integers to C.
+/// The function that GEMMs need, cblas_sgemm, as cblas.h declares it; enumerations are integers to C.
 struct Blas {
   using Sgemm = void(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float* a,
                      int a_pitch, const float* b, int b_pitch, float beta, float* c, int c_pitch);

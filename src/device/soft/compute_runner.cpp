@@ -355,7 +355,7 @@ std::string ComputeRunner::state() const {
   }
   const ComputeOp& op = operations_.front();
   const auto* wait = std::get_if<WaitOp>(&op);
-  // A long product shows that it moves.
+  // A long GEMM shows that it moves.
   if (wait == nullptr) return fmt::format("at operation {} ({}, {} done)", finished_, kNames[op.index()], progress_);
   const std::uint64_t address = address_of(wait->word);
   const bool readable = memory_.find(address, sizeof(std::uint64_t)).has_value();

@@ -227,7 +227,7 @@ std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& bloc
   if (k == 0) return values;  // all bits zero is the zero of every type
   with_element(op.dtype, [&](auto element) {
     using Element = decltype(element);
-    if constexpr (std::is_same_v<typename Element::Wide, float>) {  // others have no products
+    if constexpr (std::is_same_v<typename Element::Wide, float>) {  // others have no GEMMs
       const auto a = to_floats<Element>(op.a, block.row, block.rows, first_k, k);
       const auto b = to_floats<Element>(op.b, first_k, k, block.column, block.columns);
       std::vector<float> c(block.rows * block.columns);

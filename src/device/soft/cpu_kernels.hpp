@@ -41,7 +41,7 @@ struct Block {
   std::uint64_t row, rows, column, columns;
 };
 
-/// A block of the product over k = first_k .. + k, all of which may be nothing: elements of the type of `op`, rounded
+/// A block of the GEMM over k = first_k .. + k, all of which may be nothing: elements of the type of `op`, rounded
 /// once, without gaps.
 std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& block, std::uint64_t first_k,
                                        std::uint64_t k);

@@ -142,7 +142,7 @@ struct Matrix {
 };
 
 TEST_P(CpuGemm, EqualsThePlainTripleLoop) {
-  // Small integers: every product and sum is exact in f32, f16 and bf16 (below 2^8 in magnitude), and in f8 where the
+  // Small integers: every GEMM and sum is exact in f32, f16 and bf16 (below 2^8 in magnitude), and in f8 where the
   // result is at most 16; what is larger is rounded once.
   constexpr std::uint64_t kM = 7, kN = 10, kK = 5;
   Matrix a(GetParam().dtype, kM, kK, kK + 3), b(GetParam().dtype, kK, kN, kN + 1), c(GetParam().dtype, kM, kN, kN + 2);

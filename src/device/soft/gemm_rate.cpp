@@ -20,7 +20,7 @@ constexpr std::uint64_t kRateDepth = 2048;
 
 double soft_gemm_rate(DType dtype, const SoftOptions& options) {
   const std::uint64_t element = size_of(dtype).value;
-  std::vector<std::byte> a(kRateTile * kRateDepth * element);  // zeros: no product of theirs takes another path
+  std::vector<std::byte> a(kRateTile * kRateDepth * element);  // zeros: no GEMM of theirs takes another path
   std::vector<std::byte> b(kRateDepth * kRateTile * element);
   std::vector<std::byte> c(kRateTile * kRateTile * element);
   GemmLaunchOp op;

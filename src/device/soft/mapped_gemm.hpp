@@ -1,11 +1,11 @@
-// A product with an output map under way: makes its tiles and stores them where the map says.
+// A GEMM with an output map under way: makes its tiles and stores them where the map says.
 //
-// A tile is made of split_k partial products over parts of k, and each one is an update of the tile's bytes. For a
-// block whose stores add, an update is the partial product, rounded to the type of the elements; for one whose stores
-// overwrite, update i is the product over the parts up to i, so that the last store leaves the whole product.
+// A tile is made of split_k partial GEMMs over parts of k, and each one is an update of the tile's bytes. For a
+// block whose stores add, an update is the partial GEMM, rounded to the type of the elements; for one whose stores
+// overwrite, update i is the GEMM over the parts up to i, so that the last store leaves the whole GEMM.
 //
 // run() stores tile by tile in the order of production. run_random() has several tiles under way and stores rows of
-// their partial products in any order that the meaning of the product allows.
+// their partial GEMMs in any order that the meaning of the GEMM allows.
 //
 // A tile that has to wait (TileHold) is under way from its turn on, as one that holds a compute unit; it is made when
 // its words are there. run() has one tile under way, so that it waits as well.
@@ -28,7 +28,7 @@ class MappedGemm {
   /// `op` has outputs, none of them empty, and a split_k of at least one, was checked, and outlives this.
   explicit MappedGemm(const GemmLaunchOp& op) : op_(&op) {}
 
-  /// About so many operations of work, at least one partial product of a tile unless that has to wait.
+  /// About so many operations of work, at least one partial GEMM of a tile unless that has to wait.
   std::optional<PacketFault> run(std::uint64_t flops, TrackerUnit& trackers);
   /// A few rows, of tiles that need not wait.
   std::optional<PacketFault> run_random(Random& random, TrackerUnit& trackers);
@@ -47,7 +47,7 @@ class MappedGemm {
     std::uint64_t rows = 0;
     std::uint64_t columns = 0;
   };
-  /// Rows of one partial product.
+  /// Rows of one partial GEMM.
   struct Store {
     std::uint64_t part = 0;
     std::uint64_t row = 0;

@@ -6,7 +6,7 @@
 // limits and features allow, others are engine faults.
 //
 // Trackers (driver.hpp) count updates byte by byte; their entries have no limit here, the most that were in use can be
-// asked for. Faults of the queue that writes: more updates of a byte than programmed, a product that adds to bytes
+// asked for. Faults of the queue that writes: more updates of a byte than programmed, a GEMM that adds to bytes
 // without a tracker, a write of tracked bytes that is no update.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace cortado::device {
 Result<std::unique_ptr<Driver>> open_soft_node(const Machine& machine, std::uint32_t gpus,
                                                const SoftOptions& options = {});
 
-/// Floating-point operations a second of products on such a node: one thread measured for 20 ms, times the threads that
+/// Floating-point operations a second of GEMMs on such a node: one thread measured for 20 ms, times the threads that
 /// have a core of their own.
 double soft_gemm_rate(DType dtype, const SoftOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Trackers behind the driver seam: packets and products update them, and queues that poll are released.
+// Trackers behind the driver seam: packets and GEMMs update them, and queues that poll are released.
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -152,7 +152,7 @@ TEST_P(TrackedQueues, KernelsMustNotWriteTrackedBytes) {
   }
 }
 
-/// A product of 12 x 10 with tiles of 4 x 4, in four blocks of different shape: integers, so that every order is exact.
+/// A GEMM of 12 x 10 with tiles of 4 x 4, in four blocks of different shape: integers, so that every order is exact.
 struct MappedProduct {
   static constexpr std::uint64_t kM = 12, kN = 10, kK = 7;
 
@@ -207,7 +207,7 @@ TEST_P(TrackedQueues, AMappedProductUpdatesItsBlocksOnceAPartOfK) {
 }
 
 TEST_P(TrackedQueues, ProductsAndCopiesAddUpInOneMemory) {
-  // Two products add into the same tracked block, and a copy of what a third stored elsewhere does, too.
+  // Two GEMMs add into the same tracked block, and a copy of what a third stored elsewhere does, too.
   MappedProduct product(*node_);
   product.add_block(0, 0, 12, 10, 0, CopyOp::add);
   constexpr std::uint64_t kBytes = 12 * 10 * 4;

@@ -1,4 +1,4 @@
-// Least mean absolute error over the simulator's own model of products, one constant after the other.
+// Least mean absolute error over the simulator's own model of GEMMs, one constant after the other.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Measured times of products.
+// Measured times of GEMMs.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace cortado::fit {
 struct Point {
   GemmShape shape;
   double us = 0;
-  std::uint32_t units = 0;  ///< compute units that the product may use; 0: all
+  std::uint32_t units = 0;  ///< compute units that the GEMM may use; 0: all
 };
 
 /// Rows m,n,k,us or m,n,k,us,units behind a line of headings (fit.points).
 Result<std::vector<Point>> read_points(const std::string& path, DType dtype);
 
-/// ours / measured - 1, of a product alone in a stream.
+/// ours / measured - 1, of a GEMM alone in a stream.
 double error_of(const Point& point, const Machine& machine);
 
 struct Errors {

@@ -12,7 +12,7 @@ namespace {
 
 enum class Keep { products, copies };
 
-/// Copies that the collective consists of: all but those in the stream of products.
+/// Copies that the collective consists of: all but those in the stream of GEMMs.
 bool is_copy_of_collective(const Queue& queue, const Command& command) {
   return queue.role == QueueRole::collective && moves_bytes(command);
 }
@@ -66,7 +66,7 @@ void add(const Span& span, Nanoseconds& sum) {
   sum = sum + (span.end - span.start);
 }
 
-/// By rank: the sum of its products.
+/// By rank: the sum of its GEMMs.
 std::vector<Nanoseconds> products_by_rank(const Program& program, const Timeline& timeline) {
   std::vector<Nanoseconds> products(program.ranks);
   for (const Span& span : timeline.spans) {
@@ -93,10 +93,10 @@ Nanoseconds copies_of(const Program& program, const Timeline& timeline) {
   return copies;
 }
 
-/// What the kernels of a rank do beside products.
+/// What the kernels of a rank do beside GEMMs.
 void add_stream(const Program& program, const Timeline& timeline, RankId rank, Contention& found) {
   bool waited = false;     // for another rank
-  bool dependent = false;  // a product has begun after that
+  bool dependent = false;  // a GEMM has begun after that
   for (const Span& span : timeline.spans) {
     const Queue& queue = program.queues[span.track];
     if (queue.rank != rank || queue.role != QueueRole::gemm) continue;

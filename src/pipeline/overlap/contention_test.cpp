@@ -25,7 +25,7 @@ Machine without_limits() {
   return machine;
 }
 
-// The collective takes about as long as the product.
+// The collective takes about as long as the GEMM.
 const DependentRequest kRequest{.gemm = {32768, 2048, 16384, DType::bf16}, .collective = "all-gather"};
 
 Contention contention(const Machine& machine, const FiccoSchedule& schedule,

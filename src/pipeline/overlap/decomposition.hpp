@@ -1,4 +1,4 @@
-// What the products of a program take alone, and why.
+// What the GEMMs of a program take alone, and why.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cortado::pipeline {
 
-/// All products of one rank, one after the other, each alone on all compute units: of the rank for which that takes
+/// All GEMMs of one rank, one after the other, each alone on all compute units: of the rank for which that takes
 /// longest.
 struct Pieces {
   GemmTimeParts time;

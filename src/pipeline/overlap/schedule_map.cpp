@@ -77,7 +77,7 @@ GemmShape shape_of(const report::MapCell& cell, const MapRequest& request) {
   return {cell.m, request.n, cell.k, request.dtype};
 }
 
-/// That a product is too large says nothing of the others.
+/// That a GEMM is too large says nothing of the others.
 Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, const Machine& machine) {
   const DependentRequest smallest{.gemm = {map.ranks, 1, 1, request.dtype},
                                   .collective = request.collective,

@@ -1,4 +1,4 @@
-// What programs of products and collectives are made with, whichever comes first: matrices, queues and products of
+// What programs of GEMMs and collectives are made with, whichever comes first: matrices, queues and GEMMs of
 // every rank, and what they need.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace cortado::plan {
 /// Staging memory is used in turns: of even and of odd steps.
 inline constexpr std::uint32_t kTurns = 2;
 
-/// Adds to the output of a product, or not.
+/// Adds to the output of a GEMM, or not.
 enum class Output { written, added_to };
 
 /// From one rank to another.
@@ -61,14 +61,14 @@ class Bench {
   Schedule& schedule() { return schedule_; }
   Lane& kernels(std::uint32_t rank) { return kernels_[rank]; }
 
-  /// A product on the kernels of a rank; its shape is that of the regions.
+  /// A GEMM on the kernels of a rank; its shape is that of the regions.
   void multiply(std::uint32_t rank, const Region& a, const Region& b, const Region& c, Output output = Output::written);
 
   /// One kernel of all rows of A, whose tiles go in the order of these blocks.
   Gemm ordered_gemm(const Region& a, const Region& b, std::vector<OutputBlock> blocks);
   void multiply(std::uint32_t rank, Gemm gemm) { kernels_[rank].multiply(std::move(gemm)); }
 
-  /// Of a product that `multiply` would make, alone on the GPU; in ns, with the start of its kernel.
+  /// Of a GEMM that `multiply` would make, alone on the GPU; in ns, with the start of its kernel.
   double time_of(const GemmShape& shape);
 
   /// `contract` is made only for a program of all ranks.

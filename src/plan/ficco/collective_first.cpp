@@ -60,9 +60,9 @@ class CollectiveFirst {
     std::array<Matrix, kTurns> stagings;
     Matrix b;
     Matrix c;
-    Matrix out;                                          // a product whose rows do not stand together in C
+    Matrix out;                                          // a GEMM whose rows do not stand together in C
     std::vector<SignalId> arrived{};                     // by sender: its latest piece
-    std::array<std::optional<SignalId>, kTurns> free{};  // when the latest products of a staging had been made
+    std::array<std::optional<SignalId>, kTurns> free{};  // when the latest GEMMs of a staging had been made
   };
 
   // --- Memory --------------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class CollectiveFirst {
   const Exchange exchange_;
   const Steps steps_;
   const bool staged_;
-  const bool together_;  // the pieces of a step are one product
+  const bool together_;  // the pieces of a step are one GEMM
   Carrier carrier_;
   const std::vector<std::uint32_t> made_ranks_ = bench_.made_ranks();
   const std::vector<std::uint32_t> senders_ = bench_.senders();

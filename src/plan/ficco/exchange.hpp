@@ -1,4 +1,4 @@
-// Who gives which rows to whom: a collective before or after a product, whatever its name.
+// Who gives which rows to whom: a collective before or after a GEMM, whatever its name.
 #pragma once
 
 #include <cstdint>

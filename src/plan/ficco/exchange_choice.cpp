@@ -9,7 +9,7 @@
 namespace cortado::plan {
 namespace {
 
-/// Of an exchange before the product.
+/// Of an exchange before the GEMM.
 class Loads {
  public:
   Loads(const FiccoSchedule& way, const Exchange& exchange, const Steps& steps, const Machine& machine, Bench& bench)
@@ -42,7 +42,7 @@ class Loads {
     return all;
   }
 
-  /// Own rows into the staging, and rows of the product to their places.
+  /// Own rows into the staging, and rows of the GEMM to their places.
   double other_kernels(const std::vector<Piece>& pieces) const {
     if (!is_staged(way_)) return 0;
     const bool scatters = !has_panels(way_) && !stand_together(pieces, &Piece::placed);

@@ -8,8 +8,8 @@
 
 namespace cortado::plan {
 
-/// What the schedule says, or what exchange_cost.hpp finds fastest for the largest pieces and products of the step.
-/// Plain copies for all that has no choice: compute units that move bytes, one peer a step, and products that come
+/// What the schedule says, or what exchange_cost.hpp finds fastest for the largest pieces and GEMMs of the step.
+/// Plain copies for all that has no choice: compute units that move bytes, one peer a step, and GEMMs that come
 /// first: their kernels are launched first and packets are built while they run, so that fewer of them save little.
 /// These have the same variant in all steps.
 std::vector<ExchangeVariant> choose_exchanges(const DependentRequest& request, const FiccoSchedule& way,

@@ -1,7 +1,7 @@
 // What the variants of an exchange cost: a closed estimate, from bytes and the timing of the machine.
 //
 // Every step of S brings a piece of B bytes from a rank to each of its P peers, while its kernels take G for the step
-// before, its products Q of this. The host builds all packets up front and launches the kernels behind them, so that
+// before, its GEMMs Q of this. The host builds all packets up front and launches the kernels behind them, so that
 // everything comes later by
 //
 //   U = queues x submit + packets of all steps x packet
@@ -22,7 +22,7 @@
 //
 //   R = max(L, G, (Q + flag + wake + L) / 2)
 //
-// the last of which is for stagings used in turn: from the end of the products of a step to the end of those of the
+// the last of which is for stagings used in turn: from the end of the GEMMs of a step to the end of those of the
 // second step after it. The own rows take O (0 if they are part of the steps) while the first step travels. Together
 //
 //   T = U + max(fetch + L, launch + O) + (S-1) R + G
@@ -30,7 +30,7 @@
 // b2b saves most of U and has the longest L, bcst stands in between: both are for pieces whose M is small against
 // copy_start and sync. On mi300x-8, 8 steps: broadcasts up to about 64 KiB, back to back up to about 16 KiB.
 //
-// Not in it: pieces of several packets, several links between two GPUs, what products and copies take of each other.
+// Not in it: pieces of several packets, several links between two GPUs, what GEMMs and copies take of each other.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ TEST_F(ExchangeCost, StagingsInTurn) {
   load.steps = 4;
   load.in_turn = true;
   load.products = load.step_kernels = 4000;
-  // Two steps of all 7 queues have a wait: 7000. From products to the second ones after them, two steps: their 4000,
+  // Two steps of all 7 queues have a wait: 7000. From GEMMs to the second ones after them, two steps: their 4000,
   // flag 1000, wake 1000 and a step of 2100.
   EXPECT_DOUBLE_EQ(time(pcpy, load), 7000 + 1000 + 2100 + 3 * 4050 + 4000);
   load.products = 3000;

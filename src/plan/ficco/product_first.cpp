@@ -1,4 +1,4 @@
-// The product first: pieces of it are sent as they are made, and added up where they belong (reduce-scatter) or put
+// The GEMM first: pieces of it are sent as they are made, and added up where they belong (reduce-scatter) or put
 // there (all-to-all).
 //
 //   kernels of a rank                 for every step: gather the rows (fused, where they are not together), multiply,
@@ -7,7 +7,7 @@
 //   engines of a rank                 for every step: wait for "made" and until the landing is free, bring the pieces,
 //                                     raise "arrived" (carrier.hpp: which engine brings what)
 //
-// A fused product goes to one of two outputs in turn: the kernels wait for "arrived" of all pieces of step t before
+// A fused GEMM goes to one of two outputs in turn: the kernels wait for "arrived" of all pieces of step t before
 // they make step t+2. Uniform fused steps of a reduce-scatter land in turn, too. Kernels add up step t after they have
 // made step t+1, so that it may travel meanwhile.
 //
@@ -64,7 +64,7 @@ class ProductFirst {
     Matrix b;
     Matrix c;
     Matrix rows;                                         // of A that are multiplied together
-    std::array<Matrix, kTurns> outs;                     // products of a step
+    std::array<Matrix, kTurns> outs;                     // GEMMs of a step
     Matrix whole;                                        // or of all steps, every piece where its rows of A stand
     std::array<Matrix, kTurns> landings;                 // of pieces to add up, sender by sender; or the first only
     std::array<std::uint64_t, kTurns> landing_rows{};    // of one sender
@@ -138,7 +138,7 @@ class ProductFirst {
     return lands_in_turn_ ? landing.part({0, piece.rows()}, {0, columns.count}) : landing.part(piece.placed, columns);
   }
 
-  /// Where the product of a piece is made.
+  /// Where the GEMM of a piece is made.
   Region made(std::uint32_t step, const Piece& piece) const {
     const Rank& rank = ranks_[piece.from];
     const Span columns = bench_.in_bytes(piece.columns);
@@ -191,7 +191,7 @@ class ProductFirst {
     if (steps_.with_own()) make_own(steps_.piece(step, from, from));
   }
 
-  /// A product of its own goes where it stays.
+  /// A GEMM of its own goes where it stays.
   void make_own(const Piece& own) {
     if (!own.empty()) multiply_piece(own, place_of(own));
   }

@@ -241,7 +241,7 @@ TEST_F(FiccoProgram, ShardP2pHasOneQueueAndOneShardAtATime) {
 TEST_F(FiccoProgram, AllToAllMultipliesWhatArrives) {
   DependentRequest request{.gemm = {10, 8, 32}, .collective = "all-to-all", .ranks = 2, .tokens = {{1, 2}, {3, 4}}};
   const auto [program, footprint, staging, steps] = ficco_for_test(request, schedule_for_test("serial-dma"), machine_);
-  // Rank 0 has 3 rows, keeps 1 and receives 3: its product has 4. Rank 1 has 7 and multiplies 2 + 4.
+  // Rank 0 has 3 rows, keeps 1 and receives 3: its GEMM has 4. Rank 1 has 7 and multiplies 2 + 4.
   const auto gemms = commands_on<Gemm>(program, QueueKind::compute);
   ASSERT_EQ(gemms.size(), 2U);
   EXPECT_EQ(gemms[0].second.m, 4U);
@@ -254,7 +254,7 @@ TEST_F(FiccoProgram, AllToAllMultipliesWhatArrives) {
 }
 
 TEST_F(FiccoProgram, PartsOfAProductAreSentAsTheyAreMade) {
-  // Rows of A have 64 bytes, of C 16. Rank 0 keeps rows 0 to 7 of both products; steps have 4 of them and 4 of the
+  // Rows of A have 64 bytes, of C 16. Rank 0 keeps rows 0 to 7 of both GEMMs; steps have 4 of them and 4 of the
   // others.
   const auto [program, footprint, staging, steps] =
       ficco_for_test(product_first({16, 8, 32}, 2, "reduce-scatter"), schedule_for_test("uniform-fused-1d"), machine_);
@@ -313,7 +313,7 @@ TEST_F(FiccoProgram, CopiesOfAStepBackToBackHaveOneQueueAndOneSignal) {
   // Three others send, each with one signal.
   EXPECT_EQ(story(program, "compute0").substr(0, 31), "copy wait wait wait gemm signal");
 
-  // Where the product comes first: one wait for it, and its output is used again after one signal.
+  // Where the GEMM comes first: one wait for it, and its output is used again after one signal.
   FiccoSchedule schedule = schedule_for_test("uniform-fused-2d");
   schedule.exchange = ExchangeVariant::b2b;
   const Program sums = ficco_for_test(product_first({64, 64, 16}, 4, "reduce-scatter"), schedule, machine_).program;

@@ -114,7 +114,7 @@ Status check_tiles(const DependentRequest& request, const FiccoSchedule& schedul
   return {};
 }
 
-/// The collectives that the product may depend on, or that may depend on it.
+/// The collectives that the GEMM may depend on, or that may depend on it.
 std::vector<Collective> collectives(Dependence dependence) {
   if (dependence == Dependence::product_first) return {"reduce-scatter", "all-to-all"};
   return {"all-gather", "all-to-all"};

@@ -1,4 +1,4 @@
-// What a dependent product must be before it is planned.
+// What a dependent GEMM must be before it is planned.
 #pragma once
 
 #include "plan/ficco.hpp"

@@ -13,8 +13,8 @@ namespace cortado::plan {
 
 /// What the tree may ask: ratios of rough times of two schedules, so that they mean the same on another machine.
 ///
-/// A rough time is that of a schedule by a rule of thumb: products in whole waves of tiles, with the start of every
-/// kernel; the collective at the rate of its links; kernels that copy rows; what products and links lose to each other.
+/// A rough time is that of a schedule by a rule of thumb: GEMMs in whole waves of tiles, with the start of every
+/// kernel; the collective at the rate of its links; kernels that copy rows; what GEMMs and links lose to each other.
 /// schedule_features.cpp has the equations. A schedule that cannot be planned takes forever.
 enum class ScheduleFeature {
   panels_over_serial,

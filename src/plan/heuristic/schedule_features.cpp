@@ -2,21 +2,21 @@
 //
 // For M rows of a rank, N ranks and as many steps, e bytes an element; w = k where the collective comes first, else n:
 //
-//   product      as gemm/gemm_model.cpp, at the sustained clock, A and B read once, the least over some tiles and
+//   GEMM      as gemm/gemm_model.cpp, at the sustained clock, A and B read once, the least over some tiles and
 //   splits
 //                of k; + start
 //   collective   M w e / N over a link (behind a switch N - 1 times that), + what a copy takes however small
-//   serial       collective + product, + sums (reduce-scatter)
+//   serial       collective + GEMM, + sums (reduce-scatter)
 //   schedules    the later of both:
-//                  first + products + kernels that copy and add + products_lose * (collective - first - these kernels)
-//                  collective + last product + links_lose * (products but the last)
-//                where `first` is what travels before there is anything to multiply, or behind the last product
+//                  first + GEMMs + kernels that copy and add + products_lose * (collective - first - these kernels)
+//                  collective + last GEMM + links_lose * (GEMMs but the last)
+//                where `first` is what travels before there is anything to multiply, or behind the last GEMM
 //   lose         what one loses for a second of the other at full speed. A full fabric gives everybody the same share L
 //                of what he could do alone, fabric_products L + fabric_links r L = 1, with r = rate of an engine over
-//                that of its link, which is all it needs. Products run at L, copies at r L:
+//                that of its link, which is all it needs. GEMMs run at L, copies at r L:
 //                products_lose = (1 - L) / (r L), links_lose = (1 - r L) / L. Where r L > 1 copies keep their speed:
 //                products_lose = (fabric_products + fabric_links - 1) / fabric_products. Pieces that leave one by one
-//                (unfused, the product first) keep one link busy at a time: 1 / (N - 1) of both
+//                (unfused, the GEMM first) keep one link busy at a time: 1 / (N - 1) of both
 //   copying      of b elements: 2 b e at the rate of the memory, but for what the last-level cache holds
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ double seconds(Nanoseconds time) {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// Kernels that a product is thought to have: pairs of these sides, none more than four times the other. Fewer than
+/// Kernels that a GEMM is thought to have: pairs of these sides, none more than four times the other. Fewer than
 /// libraries have: this must be quick.
 constexpr std::array<std::uint64_t, 9> kSides{256, 224, 192, 160, 128, 112, 96, 64, 32};
 constexpr bool is_kernel(std::uint64_t m, std::uint64_t n) {
@@ -65,7 +65,7 @@ constexpr auto kTiles = [] {
   return tiles;
 }();
 
-/// Of a product's k: what is worth a workgroup of its own, and how many of them at most share a tile.
+/// Of a GEMM's k: what is worth a workgroup of its own, and how many of them at most share a tile.
 constexpr std::uint64_t kLeastDepth = 256;
 constexpr std::uint64_t kMostSplits = 16;
 
@@ -130,7 +130,7 @@ class RuleOfThumb {
     const double of_piece = product(shard / ranks_, shape_.n, shape_.k);
     const double hidden = std::max(0.0, first_ - of_shard);
     const bool leaves = request_.dependence == Dependence::product_first;
-    // Rows of A are gathered before the product, or rows of C scattered behind it.
+    // Rows of A are gathered before the GEMM, or rows of C scattered behind it.
     const double rows = real(shard) * real(leaves ? shape_.k : shape_.n);
     const double own = copying(real(shard) / ranks_ * real(shape_.k));
     const double moved = copying(rows);
@@ -238,7 +238,7 @@ class RuleOfThumb {
     return std::sqrt(std::sqrt(fourth(a) + fourth(b) + fourth(c) + fourth(d)));
   }
 
-  /// Both are late for what they lose to each other: products while links are busy, links while units multiply. Kernels
+  /// Both are late for what they lose to each other: GEMMs while links are busy, links while units multiply. Kernels
   /// that copy rows leave the links their speed. `share` of the links is busy at a time.
   double both(double products, double first, double last, double copies, double share = 1) const {
     const double beside = std::max(0.0, collective_ - first - copies);
@@ -271,7 +271,7 @@ class RuleOfThumb {
   double collective_ = 0;
   double first_ = 0;          // of a step
   double products_lose_ = 0;  // seconds, for a second of copies at full speed beside them
-  double links_lose_ = 0;     // seconds, for a second of products at full speed beside them
+  double links_lose_ = 0;     // seconds, for a second of GEMMs at full speed beside them
 };
 
 /// Of rough times; what neither of two schedules can do is no reason for the first.

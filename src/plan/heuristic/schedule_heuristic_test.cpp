@@ -93,7 +93,7 @@ TEST(GuessSchedule, ChoosesAmongSerialAndThePublishedOnes) {
   EXPECT_THAT(guessed_schedules(), testing::ElementsAreArray(published));
 }
 
-// What is too small to cut, what has panels as long as the product is deep, and what has rows enough for every piece.
+// What is too small to cut, what has panels as long as the GEMM is deep, and what has rows enough for every piece.
 TEST(GuessSchedule, ClearCases) {
   const Machine on = machine();
   EXPECT_EQ(guess(request({63, 4097, 8191}), on), "serial-dma");

@@ -53,7 +53,7 @@ Result<PassRequest> check_pass(PassRequest request, const Machine& machine) {
   return request;
 }
 
-/// A product of the formula.
+/// A GEMM of the formula.
 Gemm product(const Region& a, const Region& b, const Region& c) {
   return {.a = a, .b = b, .c = c, .m = a.rows, .n = c.width.value / size_of(DType::f32).value, .k = b.rows};
 }

@@ -1,4 +1,4 @@
-// How the product of a rank is cut into chunks, and these into pieces.
+// How the GEMM of a rank is cut into chunks, and these into pieces.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ std::vector<T3Map> ring_reduce_scatter(std::uint32_t ranks, std::uint64_t split_
   return maps;
 }
 
-// A product is one chunk, that of rank s in slot s everywhere. Every piece goes to all other ranks when it is made, by
+// A GEMM is one chunk, that of rank s in slot s everywhere. Every piece goes to all other ranks when it is made, by
 // one DMA command each.
 std::vector<T3Map> direct_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
@@ -77,7 +77,7 @@ std::vector<T3Map> direct_all_gather(std::uint32_t ranks, std::uint64_t split_k)
   return maps;
 }
 
-// A product is one chunk, that of rank s in slot s everywhere. Its pieces travel as they are made, and every rank
+// A GEMM is one chunk, that of rank s in slot s everywhere. Its pieces travel as they are made, and every rank
 // passes on what it gets, but for the last one of the ring.
 std::vector<T3Map> ring_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
@@ -91,7 +91,7 @@ std::vector<T3Map> ring_all_gather(std::uint32_t ranks, std::uint64_t split_k) {
   return maps;
 }
 
-// Chunk p of the product of rank r is stored straight into slot r of rank p. Rank r makes those of ranks r+1, r+2, ...
+// Chunk p of the GEMM of rank r is stored straight into slot r of rank p. Rank r makes those of ranks r+1, r+2, ...
 // and its own last, in turns.
 std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
   const CopyOp op = split_k > 1 ? CopyOp::add : CopyOp::store;  // all workgroups of a tile have a part of the sum
@@ -108,7 +108,7 @@ std::vector<T3Map> direct_all_to_all(std::uint32_t ranks, std::uint64_t split_k)
   return maps;
 }
 
-// Chunk p of the product of rank r is stored at home; an engine brings its pieces to slot r of rank p as each is made.
+// Chunk p of the GEMM of rank r is stored at home; an engine brings its pieces to slot r of rank p as each is made.
 std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k) {
   std::vector<T3Map> maps;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {

@@ -1,12 +1,12 @@
 // Of every rank:
 //
-//   kernels   the one product, block by block as the map lists its chunks
+//   kernels   the one GEMM, block by block as the map lists its chunks
 //   engines   a queue towards every rank that pieces are passed on to, submitted ahead: for every piece wait for its
 //             tracker, copy
 //   host      waits for the trackers of what is final, then for kernels and engines
 //
 // The barrier of the hosts before an iteration is enough for replay, although engines are submitted before it: they
-// wait for trackers, and nothing is stored before a product has started behind the barrier. The host does not end
+// wait for trackers, and nothing is stored before a GEMM has started behind the barrier. The host does not end
 // before all that its rank receives is there: engines wait for what they pass on, and the host for what is final.
 #include "cortado/program.hpp"
 

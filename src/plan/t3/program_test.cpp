@@ -100,7 +100,7 @@ TEST_F(T3Program, RingReduceScatter) {
   EXPECT_EQ(plan.program.contract.products[1].products.size(), 4U);
 }
 
-// Engines are submitted before the barrier, the product behind it; the host waits for both pieces of its chunk.
+// Engines are submitted before the barrier, the GEMM behind it; the host waits for both pieces of its chunk.
 TEST_F(T3Program, HostOfARing) {
   const T3Plan plan = t3_for_test(
       {.gemm = {12, 6, 5, DType::f32}, .algorithm = "ring", .ranks = 3, .tiling = Tiling{2, 4, 1}, .pieces = 2},

@@ -1,4 +1,4 @@
-// Every preset is proved, for 2 to 8 ranks, products that divide and such that do not, rows and columns, splits of k
+// Every preset is proved, for 2 to 8 ranks, GEMMs that divide and such that do not, rows and columns, splits of k
 // and any number of pieces. Maps that are wrong are refused by the verifier, which names what it misses.
 #include <algorithm>
 

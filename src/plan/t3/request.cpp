@@ -102,7 +102,7 @@ Result<T3Preset> choose_preset(const T3Request& request, const Machine& machine)
               suggestion(algorithm, known));
 }
 
-/// Of the product of a rank.
+/// Of the GEMM of a rank.
 std::uint32_t chunks_of(const T3Request& request) {
   return request.collective == "all-gather" ? 1 : request.ranks;
 }
@@ -119,7 +119,7 @@ Result<Tiling> settle_tiling(const T3Request& request, const Machine& machine) {
     return fail(About::strategy, "t3.tiling", "tiles of no rows, no columns or no workgroups",
                 "give 1 or more of each");
   }
-  constexpr std::uint64_t kLargestTile = 1U << 28U;  // as the largest dimension of a product
+  constexpr std::uint64_t kLargestTile = 1U << 28U;  // as the largest dimension of a GEMM
   if (tiling.tile_m > kLargestTile || tiling.tile_n > kLargestTile) {
     return fail(About::strategy, "t3.tiling", fmt::format("tiles of {} x {}", tiling.tile_m, tiling.tile_n),
                 "give no more than the GEMM has rows and columns");

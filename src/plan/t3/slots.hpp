@@ -15,7 +15,7 @@ namespace cortado::plan {
 struct FinalSlot {
   std::uint32_t slot = 0;
   std::uint32_t chunk = 0;
-  std::vector<std::uint32_t> from{};  ///< ranks whose products of the chunk are added up in it
+  std::vector<std::uint32_t> from{};  ///< ranks whose GEMMs of the chunk are added up in it
 };
 
 /// Of a rank, ascending in `slot`.

@@ -13,7 +13,7 @@
 //                     the average as much of links and memory
 //
 // Simplified against the simulator: copies of one queue that follow each other without a signal between them are one
-// flow; waves of workgroups begin together, but for products whose tiles wait or release; packets are not issued one by
+// flow; waves of workgroups begin together, but for GEMMs whose tiles wait or release; packets are not issued one by
 // one.
 #pragma once
 

@@ -38,7 +38,7 @@ class TimeOfRank : public testing::Test {
 //   submit 642 and two packets of 45, fetch 1857, copy_start 1691     4,280
 //   bytes                                                            11,599.3
 //   sync 2116, start of the GEMM 2800                                 4,916
-//   the product
+//   the GEMM
 //   flag 1500, poll 20                                                1,520
 TEST_F(TimeOfRank, SerialIsOneThingAfterTheOther) {
   DependentRequest request;

@@ -93,7 +93,7 @@ double ClockControl::unit_use(RankId gpu) const {
   return use;
 }
 
-/// Of the batches of products on the GPU, together: at what the slowest of them stands.
+/// Of the batches of GEMMs on the GPU, together: at what the slowest of them stands.
 Contention ClockControl::contention(RankId gpu) const {
   const FluidSystem& fluid = core_.fluid;
   std::size_t batches = 0;

@@ -3,7 +3,7 @@
 //   Copy     moves bytes at most at (compute units that it holds) * copy_rate, or * local_rate within one GPU
 //   Kernel   reads its sources and writes its destination at most at (compute units) * local_rate in all, and as copies
 //            do those that are on other GPUs
-//            (beside_products of these rates where they leave the GPU while products run on it)
+//            (beside_products of these rates where they leave the GPU while GEMMs run on it)
 //   Gemm     products.hpp
 //   Signal   visible `flag` later, at once in the memory of its own GPU; the queue goes on at once
 //            (kernels of a collective library: start, rates and the time of a flag are those of their protocol)

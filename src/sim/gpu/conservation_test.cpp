@@ -1,9 +1,9 @@
-// Conservation in every planned variant and in products beside collectives by every policy: between any two events no
+// Conservation in every planned variant and in GEMMs beside collectives by every policy: between any two events no
 // resource is above its capacity and no GPU gives more compute units than it has; in the end every resource has carried
 // what the commands of the program take of it, no more and no less; and no run is shorter than the resource that
 // carries most needs for it.
 //
-// What a product takes of its caches depends on what goes on beside it: of the memory and the fabric it is summed up
+// What a GEMM takes of its caches depends on what goes on beside it: of the memory and the fabric it is summed up
 // while it runs, batch by batch, and compared with what the run says and with what these carried.
 #include <set>
 
@@ -89,11 +89,11 @@ class WatchedRun {
 
   struct Taken {
     std::vector<double> of;                      // by resource
-    std::set<std::uint32_t> caches_of_products;  // of which only the run knows what products take
+    std::set<std::uint32_t> caches_of_products;  // of which only the run knows what GEMMs take
     double memory_bytes = 0;                     // read and written in all memories
   };
 
-  /// What the batches of one rank's products have taken so far.
+  /// What the batches of one rank's GEMMs have taken so far.
   struct OfProducts {
     double memory_load = 0;
     double memory_bytes = 0;
@@ -109,7 +109,7 @@ class WatchedRun {
     }
   }
 
-  /// A product holds a unit for each workgroup that runs, and nobody holds what another has.
+  /// A GEMM holds a unit for each workgroup that runs, and nobody holds what another has.
   void watch_units(double seconds) {
     std::vector<std::uint32_t> held(program_.program().ranks, 0);
     std::set<ComputeUnits::Tenant> seen;

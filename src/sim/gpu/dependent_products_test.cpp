@@ -1,4 +1,4 @@
-// A product and a collective, one of which depends on the other: what cutting both brings.
+// A GEMM and a collective, one of which depends on the other: what cutting both brings.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST_F(DependentProducts, ChunksAreFasterThanSerialAndShardsSlower) {
 }
 
 TEST_F(DependentProducts, PiecesOfAProductTravelWhileOthersAreMade) {
-  // A link carries 32768 x 3584 x 2 bytes: 5.1 ms. The product takes 22 ms, and sums are small.
+  // A link carries 32768 x 3584 x 2 bytes: 5.1 ms. The GEMM takes 22 ms, and sums are small.
   constexpr double kLink = 32768. * 3584 * 2 / 46e6;
   const DependentRequest request{.gemm = {262144, 3584, 8192, DType::bf16},
                                  .collective = "reduce-scatter",
@@ -74,7 +74,7 @@ TEST_F(DependentProducts, NothingIsFasterThanItsLinksAndItsProduct) {
       const bool product_first = request.dependence == Dependence::product_first;
       GemmShape of_a_rank = shape;
       if (request.collective == "all-to-all") of_a_rank.m /= ranks;
-      // Products of so much work at the sustained rate of all units, without any loss.
+      // GEMMs of so much work at the sustained rate of all units, without any loss.
       const double product = flops(of_a_rank) / 708e9;
       const double links = pair_ms(request, product_first ? shape.n : shape.k);
       for (const FiccoScheduleInfo& info : list_schedules()) {

@@ -1,4 +1,4 @@
-// A product fused with a ring reduce-scatter.
+// A GEMM fused with a ring reduce-scatter.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ FusedRing large_chunks() {
 }
 
 // A piece of 256 x 4096 x 2 bytes takes 2 MiB / 64 KiB = 32 entries, a chunk 128. With 160, one chunk beside the first
-// piece that is not complete: the product, far faster than the ring, waits. With plenty nobody does.
+// piece that is not complete: the GEMM, far faster than the ring, waits. With plenty nobody does.
 TEST(TrackerEntries, MakeWritersWait) {
   Machine machine = load_machine("t3-ring-8").value();
   machine.features.tracker->entries = 1 << 20;
@@ -128,7 +128,7 @@ TEST(FusedRing, IsNoFasterThanItsLinks) {
   EXPECT_GE(static_cast<double>(run(large_chunks(), machine).timeline.iteration_times.front().value), ns);
 }
 
-// Who favours products lets them end no later than who serves all in turn.
+// Who favours GEMMs lets them end no later than who serves all in turn.
 TEST(FusedRing, ArbitrationHelpsTheProduct) {
   const Machine machine = load_machine("t3-ring-8").value();
   const FusedRing ring{.gemm = {.m = 8192, .n = 4096, .k = 2048, .dtype = DType::f16}, .pieces = 4};

@@ -1,4 +1,4 @@
-// A product fused with a ring reduce-scatter, in the words of cortado/program.hpp, for tests of the simulator.
+// A GEMM fused with a ring reduce-scatter, in the words of cortado/program.hpp, for tests of the simulator.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ inline Program fused_ring(const FusedRing& wanted, const Machine& machine) {
       gemm.outputs.push_back({chunk_rows * made, 0, chunk_rows, wanted.gemm.n, region, CopyOp::add});
       if (i == 0) continue;
       const SignalId complete = b.signal("chunk" + std::to_string(made) + ".rank" + std::to_string(r), RankId{r});
-      // What comes for the second chunk are stores of the neighbour's product, for later ones copies.
+      // What comes for the second chunk are stores of the neighbour's GEMM, for later ones copies.
       const std::uint64_t updates = wanted.tiling.split_k + (made == rank_at(r, 2) ? wanted.tiling.split_k : 1);
       for (std::uint64_t p = 0; p < wanted.pieces; ++p) {
         b.tracker({"chunk" + std::to_string(made) + ".piece" + std::to_string(p) + ".rank" + std::to_string(r),

@@ -86,7 +86,7 @@ double MachineResources::link_rate(RankId rank) const {
 }
 
 /// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
-/// engines and compute units read, and write or add, without a link. Products can fill any memory.
+/// engines and compute units read, and write or add, without a link. GEMMs can fill any memory.
 std::vector<double> MachineResources::greatest_demands() const {
   constexpr double kOut = 1;
   const double in = std::max(2.0, update_cost());

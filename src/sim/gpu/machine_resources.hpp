@@ -10,12 +10,12 @@
 //            leaves a GPU. Where the switch adds and multicasts, each GPU sends its term and receives the sum once
 //   cache    1 for each read and write, if the machine has one
 //   memory   1 for each read and write that the cache does not hold. The cache holds the share
-//            min(1, cache bytes / bytes of the rank's buffers) of them. Products say themselves what they take of both
+//            min(1, cache bytes / bytes of the rank's buffers) of them. GEMMs say themselves what they take of both
 //            (gemm/gemm.hpp).
-//            Memory that trackers watch is not cached; where products run in stages, only they use the cache. An
+//            Memory that trackers watch is not cached; where GEMMs run in stages, only they use the cache. An
 //            addition reads and writes, or takes update_cost where the machine has trackers or says so
 //   fabric   of a GPU whose compute units multiply: its links at full rate in both directions take fabric_links of it,
-//            driven by its compute units fabric_cores times as much; products on all units, or at the full rate of
+//            driven by its compute units fabric_cores times as much; GEMMs on all units, or at the full rate of
 //            the memory, take fabric_products
 //   host     host_links.hpp; an engine gives what it reaches over the host link
 // A cache or memory that the links, engines and compute units of its rank cannot fill together limits nobody; transfers
@@ -39,7 +39,7 @@
 
 namespace cortado::sim {
 
-/// The queue has a product among its commands.
+/// The queue has a GEMM among its commands.
 bool multiplies(const Queue& queue);
 
 class MachineResources {
@@ -62,7 +62,7 @@ class MachineResources {
   double rate_of_units(RankId gpu, const Command& command, double units, Protocol protocol = Protocol::none) const;
   /// Of reductions in the switch that go by so many bytes at a time: bytes of this GPU's sum per second, at most.
   double rate_of_multicast(const Kernel& kernel, double loop_bytes) const;
-  /// Of workgroups of a product, per unit of whatever their work is counted in.
+  /// Of workgroups of a GEMM, per unit of whatever their work is counted in.
   struct ProductUse {
     double cache_bytes = 0;
     double memory_load = 0;    ///< what the memory could have moved in the time that they keep it busy
@@ -80,7 +80,7 @@ class MachineResources {
   void set_mixing(RankId gpu, double factor) { memories_[gpu.value].mixing = factor; }
   /// Operands of a stage, per byte.
   UseList& reads_by_cores(RankId gpu);
-  /// Stores of a product past the caches, per byte of C that goes to the region: so many bytes written, and read
+  /// Stores of a GEMM past the caches, per byte of C that goes to the region: so many bytes written, and read
   /// before.
   UseList& stores_by_cores(RankId gpu, const Region& to, CopyOp op, double writes, double reads);
 
@@ -137,7 +137,7 @@ class MachineResources {
     std::optional<ResourceId> cache;
     std::optional<ResourceId> memory;
     double miss_share = 1;
-    std::optional<ResourceId> fabric;  // where there are products
+    std::optional<ResourceId> fabric;  // where there are GEMMs
     double fabric_per_byte = 0;        // over a link
     double mixing = 1;                 // times that, as things are
     double iod_clock = 1;              // times nominal

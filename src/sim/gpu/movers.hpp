@@ -1,4 +1,4 @@
-// Flows and what they belong to: commands that move bytes, workgroups and stores of products. Counts what they take of
+// Flows and what they belong to: commands that move bytes, workgroups and stores of GEMMs. Counts what they take of
 // the memories, and weighs them as the machine arbitrates (arbitration.hpp).
 #pragma once
 
@@ -42,7 +42,7 @@ class Movers {
   void begin_product(std::uint32_t queue, RankId gpu, double memory_intensity);
   void end_product(std::uint32_t queue, RankId gpu);
 
-  /// Bytes of the commands under way that stream through the last-level cache of a GPU; only where products run.
+  /// Bytes of the commands under way that stream through the last-level cache of a GPU; only where GEMMs run.
   double streaming(RankId gpu) const { return streaming_[gpu.value]; }
   const DramTraffic& traffic() const { return traffic_; }
 
@@ -64,7 +64,7 @@ class Movers {
   Arbitration arbitration_;
   std::vector<Entry> entries_;  // by owner number of a transfer
   std::vector<std::uint32_t> free_;
-  std::vector<double> streaming_;  // by rank; empty without products
+  std::vector<double> streaming_;  // by rank; empty without GEMMs
   DramTraffic traffic_;
 };
 

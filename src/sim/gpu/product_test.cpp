@@ -1,6 +1,6 @@
-// Products on compute units, by hand. virtual-64: 256 compute units on 8 dies; a tile of 256 x 256 in bf16 takes 64 ns
+// GEMMs on compute units, by hand. virtual-64: 256 compute units on 8 dies; a tile of 256 x 256 in bf16 takes 64 ns
 // for each step of k and 1000 ns beside, so 66,536 ns with k = 1024; launch 5000, start 2000, flag 1000, poll 20 ns. A
-// product launched at once begins at 7000. Nothing contends for the fabric, unless a test says so.
+// GEMM launched at once begins at 7000. Nothing contends for the fabric, unless a test says so.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class Node {
     return launch(b_.compute_queue("gemm", RankId{0}, 0, units), gemm);
   }
 
-  /// Products of one tile one after another in one queue.
+  /// GEMMs of one tile one after another in one queue.
   std::uint32_t products_in_a_row(std::uint32_t count) {
     const QueueId queue = b_.compute_queue("gemm", RankId{0});
     for (std::uint32_t i = 1; i < count; ++i) b_.add(queue, gemm_of(1, 1));
@@ -120,7 +120,7 @@ class Node {
   Contract contract_{"products", {}};
 };
 
-/// When the product or copy of a queue ended; the signals of compute queues take no time of theirs.
+/// When the GEMM or copy of a queue ended; the signals of compute queues take no time of theirs.
 std::int64_t end_of(const Simulated& result, std::uint32_t queue) {
   return result.queue_ends[queue].value;
 }
@@ -224,7 +224,7 @@ TEST(Products, LaunchedFirstStarveALaterKernelUntilTheirLastWave) {
   EXPECT_EQ(end_of(result, copy), kBegin + 2 * kTile + 1000);
 }
 
-// With priority it gets them when the first wave ends, and gives them back to the product: the last workgroups start
+// With priority it gets them when the first wave ends, and gives them back to the GEMM: the last workgroups start
 // at the end of the second wave as before.
 TEST(Products, AKernelOfHigherPriorityWaitsForOneWave) {
   Node node;
@@ -235,7 +235,7 @@ TEST(Products, AKernelOfHigherPriorityWaitsForOneWave) {
   EXPECT_EQ(end_of(result, gemm), kBegin + 3 * kTile);
 }
 
-// The copy holds 32 units from 7000 to 17,000. The product begins at 12,000 with 224 and gets 32 more at 17,000: these
+// The copy holds 32 units from 7000 to 17,000. The GEMM begins at 12,000 with 224 and gets 32 more at 17,000: these
 // stay 5 us behind. The last 128 start with the end of the second 224.
 TEST(Products, LaunchedSecondTheyGrowWhenUnitsAreGivenBack) {
   Node node;
@@ -283,7 +283,7 @@ TEST(Products, PricesAreSettledAnewWhenAKernelComesAndGoes) {
   EXPECT_NEAR(result.memory_bytes, (1 + beside) * 7680 * 2048 + 200 * 131072, 10);
 }
 
-// A kernel of 56 units runs from 7000 to 107,000, the product begins at 12,000 with 200 of 208 workgroups. When the
+// A kernel of 56 units runs from 7000 to 107,000, the GEMM begins at 12,000 with 200 of 208 workgroups. When the
 // kernel ends, the last 8 start, and the others read once from then on: they are far ahead of those 8, of which each
 // reads its share of a block of 26 tiles.
 TEST(Products, PricesAreSettledAnewWhenUnitsPassFromAKernelToTheProduct) {
@@ -307,7 +307,7 @@ Machine half_a_memory() {
   return machine;
 }
 
-// The copy of 10 MB moves from 600 + 1000 + 1000 on, the product starts at 7600 and takes twice its time. The copy has
+// The copy of 10 MB moves from 600 + 1000 + 1000 on, the GEMM starts at 7600 and takes twice its time. The copy has
 // moved 50 B/ns x 5000 before it, 25 B/ns x 2 tiles beside it, and goes on alone.
 TEST(Products, AFullMemoryGivesEverybodyTheSameShareOfItsSpeed) {
   Node node;
@@ -348,12 +348,12 @@ TEST(Products, CopiesInBothDirectionsContendForTheFabric) {
   const std::uint32_t gemm = node.product(16, 16);
   const Simulated result = std::move(node).run(with_fabric());
   EXPECT_NEAR(static_cast<double>(end_of(result, gemm)), 1200 + kBegin + kTile / 0.8, 1);
-  // 200 us alone, and a fifth of the product's time lost; then a signal, 1000 ns. The second starts 600 ns later.
+  // 200 us alone, and a fifth of the GEMM's time lost; then a signal, 1000 ns. The second starts 600 ns later.
   EXPECT_NEAR(static_cast<double>(end_of(result, out)), 2600 + 200000 + 0.2 * kTile / 0.8 + 1000, 2);
   EXPECT_NEAR(static_cast<double>(end_of(result, in)), 3200 + 200000 + 0.2 * kTile / 0.8 + 1000, 2);
 }
 
-// Halves move side by side. Were each as much as an engine, the product would get 2/3 of its speed, not 4/5.
+// Halves move side by side. Were each as much as an engine, the GEMM would get 2/3 of its speed, not 4/5.
 TEST(Products, AnEngineHasTheSameShareOfTheFabricInOnePacketOrInTwo) {
   Node node;
   node.dma(0, 1, 10'000'000, 2);
@@ -362,7 +362,7 @@ TEST(Products, AnEngineHasTheSameShareOfTheFabricInOnePacketOrInTwo) {
   EXPECT_NEAR(static_cast<double>(end_of(std::move(node).run(with_fabric()), gemm)), 1200 + kBegin + kTile / 0.8, 1000);
 }
 
-// Stores of compute units over one link, at twice the cost of an engine: 0.75 + 2 x 0.25. The product has 248 units,
+// Stores of compute units over one link, at twice the cost of an engine: 0.75 + 2 x 0.25. The GEMM has 248 units,
 // and 248 tiles: 0.75 x 248 / 256 of the fabric.
 TEST(Products, StoresOfComputeUnitsTakeMoreOfTheFabric) {
   Node node;

@@ -131,10 +131,10 @@ UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, 
   const std::uint32_t count = batch.count;
   const Gemm& gemm = gemm_of(index);
   const double work = demand.seconds * kWorkPerSecond;
-  // The fabric is for the clock that products have alone: where it is managed they ask for more or less of it.
+  // The fabric is for the clock that GEMMs have alone: where it is managed they ask for more or less of it.
   const double speed = power_.managed() ? batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine) : 1;
   const double units = static_cast<double>(count) / core_.machine.compute_units * speed / kWorkPerSecond;
-  // Products that run in stages read the memory as flows of their own.
+  // GEMMs that run in stages read the memory as flows of their own.
   const double fabric = resources_.fabric_of_products(units, product.reads ? 0 : count * load / work);
   UseList& uses = resources_.product_by_cores(gpu, {.cache_bytes = count * demand.cache_bytes / work,
                                                     .memory_load = count * load / work,
@@ -152,7 +152,7 @@ UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, 
   return uses;
 }
 
-/// Where products run in stages and the memory arbitrates, a product and the links of its GPU take turns in the fabric:
+/// Where GEMMs run in stages and the memory arbitrates, a GEMM and the links of its GPU take turns in the fabric:
 /// each would get as much of it as any other, and what others leave.
 Transfers::Speed Products::full_speed(std::uint32_t index) const {
   double weight = kWorkPerSecond / core_.timing.engine.rate.bytes_per_second();

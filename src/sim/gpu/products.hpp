@@ -1,4 +1,4 @@
-// Products: workgroups on compute units.
+// GEMMs: workgroups on compute units.
 //
 // Workgroups start as units are granted. Those that start together are one flow that ends when all of them are done, at
 // the same time: n workgroups that take t seconds each alone progress by at most one second a second, while they draw n
@@ -12,14 +12,14 @@
 //
 // On machines whose GEMMs run in stages (timing.compute->stages), those that start together first read read_share of
 // what they need from memory (gemm/stages.hpp), a flow that only the memory limits, and then multiply while they read
-// the rest. There, and wherever a product has an output map, units are given back when all is multiplied; the stores
-// are flows of their own (stores.hpp), and the product is over when the last of them is. They drain as the memory they
+// the rest. There, and wherever a GEMM has an output map, units are given back when all is multiplied; the stores
+// are flows of their own (stores.hpp), and the GEMM is over when the last of them is. They drain as the memory they
 // go to, and the links on the way, let them, and hold no compute unit; but workgroups start only while no more than two
 // a unit have not drained. An output map that only orders the tiles (all of them are stored on the GPU itself, and no
 // tracker watches) changes nothing but their order.
 //
 // Tiles that wait (TileWait) hold the units that they were granted; those of other groups go on. Each takes `poll`
-// more: the flag is read past the caches, also where it is there already. No wave of a product whose tiles wait or
+// more: the flag is read past the caches, also where it is there already. No wave of a GEMM whose tiles wait or
 // release is cut for all units, as tiles have a place in the order; and groups of tiles read B each for themselves, as
 // those that wait are not in step and those that release come one after another (gemm_model.cpp).
 #pragma once
@@ -66,7 +66,7 @@ class Products {
   /// Others hold more or fewer units of the GPU than before, or its clock is another.
   void settle(ComputeUnits::Tenant on_gpu_of);
 
-  bool on_gpu(RankId gpu) const { return !on_gpu_.empty() && on_gpu_[gpu.value] > 0; }  ///< any product, under way
+  bool on_gpu(RankId gpu) const { return !on_gpu_.empty() && on_gpu_[gpu.value] > 0; }  ///< any GEMM, under way
   /// When compute units of a queue raise a signal now: until who polls it can see it.
   SimTime flag_time(std::uint32_t queue, SignalId signal) const;
 
@@ -94,11 +94,11 @@ class Products {
   std::optional<std::uint64_t> running(std::uint32_t queue) const;
   /// A wait that holds units, if there is one.
   std::optional<TileWait> held_by(std::uint32_t queue) const;
-  /// Of the last product, where they are flows of their own.
+  /// Of the last GEMM, where they are flows of their own.
   const ProductStores* stores(std::uint32_t queue) const;
 
  private:
-  /// A product under way: workgroups that wait, run, store or are done.
+  /// A GEMM under way: workgroups that wait, run, store or are done.
   struct ProductRun {
     std::optional<GemmModel> model;
     double metered_clock = 0;  // GHz, with which it began

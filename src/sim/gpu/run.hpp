@@ -5,7 +5,7 @@
 // entries of a tracker. Where engines are software (engine_timing.threads) a dma or host queue also waits for its turn
 // on a thread.
 //
-// Each part owns its state: host, dma and compute queues, products, the trackers' unit, managed clocks. This class has
+// Each part owns its state: host, dma and compute queues, GEMMs, the trackers' unit, managed clocks. This class has
 // them all, and gives events to whom they concern.
 #pragma once
 

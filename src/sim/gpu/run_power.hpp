@@ -1,12 +1,12 @@
 // Power of a run: the meter, managed clocks, and how fast compute units are at these.
 //
-//   products   gemm/gemm.hpp says what a workgroup takes at which clock
+//   GEMMs   gemm/gemm.hpp says what a workgroup takes at which clock
 //   kernels    copies and reductions by compute units are for the nominal clock: copy_clock_share of the time of a byte
 //              follows the clock, and so do the start of a kernel and the raising of a flag
 //   caches, fabric, engines and memory follow their clocks (machine_resources.hpp); all else stays as it is
 //
-// Where clocks are not managed, products have the clock of gemm_clock_ghz and nothing else changes. Energy then counts
-// as if the compute dies ran at the lowest clock of the products under way, and at the nominal clock without any.
+// Where clocks are not managed, GEMMs have the clock of gemm_clock_ghz and nothing else changes. Energy then counts
+// as if the compute dies ran at the lowest clock of the GEMMs under way, and at the nominal clock without any.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class RunPower {
   double copy_speed(RankId gpu) const;                   ///< of copies by compute units, against the machine file's
   SimTime by_units(RankId gpu, Nanoseconds time) const;  ///< what compute units take so long for at nominal clocks
 
-  /// A product begins or ends whose clock, where clocks are not managed, is this.
+  /// A GEMM begins or ends whose clock, where clocks are not managed, is this.
   void begin_product(RankId gpu, double clock_ghz, SimTime now);
   void end_product(RankId gpu, double clock_ghz, SimTime now);
   /// A host queue is there.
@@ -56,7 +56,7 @@ class RunPower {
   std::optional<EnergyListener> energy_;
   std::optional<PowerManager> manager_;
   std::optional<IterationEnergy> iterations_;
-  std::vector<std::vector<double>> product_clocks_;  // by GPU: of the products under way, GHz
+  std::vector<std::vector<double>> product_clocks_;  // by GPU: of the GEMMs under way, GHz
 };
 
 }  // namespace cortado::sim

@@ -17,7 +17,7 @@ Status check_timing(const Machine& machine);
 
 /// Refuses machines without timing (sim.timing), a policy of arbitration for a machine that says nothing of it
 /// (sim.arbitration), power management that the machine does not allow (check_power_management), programs with commands
-/// that have no model (sim.command) and products that the machine cannot do (check_gemm). A program that cannot finish,
+/// that have no model (sim.command) and GEMMs that the machine cannot do (check_gemm). A program that cannot finish,
 /// possible only where verifier rules were skipped, ends with sim.stall, which names who waits for what.
 Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Stores of products as flows of their own. Of a batch those workgroups start that have entries of the trackers that
+// Stores of GEMMs as flows of their own. Of a batch those workgroups start that have entries of the trackers that
 // they update; the others wait without a compute unit.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The stores of a product that are flows of their own: behind its workgroups, past the caches, each output block to its
+// The stores of a GEMM that are flows of their own: behind its workgroups, past the caches, each output block to its
 // place in the memory of this GPU or of another.
 //
 // What a batch of workgroups has made is cut, in the order of production, into runs: tiles of one block that have the

@@ -19,13 +19,13 @@ inline constexpr Utilisation kNoWork{-1, -1, -1};
 /// Work that uses so much of a clock is bound by it.
 inline constexpr double kBound = 0.999;
 
-/// Products that stand with others at something that is full, in the order of requests: everybody gets the same share
+/// GEMMs that stand with others at something that is full, in the order of requests: everybody gets the same share
 /// of what it would take alone. A higher clock of the compute dies then asks for more and gets more.
 struct Contention {
-  double share = 1;               ///< of its full speed that a product gets; 1: it stands nowhere
-  double of_products = 0;         ///< share of what is full that products have
+  double share = 1;               ///< of its full speed that a GEMM gets; 1: it stands nowhere
+  double of_products = 0;         ///< share of what is full that GEMMs have
   Component at = Component::iod;  ///< whose clock brings more of it
-  bool copies = false;            ///< copies are there, whether products are held up by them or not
+  bool copies = false;            ///< copies are there, whether GEMMs are held up by them or not
 
   friend bool operator==(const Contention&, const Contention&) = default;
 };

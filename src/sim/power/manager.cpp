@@ -70,7 +70,7 @@ bool PowerManager::observe(std::uint32_t index, const Utilisation& use, const Co
   gpu.at = meter_.clocks(index);
   gpu.watts = meter_.watts(index).total();
   for (std::size_t i = 0; i < kClocked.size(); ++i) gpu.is_awake[i] = meter_.awake(index, kClocked[i]);
-  // A product alone waits for the next decision, which knows what its clock is worth.
+  // A GEMM alone waits for the next decision, which knows what its clock is worth.
   if (use[0] >= 0 && !contention.copies) return false;
   Clocks clocks = gpu.at;
   for (const Component component : {Component::iod, Component::hbm}) {

@@ -16,7 +16,7 @@ struct Outcome {
   bool right() const { return finished && wrong_bytes == 0; }
 };
 
-/// Elements of all types are treated as whole little-endian integers of their size that wrap, so that sums and products
+/// Elements of all types are treated as whole little-endian integers of their size that wrap, so that sums and GEMMs
 /// are exact in every order.
 Outcome interpret(const Program& program, std::uint32_t iterations, std::uint64_t seed);
 

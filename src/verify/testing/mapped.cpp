@@ -10,7 +10,7 @@ constexpr std::uint64_t kK = 4;
 constexpr std::uint64_t kN = 3;
 constexpr Bytes kRow = kMappedElement * kN;
 
-/// Operands, outputs and contract, a stream for each rank's product, and a host that submits them all.
+/// Operands, outputs and contract, a stream for each rank's GEMM, and a host that submits them all.
 class Mapped {
  public:
   explicit Mapped(const MappedShape& s) : shape(s), rows(s.pieces * s.ranks), builder("test", "test", s.ranks) {
@@ -54,7 +54,7 @@ class Mapped {
     return {chunk * shape.pieces, 0, shape.pieces, kN, to, CopyOp::add};
   }
 
-  /// The stream of a rank makes the product, and the host waits for it.
+  /// The stream of a rank makes the GEMM, and the host waits for it.
   void finish_stream(std::uint32_t rank, const Gemm& gemm) {
     builder.add(streams[rank], gemm).add(streams[rank], Signal{multiplied});
   }

@@ -1,4 +1,4 @@
-// Small programs of products with output maps and trackers (rule 7 of cortado/program.hpp), made by hand. Every rank r
+// Small programs of GEMMs with output maps and trackers (rule 7 of cortado/program.hpp), made by hand. Every rank r
 // multiplies a<r> (rows x 4) with b<r> (4 x 3); the sum over the ranks is cut into chunks of rows, and chunk r ends in
 // c<r> of rank r. Elements are f32, tiles 1 x 2.
 #pragma once

@@ -1,5 +1,5 @@
-// Small programs whose outputs are matrix products, made by hand: products made in pieces, of gathered operands, and
-// sums of products over ranks. Elements are f32.
+// Small programs whose outputs are matrix products, made by hand: GEMMs made in pieces, of gathered operands, and
+// sums of GEMMs over ranks. Elements are f32.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace cortado::schedules {
 
 using plan::ScheduleTreeNode;
 
-/// What is known of one product: features, and by how much of the fastest time each choice is slower (infinite: it
+/// What is known of one GEMM: features, and by how much of the fastest time each choice is slower (infinite: it
 /// cannot be planned).
 struct Example {
   plan::ScheduleFeatures features;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kRanks = 8;
 constexpr std::size_t kTrainingShapes = 1200;
 constexpr std::size_t kUnseenShapes = 400;
-/// Of one GPU, for operands and product; stagings and gathered operands need some more.
+/// Of one GPU, for operands and GEMM; stagings and gathered operands need some more.
 constexpr double kMemoryBytes = 80e9;
 
 /// Sizes of a published model.

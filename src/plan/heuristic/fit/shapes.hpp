@@ -1,7 +1,7 @@
-// Products and collectives on which the choice of a schedule is fitted and judged: two sets from one seeded generator.
+// GEMMs and collectives on which the choice of a schedule is fitted and judged: two sets from one seeded generator.
 //
-// Half of a set are products of transformers, the other half has sizes drawn log-uniformly, a third of them odd. All
-// four directions come equally often, f16 and bf16 by chance. The two sets have no product of one element type in
+// Half of a set are GEMMs of transformers, the other half has sizes drawn log-uniformly, a third of them odd. All
+// four directions come equally often, f16 and bf16 by chance. The two sets have no GEMM of one element type in
 // common, and their transformers are different ones.
 #pragma once
 

@@ -1,4 +1,4 @@
-// A table of simulated times: one row a product, one column a candidate.
+// A table of simulated times: one row a GEMM, one column a candidate.
 //
 //   collective,direction,dtype,m,n,k,serial,shard-p2p,uniform-fused-1d/4,...
 //
@@ -33,7 +33,7 @@ std::vector<FiccoSchedule> candidates(ShapeSet set, const Machine& machine);
 /// "serial", "hetero-fused-1d/8"
 std::string column_name(const FiccoSchedule& candidate);
 
-/// None if the candidate cannot do the product (too little memory, too few rows, panels that no copy brings).
+/// None if the candidate cannot do the GEMM (too little memory, too few rows, panels that no copy brings).
 Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& request, const FiccoSchedule& candidate,
                                                   const CostModel& cost);
 

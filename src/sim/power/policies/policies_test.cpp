@@ -8,7 +8,7 @@ namespace policies_test {
 
 class Policies : public ::testing::Test {
  protected:
-  /// At nominal clocks: products of so many watts that use so much of each clock.
+  /// At nominal clocks: GEMMs of so many watts that use so much of each clock.
   GpuActivity working(double product_watts, const std::array<double, 3>& use) const {
     GpuActivity activity;
     activity.power = &power_;
@@ -51,7 +51,7 @@ TEST_F(Policies, TheBoardTakesTheHighestClockUnderItsCap) {
 
 TEST_F(Policies, PredictedWattsAreThoseOfTheScalingRules) {
   const GpuActivity work = working(400, {1, 0.5, 0.1});
-  // Half the clock and half the voltage of xcd: products at half the pace and a quarter of the energy each.
+  // Half the clock and half the voltage of xcd: GEMMs at half the pace and a quarter of the energy each.
   const double xcd = 20 + 16.0 / 8 + 40.0 / 8 + 400.0 / 8;
   EXPECT_DOUBLE_EQ(work.watts_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 10 + 1.1 * (xcd + 30 + 8 + 24 + 5));
   EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 0.5);
@@ -127,7 +127,7 @@ TEST_F(Policies, ComponentShiftRaisesTheFabricWhereThatBounds) {
 TEST_F(Policies, InContentionAHigherClockGetsItsShareOfWhatIsFull) {
   GpuActivity work = working(100, {1, 1, 0.1});
   work.contention = {.share = 0.8, .of_products = 0.6, .at = Component::iod};
-  // Products ask for 0.6 / 0.8 of the fabric and others for 0.4 / 0.8. At half the clock: 0.375 + 0.5, which fits.
+  // GEMMs ask for 0.6 / 0.8 of the fabric and others for 0.4 / 0.8. At half the clock: 0.375 + 0.5, which fits.
   EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 1, .iod = 1.5, .hbm = 1}), 0.5 / 0.8);
   // With 1.2 times the fabric: 0.75 + 0.5 of 1.2.
   EXPECT_DOUBLE_EQ(work.speed_at({.xcd = 2, .iod = 1.8, .hbm = 1}), 1.2 / 1.25 / 0.8);
