@@ -198,7 +198,7 @@ struct MatrixTiming {
 
 /// GEMMs in stages: all workgroups that run together read, then multiply, then store.
 struct StageTiming {
-  double read_share = 0;  ///< of the operands, that is read before GEMMs start; the rest beside them
+  double read_share = 0;  ///< of the operands, that is read before multiplying starts; the rest beside it
   std::uint32_t cache_ways =
       0;  ///< of the last-level cache; operands of a stage are found there or not (docs/models.md)
 };
@@ -211,7 +211,7 @@ struct ComputeTiming {
   GBps l2_rate;                ///< of one die, operands that its units take in; multicast counts for each unit
   GBps unit_rate;              ///< bytes per second that one compute unit can take in from beyond its L2
   double operand_cost = 0;     ///< of bringing a row of A or a column of B to the pipes, in multiply-adds with it
-  Nanoseconds tile_overhead;   ///< of a wave, beside its GEMMs: first loads, stores of the result
+  Nanoseconds tile_overhead;   ///< of a wave, beside its multiplications: first loads, stores of the result
   Nanoseconds start{};         ///< of a GEMM in a stream, from the kernel before it; 0 = as cores.start, and every wave
                                ///< has tile_overhead, where it is the later ones only else
   Nanoseconds poll{};          ///< of a tile that waits: to read its flag past the caches, once it is there

@@ -2,7 +2,7 @@
 // C, f the clock over the one that rates and latencies are given for.
 //
 //   waves      W(x) = max(1, x + wave_rounding (ceil(x) - x)): 1 rounds up to whole waves, 0 is a perfect stream-K
-//   GEMMs   W(w) 2 tile_m tile_n k' / (flops of a unit) (1 + operand_cost (1 / tile_m + 1 / tile_n))
+//   multiply   W(w) 2 tile_m tile_n k' / (flops of a unit) (1 + operand_cost (1 / tile_m + 1 / tile_n))
 //   latency    W(w / residents) k' step_latency / f: a workgroup takes no step of k sooner. A unit holds
 //              residents = residency sqrt(128^2 / (tile_m tile_n)) workgroups, 1 to 4 (one if residency is 0)
 //   L2         T (min(tile_m, m) + min(tile_n, n)) k' e / (dies l2_rate f)
@@ -13,16 +13,16 @@
 //              of tiles wait for bytes of their own, groups are not in step: a block lies within the rows of one group,
 //              so every group reads B for itself, but for what caches still hold of it behind a whole pass. Where they
 //              release bytes, groups come one after another: a block lies within those that are made at a time
-//   types      A and B with their scales, 4 / block bytes an element of A and 4 / block^2 of B, and GEMMs at
+//   types      A and B with their scales, 4 / block bytes an element of A and 4 / block^2 of B, and multiplications at
 //              block_scale_efficiency of their rate; C has a type of its own. Sums are f32 or i32 in registers
 //   groups     several GEMMs in one kernel: tiles of all groups share the waves, each group pads its rows to whole
 //              tiles and reads a B of its own; a wave's block of tiles lies within one group
-//   body       (GEMMs^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
+//   body       (multiply^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
 //              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
 //   time       body + tile_overhead (W(w / residents) - 1) + [split_k > 1] (split_time + 8 split_k m n / split_rate)
 //
 // Side by side with others the GEMM holds its units for U and the memory for M seconds; alone it takes the longer of
-// them, the body. With V = (GEMMs^p + latency^p + L2^p)^(1/p), R the bytes of the memory at its full rate and
+// them, the body. With V = (multiply^p + latency^p + L2^p)^(1/p), R the bytes of the memory at its full rate and
 // g = (R / body)^p the part that the memory has in the body:
 //
 //   U = V + (body - V) min(1, 2 (1 - g))        M = R + (body - R) min(1, 2 g)

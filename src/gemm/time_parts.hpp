@@ -1,6 +1,6 @@
 // Where the time of a GEMM alone goes, by the model of gemm.hpp: what cutting a GEMM changes, told apart.
 //
-//   GEMMs   all compute units multiply at the rate that they reach in an endless tile: operations only, the same for
+//   multiply   all compute units multiply at the rate that they reach in an endless tile: operations only, the same for
 //              a GEMM and for its pieces together
 //   tiles      tiles that need operands for every multiplication, and the padding of tiles at the edges
 //   operands   latency, memory and caches do not bring as fast as the units multiply
