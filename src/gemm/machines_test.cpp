@@ -60,7 +60,7 @@ TEST(MachinesWithProducts, StreamOneRowAtOneRate) {
   const std::uint32_t units = machine.compute_units;
   double fastest = 0;
   double slowest = 1e99;
-  for (const std::uint64_t n : {16384, 19968, 32768, 38016, 50000, 76032, 100000}) {
+  for (const std::uint64_t n : {16384U, 19968U, 32768U, 38016U, 50000U, 76032U, 100000U}) {
     const GemmShape shape{.m = 1, .n = n, .k = 13312, .dtype = DType::bf16};
     const double seconds = estimate_gemm(shape, choose_tiling(shape, machine, units), machine, units).seconds;
     const double rate = static_cast<double>(operand_bytes(shape).value) / seconds;
