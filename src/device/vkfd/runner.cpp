@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kSpinTime = 1'000'000;
 constexpr std::uint64_t kNapShare = 8;
 constexpr std::uint64_t kShortestNap = 50'000;
-constexpr std::uint64_t kLongestNap = 2'500'000;
+constexpr std::uint64_t kLongestNap = 4'000'000;
 // A look that comes so much later than the one before: somebody else had the core. Who sleeps gets it back sooner than
 // who spins.
 constexpr std::uint64_t kLostCore = 500'000;
