@@ -171,7 +171,8 @@ void ContractCheck::show_outputs(RankId rank) const {
   for (std::uint32_t b = 0; b < program_->buffers.size(); ++b) {
     const Buffer& buffer = program_->buffers[b];
     const bool read = buffer.role == BufferRole::output || buffer.role == BufferRole::inout;
-    if (read && buffer.rank == rank) data_->read(BufferId{b}, {memory_[b], buffer.size.value});
+    if (read && buffer.rank == rank)
+      data_->read(BufferId{b}, {memory_[b], static_cast<std::size_t>(buffer.size.value)});
   }
 }
 
@@ -210,7 +211,8 @@ void ContractCheck::fill(const std::vector<Region>& regions, std::uint64_t seed,
   for (const Region& region : regions) {
     const BufferPattern pattern(seed, iteration, region.buffer, formats_[region.buffer.value]);
     for (RegionCursor cursor(region); cursor.run() > 0; cursor.advance(cursor.run())) {
-      pattern.bytes(cursor.offset(), {memory_[region.buffer.value] + cursor.offset(), cursor.run()});
+      pattern.bytes(cursor.offset(),
+                    {memory_[region.buffer.value] + cursor.offset(), static_cast<std::size_t>(cursor.run())});
     }
   }
 }
@@ -220,7 +222,8 @@ void ContractCheck::fill_inputs(RankId rank, std::uint64_t seed, std::uint64_t i
   for (std::uint32_t b = 0; b < program_->buffers.size(); ++b) {
     const Buffer& buffer = program_->buffers[b];
     const bool written = buffer.role == BufferRole::input || buffer.role == BufferRole::inout;
-    if (written && buffer.rank == rank) data_->write(BufferId{b}, {memory_[b], buffer.size.value});
+    if (written && buffer.rank == rank)
+      data_->write(BufferId{b}, {memory_[b], static_cast<std::size_t>(buffer.size.value)});
   }
 }
 
