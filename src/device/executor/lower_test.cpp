@@ -30,7 +30,7 @@ struct OneQueue {
     queue = builder.dma_queue("dma", RankId{0}, EngineId{2});
   }
   Result<Frame> lower(LowerOptions options = {}) const {
-    const AddressMap addresses{{kS, kD, kD2}, {kF}, {kT}};
+    const AddressMap addresses{{kS, kD, kD2}, {kF}, {kT}, {}};
     return lower_queue(builder.peek(), queue, addresses, signal_advances(builder.peek()), options);
   }
   static Region all(BufferId buffer, Bytes bytes) { return make_region(buffer, 0_B, bytes); }
