@@ -2,18 +2,21 @@
 
 #include "base/platform.hpp"
 #include "pipeline/parallel.hpp"
+#include "plan/collective/variant.hpp"
 #include "plan/external.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// What a library chooses from is swept only where it is named.
+/// What a library chooses from, and what needs features that the machine lacks, is swept only where it is named.
 std::vector<std::string> swept_variants(const BenchRequest& request, const Machine& machine) {
   if (!request.variants.empty()) return request.variants;
   std::vector<std::string> names;
   for (const VariantInfo& info : list_variants(request.base.collective)) {
     const bool known = info.variant != kLibraryVariant || (machine.timing && machine.timing->library);
-    if (known && !info.of_library) names.push_back(info.variant);
+    const auto variant = plan::find_variant({.collective = info.collective, .variant = info.variant});
+    const bool can = variant && ((*variant)->has == nullptr || (*variant)->has(machine.features));
+    if (known && can && !info.of_library) names.push_back(info.variant);
   }
   // An unknown collective has no variants; the planner says so.
   return names.empty() ? std::vector{request.base.variant} : names;

@@ -63,7 +63,7 @@ TEST(VerifyMachine, MissingFeatures) {
   const Region b = make_region({1}, {0}, {64});
   expect_error(machine, with_command(Swap{a, b}), "needs swap packets");
   expect_error(machine, with_command(Broadcast{a, b, make_region({1}, {64}, {64})}), "needs broadcast packets");
-  expect_error(machine, with_command(Copy{a, b, CopyOp::add, DType::f32}), "needs memory that adds");
+  expect_error(machine, with_command(Copy{a, b, CopyOp::add, DType::f32}), "needs memory or engines that add");
 }
 
 TEST(VerifyMachine, StridedCopies) {

@@ -72,7 +72,7 @@ TEST(Choose, KindsOfVariantsCanBeAskedFor) {
   request.among = {"dma"};
   const auto dma = list_candidates(request);
   ASSERT_TRUE(dma);
-  EXPECT_EQ(dma->size(), 2U * 4);  // pcpy, bcst, b2b, ring
+  EXPECT_EQ(dma->size(), 2U * 5);  // pcpy, bcst, mcast, b2b, ring
   for (const CollectiveRequest& candidate : *dma) EXPECT_EQ(candidate.compute_units, 0U);
   request.base.collective = "scatter";
   request.among = {"cores"};

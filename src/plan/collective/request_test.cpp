@@ -11,7 +11,7 @@ TEST(Request, UnknownNamesGetTheNearestKnownOne) {
   EXPECT_NE(collective.hint.find("did you mean all-gather?"), std::string::npos) << collective.hint;
   const Diagnostic variant = refusal({.collective = "all-gather", .variant = "swap", .bytes = 1_KiB}, machine);
   EXPECT_EQ(variant.code, "plan.unknown_variant");
-  EXPECT_NE(variant.hint.find("pcpy, bcst, b2b"), std::string::npos) << variant.hint;
+  EXPECT_NE(variant.hint.find("pcpy, bcst, mcast, b2b"), std::string::npos) << variant.hint;
 }
 
 TEST(Request, RankCountsMustFitTheMachine) {

@@ -6,17 +6,20 @@
 // What a GEMM takes of its caches depends on what goes on beside it: of the memory and the fabric it is summed up
 // while it runs, batch by batch, and compared with what the run says and with what these carried.
 #include <set>
+#include <span>
 
 #include <gtest/gtest.h>
 
 #include "cortado/collective.hpp"
 
+#include "ir/packing.hpp"
 #include "ir/tiles.hpp"
 #include "ir/visit.hpp"
 #include "plan/c3.hpp"
 #include "plan/c3/testing.hpp"
 #include "sim/gpu/fused_testing.hpp"
 #include "sim/gpu/run.hpp"
+#include "verify/packet_space.hpp"
 
 namespace cortado::sim {
 
@@ -161,8 +164,22 @@ class WatchedRun {
     const Program& program = program_.program();
     for (std::uint32_t i = 0; i < program.queues.size(); ++i) {
       const bool by_engine = program.queues[i].kind == QueueKind::dma;
+      const auto bytes = [](const Region& region) { return static_cast<double>(region.bytes().value); };
+      if (program.queues[i].packing == Packing::multicast) {
+        for (const PackedCommands& packet :
+             packets_of(program.queues[i], packing_limits(program_.machine().features))) {
+          const auto copies = std::span(program.queues[i].commands).subspan(packet.first, packet.count);
+          if (copies.size() > 1) {
+            add(run_.resources().multicast_by_engine(*program.queues[i].rank, *program.queues[i].engine, copies),
+                bytes(accesses(copies.front()).front().region));
+          } else if (moves_bytes(copies.front())) {
+            add(run_.resources().move_by_engine(*program.queues[i].rank, *program.queues[i].engine, copies.front()),
+                bytes(accesses(copies.front()).front().region));
+          }
+        }
+        continue;
+      }
       for (const Command& command : program.queues[i].commands) {
-        const auto bytes = [](const Region& region) { return static_cast<double>(region.bytes().value); };
         if (by_engine && moves_bytes(command)) {
           add(run_.resources().move_by_engine(*program.queues[i].rank, *program.queues[i].engine, command),
               bytes(accesses(command).front().region));
