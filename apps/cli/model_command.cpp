@@ -98,7 +98,7 @@ Status fit_micro_batches(const Arguments& arguments, const Phase& phase, Layout&
 Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower& power,
                           const pipeline::ModelOptions& options, pipeline::ModelStudy& study,
                           pipeline::ModelReport& report) {
-  if (const auto added = add_policies(power, options, study, report); !added) return added;
+  if (auto added = add_policies(power, options, study, report); !added) return added;
   if (arguments.given("--trace") || arguments.given("--html")) {
     auto timeline = study.layer_timeline(report.request, report.best().system);
     if (!timeline) return tl::unexpected(timeline.error());

@@ -27,7 +27,7 @@ struct DlTensor {
   std::uint64_t byte_offset;
 };
 
-enum DlType : std::uint8_t { kInt = 0, kUnsigned = 1, kFloat = 2, kBfloat = 4, kBool = 6 };
+enum DlType : std::uint8_t { integer_type = 0, unsigned_type = 1, float_type = 2, bfloat_type = 4, bool_type = 6 };
 constexpr std::int32_t kProcessor = 1;  // device types
 constexpr std::int32_t kPinnedMemory = 3;
 
@@ -111,14 +111,14 @@ std::string element_of(const py::handle& object) {
   if (tensor->lanes != 1) return "";
   const std::string bits = std::to_string(tensor->bits);
   switch (tensor->type) {
-    case kInt:
+    case integer_type:
       return bits == "16" ? "" : "i" + bits;
-    case kUnsigned:
-    case kBool:
+    case unsigned_type:
+    case bool_type:
       return bits == "8" ? "u8" : "";
-    case kFloat:
+    case float_type:
       return "f" + bits;
-    case kBfloat:
+    case bfloat_type:
       return "bf" + bits;
     default:
       return "";

@@ -414,7 +414,7 @@ Status Store::add_columns(const Layout& layout) {
 Status Store::commit() {
   if (!writing_) return {};
   writing_ = false;
-  const Status committed = database_.run("COMMIT");
+  Status committed = database_.run("COMMIT");
   if (!committed) static_cast<void>(database_.run("ROLLBACK"));
   return committed;
 }
