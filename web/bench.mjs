@@ -1,4 +1,4 @@
-// npm run bench: size and speed of the built page (build/web), and the module against the native command line, in headless
+// npm run bench [-- PART...]: size and speed of the built page (build/web), and the module against the native command line, in headless
 // Chromium. Figures for docs/explorer.md; no test depends on them. ROUNDS: how often each is measured; medians are printed.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -142,11 +142,9 @@ async function against(browser, origin) {
 const host = await serve();
 const browser = await open(host.origin);
 try {
-  sizes();
-  await firstPicture(browser, host.origin);
-  await newQuestions(browser, host.origin);
-  await longTasks(browser, host.origin);
-  await against(browser, host.origin);
+  const parts = { sizes, firstPicture, newQuestions, longTasks, against };
+  const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
+  for (const name of chosen) await parts[name](browser, host.origin);
 } finally {
   await browser.browser.close();
   host.server.close();
