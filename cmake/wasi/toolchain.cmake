@@ -36,7 +36,6 @@ set(CMAKE_CXX_COMPILER_TARGET wasm32-wasip1)
 set(CMAKE_SYSROOT ${wasi})
 # A throw ends the program (apps/cli/wasi/throw.cpp): user mistakes are values, and what CLI11 throws is told before.
 set(CMAKE_CXX_FLAGS_INIT "-fignore-exceptions")
-set(CMAKE_EXECUTABLE_SUFFIX .wasm)
 # The default stack of 64 KiB is small; it stands first in memory, so that an overflow traps.
 set(CMAKE_EXE_LINKER_FLAGS_INIT
     "-resource-dir ${wasi} -Wl,--gc-sections -Wl,-z,stack-size=4194304 -Wl,--stack-first -Wl,--initial-memory=16777216")

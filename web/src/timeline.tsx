@@ -39,7 +39,7 @@ function ticks(from: number, to: number, pixels: number): number[] {
 
 function Ruler() {
   const ref = useRef<HTMLDivElement>(null);
-  const [pixels, setPixels] = useState(800);
+  const [pixels, setPixels] = useState(0);
   useEffect(() => {
     if (!ref.current) return;
     const observer = new ResizeObserver(([entry]) => setPixels(entry.contentRect.width - LABEL));
@@ -49,7 +49,7 @@ function Ruler() {
   const [from, to] = span.value;
   return (
     <div ref={ref} class="ruler" aria-hidden="true">
-      {ticks(from, to, pixels).map((tick) => (
+      {(pixels > 0 ? ticks(from, to, pixels) : []).map((tick) => (
         <span key={tick} style={{ left: `${LABEL + ((tick - from) / (to - from)) * pixels}px` }}>
           {micros(tick)}
         </span>

@@ -114,7 +114,7 @@ export function Form({ fields, machine = true }: { fields: Field[]; machine?: bo
 }
 
 /// The answer's state, the same question for a terminal, and its files.
-export function Status({ asked, name, rows }: { asked: Asked; name: string; rows?: Row[] }) {
+export function Status({ asked, name, rows, how = 'predicted' }: { asked: Asked; name: string; rows?: Row[]; how?: string }) {
   const [copied, setCopied] = useState('');
   const line = `cortado ${quoted(asked.words)}`;
   const copy = async (what: string, text: string) => {
@@ -149,7 +149,7 @@ export function Status({ asked, name, rows }: { asked: Asked; name: string; rows
           : asked.busy
             ? `computing ${asked.progress}`
             : asked.told && !asked.error
-              ? `predicted by the simulator in this page, ${Math.round(asked.told.ms)} ms`
+              ? `${how} by the simulator in this page, ${Math.round(asked.told.ms)} ms`
               : ''}
       </p>
       {asked.error && <Problem text={asked.error} />}

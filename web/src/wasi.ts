@@ -1,6 +1,6 @@
 // The command line as a function: words in, output and files out. Every call is a new instance of the module, as every
 // command is a new process in a terminal.
-import { ConsoleStdout, Directory, File, Inode, OpenFile, PreopenDirectory, WASI } from '@bjorn3/browser_wasi_shim';
+import { ConsoleStdout, Directory, File, Inode, OpenFile, PreopenDirectory, WASI, wasi as defs } from '@bjorn3/browser_wasi_shim';
 
 export interface Answer {
   exit: number;
@@ -8,6 +8,16 @@ export interface Answer {
   err: string; // without lines of progress
   files: Record<string, string>; // that the command wrote
   ms: number;
+}
+
+/// The folder of the command. The C library asks for rights before it writes: this one grants all.
+class Folder extends PreopenDirectory {
+  override fd_fdstat_get() {
+    const fdstat = new defs.Fdstat(defs.FILETYPE_DIRECTORY, 0);
+    fdstat.fs_rights_base = ~0n;
+    fdstat.fs_rights_inherited = ~0n;
+    return { ret: 0, fdstat };
+  }
 }
 
 const ERASE = '\r\x1b[K';
@@ -31,7 +41,7 @@ export function runWords(
     err += text;
     if (text.startsWith(ERASE)) progress(text.slice(ERASE.length).trim());
   });
-  const folder = new PreopenDirectory('.', entries);
+  const folder = new Folder('.', entries);
   const wasi = new WASI(['cortado', ...words], [], [new OpenFile(new File([])), new OpenFile(out), errors, folder], {
     debug: false,
   });

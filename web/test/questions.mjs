@@ -3,7 +3,7 @@ const line = (text) => text.split(' ');
 const overlaps = ['all-gather', 'reduce-scatter', 'all-to-all', 'all-reduce'].flatMap((collective) =>
   ['16384x3584x8192', '8192x8192x3584', '4096x1024x4096'].map((gemm) => line(`overlap ${collective} --gemm ${gemm} --json`)),
 );
-const machines = ['h100-8', 'mi355x-8', 'mi325x-8', 'mi308x-8', 'h200-8', 'b200-8', 'mi250x-8', 'virtual-64'].map((machine) =>
+const machines = ['h100-8', 'mi355x-8', 'mi325x-8', 'mi300x-8+codesign', 'h200-8', 'b200-8', 'mi250x-8', 't3-ring-8'].map((machine) =>
   line(`bench all-gather --on sim --sizes 64KiB,16MiB --machine ${machine} --json`),
 );
 const collectives = ['all-gather', 'all-to-all', 'reduce-scatter', 'all-reduce', 'broadcast', 'gather'].map((collective) =>
@@ -22,6 +22,7 @@ export const QUESTIONS = [
   line('overlap all-gather --gemm 16384x3584x8192 --objective energy --json'),
   line('overlap all-gather --map --n 1024 --m 4096:16384 --k 1024:4096 --json'),
   line('overlap all-gather --gemm 16384x3584x8192 --machine h100-8 --json'),
+  line('bench all-gather --on sim --sizes 64KiB,16MiB --variant b2b,ring --machine virtual-64 --json'),
   line('run all-gather --on sim --variant bcst --prelaunch --bytes 1MiB --json'),
   line('run overlap all-gather --gemm 16384x3584x8192 --strategy hetero-fused-1d/8 --on sim --json'),
   line('bench copy --phases --on sim --json'),

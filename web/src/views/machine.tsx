@@ -86,7 +86,7 @@ function Machine() {
   return (
     <>
       <Form fields={FIELDS} />
-      <Status asked={checked} name="machine" rows={(original.document?.values ?? []) as Row[]} />
+      <Status asked={checked} name="machine" how="read" rows={(original.document?.values ?? []) as Row[]} />
       {values.set && (
         <section>
           <div class="tools">
@@ -121,7 +121,7 @@ function Machine() {
                     <td>
                       <code>{key}</code>
                     </td>
-                    <td class="num" data-key={key} data-value={value}>
+                    <td class="value" data-key={key} data-value={value}>
                       {keys.has(key) && value.length < 24 ? (
                         <input
                           type="text"

@@ -41,7 +41,11 @@ function Model() {
   const operators = ((document?.operators ?? []) as Row[]).toSorted((a, b) => Number(b.share) - Number(a.share));
   const pairs = (document?.pairs ?? []) as Row[];
   const bars = rows.flatMap((row) => PARTS.map(([part, key]) => ({ system: String(row.system), part, ms: Number(row[key] ?? 0) / 1e3 })));
-  const largest = operators.slice(0, 14).map((row) => ({ name: `${String(row.operator)} (${String(row.block)})`, share: 100 * Number(row.share) }));
+  const calls = Map.groupBy(operators, (row) => `${String(row.operator)} (${String(row.block)})`);
+  const largest = [...calls.entries()]
+    .map(([name, same]) => ({ name, share: same.reduce((sum, row) => sum + 100 * Number(row.share), 0) }))
+    .toSorted((a, b) => b.share - a.share)
+    .slice(0, 14);
   return (
     <>
       <Form fields={FIELDS} />

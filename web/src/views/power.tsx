@@ -49,6 +49,8 @@ function Power() {
             depends={[document]}
             plot={() => ({
               height: 280,
+              inset: 24,
+              marginRight: 48,
               x: { label: 'time of an iteration, µs', grid: true, nice: true },
               y: { label: 'energy of all GPUs, J', grid: true, nice: true },
               marks: [

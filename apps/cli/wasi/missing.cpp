@@ -1,0 +1,21 @@
+// What the linker asks for and there is not here.
+#include "device/soft/soft.hpp"
+
+namespace cortado::device {
+
+/// Of the embedded node, which is no target here: `--on soft` was refused before anybody asks.
+double soft_gemm_rate(DType, const SoftOptions&) {
+  return 0;
+}
+
+}  // namespace cortado::device
+
+// Destructors of thread_local variables, by the Itanium C++ ABI: the only thread ends with the program.
+extern "C" {
+
+int __cxa_atexit(void (*destroy)(void*), void* object, void* program) noexcept;
+
+int __cxa_thread_atexit(void (*destroy)(void*), void* object, void* program) noexcept {
+  return __cxa_atexit(destroy, object, program);
+}
+}

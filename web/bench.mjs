@@ -1,0 +1,151 @@
+// npm run bench [-- PART...]: size and speed of the built page (build/web), and the module against the native command line, in headless
+// Chromium. Figures for docs/explorer.md; no test depends on them. ROUNDS: how often each is measured; medians are printed.
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+
+import { module, open, serve, settled, terminal, worker } from './test/support.mjs';
+
+const rounds = Number(process.env.ROUNDS ?? 5);
+const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
+const ms = (value) => `${value.toFixed(0)} ms`;
+
+function sizes() {
+  const root = new URL('../build/web/', import.meta.url).pathname;
+  const totals = { raw: 0, gzip: 0, brotli: 0 };
+  for (const name of readdirSync(root, { recursive: true })) {
+    const path = join(root, name);
+    if (!statSync(path).isFile() || !/\.(html|js|css|wasm)$/.test(name)) continue;
+    const content = readFileSync(path);
+    totals.raw += content.length;
+    totals.gzip += gzipSync(content, { level: 9 }).length;
+    totals.brotli += brotliCompressSync(content).length;
+  }
+  console.log(`page and module, bytes: ${totals.raw}, gzip ${totals.gzip}, brotli ${totals.brotli}`);
+}
+
+/// Tasks of the main thread that took longer than 50 ms, from now on.
+const watchTasks = () => {
+  window.longTasks = [];
+  new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask', buffered: true });
+};
+
+async function firstPicture(browser, origin) {
+  const times = [];
+  for (let i = 0; i < rounds; ++i) {
+    const tab = await browser.tab();
+    await tab.goto(origin, { waitUntil: 'commit' });
+    const seen = await tab.waitForFunction(
+      () => document.querySelector('[data-testid=choice]') && document.querySelector('figure.chart svg') && performance.now(),
+      null,
+      { polling: 'raf', timeout: 60_000 },
+    );
+    times.push(await seen.jsonValue());
+    await tab.context().close();
+  }
+  console.log(`first answer with its table and chart: median ${ms(median(times))}, worst ${ms(Math.max(...times))}`);
+}
+
+async function newQuestions(browser, origin) {
+  const tab = await browser.tab();
+  await tab.addInitScript(watchTasks);
+  await tab.goto(origin);
+  await settled(tab);
+  const typed = [];
+  const computed = [];
+  for (let i = 0; i < 3 * rounds; ++i) {
+    const gemm = `${8192 + 256 * i}x${4096 + 512 * i}x8192`;
+    const [whole, inside] = await tab.evaluate(
+      (text) =>
+        new Promise((resolve) => {
+          const input = document.getElementById('field-gemm');
+          const began = performance.now();
+          input.value = text;
+          input.dispatchEvent(new Event('input', { bubbles: true }));
+          const look = () => {
+            const state = document.querySelector('.state');
+            const there = state.dataset.busy === 'no' && document.querySelector('[data-testid=command]').textContent.includes(text);
+            if (there) resolve([performance.now() - began, Number(state.textContent.match(/(\d+) ms/)?.[1])]);
+            else requestAnimationFrame(look);
+          };
+          requestAnimationFrame(look);
+        }),
+      gemm,
+    );
+    typed.push(whole);
+    computed.push(inside);
+    await tab.waitForTimeout(i % 3 === 0 ? 2000 : 300);
+  }
+  console.log(`a new GEMM, all strategies: module median ${ms(median(computed))}, worst ${ms(Math.max(...computed))}; from key to picture (120 ms of it waits for more keys) median ${ms(median(typed))}, worst ${ms(Math.max(...typed))}`);
+  await tab.context().close();
+}
+
+async function longTasks(browser, origin) {
+  for (const view of ['overlap', 'collectives', 'model', 'kv', 'power', 'machine', 'accuracy']) {
+    const tab = await browser.tab();
+    await tab.addInitScript(watchTasks);
+    await tab.goto(`${origin}/#/${view}`);
+    await settled(tab);
+    await tab.waitForTimeout(2500);
+    const tasks = await tab.evaluate(() => window.longTasks);
+    console.log(`${view}: tasks of the main thread over 50 ms: ${tasks.length}, longest ${ms(Math.max(0, ...tasks))}`);
+    await tab.context().close();
+  }
+}
+
+async function against(browser, origin) {
+  const tab = await browser.tab();
+  await tab.goto(origin);
+  await settled(tab);
+  await tab.waitForTimeout(2000);
+  const lines = [
+    'list machines --json',
+    'overlap all-gather --gemm 16384x3584x8192 --json',
+    'overlap all-gather --gemm 16384x3584x8192 --strategy auto --json',
+    'overlap reduce-scatter --gemm 8192x8192x3584 --json',
+    'overlap all-gather --gemm 8192x57344x8192 --bytes 896MiB --independent --json',
+    'run all-gather --on sim --variant b2b --bytes 1GiB --json',
+    'bench all-gather --on sim --sizes 1KiB:1GiB --json',
+    'model llama-3.1-70b --phase prefill --tp 8 --tokens 8192 --json',
+    'kv --model llama-3.1-70b --tp 8 --tokens 32768 --json',
+    'power all-gather --gemm 8192x8192x8192 --bytes 256MiB --independent --json',
+    'reproduce dma-latte --json',
+  ];
+  await tab.evaluate(
+    async ([workerUrl, moduleUrl]) => {
+      const one = new Worker(workerUrl, { type: 'module' });
+      one.postMessage({ module: await WebAssembly.compileStreaming(fetch(moduleUrl)) });
+      window.timed = (words) =>
+        new Promise((resolve) => {
+          one.onmessage = ({ data }) => 'answer' in data && resolve(data.answer.ms);
+          one.postMessage({ id: 1, words, files: {} });
+        });
+    },
+    [worker(), module()],
+  );
+  for (const line of lines) {
+    const words = line.split(' ');
+    const inPage = [];
+    const native = [];
+    for (let i = 0; i < rounds; ++i) {
+      inPage.push(await tab.evaluate((asked) => window.timed(asked), words));
+      const began = performance.now();
+      await terminal(words);
+      native.push(performance.now() - began);
+    }
+    const ratio = median(inPage) / median(native);
+    console.log(`${line}: module first ${ms(inPage[0])}, median ${ms(median(inPage))}; native process ${ms(median(native))}; ${ratio.toFixed(2)} times`);
+  }
+  await tab.context().close();
+}
+
+const host = await serve();
+const browser = await open(host.origin);
+try {
+  const parts = { sizes, firstPicture, newQuestions, longTasks, against };
+  const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
+  for (const name of chosen) await parts[name](browser, host.origin);
+} finally {
+  await browser.browser.close();
+  host.server.close();
+}
