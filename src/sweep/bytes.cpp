@@ -50,14 +50,18 @@ class ByteReader {
 
   template <class T>
   T get() {
-    T value{};
-    if (rest_.size() < sizeof value) {
-      good_ = false;
+    if constexpr (std::is_same_v<T, bool>) {
+      return get<std::uint8_t>() != 0;  // whatever byte stands there
+    } else {
+      T value{};
+      if (rest_.size() < sizeof value) {
+        good_ = false;
+        return value;
+      }
+      std::memcpy(&value, rest_.data(), sizeof value);
+      rest_.remove_prefix(sizeof value);
       return value;
     }
-    std::memcpy(&value, rest_.data(), sizeof value);
-    rest_.remove_prefix(sizeof value);
-    return value;
   }
   /// Of things that take at least a byte each.
   std::size_t get_count() {

@@ -188,7 +188,8 @@ TEST(ModelClock, EnginesShareALink) {
   const std::uint64_t alone = times_of({{14, 1}})[0];
   const auto apart = times_of({{14, 1}, {2, 2}});
   const auto together = times_of({{14, 1}, {2, 1}});
-  const Timing& timing = *load_machine("mi300x-8").value().timing;
+  const Machine machine = load_machine("mi300x-8").value();
+  const Timing& timing = *machine.timing;
   const auto start = static_cast<double>(timing.engine.copy_start.value);
   for (const std::uint64_t time : apart) {
     EXPECT_NEAR(static_cast<double>(time), static_cast<double>(alone), 0.02 * static_cast<double>(alone));
