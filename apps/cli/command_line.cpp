@@ -51,12 +51,14 @@ struct Parser {
       return;
     }
     const CLI::callback_t store = [this, &flag](const CLI::results_t& values) {
-      set(flag, values);
+      const bool alone = flag.is_optional() && values == CLI::results_t{""};  // CLI11's word for no value
+      set(flag, alone ? CLI::results_t{} : values);
       return true;
     };
     CLI::Option* const option = sub->add_option(std::string(flag.name), store);
     option->type_name(std::string(flag.value));
     if (flag.is_repeated()) option->expected(1)->take_all();
+    if (flag.is_optional() && !flag.is_argument()) option->expected(0, 1);
   }
 
   /// What follows "--", if it is the argument of the command that may be repeated.
@@ -120,6 +122,19 @@ Diagnostic unknown_word(const Subcommand& command, const std::string& word) {
   return {code, message, (elsewhere.empty() ? near(flag, known) : elsewhere) + help};
 }
 
+/// A flag that stands without its value, for which CLI11 would take the next flag.
+Status check_values(const Subcommand& command, const std::vector<std::string>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const Flag* const flag = words[i].starts_with('-') ? find_flag(command.name, words[i]) : nullptr;
+    if (flag == nullptr || flag->is_switch() || flag->is_optional()) continue;
+    const bool last = i + 1 == words.size();
+    if (!last && (!words[i + 1].starts_with('-') || find_flag(command.name, words[i + 1]) == nullptr)) continue;
+    return fail("usage.value", fmt::format("{} stands without a value", words[i]),
+                fmt::format("give {} {}; cortado {} --help says what it means", words[i], flag->value, command.name));
+  }
+  return {};
+}
+
 /// What CLI11 found wrong, as one Diagnostic.
 Diagnostic usage_error(const Parser& parser, const CLI::Error& error, const std::vector<std::string>& words) {
   if (parser.command == nullptr) {
@@ -149,7 +164,7 @@ Result<Exit> run_parsed(const Parser& parser, Console& console) {
   CORTADO_RETURN_IF_ERROR(parser.status);
   for (const Flag* flag : flags_of(parser.command->name)) {
     if (!flag->is_argument()) continue;
-    if (!flag->value.starts_with('[')) CORTADO_RETURN_IF_ERROR(parser.arguments.required(flag->name));
+    if (!flag->is_optional()) CORTADO_RETURN_IF_ERROR(parser.arguments.required(flag->name));
     const std::string word = parser.arguments.or_empty(flag->name);
     if (!word.empty() && moved_word(parser.command->name, word)) return fail(unknown_word(*parser.command, word));
   }
@@ -180,6 +195,12 @@ Exit run_command_line(Console& console, const std::vector<std::string>& all_word
   const auto [words, command] = cut_command(all_words);
   Parser parser(words);
   parser.set_command(command);
+  if (parser.command != nullptr) {
+    if (const Status complete = check_values(*parser.command, words); !complete) {
+      console.error(complete.error());
+      return Exit::usage;
+    }
+  }
   std::vector<std::string> reversed(words.rbegin(), words.rend());
 #if CORTADO_HOSTED
   try {

@@ -18,7 +18,7 @@ struct Flag {
   std::string_view commands;  ///< that have it, separated by spaces
   std::string_view name;      ///< "--bytes", "-o,--output"; an argument has no dashes
   /// What stands behind it in --help; empty: a switch. NAMES: names separated by commas. Ending in "...": may be
-  /// repeated. An argument in brackets may be left out.
+  /// repeated. In brackets: an argument that may be left out, or a flag that may stand without its value.
   std::string_view value;
   /// Empty: any text. "a|b": one of these. "@machines": names of a list, for completion. "file": a path, for
   /// completion. "number 1": a whole number from 1 on that fits 32 bits, "number64 1": 64 bits.
@@ -33,6 +33,7 @@ struct Flag {
   bool is_switch() const { return value.empty(); }
   bool is_list() const { return value == "NAMES"; }
   bool is_repeated() const { return value.ends_with("..."); }
+  bool is_optional() const { return value.starts_with('['); }
   std::string_view long_name() const;  ///< "--output" of "-o,--output"
 };
 

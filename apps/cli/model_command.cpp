@@ -40,14 +40,15 @@ Result<DType> dtype_of(const std::string& name) {
   return parse_dtype(name == "fp8" ? "f8" : name);
 }
 
-Result<Layout> layout_of(const Arguments& arguments) {
+Layout layout_of(const Arguments& arguments, const Machine& machine) {
   Layout layout;
   layout.tp = *arguments.number("--tp");
   layout.sp = arguments.given("--sp");
-  layout.ep = *arguments.number("--ep");
-  layout.fsdp = *arguments.number("--fsdp");
   layout.dp = *arguments.number("--dp");
   layout.pp = *arguments.number("--pp");
+  const std::uint32_t others = layout.tp * layout.dp * layout.pp;
+  layout.fsdp = arguments.number("--fsdp").value_or(std::max(machine.gpus / std::max(others, 1U), 1U));
+  layout.ep = arguments.number("--ep").value_or(layout.tp > 1 ? layout.tp : layout.replicas());
   layout.micro_batches = arguments.number("--micro-batches").value_or(layout.pp);
   layout.stages_per_gpu = *arguments.number("--stages");
   layout.prefetch = *arguments.number("--prefetch");
@@ -118,7 +119,7 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(Machine machine, machine_of(arguments));
   CORTADO_ASSIGN_OR_RETURN(const pipeline::ModelPower power, model_power(arguments));
   CORTADO_RETURN_IF_ERROR(set_cap(arguments, machine));
-  CORTADO_ASSIGN_OR_RETURN(const pipeline::ModelRequest request, model_request(arguments, name));
+  CORTADO_ASSIGN_OR_RETURN(const pipeline::ModelRequest request, model_request(arguments, name, machine));
   tell_what_is_borrowed(machine, console);
   pipeline::ModelOptions options{.threads = threads_of(arguments), .progress = show_progress(console)};
   if (arguments.given("--system")) options.systems = arguments.names("--system");
@@ -147,14 +148,15 @@ std::vector<std::string_view> model_modes(const Arguments& arguments) {
   const bool pipeline = *arguments.number("--pp") > 1;
   if (pipeline) modes.push_back("pipeline");
   if (pipeline && arguments.text("--schedule") == "interleaved") modes.push_back("interleaved");
-  if (phase == "train" && *arguments.number("--fsdp") > 1) modes.push_back("sharded");
+  if (phase == "train" && arguments.number("--fsdp") != 1U) modes.push_back("sharded");
   return modes;
 }
 
-Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const std::string& name) {
+Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const std::string& name,
+                                             const Machine& machine) {
   pipeline::ModelRequest request;
   CORTADO_ASSIGN_OR_RETURN(request.model, load_model(name));
-  CORTADO_ASSIGN_OR_RETURN(request.layout, layout_of(arguments));
+  request.layout = layout_of(arguments, machine);
   CORTADO_ASSIGN_OR_RETURN(request.phase, phase_of(arguments, request.model));
   CORTADO_RETURN_IF_ERROR(fit_micro_batches(arguments, request.phase, request.layout));
   return request;

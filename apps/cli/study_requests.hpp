@@ -23,7 +23,8 @@ Result<pipeline::PowerRequest> power_request(const Arguments& arguments, const M
 Result<pipeline::PowerOptions> power_options(const Arguments& arguments);
 
 std::vector<std::string_view> model_modes(const Arguments& arguments);
-Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const std::string& name);
+Result<pipeline::ModelRequest> model_request(const Arguments& arguments, const std::string& name,
+                                             const Machine& machine);
 Result<pipeline::ModelPower> model_power(const Arguments& arguments);
 Status set_cap(const Arguments& arguments, Machine& machine);  ///< --cap
 /// The step of the fastest system by the policies, if there are any.

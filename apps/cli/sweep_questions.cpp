@@ -185,10 +185,10 @@ class PowerCommandStudy : public CommandStudy {
 
 // --- model -----------------------------------------------------------------------------------------------------------
 
-Status check_model(const Arguments& arguments, const Machine&) {
+Status check_model(const Arguments& arguments, const Machine& machine) {
   CORTADO_RETURN_IF_ERROR(arguments.check(model_modes(arguments)));
   CORTADO_RETURN_IF_ERROR(model_power(arguments));
-  CORTADO_RETURN_IF_ERROR(model_request(arguments, arguments.text("name")));
+  CORTADO_RETURN_IF_ERROR(model_request(arguments, arguments.text("name"), machine));
   return {};
 }
 
@@ -198,18 +198,18 @@ class ModelCommandStudy : public CommandStudy {
 
   Outcome<Document> ask(const Arguments& arguments) override {
     if (const Status checked = check_model(arguments, machine_); !checked) return fail_at(Stage::plan, checked.error());
-    if (!arguments.given("--clock") && !arguments.given("--cap")) return ask(arguments, study_);
+    if (!arguments.given("--clock") && !arguments.given("--cap")) return ask(arguments, machine_, study_);
     Machine machine = machine_;
     Status changed = set_clock(arguments, machine);
     if (changed) changed = set_cap(arguments, machine);
     if (!changed) return fail_at(Stage::plan, changed.error());
     pipeline::ModelStudy study(machine);
-    return ask(arguments, study);
+    return ask(arguments, machine, study);
   }
 
  private:
-  static Outcome<Document> ask(const Arguments& arguments, pipeline::ModelStudy& study) {
-    const auto request = model_request(arguments, arguments.text("name"));
+  static Outcome<Document> ask(const Arguments& arguments, const Machine& machine, pipeline::ModelStudy& study) {
+    const auto request = model_request(arguments, arguments.text("name"), machine);
     if (!request) return fail_at(Stage::plan, request.error());
     pipeline::ModelOptions options{.threads = 1};
     if (arguments.given("--system")) options.systems = arguments.names("--system");
@@ -345,7 +345,7 @@ Result<Arguments> arguments_of(const SweptCommand& swept, const std::vector<swee
   for (const Flag* flag : flags_of(swept.command)) {
     const auto given = std::ranges::find(parameters, parameter_of(swept, *flag), &sweep::Parameter::name);
     if (given == parameters.end()) {
-      if (flag->is_argument() && !flag->value.starts_with('[')) {
+      if (flag->is_argument() && !flag->is_optional()) {
         return fail("usage.argument", fmt::format("{} is required", parameter_of(swept, *flag)),
                     fmt::format("give it in [fixed] or [axes]; see cortado {} --help", swept.command));
       }
