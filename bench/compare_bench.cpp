@@ -9,6 +9,7 @@
 #include "pipeline/bench.hpp"
 #include "pipeline/calibrate.hpp"
 #include "pipeline/compare.hpp"
+#include "plan/collective/variant.hpp"
 
 namespace cortado::bench {
 namespace {
@@ -43,7 +44,9 @@ std::vector<Row> compare_rows() {
   std::vector<double> all;
   for (const Collective collective : {Collective("all-gather"), Collective("all-to-all")}) {
     for (const VariantInfo& info : list_variants(collective)) {
-      if (info.on_cores) continue;  // kernels of the node are not calibrated
+      const auto variant = plan::find_variant({.collective = info.collective, .variant = info.variant}).value();
+      // Kernels of the node are not calibrated.
+      if (info.on_cores || !variant->can_run_on(base)) continue;
       // Anew for each, because what else the computer does changes within a minute.
       const Machine machine = pipeline::calibrate(base).value();
       for (const bool prelaunch : {false, true}) {

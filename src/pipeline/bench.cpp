@@ -15,8 +15,7 @@ std::vector<std::string> swept_variants(const BenchRequest& request, const Machi
   for (const VariantInfo& info : list_variants(request.base.collective)) {
     const bool known = info.variant != kLibraryVariant || (machine.timing && machine.timing->library);
     const auto variant = plan::find_variant({.collective = info.collective, .variant = info.variant});
-    const bool can = variant && ((*variant)->has == nullptr || (*variant)->has(machine.features));
-    if (known && can && !info.of_library) names.push_back(info.variant);
+    if (known && variant && (*variant)->can_run_on(machine) && !info.of_library) names.push_back(info.variant);
   }
   // An unknown collective has no variants; the planner says so.
   return names.empty() ? std::vector{request.base.variant} : names;

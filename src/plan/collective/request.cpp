@@ -89,7 +89,7 @@ Status check_placement(const CollectiveRequest& request, const Variant& variant)
 }
 
 Status check_feature(const CollectiveRequest& request, const Variant& variant, const Machine& machine) {
-  if (variant.has == nullptr || variant.has(machine.features)) return {};
+  if (variant.can_run_on(machine)) return {};
   return fail(About::machine, "plan.feature",
               fmt::format("{} {} needs {}, which machine {} does not have", request.collective, request.variant,
                           variant.needs, machine.name),

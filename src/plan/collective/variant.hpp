@@ -22,6 +22,8 @@ struct Variant {
   /// Made of kernels of the machine's library, with this protocol (none: whichever the library chooses).
   std::optional<Protocol> library{};
   bool ring = false;  ///< goes from rank r to rank r + 1 modulo N only; on compute units in one part
+
+  bool can_run_on(const Machine& machine) const { return has == nullptr || has(machine.features); }
 };
 
 /// What NCCL and RCCL run, and what they choose from it.
