@@ -80,8 +80,9 @@ std::vector<std::string> Arguments::all(std::string_view flag) const {
 Result<std::string> Arguments::required(std::string_view argument) const {
   if (auto value = find(argument)) return *std::move(value);
   const Flag* flag = find_flag(command_, argument);
-  return fail("usage.argument", fmt::format("{} is required", split(split(flag->value, '[').back(), ']').front()),
-              fmt::format("see cortado {} --help", command_));
+  const std::string name = flag->is_argument() ? split(split(flag->value, '[').back(), ']').front()
+                                               : fmt::format("{} {}", flag->long_name(), flag->value);
+  return fail("usage.argument", fmt::format("{} is required", name), fmt::format("see cortado {} --help", command_));
 }
 
 Result<std::optional<double>> Arguments::watts(std::string_view flag) const {

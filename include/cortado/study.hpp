@@ -307,6 +307,7 @@ struct PairRow {
   std::string chosen;                      ///< by auto
   std::vector<double> exposed_us;          ///< of one, by the systems of the rows
   std::optional<double> prelaunched_us{};  ///< alone, by the best variant on DMA engines that are programmed ahead
+  friend bool operator==(const PairRow&, const PairRow&) = default;
 };
 
 /// One kind of operator.

@@ -40,6 +40,15 @@ std::optional<double> number_in(const Cell& cell) {
   return std::nullopt;
 }
 
+/// "the first one, point 3: gemm.shape: ..."
+Result<std::string> first_failure(Database& database) {
+  CORTADO_ASSIGN_OR_RETURN(Statement first,
+                           database.prepare("SELECT point, code, message FROM failures ORDER BY point LIMIT 1"));
+  CORTADO_ASSIGN_OR_RETURN(const bool row, first.step());
+  if (!row) return std::string("nothing tells why");
+  return fmt::format("the first one, point {}: {}: {}", first.whole(0), first.text(1), first.text(2));
+}
+
 class Shown {
  public:
   Shown(Database& database, const ShowRequest& request) : database_(database), request_(request) {}
@@ -53,7 +62,10 @@ class Shown {
                       {"done", counts_.done, "points with an answer"},
                       {"failed", counts_.failed, "points without one; the table failures of the database tells why"},
                       {"waiting", counts_.waiting, "points that were not asked yet"}};
-    if (counts_.failed > 0) document.notes.push_back(fmt::format("{} points failed", counts_.failed));
+    if (counts_.failed > 0) {
+      CORTADO_ASSIGN_OR_RETURN(const std::string first, first_failure(database_));
+      document.notes.push_back(fmt::format("{} points failed (all in the table failures); {}", counts_.failed, first));
+    }
     if (counts_.waiting > 0) document.notes.push_back(fmt::format("{} points are not done yet", counts_.waiting));
     if (columns_.empty()) {
       document.tables = {{.meaning = "one per row of an answer, or per group"}};

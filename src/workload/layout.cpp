@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,7 +51,13 @@ Status check_degrees(const Model& model, const Layout& layout, const Machine& ma
   if (heads % layout.tp != 0) {
     return bad_layout(
         fmt::format("{} attention heads of {} cannot be divided by --tp {}", heads, model.name, layout.tp),
-        fmt::format("give --tp {}", usable_degrees(heads)));
+        fmt::format("give --tp {}", usable_degrees(std::gcd(heads, std::uint64_t{machine.gpus}))));
+  }
+  for (const std::uint64_t width : {model.intermediate, model.experts ? model.experts->intermediate : 0}) {
+    if (width % layout.tp == 0 || (width != model.intermediate && layout.ep > 1)) continue;
+    return bad_layout(fmt::format("the {} columns of a feed-forward matrix of {} cannot be divided by --tp {}", width,
+                                  model.name, layout.tp),
+                      fmt::format("give --tp {}", usable_degrees(std::gcd(width, std::uint64_t{machine.gpus}))));
   }
   const std::uint64_t kv = model.attention.kv_heads;
   if (!model.attention.latent && layout.tp < kv && kv % layout.tp != 0) {

@@ -51,8 +51,12 @@ std::string answer_of(const KvReport& report) {
     return fmt::format("recompute: {} would take {:.2f} times as long", best.strategy,
                        best.transfer.seconds / report.recompute_seconds);
   }
-  const std::string from =
-      report.break_even_tokens ? fmt::format("; it pays from {} tokens on", *report.break_even_tokens) : std::string();
+  std::string from;
+  if (report.break_even_tokens) {
+    from = *report.break_even_tokens <= report.request.blocks.tokens
+               ? "; it pays from the first block on"
+               : fmt::format("; it pays from {} tokens on", *report.break_even_tokens);
+  }
   return fmt::format("fetch by {}: {:.1f} times as fast as computing the prefix again{}", best.strategy,
                      report.recompute_seconds / best.transfer.seconds, from);
 }

@@ -282,6 +282,7 @@ std::string answer_text(const ModelReport& report) {
   if (report.rows.empty()) return {};
   const SystemRow& best = report.best();
   const SystemRow& serial = report.rows.front();
+  if (report.rows.size() == 1) return fmt::format("only {} was computed: nothing to compare it with", best.system);
   if (best.system == "serial") return "use serial: nothing that overlaps is faster";
   return fmt::format(
       "use {}: {:.1f} % faster than serial, {:.0f} tokens/s; {:.1f} of {:.1f} ms of communication stay exposed{}",

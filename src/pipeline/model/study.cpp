@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -119,6 +120,19 @@ void add_steps(SystemRow& row, const SystemRow& step, double times) {
   if (row.joules && step.joules) *row.joules += times * *step.joules;
 }
 
+/// Collectives of decode steps with little and with much context are mostly the same.
+void add_pair(PairRow row, std::vector<PairRow>& pairs) {
+  for (PairRow& known : pairs) {
+    const double times = std::exchange(row.times, known.times);
+    const bool same = row == known;
+    row.times = times;
+    if (!same) continue;
+    known.times += times;
+    return;
+  }
+  pairs.push_back(std::move(row));
+}
+
 }  // namespace
 
 std::string text_of(const Operator& op) {
@@ -232,10 +246,11 @@ Outcome<ModelReport> ModelStudy::run_generation(const ModelRequest& request, con
     if (!decode) return tl::unexpected(decode.error());
     for (std::size_t i = 0; i < report->rows.size(); ++i) add_steps(report->rows[i], decode->rows[i], times);
     flops_of_all += times * flops_of(decode->rows.front());
+    if (times == 0) continue;
     for (PairRow row : decode->pairs) {
       row.times *= times;
       row.block = "decode " + row.block;
-      report->pairs.push_back(std::move(row));
+      add_pair(std::move(row), report->pairs);
     }
     if (part > 1) continue;
     for (OperatorRow row : decode->operators) {
