@@ -14,8 +14,8 @@ struct Bell {
   std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> rings{0};
 
-  /// To be called after the change. Either the fence comes before a sleeper counts itself, and it sees the change, or it is
-  /// seen here.
+  /// To be called after the change. Either the fence comes before a sleeper counts itself, and it sees the change, or
+  /// it is seen here.
   void ring() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_relaxed) != 0) wake();

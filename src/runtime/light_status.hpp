@@ -8,8 +8,8 @@
 
 namespace cortado::runtime {
 
-/// One word, null while all is well. A Status is over 200 bytes, all of which `return {}` clears: 15 ns each time, where
-/// two ranks meet in 100.
+/// One word, null while all is well. A Status is over 200 bytes, all of which `return {}` clears: 15 ns each time,
+/// where two ranks meet in 100.
 class [[nodiscard]] LightStatus {
  public:
   LightStatus() = default;

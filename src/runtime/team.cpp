@@ -81,8 +81,8 @@ void Team::raise(std::uint32_t signal) {
 
 LightStatus Team::wait_for(std::uint32_t rank, std::uint32_t signal) {
   const std::atomic<std::uint64_t>& raised = segment_->block(rank).signals.at(signal).raised;
-  return wait_until([&] { return raised.load(std::memory_order_seq_cst) >= calls_; },
-                    current(), std::uint64_t{1} << rank);
+  return wait_until([&] { return raised.load(std::memory_order_seq_cst) >= calls_; }, current(),
+                    std::uint64_t{1} << rank);
 }
 
 LightStatus Team::known_failure() const {

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,12 +16,13 @@
 namespace cortado {
 namespace {
 
-/// Everything of a request that its program depends on.
-std::string key_of(const CollectiveRequest& r) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", r.collective, r.variant, r.bytes.value, r.prelaunch,
-                     static_cast<int>(r.trigger_words), r.in_place, r.own_block, static_cast<int>(r.dtype),
-                     r.root.value, r.peer.value, r.ways, r.compute_units);
+/// Everything of a request that its program depends on. Not a text: making one takes longer than all else that a replay
+/// needs beside the program itself.
+auto key_of(const CollectiveRequest& r) {
+  return std::tuple(r.collective, r.variant, r.bytes, r.prelaunch, r.trigger_words, r.in_place, r.own_block, r.dtype,
+                    r.root, r.peer, r.ways, r.compute_units, r.runtime, r.host);
 }
+using Key = decltype(key_of(std::declval<CollectiveRequest>()));
 
 }  // namespace
 
@@ -96,7 +98,7 @@ struct NodeCommunicator::Impl {
   std::uint32_t ranks;
   pipeline::Chooser chooser;
   std::unique_ptr<Target> target;
-  std::map<std::string, Prepared> programs;  // end before the node that they run on
+  std::map<Key, Prepared> programs;  // end before the node that they run on
   std::string explained = "nothing has run yet";
 };
 
@@ -119,7 +121,7 @@ std::uint32_t NodeCommunicator::ranks() const {
 
 Status NodeCommunicator::run(const CollectiveRequest& request, std::span<const std::span<std::byte>> send,
                              std::span<const std::span<std::byte>> recv) {
-  const std::string key = key_of(request);
+  const Key key = key_of(request);
   auto found = impl_->programs.find(key);
   if (found == impl_->programs.end()) {
     CORTADO_ASSIGN_OR_RETURN(Impl::Prepared prepared, impl_->prepare(request, send, recv));
