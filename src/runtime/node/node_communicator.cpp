@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -22,6 +23,10 @@ auto key_of(const CollectiveRequest& r) {
   return std::tuple(r.collective, r.variant, r.bytes, r.prelaunch, r.trigger_words, r.in_place, r.own_block, r.dtype,
                     r.root, r.peer, r.ways, r.compute_units, r.runtime, r.host);
 }
+bool same_memory(Binding a, Binding b) {
+  return a.data() == b.data() && a.size() == b.size();
+}
+
 using Key = decltype(key_of(std::declval<CollectiveRequest>()));
 
 }  // namespace
@@ -98,6 +103,7 @@ struct NodeCommunicator::Impl {
   std::uint32_t ranks;
   pipeline::Chooser chooser;
   std::unique_ptr<Target> target;
+  std::vector<Binding> wanted;       // of the request at hand
   std::map<Key, Prepared> programs;  // end before the node that they run on
   std::string explained = "nothing has run yet";
 };
@@ -128,8 +134,11 @@ Status NodeCommunicator::run(const CollectiveRequest& request, std::span<const s
     found = impl_->programs.emplace(key, std::move(prepared)).first;
   } else {
     Impl::Prepared& known = found->second;
-    CORTADO_RETURN_IF_ERROR(impl_->bind(known.program, send, recv, known.bindings));
-    CORTADO_RETURN_IF_ERROR(known.bound.rebind(known.bindings));
+    CORTADO_RETURN_IF_ERROR(impl_->bind(known.program, send, recv, impl_->wanted));
+    if (!std::ranges::equal(impl_->wanted, known.bindings, same_memory)) {
+      CORTADO_RETURN_IF_ERROR(known.bound.rebind(impl_->wanted));
+      std::swap(impl_->wanted, known.bindings);
+    }
   }
   impl_->explained = found->second.why;
   Status done = found->second.bound.run();
