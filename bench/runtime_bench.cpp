@@ -121,6 +121,12 @@ std::vector<Row> runtime_rows() {
 
   Spans other(8 << 10);
   bool turn = false;
+  const double elsewhere = median_ns(2001, [&] {
+    turn = !turn;
+    const Spans& memory = turn ? other : small;
+    (void)node.run(request, memory.spans, memory.spans);
+  });
+  rows.push_back({"what it adds with other memory every time", (elsewhere - bare) / 1e3, "us"});
   constexpr std::uint32_t kTurns = 100;  // in a sample: the clock of processor time costs more than a turn
   const double rebind = median_thread_ns(101, [&] {
     for (std::uint32_t i = 0; i < kTurns; ++i) {

@@ -23,8 +23,7 @@ void pause_core() {
 
 }  // namespace
 
-void Bell::ring() {
-  if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+void Bell::wake() {
   rings.fetch_add(1, std::memory_order_seq_cst);
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&rings), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

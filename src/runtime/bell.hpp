@@ -14,9 +14,13 @@ struct Bell {
   std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> rings{0};
 
-  /// To be called after the change, which was made with seq_cst.
-  void ring();
-  /// Sleeps until somebody rings, for at most so long, unless `there()` is true already.
+  /// To be called after the change. Either the fence comes before a sleeper counts itself, and it sees the change, or
+  /// it is seen here.
+  void ring() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (sleepers.load(std::memory_order_relaxed) != 0) wake();
+  }
+  /// Sleeps until somebody rings, for at most so long, unless `there()`, which loads with seq_cst, is true already.
   template <class There>
   void sleep(There&& there, std::chrono::milliseconds longest) {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -26,6 +30,7 @@ struct Bell {
   }
 
  private:
+  void wake();
   void wait(std::uint32_t seen, std::chrono::milliseconds longest);
 };
 

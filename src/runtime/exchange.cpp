@@ -31,23 +31,21 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 }
 
 std::string describe(const Call& call) {
-  if (call.refused) return "something with wrong arguments";
-  const auto kind = static_cast<OperationKind>(call.kind);
+  if (call.what.refused) return "something with wrong arguments";
+  const auto kind = static_cast<OperationKind>(call.what.kind);
   std::string text = fmt::format("{} of {}", name_of(kind), format_bytes({call.block_bytes}));
-  if (call.by_counts) text = fmt::format("{} with counts", name_of(kind));
+  if (call.what.by_counts) text = fmt::format("{} with counts", name_of(kind));
   if (reduces(kind)) {
-    text += fmt::format(" of elements {} by {}", name_of(static_cast<Element>(call.element)),
-                        name_of(static_cast<Reduction>(call.reduction)));
+    text += fmt::format(" of elements {} by {}", name_of(static_cast<Element>(call.what.element)),
+                        name_of(static_cast<Reduction>(call.what.reduction)));
   }
-  if (has_root(kind)) text += fmt::format(", root {}", call.root);
-  if (call.variant != 0) text += fmt::format(" by variant {}", name_of(static_cast<Variant>(call.variant)));
+  if (has_root(kind)) text += fmt::format(", root {}", call.what.root);
+  if (call.what.variant != 0) text += fmt::format(" by variant {}", name_of(static_cast<Variant>(call.what.variant)));
   return text;
 }
 
 bool same_call(const Call& a, const Call& b) {
-  return a.kind == b.kind && a.refused == b.refused && a.by_counts == b.by_counts &&
-         (a.by_counts || a.block_bytes == b.block_bytes) && a.element == b.element && a.reduction == b.reduction &&
-         a.root == b.root && a.variant == b.variant;
+  return a.what == b.what && (a.what.by_counts || a.block_bytes == b.block_bytes);
 }
 
 }  // namespace
@@ -109,17 +107,17 @@ Result<std::unique_ptr<Exchange>> Exchange::open(Team& team, Tuning tuning) {
 
 Call Exchange::call_for(const Operation& op, const Shape& shape) const {
   Call call;
-  call.kind = static_cast<std::uint8_t>(op.kind);
+  call.what.kind = static_cast<std::uint8_t>(op.kind);
   if (reduces(op.kind)) {
-    call.element = static_cast<std::uint8_t>(op.element);
-    call.reduction = static_cast<std::uint8_t>(op.reduction);
+    call.what.element = static_cast<std::uint8_t>(op.element);
+    call.what.reduction = static_cast<std::uint8_t>(op.reduction);
   }
-  if (has_root(op.kind)) call.root = op.root;
+  if (has_root(op.kind)) call.what.root = static_cast<std::uint8_t>(op.root);
   call.block_bytes = shape.block_bytes;
-  call.by_counts = !op.recv_bytes.empty();
+  call.what.by_counts = !op.recv_bytes.empty();
   // With counts the ranks may send different numbers of bytes, but choose the same.
-  call.variant =
-      static_cast<std::uint8_t>(tuning_.variant_for(op.kind, call.by_counts ? 0 : shape.block_bytes * shape.blocks));
+  const std::uint64_t bytes = call.what.by_counts ? 0 : shape.block_bytes * shape.blocks;
+  call.what.variant = static_cast<std::uint8_t>(tuning_.variant_for(op.kind, bytes));
   call.in_place = op.kind != OperationKind::broadcast && overlap(op.send, op.recv);
   const std::byte* const source = op.kind == OperationKind::broadcast ? op.recv.data() : op.send.data();
   call.send = team_.locate(source);
@@ -128,8 +126,8 @@ Call Exchange::call_for(const Operation& op, const Shape& shape) const {
 }
 
 bool Exchange::uses_slot(const Call& call, std::uint64_t bytes) const {
-  const auto kind = static_cast<OperationKind>(call.kind);
-  const auto asked = static_cast<Variant>(call.variant);
+  const auto kind = static_cast<OperationKind>(call.what.kind);
+  const auto asked = static_cast<Variant>(call.what.variant);
   if (kind == OperationKind::barrier) return true;
   if (bytes > kSlotBytes || asked == Variant::staged || asked == Variant::direct) return false;
   if (asked == Variant::slots || (kind == OperationKind::all_to_all && call.in_place)) return true;
@@ -142,17 +140,17 @@ bool Exchange::uses_slot(const Call& call, std::uint64_t bytes) const {
 // The others are told, too: they would wait for a call that never comes.
 Status Exchange::refuse(Diagnostic reason) {
   Call call;
-  call.refused = true;
+  call.what.refused = true;
   (void)next_slot();  // as the others
   CORTADO_RETURN_IF_ERROR(team_.announce(call));
   CORTADO_RETURN_IF_ERROR(team_.meet());
   return fail(std::move(reason));
 }
 
-Status Exchange::check_calls() const {
+LightStatus Exchange::check_calls() const {
   const Call& own = team_.call_of(team_.rank());
   const Call& first = team_.call_of(0);
-  for (std::uint32_t r = 0; r < team_.ranks(); ++r) {
+  for (std::uint32_t r = 1; r < team_.ranks(); ++r) {
     const Call& call = team_.call_of(r);
     if (same_call(call, first)) continue;
     Diagnostic diagnostic{"runtime.mismatch",
@@ -161,7 +159,7 @@ Status Exchange::check_calls() const {
     diagnostic.place.rank = RankId{r};
     return fail(std::move(diagnostic));
   }
-  if (!own.by_counts) return {};
+  if (!own.what.by_counts) return {};
   for (std::uint32_t from = 0; from < team_.ranks(); ++from) {
     for (std::uint32_t to = 0; to < team_.ranks(); ++to) {
       const std::uint64_t sent = team_.counts_of(from).send[to];
@@ -169,7 +167,7 @@ Status Exchange::check_calls() const {
       if (sent == received) continue;
       return fail("runtime.mismatch",
                   fmt::format("{} with counts: rank {} sends {} bytes to rank {}, which receives {}",
-                              name_of(static_cast<OperationKind>(own.kind)), from, sent, to, received));
+                              name_of(static_cast<OperationKind>(own.what.kind)), from, sent, to, received));
     }
   }
   return {};
@@ -179,8 +177,8 @@ bool Exchange::all_in_reach(bool receive_buffers) const {
   if (team_.segment().one_process()) return true;
   for (std::uint32_t r = 0; r < team_.ranks(); ++r) {
     const Call& call = team_.call_of(r);
-    const auto kind = static_cast<OperationKind>(call.kind);
-    if (root_sends(kind) && r != call.root) continue;
+    const auto kind = static_cast<OperationKind>(call.what.kind);
+    if (root_sends(kind) && r != call.what.root) continue;
     if (!call.send.in_segment || (receive_buffers && !call.recv.in_segment)) return false;
   }
   return true;
@@ -200,7 +198,7 @@ Variant Exchange::decide(const Operation& op) const {
     in_slots &= team_.call_of(r).in_slot;
   }
   if (in_slots) return Variant::slots;
-  const auto asked = static_cast<Variant>(team_.call_of(team_.rank()).variant);
+  const auto asked = static_cast<Variant>(team_.call_of(team_.rank()).what.variant);
   // In place, all-to-all would overwrite what others still read.
   if (asked == Variant::staged || (in_place && op.kind == OperationKind::all_to_all)) return Variant::staged;
   if (all_in_reach(op.kind == OperationKind::all_reduce)) return Variant::direct;
@@ -224,7 +222,7 @@ Status Exchange::run(const Operation& op) {
       call.send = team_.locate(own);  // if others have theirs elsewhere, this rank's are taken from here
     }
   }
-  if (call.by_counts) {
+  if (call.what.by_counts) {
     Counts counts;
     if (op.kind == OperationKind::all_gather) counts.send.fill(op.send.size());  // the same for everybody
     std::ranges::copy(op.send_bytes, counts.send.begin());
@@ -235,13 +233,13 @@ Status Exchange::run(const Operation& op) {
   }
   CORTADO_RETURN_IF_ERROR(team_.meet());
   CORTADO_RETURN_IF_ERROR(check_calls());
-  last_ = {op.kind, shape.block_bytes * shape.blocks, decide(op), true, call.variant != 0};
+  last_ = {op.kind, shape.block_bytes * shape.blocks, decide(op), true, call.what.variant != 0};
   if (last_.variant == Variant::slots) return by_slots(op, shape, slot);
   last_.windows = all_in_reach(op.kind == OperationKind::all_reduce);
   return last_.variant == Variant::direct ? directly(op) : by_pieces(op, shape);
 }
 
-Status Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t slot) {
+LightStatus Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t slot) {
   const std::uint32_t me = team_.rank();
   const Segment& segment = team_.segment();
   const std::uint64_t n = shape.block_bytes;
@@ -261,7 +259,7 @@ Status Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t
   return {};
 }
 
-Status Exchange::all_reduce_slots(const Operation& op, std::uint32_t slot, std::byte* out, std::uint64_t bytes) {
+LightStatus Exchange::all_reduce_slots(const Operation& op, std::uint32_t slot, std::byte* out, std::uint64_t bytes) {
   const Segment& segment = team_.segment();
   const std::uint32_t ranks = team_.ranks();
   const auto sum = [&](std::uint64_t first, std::uint64_t count, std::byte* to) {
@@ -359,7 +357,7 @@ PullRequest Exchange::request_for(const Operation& op) const {
   for (std::uint32_t r = 0; r < team_.ranks(); ++r) {
     const Call& call = team_.call_of(r);
     if (call.in_place && !call.in_slot) request.in_place |= std::uint64_t{1} << r;
-    if (!call.by_counts) {
+    if (!call.what.by_counts) {
       request.block_bytes = call.block_bytes;
       continue;
     }

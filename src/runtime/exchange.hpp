@@ -18,6 +18,7 @@
 #include "cortado/communicator.hpp"
 #include "cortado/result.hpp"
 
+#include "runtime/light_status.hpp"
 #include "runtime/rank_program.hpp"
 #include "runtime/shape.hpp"
 #include "runtime/team.hpp"
@@ -57,17 +58,17 @@ class Exchange {
   /// Whether this rank puts what it sends into its slot before it announces the call.
   bool uses_slot(const Call& call, std::uint64_t bytes) const;
   Status refuse(Diagnostic reason);
-  Status check_calls() const;
+  LightStatus check_calls() const;
   Variant decide(const Operation& operation) const;
   bool all_in_reach(bool receive_buffers) const;
   std::uint64_t longest_block() const;
   std::vector<Take>& takes(const Operation& operation, const Shape& shape);
   std::uint32_t next_slot() { return static_cast<std::uint32_t>(slot_uses_++ % 2); }
 
-  Status by_slots(const Operation& operation, const Shape& shape, std::uint32_t slot);
+  LightStatus by_slots(const Operation& operation, const Shape& shape, std::uint32_t slot);
   Status by_pieces(const Operation& operation, const Shape& shape);
   /// A piece of all-reduce that lies in the slots: its result into `out`.
-  Status all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
+  LightStatus all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
 
   Status directly(const Operation& operation);
   PullRequest request_for(const Operation& operation) const;

@@ -82,7 +82,7 @@ Status Letters::advance(const std::function<bool()>& more) {
     std::uint64_t peers = 0;
     for (const Message& message : under_way_) peers |= std::uint64_t{1} << message.operation.root;
     const Operation& first = under_way_.front().operation;
-    Status moved = team_.wait_until([&] { return move_all() || more(); }, name_of(first.kind), peers);
+    Status moved = team_.wait_until([&] { return move_all() || more(); }, first.kind, peers);
     if (!moved) {
       for (Message& message : under_way_) {
         if (!message.done) message.status = moved;

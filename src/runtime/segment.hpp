@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -39,19 +40,29 @@ struct Location {
   bool in_segment = false;
 };
 
-/// What a rank has called, for all others to see.
-struct Call {
+/// What the calls of all ranks have in common: one word, so that they are soon compared.
+struct Signature {
   std::uint8_t kind = 0;
   std::uint8_t element = 0;
   std::uint8_t reduction = 0;
   std::uint8_t variant = 0;  ///< that the options or the environment ask for
-  std::uint32_t root = 0;
+  std::uint8_t root = 0;
+  bool by_counts = false;
+  bool refused = false;  ///< by its own rank: the arguments were wrong
+  std::uint8_t unused = 0;
+
+  bool operator==(const Signature& other) const {
+    return std::bit_cast<std::uint64_t>(*this) == std::bit_cast<std::uint64_t>(other);
+  }
+};
+
+/// What a rank has called, for all others to see.
+struct Call {
+  Signature what{};
   std::uint64_t block_bytes = 0;  ///< of one block; with counts the largest
   Location send{};
   Location recv{};
-  bool by_counts = false;
   bool in_place = false;
-  bool refused = false;  ///< by its own rank: the arguments were wrong
   bool in_slot = false;  ///< what it sends lies in its slot
 };
 

@@ -15,9 +15,6 @@
 namespace cortado::runtime {
 namespace {
 
-constexpr std::uint32_t kWriting = 1;
-constexpr std::uint32_t kWritten = 2;
-
 template <std::size_t N>
 void copy_text(std::array<char, N>& to, std::string_view text) {
   const std::size_t length = std::min(text.size(), N - 1);
@@ -40,56 +37,56 @@ Team::~Team() {
   ring();
 }
 
-Status Team::announce(const Call& call, const Counts* counts) {
+LightStatus Team::announce(const Call& call, const Counts* counts) {
   CORTADO_RETURN_IF_ERROR(failure());
   RankBlock& own = segment_->block(rank_);
   ++calls_;
   Announcement& announcement = own.calls[calls_ % 2];
   announcement.call = call;
   if (counts != nullptr) own.counts[calls_ % 2] = *counts;
-  announcement.number.store(calls_, std::memory_order_seq_cst);
-  ring();
+  // Not seq_cst: that would first wait until the call is written, and whoever looks at the line would take it away.
+  announcement.number.store(calls_, std::memory_order_release);
   return {};
 }
 
 template <class Counter>
-Status Team::wait_for_all(Counter&& counter, std::uint64_t number) {
+LightStatus Team::wait_for_all(Counter&& counter, std::uint64_t number) {
   std::uint32_t there = 0;  // ranks before it have come
   const auto all_there = [&] {
     while (there < ranks() && counter(segment_->block(there)).load(std::memory_order_seq_cst) >= number) ++there;
     return there == ranks();
   };
-  return wait_until(all_there, name_of(static_cast<OperationKind>(call_of(rank_).kind)));
+  const bool now = all_there();  // loads that go on while what was stored is on its way: ring() waits for that
+  ring();
+  if (now) return {};
+  return wait_until(all_there, current());
 }
 
-Status Team::meet() {
+LightStatus Team::meet() {
   return wait_for_all(
       [&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
 }
 
-Status Team::barrier() {
+LightStatus Team::barrier() {
   ++barriers_;
-  segment_->block(rank_).arrived.store(barriers_, std::memory_order_seq_cst);
-  ring();
+  segment_->block(rank_).arrived.store(barriers_, std::memory_order_release);
   return wait_for_all(
       [](const RankBlock& block) -> auto& { return block.arrived; }, barriers_);
 }
 
 void Team::raise(std::uint32_t signal) {
-  segment_->block(rank_).signals.at(signal).raised.store(calls_, std::memory_order_seq_cst);
+  segment_->block(rank_).signals.at(signal).raised.store(calls_, std::memory_order_release);
   ring();
 }
 
-Status Team::wait_for(std::uint32_t rank, std::uint32_t signal) {
+LightStatus Team::wait_for(std::uint32_t rank, std::uint32_t signal) {
   const std::atomic<std::uint64_t>& raised = segment_->block(rank).signals.at(signal).raised;
-  return wait_until([&] { return raised.load(std::memory_order_seq_cst) >= calls_; },
-                    name_of(static_cast<OperationKind>(call_of(rank_).kind)), std::uint64_t{1} << rank);
+  return wait_until([&] { return raised.load(std::memory_order_seq_cst) >= calls_; }, current(),
+                    std::uint64_t{1} << rank);
 }
 
-Status Team::failure() const {
+LightStatus Team::known_failure() const {
   const Header& header = segment_->header();
-  if (header.failed.load(std::memory_order_acquire) != kWritten) [[likely]]
-    return {};
   return fail(About::environment, header.failure_code.data(), header.failure.data(),
               "destroy the communicator and join again");
 }
@@ -105,11 +102,11 @@ Status Team::end(const char* code, const std::string& report) {
   }
   while (header.failed.load(std::memory_order_acquire) != kWritten && segment_->one_process()) {
   }
-  if (Status known = failure(); !known) return known;
+  if (LightStatus known = failure(); !known) return known;
   return fail(About::environment, code, report, "destroy the communicator and join again");
 }
 
-Status Team::look_for_trouble(Watch& watch, std::string_view for_what) {
+Status Team::look_for_trouble(Watch& watch, OperationKind in) {
   const auto now = std::chrono::steady_clock::now();
   if (now - watch.last_look < kNap) return {};
   watch.last_look = now;
@@ -125,11 +122,11 @@ Status Team::look_for_trouble(Watch& watch, std::string_view for_what) {
     if (gone && (watch.gone & bit) != 0) {
       if (!left) {
         return end("runtime.peer", fmt::format("rank {} (process {}) ended; rank {} was in {} (operation {})", r,
-                                               other.process.load(), rank_, for_what, calls_));
+                                               other.process.load(), rank_, name_of(in), calls_));
       }
       if (behind || (watch.peers & bit) != 0) {
         return end("runtime.peer",
-                   fmt::format("rank {} left while rank {} waits in {} (operation {})", r, rank_, for_what, calls_));
+                   fmt::format("rank {} left while rank {} waits in {} (operation {})", r, rank_, name_of(in), calls_));
       }
     }
     if (gone) watch.gone |= bit;
@@ -138,7 +135,7 @@ Status Team::look_for_trouble(Watch& watch, std::string_view for_what) {
   if (now - watch.start < timeout_) return {};
   return end("runtime.timeout",
              fmt::format("rank {} waited {} ms in {} (operation {}); not there yet: rank {}", rank_, timeout_.count(),
-                         for_what, calls_, late.empty() ? "none, but some are slow" : late));
+                         name_of(in), calls_, late.empty() ? "none, but some are slow" : late));
 }
 
 Location Team::locate(const std::byte* data) const {

@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,12 +17,17 @@
 namespace cortado {
 namespace {
 
-/// Everything of a request that its program depends on.
-std::string key_of(const CollectiveRequest& r) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", r.collective, r.variant, r.bytes.value, r.prelaunch,
-                     static_cast<int>(r.trigger_words), r.in_place, r.own_block, static_cast<int>(r.dtype),
-                     r.root.value, r.peer.value, r.ways, r.compute_units);
+/// Everything of a request that its program depends on. Not a text: making one takes longer than all else that a replay
+/// needs beside the program itself.
+auto key_of(const CollectiveRequest& r) {
+  return std::tuple(r.collective, r.variant, r.bytes, r.prelaunch, r.trigger_words, r.in_place, r.own_block, r.dtype,
+                    r.root, r.peer, r.ways, r.compute_units, r.runtime, r.host);
 }
+bool same_memory(Binding a, Binding b) {
+  return a.data() == b.data() && a.size() == b.size();
+}
+
+using Key = decltype(key_of(std::declval<CollectiveRequest>()));
 
 }  // namespace
 
@@ -96,7 +103,8 @@ struct NodeCommunicator::Impl {
   std::uint32_t ranks;
   pipeline::Chooser chooser;
   std::unique_ptr<Target> target;
-  std::map<std::string, Prepared> programs;  // end before the node that they run on
+  std::vector<Binding> wanted;       // of the request at hand
+  std::map<Key, Prepared> programs;  // end before the node that they run on
   std::string explained = "nothing has run yet";
 };
 
@@ -119,15 +127,18 @@ std::uint32_t NodeCommunicator::ranks() const {
 
 Status NodeCommunicator::run(const CollectiveRequest& request, std::span<const std::span<std::byte>> send,
                              std::span<const std::span<std::byte>> recv) {
-  const std::string key = key_of(request);
+  const Key key = key_of(request);
   auto found = impl_->programs.find(key);
   if (found == impl_->programs.end()) {
     CORTADO_ASSIGN_OR_RETURN(Impl::Prepared prepared, impl_->prepare(request, send, recv));
     found = impl_->programs.emplace(key, std::move(prepared)).first;
   } else {
     Impl::Prepared& known = found->second;
-    CORTADO_RETURN_IF_ERROR(impl_->bind(known.program, send, recv, known.bindings));
-    CORTADO_RETURN_IF_ERROR(known.bound.rebind(known.bindings));
+    CORTADO_RETURN_IF_ERROR(impl_->bind(known.program, send, recv, impl_->wanted));
+    if (!std::ranges::equal(impl_->wanted, known.bindings, same_memory)) {
+      CORTADO_RETURN_IF_ERROR(known.bound.rebind(impl_->wanted));
+      std::swap(impl_->wanted, known.bindings);
+    }
   }
   impl_->explained = found->second.why;
   Status done = found->second.bound.run();
