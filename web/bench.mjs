@@ -93,6 +93,41 @@ async function longTasks(browser, origin) {
   }
 }
 
+/// A timeline of 15,911 commands on 72 queues that is zoomed and moved in every frame, with and without arrows.
+async function frames(browser, origin) {
+  for (const arrows of ['', '&arrows=yes']) {
+    const tab = await browser.tab();
+    await tab.goto(`${origin}/#/overlap?gemm=131072x3584x8192&strategy=hetero-fused-1d%2F64&rank=all${arrows}`);
+    await tab.getByRole('button', { name: 'Perfetto trace' }).waitFor({ timeout: 60_000 });
+    await tab.locator('.timeline canvas').first().scrollIntoViewIfNeeded();
+    await tab.waitForTimeout(1000);
+    const intervals = await tab.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const canvas = document.querySelector('.timeline canvas');
+          const list = [];
+          let last;
+          const step = (now) => {
+            if (last !== undefined) list.push(now - last);
+            last = now;
+            if (list.length === 240) return resolve(list);
+            const place = { bubbles: true, cancelable: true, clientX: canvas.getBoundingClientRect().left + 500, clientY: canvas.getBoundingClientRect().top + 50 };
+            const third = Math.floor(list.length / 80); // in, along, out
+            if (third === 1) canvas.dispatchEvent(new WheelEvent('wheel', { ...place, deltaX: list.length % 2 ? 30 : -20 }));
+            else if (list.length % 3 === 0) canvas.dispatchEvent(new WheelEvent('wheel', { ...place, deltaY: third === 0 ? -1 : 1, ctrlKey: true }));
+            else canvas.dispatchEvent(new WheelEvent('wheel', { ...place, deltaX: 3 }));
+            requestAnimationFrame(step);
+          };
+          requestAnimationFrame(step);
+        }),
+    );
+    const late = intervals.toSorted((a, b) => a - b)[Math.floor(intervals.length * 0.95)];
+    const rate = (1000 * intervals.length) / intervals.reduce((sum, one) => sum + one, 0);
+    console.log(`10,000 commands${arrows ? ' with arrows' : ''}: ${rate.toFixed(1)} frames a second; interval median ${median(intervals).toFixed(1)} ms, 95 % within ${late.toFixed(1)} ms, worst ${Math.max(...intervals).toFixed(1)} ms`);
+    await tab.context().close();
+  }
+}
+
 async function against(browser, origin) {
   const tab = await browser.tab();
   await tab.goto(origin);
@@ -142,7 +177,7 @@ async function against(browser, origin) {
 const host = await serve();
 const browser = await open(host.origin);
 try {
-  const parts = { sizes, firstPicture, newQuestions, longTasks, against };
+  const parts = { sizes, firstPicture, newQuestions, longTasks, frames, against };
   const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
   for (const name of chosen) await parts[name](browser, host.origin);
 } finally {

@@ -77,7 +77,7 @@ const lists = new Map<string, Promise<Row[]>>();
 export function listOf(what: string): Promise<Row[]> {
   let list = lists.get(what);
   if (!list) {
-    list = ask({ words: ['list', what, '--json'] }).then((told) => (JSON.parse(told.out) as Record<string, Row[]>)[what]);
+    list = ask({ words: ['list', what, '--json'], minor: true }).then((told) => (JSON.parse(told.out) as Record<string, Row[]>)[what]);
     lists.set(what, list);
   }
   return list;

@@ -73,9 +73,13 @@ export async function open(origin) {
   return { browser, tab, foreign, errors };
 }
 
-/// Waits until the answer to the question in the address is there.
+/// Waits until the answer to the question in the address is there, with all rows and charts.
 export async function settled(tab) {
-  await tab.waitForFunction(() => document.querySelector('.state')?.dataset.busy === 'no', null, { timeout: 120_000 });
+  await tab.waitForFunction(
+    () => document.querySelector('.state')?.dataset.busy === 'no' && !document.querySelector('[aria-busy=true], .plot:empty'),
+    null,
+    { timeout: 120_000 },
+  );
 }
 
 /// The words of a line that a shell would cut into them.
