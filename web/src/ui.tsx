@@ -148,7 +148,7 @@ export function Status({ asked, name, rows, how = 'predicted' }: { asked: Asked;
         {copied
           ? `${copied} copied`
           : asked.busy
-            ? `computing ${asked.progress}`
+            ? `${asked.built ? 'predicted when this page was built; ' : ''}computing ${asked.progress}`
             : asked.told && !asked.error
               ? `${how} by the simulator in this page, ${Math.round(asked.told.ms)} ms`
               : ''}

@@ -58,6 +58,18 @@ test(`${QUESTIONS.length} questions have the same answer in the page and in a te
   }
 });
 
+test('the answer that an opened page shows at once is that of its own question', async () => {
+  const { words, out } = JSON.parse(readFileSync(new URL('../../build/web/first.json', import.meta.url), 'utf8'));
+  assert.equal((await terminal(words)).out, out);
+  const page = await browser.tab();
+  await page.route('**/*.wasm', () => undefined); // the module never comes
+  await page.goto(host.origin);
+  await page.getByTestId('choice').waitFor();
+  assert.match(await page.locator('.state').textContent(), /predicted when this page was built; computing/);
+  assert.deepEqual(wordsOf(await page.getByTestId('command').textContent()), words);
+  await page.context().close();
+});
+
 // By view: the table that the JSON's rows fill, and where they stand in the JSON.
 const VIEWS = {
   overlap: ['All strategies', (json) => json.rows],
@@ -195,7 +207,8 @@ test('a timeline of more than 10,000 commands shows each where it is', async () 
 function lanesOfTrace(events) {
   const ranks = new Map(events.filter((e) => e.name === 'process_name').map((e) => [e.pid, Number(e.args.name.replace('rank ', ''))]));
   const order = new Map(events.filter((e) => e.name === 'thread_sort_index').map((e) => [e.tid, e.args.sort_index]));
-  const lanes = Map.groupBy(events.filter((e) => e.ph === 'X'), (e) => e.tid);
+  const lanes = new Map();
+  for (const e of events.filter(({ ph }) => ph === 'X')) lanes.set(e.tid, [...(lanes.get(e.tid) ?? []), e]);
   return [...lanes.values()].sort(([a], [b]) => ranks.get(a.pid) - ranks.get(b.pid) || order.get(a.tid) - order.get(b.tid));
 }
 

@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core';
 
 const page = new URL('../../build/web/', import.meta.url).pathname;
 const native = process.env.CORTADO ?? new URL('../../build/dev/apps/cli/cortado', import.meta.url).pathname;
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /// What the native command line prints: { exit, out, err, files }. It keeps no times of an earlier run.
 export function terminal(words, files = {}) {
