@@ -133,8 +133,13 @@ function Machine() {
                         <input
                           type="text"
                           aria-label={key}
-                          value={now}
-                          onChange={(event) => setChange(values, key, (event.target as HTMLInputElement).value.trim(), value)}
+                          key={now} // it keeps what is being typed until the value itself changes
+                          defaultValue={now}
+                          onChange={(event) => {
+                            const input = event.target as HTMLInputElement;
+                            if (input.value.trim() === '') input.value = value;
+                            setChange(values, key, input.value.trim(), value);
+                          }}
                         />
                       ) : (
                         value
