@@ -134,9 +134,13 @@ function(cortado_module)
 endfunction()
 
 # cortado_quick_to_build(<target>): code that runs briefly and takes long to compile is optimised little or not at all. The
-# libraries, where time is spent, are.
+# libraries, where time is spent, are. A page that is loaded wants them small.
 function(cortado_quick_to_build target)
-  target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
+  if(CMAKE_SYSTEM_NAME STREQUAL WASI)
+    target_compile_options(${target} PRIVATE -Oz)
+  else()
+    target_compile_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O1,-O0>)
+  endif()
 endfunction()
 
 # cortado_test(NAME <name> SOURCES ... [LINKS ...] [ONE_PROCESS]): a GoogleTest program under a label of its name. CTest

@@ -15,7 +15,7 @@ function sizes() {
   const totals = { raw: 0, gzip: 0, brotli: 0 };
   for (const name of readdirSync(root, { recursive: true })) {
     const path = join(root, name);
-    if (!statSync(path).isFile() || !/\.(html|js|css|wasm)$/.test(name)) continue;
+    if (!statSync(path).isFile() || !/\.(html|js|css|wasm|json)$/.test(name)) continue;
     const content = readFileSync(path);
     totals.raw += content.length;
     totals.gzip += gzipSync(content, { level: 9 }).length;
@@ -30,20 +30,19 @@ const watchTasks = () => {
   new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask', buffered: true });
 };
 
+/// A page that is opened without a question shows an answer of its build first; a link to another question waits for the module.
 async function firstPicture(browser, origin) {
-  const times = [];
-  for (let i = 0; i < rounds; ++i) {
-    const tab = await browser.tab();
-    await tab.goto(origin, { waitUntil: 'commit' });
-    const seen = await tab.waitForFunction(
-      () => document.querySelector('[data-testid=choice]') && document.querySelector('figure.chart svg') && performance.now(),
-      null,
-      { polling: 'raf', timeout: 60_000 },
-    );
-    times.push(await seen.jsonValue());
-    await tab.context().close();
+  const shown = () => document.querySelector('[data-testid=choice]') && document.querySelector('figure.chart svg') && performance.now();
+  for (const [name, place] of [['opened', ''], ['opened by a link', '/#/overlap?gemm=8192x8192x8192']]) {
+    const times = [];
+    for (let i = 0; i < rounds; ++i) {
+      const tab = await browser.tab();
+      await tab.goto(`${origin}${place}`, { waitUntil: 'commit' });
+      times.push(await (await tab.waitForFunction(shown, null, { polling: 'raf', timeout: 60_000 })).jsonValue());
+      await tab.context().close();
+    }
+    console.log(`first answer with its table and chart, ${name}: median ${ms(median(times))}, worst ${ms(Math.max(...times))}`);
   }
-  console.log(`first answer with its table and chart: median ${ms(median(times))}, worst ${ms(Math.max(...times))}`);
 }
 
 async function newQuestions(browser, origin) {
@@ -89,6 +88,41 @@ async function longTasks(browser, origin) {
     await tab.waitForTimeout(2500);
     const tasks = await tab.evaluate(() => window.longTasks);
     console.log(`${view}: tasks of the main thread over 50 ms: ${tasks.length}, longest ${ms(Math.max(0, ...tasks))}`);
+    await tab.context().close();
+  }
+}
+
+/// A timeline of 15,911 commands on 72 queues that is zoomed and moved in every frame, with and without arrows.
+async function frames(browser, origin) {
+  for (const arrows of ['', '&arrows=yes']) {
+    const tab = await browser.tab();
+    await tab.goto(`${origin}/#/overlap?gemm=131072x3584x8192&strategy=hetero-fused-1d%2F64&rank=all${arrows}`);
+    await tab.getByRole('button', { name: 'Perfetto trace' }).waitFor({ timeout: 60_000 });
+    await tab.locator('.timeline canvas').first().scrollIntoViewIfNeeded();
+    await tab.waitForTimeout(1000);
+    const intervals = await tab.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const canvas = document.querySelector('.timeline canvas');
+          const list = [];
+          let last;
+          const step = (now) => {
+            if (last !== undefined) list.push(now - last);
+            last = now;
+            if (list.length === 240) return resolve(list);
+            const place = { bubbles: true, cancelable: true, clientX: canvas.getBoundingClientRect().left + 500, clientY: canvas.getBoundingClientRect().top + 50 };
+            const third = Math.floor(list.length / 80); // in, along, out
+            if (third === 1) canvas.dispatchEvent(new WheelEvent('wheel', { ...place, deltaX: list.length % 2 ? 30 : -20 }));
+            else if (list.length % 3 === 0) canvas.dispatchEvent(new WheelEvent('wheel', { ...place, deltaY: third === 0 ? -1 : 1, ctrlKey: true }));
+            else canvas.dispatchEvent(new WheelEvent('wheel', { ...place, deltaX: 3 }));
+            requestAnimationFrame(step);
+          };
+          requestAnimationFrame(step);
+        }),
+    );
+    const late = intervals.toSorted((a, b) => a - b)[Math.floor(intervals.length * 0.95)];
+    const rate = (1000 * intervals.length) / intervals.reduce((sum, one) => sum + one, 0);
+    console.log(`10,000 commands${arrows ? ' with arrows' : ''}: ${rate.toFixed(1)} frames a second; interval median ${median(intervals).toFixed(1)} ms, 95 % within ${late.toFixed(1)} ms, worst ${Math.max(...intervals).toFixed(1)} ms`);
     await tab.context().close();
   }
 }
@@ -142,7 +176,7 @@ async function against(browser, origin) {
 const host = await serve();
 const browser = await open(host.origin);
 try {
-  const parts = { sizes, firstPicture, newQuestions, longTasks, against };
+  const parts = { sizes, firstPicture, newQuestions, longTasks, frames, against };
   const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
   for (const name of chosen) await parts[name](browser, host.origin);
 } finally {

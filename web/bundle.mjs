@@ -1,11 +1,31 @@
-// Completes build/web: licences of all that is inside, and page.bundle, all files compressed: for each a line
-// "PATH TYPE BYTES", then its bytes.
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+// Completes build/web: the answer that an opened page shows until its own is there, licences of all that is inside, and page.bundle, all
+// files compressed: for each a line "PATH TYPE BYTES", then its bytes.
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { extname, join, relative } from 'node:path';
+import { WASI } from 'node:wasi';
 import { gzipSync } from 'node:zlib';
 
 const root = new URL('../build/web/', import.meta.url).pathname;
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.txt': 'text/plain' };
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.txt': 'text/plain', '.json': 'application/json' };
+
+/// What the module prints for the words.
+function answer(words) {
+  const folder = mkdtempSync(join(tmpdir(), 'cortado-page-'));
+  const stdout = openSync(join(folder, 'out'), 'w');
+  const wasi = new WASI({ version: 'preview1', args: ['cortado', ...words], stdout, preopens: {} });
+  const module = new WebAssembly.Module(readFileSync(join(root, 'assets', readdirSync(join(root, 'assets')).find((name) => name.endsWith('.wasm')))));
+  const exit = wasi.start(new WebAssembly.Instance(module, wasi.getImportObject()));
+  closeSync(stdout);
+  const out = readFileSync(join(folder, 'out'), 'utf8');
+  rmSync(folder, { recursive: true });
+  if (exit !== 0) throw new Error(`cortado ${words.join(' ')} ends with ${exit}`);
+  return out;
+}
+
+// The question of a page that is opened without one (src/views/overlap.tsx). A cold module needs a second for it.
+const first = ['overlap', 'all-gather', '--gemm', '16384x3584x8192', '--json'];
+writeFileSync(join(root, 'first.json'), JSON.stringify({ words: first, out: answer(first) }));
 
 // The module has libraries of Debian inside, and of @yowasp/clang: wasi-libc (MIT, parts by musl; or Apache-2.0 with LLVM
 // exception), libc++ and compiler-rt (Apache-2.0 with LLVM exception), whose texts stand in the copyright file of clang.

@@ -53,7 +53,10 @@ struct PageServer::Impl {
     const auto file = page.find(request.path == "/" ? std::string("/index.html") : request.path);
     if (file == page.end()) return refuse(response, kNotFound, "no such file\n");
     response.set_header("Content-Encoding", "gzip");
-    response.set_header("Cache-Control", "no-cache");
+    // Names of assets have a hash of their content inside, so a browser may keep them, and the code it made of the
+    // module.
+    const bool asset = request.path.starts_with("/assets/");
+    response.set_header("Cache-Control", asset ? "max-age=31536000, immutable" : "no-cache");
     // A provider of known length is sent as it is; httplib would compress a body once more.
     const std::string_view content = file->second.content;
     response.set_content_provider(content.size(), std::string(file->second.type),

@@ -14,8 +14,8 @@ constexpr std::string_view kHello{
     "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00\x00", 25};
 
 std::string bundle() {
-  return fmt::format("/index.html text/html {}\n{}/a.js text/javascript {}\n{}", kHello.size(), kHello, kHello.size(),
-                     kHello);
+  return fmt::format("/index.html text/html {}\n{}/assets/a.js text/javascript {}\n{}", kHello.size(), kHello,
+                     kHello.size(), kHello);
 }
 
 TEST(Bundle, HasFilesByPath) {
@@ -23,8 +23,8 @@ TEST(Bundle, HasFilesByPath) {
   const auto page = read_bundle(text);
   ASSERT_TRUE(page) << to_string(page.error());
   EXPECT_EQ(page->size(), 2U);
-  EXPECT_EQ(page->at("/a.js").type, "text/javascript");
-  EXPECT_EQ(page->at("/a.js").content, kHello);
+  EXPECT_EQ(page->at("/assets/a.js").type, "text/javascript");
+  EXPECT_EQ(page->at("/assets/a.js").content, kHello);
 }
 
 TEST(Bundle, RefusesDamage) {
@@ -70,10 +70,15 @@ TEST_F(Served, GivesFilesOfThePageOnly) {
   EXPECT_EQ(index->status, 200);
   EXPECT_EQ(index->body, "hello");
   EXPECT_EQ(index->get_header_value("Content-Type"), "text/html");
-  EXPECT_EQ(get("/a.js")->status, 200);
-  for (const char* const path : {"/b.js", "/../etc/passwd", "/etc/passwd", "/a.js/", "//a.js"}) {
+  EXPECT_EQ(get("/assets/a.js")->status, 200);
+  for (const char* const path : {"/b.js", "/../etc/passwd", "/etc/passwd", "/assets/a.js/", "//assets/a.js"}) {
     EXPECT_EQ(get(path)->status, 404) << path;
   }
+}
+
+TEST_F(Served, LetsBrowsersKeepOnlyFilesNamedByTheirContent) {
+  EXPECT_EQ(get("/")->get_header_value("Cache-Control"), "no-cache");
+  EXPECT_EQ(get("/assets/a.js")->get_header_value("Cache-Control"), "max-age=31536000, immutable");
 }
 
 TEST_F(Served, RefusesForeignHostsAndOrigins) {

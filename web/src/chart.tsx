@@ -1,8 +1,14 @@
 // A chart of Observable Plot with a title, a description for screen readers, and its picture as a file.
-import * as Plot from '@observablehq/plot';
+import type { PlotOptions, ScaleOptions } from '@observablehq/plot';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { save } from './format';
+import { soon } from './soon';
+
+export type Library = typeof import('./plot');
+
+// Most of the page's code: it is fetched and parsed while the first question is computed.
+const library = import('./plot');
 
 // Okabe and Ito's colours, which people with any colour vision tell apart; yellow and black left out for contrast, three more for long legends.
 export const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#7a7a7a', '#8c6d1f', '#8b2252', '#5b4bb7', '#2f6b3a'];
@@ -13,7 +19,7 @@ export interface ChartProps {
   title: string;
   about: string; // what a reader who does not see it should know
   name: string; // of files
-  plot: (width: number) => Plot.PlotOptions;
+  plot: (Plot: Library, width: number) => PlotOptions;
   depends: unknown[];
 }
 
@@ -30,27 +36,9 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
   useEffect(() => {
     const element = holder.current;
     if (!element || width < 50) return;
-    const options = plot(width);
-    const figure = Plot.plot({
-      width,
-      marginLeft: 56,
-      marginBottom: 40,
-      ...options,
-      x: axis(options.x),
-      y: axis(options.y),
-      style: { background: 'transparent', fontSize: '12px', overflow: 'visible' },
-      color: { range: COLOURS, ...options.color },
-      ariaLabel: title,
-      ariaDescription: about,
-    });
-    // One picture with one name for screen readers: the parts of a chart have no role that could bear theirs.
-    for (const part of figure.querySelectorAll('g[aria-label]')) part.removeAttribute('aria-label');
-    for (const svg of [figure, ...figure.querySelectorAll('svg')]) {
-      if (!(svg instanceof SVGSVGElement)) continue;
-      if (svg.hasAttribute('aria-label')) svg.setAttribute('role', 'img');
-      else svg.setAttribute('aria-hidden', 'true'); // a swatch of the legend, whose text stands beside it
-    }
-    element.replaceChildren(figure);
+    const stop = new AbortController();
+    void library.then((Plot) => soon(() => element.replaceChildren(figureOf(Plot, plot(Plot, width), width, title, about)), stop.signal));
+    return () => stop.abort();
   }, [width, ...depends]);
   return (
     <figure class="chart">
@@ -71,8 +59,31 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
   );
 }
 
+function figureOf(Plot: Library, options: PlotOptions, width: number, title: string, about: string): Element {
+  const figure = Plot.plot({
+    width,
+    marginLeft: 56,
+    marginBottom: 40,
+    ...options,
+    x: axis(options.x),
+    y: axis(options.y),
+    style: { background: 'transparent', fontSize: '12px', overflow: 'visible' },
+    color: { range: COLOURS, ...options.color },
+    ariaLabel: title,
+    ariaDescription: about,
+  });
+  // One picture with one name for screen readers: the parts of a chart have no role that could bear theirs.
+  for (const part of figure.querySelectorAll('g[aria-label]')) part.removeAttribute('aria-label');
+  for (const svg of [figure, ...figure.querySelectorAll('svg')]) {
+    if (!(svg instanceof SVGSVGElement)) continue;
+    if (svg.hasAttribute('aria-label')) svg.setAttribute('role', 'img');
+    else svg.setAttribute('aria-hidden', 'true'); // a swatch of the legend, whose text stands beside it
+  }
+  return figure;
+}
+
 /// Labels in the middle, without arrows; logarithmic axes in plain numbers.
-function axis(options: Plot.ScaleOptions | undefined): Plot.ScaleOptions {
+function axis(options: ScaleOptions | undefined): ScaleOptions {
   return { labelAnchor: 'center', labelArrow: 'none', ...(options?.type === 'log' ? { tickFormat: plain } : {}), ...options };
 }
 

@@ -9,11 +9,12 @@ export interface Ask {
   words: string[];
   files?: Record<string, string>;
   trace?: boolean;
+  minor?: boolean; // waits until the first answer of the page is there: its worker alone has the processor until then
   onProgress?: (line: string) => void;
   signal?: AbortSignal;
 }
 
-export type Told = Answer & { trace?: Trace };
+export type Told = Answer & { trace?: Trace; perfetto?: Blob };
 
 interface Job {
   ask: Ask;
@@ -25,9 +26,10 @@ const KEPT = 200;
 const compiled = WebAssembly.compileStreaming(fetch(wasmUrl));
 const kept = new Map<string, Told>();
 const waiting: Job[] = [];
+let answered = false;
 
 class Seat {
-  private worker: Worker | undefined;
+  private worker: Promise<Worker> | undefined;
   private job: Job | undefined;
   private next = 0;
 
@@ -39,32 +41,45 @@ class Seat {
     this.job = job;
     job.ask.signal?.addEventListener('abort', () => this.stop(job), { once: true });
     try {
-      if (!this.worker) {
-        this.worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
-        this.worker.onmessage = (message: MessageEvent<Reply>) => this.hear(message.data);
-        this.worker.onerror = (event) => this.end((job) => job.reject(new Error(event.message || 'the worker failed')));
-        this.worker.postMessage({ module: await compiled });
-      }
+      const worker = await this.ready();
       if (this.job !== job) return;
       const { words, files, trace } = job.ask;
-      this.worker.postMessage({ id: ++this.next, words, files: files ?? {}, trace } satisfies Question);
+      worker.postMessage({ id: ++this.next, words, files: files ?? {}, trace } satisfies Question);
     } catch (error) {
       this.end((job) => job.reject(error as Error));
     }
+  }
+
+  /// A worker that has the module. The first one starts with the page, before anything is asked.
+  ready(): Promise<Worker> {
+    this.worker ??= this.start();
+    return this.worker;
+  }
+
+  private async start(): Promise<Worker> {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    worker.onmessage = (message: MessageEvent<Reply>) => this.hear(message.data);
+    worker.onerror = (event) => this.end((job) => job.reject(new Error(event.message || 'the worker failed')));
+    worker.postMessage({ module: await compiled });
+    return worker;
   }
 
   private hear(reply: Reply): void {
     if (reply.id !== this.next || !this.job) return;
     if ('progress' in reply) this.job.ask.onProgress?.(reply.progress);
     else if ('failed' in reply) this.end((job) => job.reject(new Error(reply.failed)));
-    else this.end((job) => job.resolve({ ...reply.answer, trace: reply.trace }));
+    else {
+      answered = true;
+      this.end((job) => job.resolve({ ...reply.answer, trace: reply.trace, perfetto: reply.perfetto }));
+    }
   }
 
   /// A command cannot be interrupted: the worker ends, and the next one starts in a few milliseconds.
   private stop(job: Job): void {
     if (this.job !== job) return;
-    this.worker?.terminate();
+    void this.worker?.then((worker) => worker.terminate());
     this.worker = undefined;
+    ++this.next; // what it may have said already answers nobody
     this.end((ended) => ended.reject(new DOMException('stopped', 'AbortError')));
   }
 
@@ -77,12 +92,17 @@ class Seat {
 }
 
 const seats = Array.from({ length: Math.max(1, Math.min(4, navigator.hardwareConcurrency || 2)) }, () => new Seat());
+void seats[0].ready().catch(() => undefined); // who asks hears of it
 
 function give(): void {
+  for (let i = waiting.length - 1; i >= 0; --i) {
+    if (waiting[i].ask.signal?.aborted) waiting.splice(i, 1)[0].reject(new DOMException('stopped', 'AbortError'));
+  }
   for (const seat of seats) {
-    while (waiting[0]?.ask.signal?.aborted) waiting.shift()?.reject(new DOMException('stopped', 'AbortError'));
-    if (waiting.length === 0) return;
-    if (seat.free) void seat.take(waiting.shift() as Job);
+    if (!seat.free) continue;
+    const next = waiting.findIndex((job) => answered || !job.ask.minor);
+    if (next < 0) return;
+    void seat.take(waiting.splice(next, 1)[0]);
   }
 }
 

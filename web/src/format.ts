@@ -1,11 +1,20 @@
 // Numbers for people. The exact value stands in the cell's data-value and in the exported files.
+const formats = new Map<string, Intl.NumberFormat>();
+
+/// Making a format takes far longer than using it.
+function written(value: number, least: number, most: number): string {
+  const key = `${least} ${most}`;
+  let format = formats.get(key);
+  if (!format) formats.set(key, (format = new Intl.NumberFormat('en', { minimumFractionDigits: least, maximumFractionDigits: most })));
+  return format.format(value);
+}
+
 export function number(value: unknown): string {
   if (value === null || value === undefined) return '–';
   if (typeof value !== 'number') return String(value);
-  if (value === 0 || Number.isInteger(value)) return value.toLocaleString('en');
-  const size = Math.abs(value);
-  if (size >= 1000) return value.toLocaleString('en', { maximumFractionDigits: 1, minimumFractionDigits: 1 });
-  return Number(value.toPrecision(4)).toLocaleString('en', { maximumFractionDigits: 12 });
+  if (Number.isInteger(value)) return written(value, 0, 0);
+  if (Math.abs(value) >= 1000) return written(value, 1, 1);
+  return written(Number(value.toPrecision(4)), 0, 12);
 }
 
 export function bytes(value: number): string {

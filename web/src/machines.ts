@@ -37,6 +37,17 @@ export function editable(text: string): Set<string> {
   return keys;
 }
 
+/// Those of them that are numbers greater than 0. A whole number stays one when it is changed.
+export function numbers(text: string): { key: string; value: number; whole: boolean }[] {
+  const found: { key: string; value: number; whole: boolean }[] = [];
+  eachLine(text, (key, match) => {
+    if (/^\d[\d_]*(\.\d+)?$/.test(match[4]) && Number(match[4].replaceAll('_', '')) > 0) {
+      found.push({ key, value: Number(match[4].replaceAll('_', '')), whole: !match[4].includes('.') });
+    }
+  });
+  return found;
+}
+
 function eachLine(text: string, at: (key: string, match: RegExpMatchArray, line: number) => void): string[] {
   const lines = text.split('\n');
   let table = '';

@@ -12,7 +12,16 @@ export interface Asked {
   busy: boolean;
   progress: string;
   error?: string;
+  built?: boolean; // the answer was computed when the page was built; the module here computes it again
 }
+
+interface First {
+  words: string[];
+  out: string;
+}
+
+/// The answer to the question of a page that is opened without one: a cold module needs a second for it.
+const first: Promise<First | undefined> = fetch('first.json').then((response) => (response.ok ? (response.json() as Promise<First>) : undefined), () => undefined);
 
 /// The machine of the address as a word, and the file that it names where values were changed.
 export async function machineFiles(values: Record<string, string>): Promise<Record<string, string>> {
@@ -40,6 +49,12 @@ export function useQuestion(words: string[], values: Record<string, string>): As
       async () => {
         try {
           const files = await machineFiles(values);
+          if (began && Object.keys(files).length === 0) {
+            void first.then((known) => {
+              if (stop.signal.aborted || JSON.stringify(known?.words) !== JSON.stringify(words)) return;
+              setAsked((old) => (old.busy ? { ...old, built: true, document: JSON.parse(known?.out ?? '') as Row } : old));
+            });
+          }
           const told = await ask({
             words,
             files,
@@ -52,6 +67,7 @@ export function useQuestion(words: string[], values: Record<string, string>): As
             words,
             busy: false,
             progress: '',
+            built: false,
             error,
             told: error ? old.told : told,
             document: error ? old.document : document,
@@ -77,7 +93,7 @@ const lists = new Map<string, Promise<Row[]>>();
 export function listOf(what: string): Promise<Row[]> {
   let list = lists.get(what);
   if (!list) {
-    list = ask({ words: ['list', what, '--json'] }).then((told) => (JSON.parse(told.out) as Record<string, Row[]>)[what]);
+    list = ask({ words: ['list', what, '--json'], minor: true }).then((told) => (JSON.parse(told.out) as Record<string, Row[]>)[what]);
     lists.set(what, list);
   }
   return list;

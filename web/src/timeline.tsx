@@ -2,21 +2,9 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+import { draw, FILL, firstAfter, heightOf, LABEL, lanesOf, ROW, ticks, TOP, type Strip } from './draw';
 import { micros, save } from './format';
-import { exposed, KINDS, type Trace } from './trace';
-
-export interface Strip {
-  name: string;
-  time_us: number;
-  trace?: Trace; // none: not one program; `bars` stand for it
-  bars?: { label: string; kind: number; from: number; to: number }[];
-  perfetto?: string;
-}
-
-const ROW = 14;
-const TOP = 12; // the strip of exposed communication
-const LABEL = 96;
-const FILL = ['--compute', '--copy', '--wait', '--sync', '--host'];
+import { KINDS, textOf } from './trace';
 
 /// What all canvases show, in us: one axis.
 export const span = signal<[number, number]>([0, 1]);
@@ -25,16 +13,6 @@ interface Hit {
   text: string;
   x: number;
   y: number;
-}
-
-/// Round times about 100 pixels apart.
-function ticks(from: number, to: number, pixels: number): number[] {
-  const rough = ((to - from) * 100) / Math.max(1, pixels);
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
-  const list: number[] = [];
-  for (let i = Math.ceil(from / step); i * step <= to; ++i) list.push(i * step);
-  return list;
 }
 
 function Ruler() {
@@ -56,104 +34,6 @@ function Ruler() {
       ))}
     </div>
   );
-}
-
-/// The first span of [from, to) that ends after the time.
-function firstAfter(ends: Float64Array, from: number, to: number, time: number): number {
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (ends[middle] > time) to = middle;
-    else from = middle + 1;
-  }
-  return from;
-}
-
-function lanesOf(trace: Trace, rank: number): number[] {
-  return trace.lanes.map((_, i) => i).filter((i) => trace.lanes[i].rank === rank || trace.lanes[i].rank === -1 || rank < 0);
-}
-
-function draw(canvas: HTMLCanvasElement, strip: Strip, rank: number, arrows: boolean): void {
-  const context = canvas.getContext('2d');
-  if (!context) return;
-  const style = getComputedStyle(canvas);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
-  const ratio = devicePixelRatio || 1;
-  const width = canvas.clientWidth;
-  const height = canvas.clientHeight;
-  if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
-  if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
-  context.font = '10px sans-serif';
-  context.textBaseline = 'middle';
-  const [from, to] = span.value;
-  const scale = (width - LABEL) / (to - from);
-  const x = (time: number) => LABEL + (time - from) * scale;
-
-  context.strokeStyle = colour('--grid');
-  context.beginPath();
-  for (const tick of ticks(from, to, width - LABEL)) {
-    context.moveTo(Math.round(x(tick)) + 0.5, 0);
-    context.lineTo(Math.round(x(tick)) + 0.5, height);
-  }
-  context.stroke();
-  context.save();
-  context.beginPath();
-  context.rect(LABEL, 0, width - LABEL, height);
-  context.clip();
-  if (!strip.trace) {
-    for (const bar of strip.bars ?? []) {
-      context.fillStyle = colour(FILL[bar.kind]);
-      context.fillRect(x(bar.from), TOP + bar.kind * ROW + 1, Math.max(1, (bar.to - bar.from) * scale), ROW - 2);
-      context.fillStyle = colour('--on-bar');
-      if ((bar.to - bar.from) * scale > 60) context.fillText(bar.label, x(bar.from) + 4, TOP + bar.kind * ROW + ROW / 2);
-    }
-    context.restore();
-    return;
-  }
-  const trace = strip.trace;
-  context.fillStyle = colour('--exposed');
-  for (const [begin, end] of exposed(trace, Math.max(rank, 0))) {
-    if (end < from || begin > to) continue;
-    context.fillRect(x(begin), 2, Math.max(0.5, (end - begin) * scale), TOP - 5);
-  }
-  const lanes = lanesOf(trace, rank);
-  const rowOf = new Map<number, number>();
-  lanes.forEach((lane, row) => {
-    rowOf.set(lane, row);
-    const { from: first, to: last } = trace.lanes[lane];
-    const y = TOP + row * ROW;
-    let drawn = -1;
-    for (let i = firstAfter(trace.end, first, last, from); i < last && trace.start[i] < to; ++i) {
-      const left = x(trace.start[i]);
-      const right = x(trace.end[i]);
-      if (right - drawn < 0.5 && right - left < 0.5) continue; // hidden by its neighbour
-      context.fillStyle = colour(FILL[trace.kind[i]]);
-      context.fillRect(left, y + 1, Math.max(0.5, right - left), ROW - 2);
-      drawn = right;
-    }
-  });
-  if (arrows) {
-    context.strokeStyle = colour('--arrow');
-    context.lineWidth = 0.7;
-    context.beginPath();
-    for (let i = 0; i < trace.arrows.length; i += 4) {
-      const a = rowOf.get(trace.arrows[i]);
-      const b = rowOf.get(trace.arrows[i + 2]);
-      if (a === undefined || b === undefined) continue;
-      context.moveTo(x(trace.arrows[i + 1]), TOP + a * ROW + ROW / 2);
-      context.lineTo(x(trace.arrows[i + 3]), TOP + b * ROW + ROW / 2);
-    }
-    context.stroke();
-  }
-  context.restore();
-  context.fillStyle = colour('--text');
-  context.fillText('exposed', 2, TOP / 2);
-  lanes.forEach((lane, row) => context.fillText(trace.lanes[lane].name.slice(0, 17), 2, TOP + row * ROW + ROW / 2));
-}
-
-function heightOf(strip: Strip, rank: number): number {
-  return TOP + 6 + ROW * (strip.trace ? lanesOf(strip.trace, rank).length : 2);
 }
 
 function zoom(factor: number, at: number, end: number): void {
@@ -179,8 +59,18 @@ function Canvas({ strip, rank, arrows, end }: { strip: Strip; rank: number; arro
     if (!canvas) return;
     const redraw = () => {
       cancelAnimationFrame(frame.current);
-      frame.current = requestAnimationFrame(() => draw(canvas, strip, rank, arrows));
+      if (seen) frame.current = requestAnimationFrame(() => draw(canvas, strip, span.value, rank, arrows));
     };
+    // A timeline that is scrolled out of sight is drawn when it comes back.
+    let seen = false;
+    const sight = new IntersectionObserver(
+      ([entry]) => {
+        seen = entry.isIntersecting;
+        redraw();
+      },
+      { rootMargin: '50% 0%' },
+    );
+    sight.observe(canvas);
     const stop = span.subscribe(redraw);
     const observer = new ResizeObserver(redraw);
     observer.observe(canvas);
@@ -197,6 +87,7 @@ function Canvas({ strip, rank, arrows, end }: { strip: Strip; rank: number; arro
     canvas.addEventListener('wheel', wheel, { passive: false });
     return () => {
       stop();
+      sight.disconnect();
       observer.disconnect();
       dark.removeEventListener('change', redraw);
       canvas.removeEventListener('wheel', wheel);
@@ -224,7 +115,7 @@ function Canvas({ strip, rank, arrows, end }: { strip: Strip; rank: number; arro
     }
     const awaited = waits.length > 0 ? `; ${[...new Set(waits)].slice(0, 4).join(', ')} waits for it` : '';
     return {
-      text: `${name}: ${trace.text[i]}, ${micros(trace.start[i])} to ${micros(trace.end[i])}${awaited}`,
+      text: `${name}: ${textOf(trace, i)}, ${micros(trace.start[i])} to ${micros(trace.end[i])}${awaited}`,
       x: event.offsetX,
       y: event.offsetY,
     };
@@ -314,7 +205,7 @@ export function Timelines({ strips, rank, arrows }: { strips: Strip[]; rank: num
           <h4>
             {strip.name} <span class="num">{micros(strip.time_us)}</span>
             {strip.perfetto && (
-              <button type="button" onClick={() => save(`${strip.name.replaceAll('/', '-')}.trace.json`, strip.perfetto ?? '', 'application/json')}>
+              <button type="button" onClick={() => save(`${strip.name.replaceAll('/', '-')}.trace.json`, strip.perfetto ?? '')}>
                 Perfetto trace
               </button>
             )}

@@ -14,7 +14,8 @@ export interface Trace {
   start: Float64Array; // us
   end: Float64Array;
   kind: Uint8Array; // index of KINDS
-  text: string[]; // what the span is: name, command, bytes
+  texts: Uint8Array; // what a span is, one after the other: name, command, bytes
+  textFrom: Uint32Array; // where the text of a span begins, and where the last one ends
   arrows: Float64Array; // by four: lane and time where a signal is raised, lane and time where it is awaited
   ranks: number;
   end_us: number;
@@ -64,12 +65,15 @@ export function readTrace(json: string): Trace {
     start: new Float64Array(count),
     end: new Float64Array(count),
     kind: new Uint8Array(count),
-    text: [],
+    texts: new Uint8Array(0),
+    textFrom: new Uint32Array(count + 1),
     arrows: new Float64Array(0),
     ranks: [...ranks.values()].filter((rank) => rank >= 0).length,
     end_us: 0,
   };
   const laneOf = new Map<number, number>();
+  const encoder = new TextEncoder();
+  const texts: Uint8Array[] = [];
   let at = 0;
   for (const [tid, { name, rank }] of threads) {
     const from = at;
@@ -79,10 +83,12 @@ export function readTrace(json: string): Trace {
       trace.kind[at] = Math.max(0, KINDS.indexOf(e.cat as Kind));
       trace.end_us = Math.max(trace.end_us, trace.end[at]);
       const bytes = e.args?.bytes;
-      trace.text.push(
+      const text = encoder.encode(
         `${e.name}${e.args?.command ? ` — ${String(e.args.command)}` : ''}${bytes ? `, ${Number(bytes).toLocaleString('en')} bytes` : ''}`,
       );
+      texts.push(text);
       ++at;
+      trace.textFrom[at] = trace.textFrom[at - 1] + text.length;
     }
     laneOf.set(tid, trace.lanes.length);
     trace.lanes.push({ name, rank, from, to: at });
@@ -96,7 +102,18 @@ export function readTrace(json: string): Trace {
     if (from) arrows.push(laneOf.get(from.tid) ?? 0, from.ts, laneOf.get(e.tid) ?? 0, e.ts);
   }
   trace.arrows = Float64Array.from(arrows);
+  trace.texts = new Uint8Array(trace.textFrom[count]);
+  texts.forEach((text, i) => trace.texts.set(text, trace.textFrom[i]));
   return trace;
+}
+
+export function textOf(trace: Trace, i: number): string {
+  return new TextDecoder().decode(trace.texts.subarray(trace.textFrom[i], trace.textFrom[i + 1]));
+}
+
+/// What another thread can take over instead of copying it.
+export function buffersOf(trace: Trace): ArrayBuffer[] {
+  return [trace.start, trace.end, trace.kind, trace.texts, trace.textFrom, trace.arrows].map((array) => array.buffer as ArrayBuffer);
 }
 
 /// When no compute kernel of the rank runs, before the end: what communication does not hide.

@@ -58,6 +58,18 @@ test(`${QUESTIONS.length} questions have the same answer in the page and in a te
   }
 });
 
+test('the answer that an opened page shows at once is that of its own question', async () => {
+  const { words, out } = JSON.parse(readFileSync(new URL('../../build/web/first.json', import.meta.url), 'utf8'));
+  assert.equal((await terminal(words)).out, out);
+  const page = await browser.tab();
+  await page.route('**/*.wasm', () => undefined); // the module never comes
+  await page.goto(host.origin);
+  await page.getByTestId('choice').waitFor();
+  assert.match(await page.locator('.state').textContent(), /predicted when this page was built; computing/);
+  assert.deepEqual(wordsOf(await page.getByTestId('command').textContent()), words);
+  await page.context().close();
+});
+
 // By view: the table that the JSON's rows fill, and where they stand in the JSON.
 const VIEWS = {
   overlap: ['All strategies', (json) => json.rows],
@@ -142,6 +154,64 @@ test('timelines zoom by button and key, and name the command under the pointer',
   assert.match(text, /µs to .*µs/);
 });
 
+// 15,911 commands on 72 queues of 8 GPUs, against the file that the page gives for Perfetto.
+test('a timeline of more than 10,000 commands shows each where it is', async () => {
+  await go('overlap?gemm=131072x3584x8192&strategy=hetero-fused-1d%2F64&rank=all');
+  const canvas = tab.locator('.timeline', { hasText: 'hetero-fused-1d' }).locator('canvas');
+  const button = tab.getByRole('button', { name: 'Perfetto trace' });
+  await button.waitFor({ timeout: 60_000 });
+  const [file] = await Promise.all([tab.waitForEvent('download'), button.click()]);
+  const { traceEvents } = JSON.parse(readFileSync(await file.path(), 'utf8'));
+  const lanes = lanesOfTrace(traceEvents);
+  const spans = lanes.flat();
+  assert.ok(spans.length > 10_000, `${spans.length} commands`);
+  await canvas.scrollIntoViewIfNeeded();
+  const box = await canvas.boundingBox();
+  assert.ok(box.height >= lanes.length * 14, 'a row for every queue');
+  // Commands of at least three pixels have the colour of their kind in the middle. Seen whole, few are so wide; zoomed in, many.
+  const end = Math.max(...spans.map((span) => span.ts + span.dur));
+  const seen = new Set();
+  for (let zooms = 0; zooms <= 9; zooms += 3) {
+    const centre = end / 2;
+    const size = end / 1.5 ** zooms;
+    const from = centre - size / 2;
+    const scale = (box.width - 2 - 96) / size; // without the border
+    const wanted = lanes.flatMap((lane, row) =>
+      lane.map((span) => ({ id: `${row} ${span.ts}`, kind: span.cat, x: 96 + (span.ts + span.dur / 2 - from) * scale, y: 12 + row * 14 + 7, wide: span.dur * scale })),
+    ).filter(({ x, wide }) => wide >= 3 && x > 100 && x < box.width - 4);
+    await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const wrong = await canvas.evaluate((element, points) => {
+      const style = getComputedStyle(element);
+      const names = { compute: '--compute', communication: '--copy', wait: '--wait', synchronization: '--sync', host: '--host' };
+      const context = document.createElement('canvas').getContext('2d');
+      const colours = {};
+      for (const [kind, name] of Object.entries(names)) {
+        context.fillStyle = style.getPropertyValue(name);
+        context.fillRect(0, 0, 1, 1);
+        colours[kind] = context.getImageData(0, 0, 1, 1).data.join(' ');
+      }
+      const { data, width } = element.getContext('2d').getImageData(0, 0, element.width, element.height);
+      return points.filter(({ kind, x, y }) => {
+        const at = 4 * (Math.floor(y) * width + Math.floor(x));
+        return data.slice(at, at + 4).join(' ') !== colours[kind];
+      });
+    }, wanted);
+    assert.deepEqual(wrong.slice(0, 3), [], `${wrong.length} of ${wanted.length} have another colour, ${zooms} times zoomed in`);
+    wanted.forEach(({ id }) => seen.add(id));
+    for (let i = 0; i < 3; ++i) await tab.getByRole('button', { name: 'zoom in' }).click();
+  }
+  assert.ok(seen.size > 100, `${seen.size} commands were wide enough to look at`);
+});
+
+/// Commands by queue, in the order of the rows: by GPU, then as the trace sorts them.
+function lanesOfTrace(events) {
+  const ranks = new Map(events.filter((e) => e.name === 'process_name').map((e) => [e.pid, Number(e.args.name.replace('rank ', ''))]));
+  const order = new Map(events.filter((e) => e.name === 'thread_sort_index').map((e) => [e.tid, e.args.sort_index]));
+  const lanes = new Map();
+  for (const e of events.filter(({ ph }) => ph === 'X')) lanes.set(e.tid, [...(lanes.get(e.tid) ?? []), e]);
+  return [...lanes.values()].sort(([a], [b]) => ranks.get(a.pid) - ranks.get(b.pid) || order.get(a.tid) - order.get(b.tid));
+}
+
 test('the map of winners fills while it is computed', async () => {
   await go('overlap?gemm=4096x1024x4096&strategy=serial');
   await tab.getByRole('button', { name: 'compute the map' }).click();
@@ -149,10 +219,37 @@ test('the map of winners fills while it is computed', async () => {
   await tab.getByText('The map as a table').click();
   const cells = await rowsOf(tab, 'Winners');
   assert.equal(cells.length, 49);
-  const native = await terminal(wordsOf(`cortado overlap all-gather --gemm ${cells[0].gemm} --strategy auto --json`));
-  const document = JSON.parse(native.out);
-  assert.equal(cells[0].winner, document.choice.split('/')[0]);
-  assert.equal(cells[0].speedup, String(document.rows.find((row) => row.strategy === document.choice).speedup));
+  const native = await terminal(wordsOf(`cortado overlap all-gather --gemm ${cells[0].picked} --strategy auto --json`));
+  assert.deepEqual([cells[0].winner, cells[0].speedup], best(native));
+});
+
+const best = ({ out }) => {
+  const document = JSON.parse(out);
+  return [document.choice.split('/')[0], String(document.rows.find((row) => row.strategy === document.choice).speedup)];
+};
+
+test('the map of winners has the axes one chooses, numbers of the machine among them', async () => {
+  await go('overlap?gemm=4096x1024x4096&strategy=serial');
+  await tab.getByLabel('To the right').selectOption('links.rate_GBps');
+  await tab.getByLabel('Upwards').selectOption('columns');
+  await tab.getByRole('button', { name: 'compute the map' }).click();
+  await tab.getByText('49 of 49').waitFor({ timeout: 120_000 });
+  await tab.getByText('The map as a table').click();
+  // Rates above that of the wire are refused: those points are missing, and the map says why.
+  const cells = await rowsOf(tab, 'Winners');
+  assert.equal(cells.length, 28);
+  assert.match(await tab.getByText('points cannot be computed').textContent(), /^21 .*machine.contradiction.*links.rate_GBps/);
+  assert.ok(new Set(cells.map((cell) => cell.speedup)).size > 10, 'the axes change the answer');
+  const slow = cells[0];
+  const machine = readFileSync(new URL('../../machines/mi300x-8.toml', import.meta.url), 'utf8');
+  const edited = machine.replace(/(\[links\][^[]*?\nrate_GBps = \{ value = )[\d.]+/, `$1${slow.x}`);
+  assert.notEqual(edited, machine);
+  const words = wordsOf(`cortado overlap all-gather --gemm 4096x${slow.y}x4096 --machine edited.toml --strategy auto --json`);
+  assert.deepEqual([slow.winner, slow.speedup], best(await terminal(words, { 'edited.toml': edited })));
+  // The point opens as a question of its own.
+  await tab.getByRole('button', { name: /^show / }).first().click();
+  await tab.waitForFunction(() => document.querySelector('[data-testid=command]').textContent.includes('--machine edited.toml'));
+  assert.match(tab.url(), new RegExp(`4096x${slow.y}x4096`));
 });
 
 test('a changed machine is marked, changes results, and can be undone', async () => {

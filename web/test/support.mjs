@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core';
 
 const page = new URL('../../build/web/', import.meta.url).pathname;
 const native = process.env.CORTADO ?? new URL('../../build/dev/apps/cli/cortado', import.meta.url).pathname;
-const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' };
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /// What the native command line prints: { exit, out, err, files }. It keeps no times of an earlier run.
 export function terminal(words, files = {}) {
@@ -73,9 +73,13 @@ export async function open(origin) {
   return { browser, tab, foreign, errors };
 }
 
-/// Waits until the answer to the question in the address is there.
+/// Waits until the answer to the question in the address is there, with all rows and charts.
 export async function settled(tab) {
-  await tab.waitForFunction(() => document.querySelector('.state')?.dataset.busy === 'no', null, { timeout: 120_000 });
+  await tab.waitForFunction(
+    () => document.querySelector('.state')?.dataset.busy === 'no' && !document.querySelector('[aria-busy=true], .plot:empty'),
+    null,
+    { timeout: 120_000 },
+  );
 }
 
 /// The words of a line that a shell would cut into them.

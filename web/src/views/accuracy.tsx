@@ -1,5 +1,3 @@
-import * as Plot from '@observablehq/plot';
-
 import { Chart } from '../chart';
 import { type Row } from '../format';
 import { useQuestion } from '../question';
@@ -39,7 +37,7 @@ function Accuracy() {
               about="Every published number, both axes logarithmic; on the line they are equal. Numbers used for calibration are told apart from those kept for validation."
               name="accuracy"
               depends={[asked.document]}
-              plot={(width) => ({
+              plot={(Plot, width) => ({
                 height: Math.min(460, width),
                 x: { type: 'log', label: 'published', grid: true },
                 y: { type: 'log', label: 'ours', grid: true },

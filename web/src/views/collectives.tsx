@@ -1,5 +1,3 @@
-import * as Plot from '@observablehq/plot';
-
 import { Chart } from '../chart';
 import { bytes, type Row } from '../format';
 import { machineWord, useQuestion } from '../question';
@@ -46,7 +44,7 @@ function Collectives() {
             about={`Both axes are logarithmic. ${library ? 'library is what RCCL or NCCL takes, modelled.' : 'No library is modelled for this machine.'} Dashed: queues submitted ahead.`}
             name="collective"
             depends={[asked.document, y]}
-            plot={() => ({
+            plot={(Plot) => ({
               height: 380,
               x: { type: 'log', base: 2, label: 'whole buffer', tickFormat: (value: number) => bytes(value), ticks: 8, grid: true },
               y: { type: 'log', label: y === 'time_us' ? 'time, µs' : 'bus bandwidth, GB/s', grid: true },
@@ -68,7 +66,7 @@ function Collectives() {
               about="One copy from GPU 0 to GPU 1: host control, scheduling, copying and synchronisation in percent of its time."
               name="phases"
               depends={[copies.document]}
-              plot={() => ({
+              plot={(Plot) => ({
                 height: 260,
                 x: { label: 'bytes', type: 'band', tickFormat: (value: number) => bytes(value), tickRotate: -40 },
                 marginBottom: 60,

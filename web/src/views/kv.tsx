@@ -1,4 +1,3 @@
-import * as Plot from '@observablehq/plot';
 import { useEffect, useState } from 'preact/hooks';
 
 import { Chart } from '../chart';
@@ -85,7 +84,7 @@ function Kv() {
             about="Time in milliseconds, both axes logarithmic. The thick line is computing the prefix again."
             name="kv"
             depends={[points]}
-            plot={() => ({
+            plot={(Plot) => ({
               height: 360,
               x: { type: 'log', base: 2, label: 'cached prefix, tokens', grid: true, tickFormat: (value: number) => value.toLocaleString('en') },
               y: { type: 'log', label: 'time, ms', grid: true },

@@ -4,7 +4,7 @@ import { ask } from '../engine';
 import { save, type Row } from '../format';
 import { changed, editable, EDITED, machineText, parseChanges, writeChanges } from '../machines';
 import { machineFiles, machineWord, useQuestion } from '../question';
-import { Form, setValue, Status, Table, valuesOf, type Field } from '../ui';
+import { Form, setValue, Status, Table, useGrowing, valuesOf, type Field } from '../ui';
 import type { View } from './view';
 
 const FIELDS: Field[] = [
@@ -83,6 +83,7 @@ function Machine() {
   const changes = parseChanges(values.set);
   const keys = editable(text);
   const facts = ((original.document?.values ?? []) as Row[]).filter((fact) => String(fact.key).includes(values.find));
+  const { shown, growing } = useGrowing(facts.length);
   return (
     <>
       <Form fields={FIELDS} />
@@ -98,11 +99,17 @@ function Machine() {
         </section>
       )}
       {original.document && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Values of the machine">
-          <table>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Values of the machine" aria-busy={growing}>
+          <table class="long values">
             <caption>
               {String(original.document.title)}: {facts.length} values
             </caption>
+            <colgroup>
+              <col class="key" />
+              <col class="value" />
+              <col class="confidence" />
+              <col />
+            </colgroup>
             <thead>
               <tr>
                 <th scope="col">key</th>
@@ -112,7 +119,7 @@ function Machine() {
               </tr>
             </thead>
             <tbody>
-              {facts.map((fact) => {
+              {facts.slice(0, shown).map((fact) => {
                 const key = String(fact.key);
                 const value = String(fact.value);
                 const now = changes[key] ?? value;
@@ -126,8 +133,13 @@ function Machine() {
                         <input
                           type="text"
                           aria-label={key}
-                          value={now}
-                          onChange={(event) => setChange(values, key, (event.target as HTMLInputElement).value.trim(), value)}
+                          key={now} // it keeps what is being typed until the value itself changes
+                          defaultValue={now}
+                          onChange={(event) => {
+                            const input = event.target as HTMLInputElement;
+                            if (input.value.trim() === '') input.value = value;
+                            setChange(values, key, input.value.trim(), value);
+                          }}
                         />
                       ) : (
                         value

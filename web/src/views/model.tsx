@@ -1,5 +1,3 @@
-import * as Plot from '@observablehq/plot';
-
 import { Chart } from '../chart';
 import { micros, type Row } from '../format';
 import { machineWord, useQuestion } from '../question';
@@ -61,7 +59,7 @@ function Model() {
             about="Time of a step in milliseconds: compute, communication that is not hidden, and waiting for other stages."
             name="model-systems"
             depends={[document]}
-            plot={() => ({
+            plot={(Plot) => ({
               height: 60 + 26 * rows.length,
               marginLeft: 90,
               x: { label: 'time, ms', grid: true },
@@ -92,7 +90,7 @@ function Model() {
             about="Share of the time of serial, in percent, of all calls of an operator."
             name="model-operators"
             depends={[document]}
-            plot={() => ({
+            plot={(Plot) => ({
               height: 60 + 22 * largest.length,
               marginLeft: 220,
               x: { label: '% of a serial step', grid: true },

@@ -1,14 +1,15 @@
-import * as Plot from '@observablehq/plot';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import { Chart } from '../chart';
+import { ALL_RANKS, type Strip } from '../draw';
 import { ask } from '../engine';
 import { micros, number, type Row } from '../format';
 import { machineFiles, machineWord, useQuestion } from '../question';
-import { Timelines, type Strip } from '../timeline';
-import { Form, setValue, Status, Table, valuesOf, type Field } from '../ui';
+import { go, place } from '../state';
+import { Timelines } from '../timeline';
+import { Form, Status, Table, valueOf, valuesOf, type Field } from '../ui';
 import type { View } from './view';
-import { WinnerMap } from './winners';
+import { AXES, WinnerMap } from './winners';
 
 const extent = (i: number) => ({
   from: 8,
@@ -28,9 +29,8 @@ export const FIELDS: Field[] = [
   { name: 'bytes', label: 'Buffer of the collective', initial: '256MiB', when: (values) => values.independent !== '' },
   { name: 'dtype', label: 'Element type', initial: 'bf16', options: ['bf16', 'f16', 'f32', 'f8'] },
   { name: 'strategy', label: 'Strategies', initial: '', hint: 'names separated by commas, auto or all; empty: those usually compared' },
-  { name: 'rank', label: 'Timelines of GPU', initial: '0', options: ['0', '1', '2', '3', '4', '5', '6', '7'] },
+  { name: 'rank', label: 'Timelines of GPU', initial: '0', options: ['0', '1', '2', '3', '4', '5', '6', '7', 'all'] },
   { name: 'arrows', label: 'dependency arrows', initial: '', check: true },
-  { name: 'axes', label: 'Map over', initial: 'rows, depth', options: ['rows, depth', 'rows, columns', 'columns, depth'] },
 ];
 
 /// The question without the command and the strategies.
@@ -104,7 +104,7 @@ function useStrips(document: Row | undefined, values: Record<string, string>, cu
           try {
             const told = await ask({ words, files, trace: true, signal: stop.signal });
             if (!told.trace) return;
-            setStrips((old) => old.map((one, j) => (j === i && one.name === strip.name ? { ...one, trace: told.trace, perfetto: told.files['trace.json'] } : one)));
+            setStrips((old) => old.map((one, j) => (j === i && one.name === strip.name ? { ...one, trace: told.trace, perfetto: told.perfetto } : one)));
           } catch {
             // stopped: another question was asked
           }
@@ -118,6 +118,7 @@ function useStrips(document: Row | undefined, values: Record<string, string>, cu
 
 function Overlap() {
   const values = valuesOf(FIELDS);
+  const axes = { x: valueOf([], 'x') || AXES.x.initial, y: valueOf([], 'y') || AXES.y.initial };
   const asked = useQuestion(wordsOf(values), values);
   const { document } = asked;
   const rows = (document?.rows ?? []) as Row[];
@@ -174,7 +175,7 @@ function Overlap() {
             about="Time of each strategy in microseconds: the GEMM alone, what cutting it costs, what sharing memory and caches costs, and waiting for communication."
             name="overlap-parts"
             depends={[bars]}
-            plot={() => ({
+            plot={(Plot) => ({
               height: 60 + 26 * rows.length,
               marginLeft: 150,
               x: { label: 'time, µs', grid: true },
@@ -184,8 +185,11 @@ function Overlap() {
             })}
           />
           <h3>Timelines</h3>
-          <Timelines strips={strips} rank={Number(values.rank)} arrows={values.arrows !== ''} />
-          <WinnerMap values={values} onPick={(gemm) => setValue(FIELDS[0], gemm)} />
+          <Timelines strips={strips} rank={values.rank === 'all' ? ALL_RANKS : Number(values.rank)} arrows={values.arrows !== ''} />
+          <WinnerMap
+            values={{ ...values, ...axes }}
+            onPick={(picked) => go({ view: place.value.view, values: { ...place.value.values, ...picked } })}
+          />
         </>
       )}
     </>

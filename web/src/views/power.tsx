@@ -1,5 +1,3 @@
-import * as Plot from '@observablehq/plot';
-
 import { Chart } from '../chart';
 import { type Row } from '../format';
 import { machineWord, useQuestion } from '../question';
@@ -47,7 +45,7 @@ function Power() {
             about="Both at once: each policy by its time and its energy; nearer to the lower left is better."
             name="power-policies"
             depends={[document]}
-            plot={() => ({
+            plot={(Plot) => ({
               height: 280,
               inset: 24,
               marginRight: 48,
@@ -66,7 +64,7 @@ function Power() {
               about="By component: compute dies (xcd), I/O dies (iod), memory (hbm) and the rest of the board; dashed: the cap."
               name={`power-${policy}`}
               depends={[document]}
-              plot={() => ({
+              plot={(Plot) => ({
                 height: 200,
                 x: { label: 'time, µs' },
                 y: { label: 'W', grid: true },
