@@ -1,79 +1,86 @@
 #include "pipeline/choose/cost_cache.hpp"
 
+#include <cmath>
 #include <filesystem>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "cortado/program.hpp"
 
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "base/text.hpp"
 #include "gemm/gemm.hpp"
 #include "machine/write.hpp"
-#include "model_fingerprint.hpp"
 #include "pipeline/choose/fingerprint.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-constexpr const char* kSchema = "cortado.times";
-constexpr int kVersion = 3;
+// A line that says what follows, and a line a collective, of columns with tabs between them. Lines of text rather than
+// JSON, whose library would take most of the time to compile this file.
+constexpr const char* kCacheFormat = "cortado.times 4";
+constexpr std::string_view kCacheColumns = "time_ns\tbytes_out\tbytes_in\tbuffer_bytes\tpeers\tprotocol\trequest";
 
 /// Of the model and of all values of the machine, wherever they come from.
 std::string content_key(Machine machine) {
   machine.provenance.clear();
-  return hash_of(fmt::format("{}\n{}\n{}", kModelFingerprint, static_cast<int>(machine.clock), machine_text(machine)));
+  return hash_of(
+      fmt::format("{}\n{}\n{}", model_fingerprint(), static_cast<int>(machine.clock), machine_text(machine)));
 }
 
-nlohmann::json to_json(const sim::CollectiveProfile& profile) {
-  return {profile.time.value, profile.bytes_out, profile.bytes_in,
-          profile.footprint,  profile.peers,     static_cast<unsigned>(profile.protocol)};
+std::string cache_header(std::string_view machine, std::string_view key, std::size_t rows) {
+  return fmt::format("{}\t{}\t{}\t{}", kCacheFormat, machine, key, rows);
 }
 
-std::optional<sim::CollectiveProfile> parse_profile(const nlohmann::json& row) {
-  if (!row.is_array() || row.size() != 6 || !row[0].is_number_integer() || !row[4].is_number_unsigned() ||
-      !row[5].is_number_unsigned() || row[5].get<std::uint64_t>() > static_cast<unsigned>(Protocol::multicast)) {
-    return {};
+std::string cache_row(const std::string& request, const sim::CollectiveProfile& profile) {
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}", profile.time.value, profile.bytes_out, profile.bytes_in,
+                     profile.footprint, profile.peers, static_cast<unsigned>(profile.protocol), request);
+}
+
+/// The profile of a row whose columns are given.
+std::optional<sim::CollectiveProfile> parse_profile(const std::vector<std::string>& row) {
+  if (row.size() != 7) return {};
+  const auto time = parse_number<std::int64_t>(row[0]);
+  const auto out = parse_number<double>(row[1]);
+  const auto in = parse_number<double>(row[2]);
+  const auto footprint = parse_number<double>(row[3]);
+  const auto peers = parse_number<std::uint32_t>(row[4]);
+  const auto protocol = parse_number<unsigned>(row[5]);
+  if (!time || *time < 0 || !peers || !protocol || *protocol > static_cast<unsigned>(Protocol::multicast)) return {};
+  for (const auto& bytes : {out, in, footprint}) {
+    if (!bytes || !std::isfinite(*bytes) || *bytes < 0) return {};
   }
-  for (const auto& value : row) {
-    if (!value.is_number() || value.get<double>() < 0) return {};
-  }
-  return sim::CollectiveProfile{{row[0].get<std::int64_t>()}, row[1].get<double>(),
-                                row[2].get<double>(),         row[3].get<double>(),
-                                row[4].get<std::uint32_t>(),  static_cast<Protocol>(row[5].get<unsigned>())};
+  return sim::CollectiveProfile{{*time}, *out, *in, *footprint, *peers, static_cast<Protocol>(*protocol)};
 }
 
 }  // namespace
-
-std::string_view model_fingerprint() {
-  return kModelFingerprint;
-}
 
 CostCache::CostCache(const Machine& machine, const std::optional<std::string>& folder)
     : machine_(machine.name), gpus_(machine.gpus) {
   if (!folder) return;
   key_ = content_key(machine);
-  path_ = (std::filesystem::path(*folder) / fmt::format("times-{}.json", key_)).string();
+  path_ = (std::filesystem::path(*folder) / fmt::format("times-{}.txt", key_)).string();
   load();
 }
 
 void CostCache::load() {
   const auto text = read_file(path_);
   if (!text) return;
-  const auto file = nlohmann::json::parse(*text, nullptr, false);
-  if (!file.is_object() || file.value("schema", nlohmann::json()) != kSchema ||
-      file.value("version", nlohmann::json()) != kVersion || file.value("key", nlohmann::json()) != key_) {
+  const std::vector<std::string> lines = split(*text, '\n');  // the last one is empty
+  if (lines.size() < 3 || !lines.back().empty() || lines[0] != cache_header(machine_, key_, lines.size() - 3) ||
+      lines[1] != kCacheColumns) {
     return;
   }
-  const auto collectives = file.find("collectives");
-  if (collectives == file.end() || !collectives->is_object()) return;
   std::map<std::string, sim::CollectiveProfile> read;
-  for (const auto& [entry, row] : collectives->items()) {
+  for (std::size_t i = 2; i + 1 < lines.size(); ++i) {
+    const std::vector<std::string> row = split(lines[i], '\t');
     const auto profile = parse_profile(row);
     if (!profile) return;
-    read.emplace(entry, *profile);
+    read.emplace(row.back(), *profile);
   }
   profiles_ = std::move(read);
 }
@@ -126,15 +133,9 @@ Status CostCache::save() {
     diagnostic.place.file = folder;
     return fail(std::move(diagnostic));
   }
-  nlohmann::ordered_json rows = nlohmann::ordered_json::object();
-  for (const auto& [key, profile] : profiles_) rows[key] = to_json(profile);
-  const nlohmann::ordered_json file{{"schema", kSchema},
-                                    {"version", kVersion},
-                                    {"machine", machine_},
-                                    {"key", key_},
-                                    {"columns", {"time_ns", "bytes_out", "bytes_in", "buffer_bytes", "peers"}},
-                                    {"collectives", std::move(rows)}};
-  CORTADO_RETURN_IF_ERROR(write_file(path_, file.dump(1) + "\n"));
+  std::string text = fmt::format("{}\n{}\n", cache_header(machine_, key_, profiles_.size()), kCacheColumns);
+  for (const auto& [key, profile] : profiles_) text += cache_row(key, profile) + "\n";
+  CORTADO_RETURN_IF_ERROR(write_file(path_, text));
   changed_ = false;
   return {};
 }
