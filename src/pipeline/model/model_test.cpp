@@ -25,6 +25,10 @@ void expect_ordered(const ModelReport& report) {
       EXPECT_LE(best, row.seconds + 1e-12) << row.system;
     }
     EXPECT_NEAR(row.compute + row.exposed + row.bubble, row.seconds, 1e-9 * row.seconds) << row.system;
+    const auto index = static_cast<std::size_t>(&row - report.rows.data());
+    double exposed = 0;  // of all collectives
+    for (const PairRow& pair : report.pairs) exposed += pair.times * pair.exposed_us[index] * 1e-6;
+    EXPECT_NEAR(exposed, row.exposed, 1e-9 * row.seconds) << row.system;
   }
 }
 

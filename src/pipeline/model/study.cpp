@@ -86,6 +86,18 @@ PairRow beside_row(const CostedBlock& costed, const Step& step, const std::vecto
   return row;
 }
 
+/// The first weights and the last gradients of a step, which no GEMM is left to hide.
+PairRow ends_row(const CostedBlock& costed, const Step& step, const std::vector<std::string>& systems) {
+  PairRow row;
+  row.block = costed.block->name;
+  row.collective = text_of(costed.block->beside.back());
+  row.with = "at an end of the step";
+  row.times = costed.block->once ? 1 : step.micro_batches;
+  row.alone_us = costed.last_beside * 1e6;
+  for (const std::string& system : systems) row.exposed_us.push_back(block_time(costed, system).ends * 1e6);
+  return row;
+}
+
 Result<std::vector<std::string>> systems_of(const std::vector<std::string>& asked, const Machine& machine) {
   std::vector<std::string> systems;
   for (const std::string& name : asked) {
@@ -204,7 +216,12 @@ Outcome<ModelReport> ModelStudy::run_step(const ModelRequest& request, const Mod
   set_speedups(report.rows);
   for (const CostedBlock& costed : blocks) {
     for (const Meeting& meeting : costed.meetings) report.pairs.push_back(pair_row(costed, meeting, step, *systems));
-    if (!costed.beside.empty()) report.pairs.push_back(beside_row(costed, step, *systems));
+    if (!costed.beside.empty()) {
+      report.pairs.push_back(beside_row(costed, step, *systems));
+      PairRow ends = ends_row(costed, step, *systems);
+      const bool exposed = std::ranges::any_of(ends.exposed_us, [](double us) { return us > 0; });
+      if (exposed) report.pairs.push_back(std::move(ends));
+    }
     for (std::size_t i = 0; i < costed.kernels.size(); ++i) {
       const Operator& op = costed.block->operators[i];
       const double times = costed.block->times * (costed.block->once ? 1 : step.micro_batches);
