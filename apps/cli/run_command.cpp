@@ -2,12 +2,15 @@
 // the simulator predicts.
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "cortado/study.hpp"
 #include "cortado/target.hpp"
 
+#include "base/text.hpp"
 #include "borrowed.hpp"
 #include "collective_request.hpp"
 #include "command.hpp"
@@ -97,6 +100,17 @@ RunOptions run_options(const Arguments& arguments, const Task& task, const Targe
   return options;
 }
 
+/// Faults of engines that the program does not use: whoever asked for one should not take a clean run for a robust one.
+void tell_idle_faults(const Arguments& arguments, const Program& program, Console& console) {
+  for (const std::string& fault : arguments.all("--inject")) {
+    const std::vector<std::string> words = split(fault, ':');  // KIND:GPU.ENGINE..., as parse_injection has found
+    const bool met = std::ranges::any_of(program.queues, [&](const Queue& queue) {
+      return queue.kind == QueueKind::dma && fmt::format("{}.{}", queue.rank->value, queue.engine->value) == words[1];
+    });
+    if (!met) console.talk(fmt::format("--inject {}: no queue of the program is on engine {}", fault, words[1]));
+  }
+}
+
 /// The errors, and for scripts the document {"ok": false, "errors": [...]} of a program that was found wanting.
 Exit run_failure(const Arguments& arguments, const Failure& failure, Console& console) {
   if (arguments.given("--json") && failure.program_failed()) {
@@ -121,6 +135,7 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, on, task->program.ranks, task->machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, task->machine));
   if (target->predicts()) tell_what_is_borrowed(task->machine, console);
+  tell_idle_faults(arguments, task->program, console);
   const RunOptions options = run_options(arguments, *task, request, console);
   const RunReport report(arguments, options, task->title, task->in_place);
   const auto done =
