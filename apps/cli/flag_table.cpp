@@ -200,7 +200,7 @@ constexpr Flag kFlags[] = {
     {"serve-sim", "--share-tier", "", "", "", "",
      "Replicas find each other's prefixes in host memory (default: each has its part of it)"},
     {"serve-sim", "--fetch", "WAY", "@ways", "b2b", "",
-     "How prefixes are got: a fetch strategy, hbm-only, or recompute; without --kv-tier hbm-only"},
+     "How prefixes are got: a fetch strategy, hbm-only, or recompute; without --kv-tier: hbm-only"},
     {"serve-sim", "--compare", "NAMES", "@ways", "", "",
      "Several ways, one row each: loop,batch,b2b,recompute,hbm-only"},
     {"serve-sim", "--layout", "NAME", "per-layer|layer|cross-layer", "per-layer", "",

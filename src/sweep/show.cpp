@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -169,7 +170,15 @@ class Shown {
   }
 
   Result<report::Table> rows(const std::string& sql) {
-    CORTADO_ASSIGN_OR_RETURN(Statement statement, database_.prepare(sql));
+    auto prepared = database_.prepare(sql);
+    if (!prepared) {
+      Diagnostic wrong = prepared.error();
+      // All of the statement but the condition is ours.
+      if (!request_.where.empty())
+        wrong.hint = "--where takes a condition of SQL on the columns, such as 'speedup > 1.2'";
+      return fail(std::move(wrong));
+    }
+    Statement& statement = *prepared;
     report::Table table{.meaning = "one per row of an answer, or per group"};
     for (int i = 0; i < statement.columns(); ++i) {
       const std::string name = statement.name(i);

@@ -23,8 +23,6 @@ std::string hint_of(int code) {
     case SQLITE_PERM:
     case SQLITE_CANTOPEN:
       return "give a file that exists, or a new one in a folder that can be written";
-    case SQLITE_ERROR:
-      return "--where takes a condition of SQL on the columns, such as --where \"speedup > 1.2\"";
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       return "give the database of a sweep, or the name of a new file";
