@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "command_line.hpp"
 #include "flags.hpp"
+#include "fold.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
 
@@ -42,22 +43,6 @@ constexpr std::array kSteps{
          "{trace}"},
 };
 
-/// Lines of at most 100 columns, continued as a shell takes them.
-std::string folded(const std::string& command) {
-  constexpr std::size_t kWidth = 98;
-  std::string text;
-  std::string line;
-  for (const std::string& word : split(command, ' ')) {
-    if (!line.empty() && line.size() + 1 + word.size() > kWidth) {
-      text += line + " \\\n";
-      line = "    " + word;
-    } else {
-      line += (line.empty() ? "" : " ") + word;
-    }
-  }
-  return text + line + "\n";
-}
-
 Result<Exit> run_demo(const Arguments& arguments, Console& console) {
   const std::string machine = arguments.text("--machine");
   const std::string trace = arguments.text("--trace");
@@ -68,7 +53,7 @@ Result<Exit> run_demo(const Arguments& arguments, Console& console) {
     const std::string command =
         fmt::format(fmt::runtime(step.command), fmt::arg("machine", machine), fmt::arg("trace", trace));
     console.out(fmt::format("\n{}\n", step.about));
-    console.out(folded("$ cortado " + command));
+    console.out(folded_command("$ cortado " + command, 4, 0, 100) + "\n");
     const Exit exit = run_command_line(console, split(command, ' '));
     if (exit != Exit::ok) return exit;
   }

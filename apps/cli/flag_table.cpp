@@ -268,7 +268,7 @@ constexpr Flag kFlags[] = {
      "all-to-all: rows from rank to rank, as a CSV file with one line per sender and one number per receiver, or as "
      "shares of the receivers, 3:1:1:1 (default: even)"},
     {"plan run overlap power", "--chunks", "N", "number 1", "", "overlap dependent ficco",
-     "Steps of a schedule (default: as many as GPUs)"},
+     "Steps of a schedule (default: as many as GPUs, at most 8, or what the GEMM allows)"},
     {"plan run overlap power", "--exchange", "NAME", "auto|pcpy|bcst|b2b", "auto", "overlap dependent ficco",
      "How DMA engines carry a step: auto, pcpy, bcst or b2b"},
     {"plan run overlap power", "--on-cores", "", "", "", "overlap dependent ficco",

@@ -6,11 +6,11 @@
 
 #include "base/text.hpp"
 #include "flags.hpp"
+#include "fold.hpp"
 
 namespace cortado::cli {
 namespace {
 
-constexpr std::size_t kHelpWidth = 120;
 constexpr std::size_t kHelpColumn = 30;
 
 constexpr std::string_view kAbout =
@@ -25,15 +25,10 @@ constexpr std::string_view kFooter =
     "Results go to standard output, everything else to standard error.\n";
 
 /// "  name      text", folded.
-std::string entry(const std::string& name, std::string text) {
+std::string entry(const std::string& name, std::string_view text) {
   std::string lines = fmt::format("  {:{}}", name, kHelpColumn - 2);
   if (name.size() + 3 > kHelpColumn) lines += "\n" + std::string(kHelpColumn, ' ');
-  while (text.size() > kHelpWidth - kHelpColumn) {
-    const std::size_t end = text.rfind(' ', kHelpWidth - kHelpColumn);
-    lines += text.substr(0, end) + "\n" + std::string(kHelpColumn, ' ');
-    text.erase(0, end + 1);
-  }
-  return lines + text + "\n";
+  return lines + folded(text, kHelpColumn, kHelpColumn) + "\n";
 }
 
 std::string entry(const Flag& flag) {
@@ -42,7 +37,7 @@ std::string entry(const Flag& flag) {
   if (!flag.is_argument() && !flag.is_switch()) name += fmt::format(" {}", flag.value);
   std::string text(flag.meaning);
   if (!flag.initial.empty()) text += fmt::format(" (default: {})", flag.initial);
-  return entry(name, std::move(text));
+  return entry(name, text);
 }
 
 std::string usage(const Subcommand& command) {
@@ -71,7 +66,7 @@ std::string help_text() {
   std::string text = fmt::format("{}\nUsage: cortado [OPTIONS] COMMAND\n\nOptions:\n", kAbout);
   text += entry("--version", "Show the version") + entry("-h,--help", "Show this help") + "\nCommands:\n";
   for (const Subcommand& command : commands().first(commands().size() - 1)) {
-    text += entry(std::string(command.name), std::string(command.summary));
+    text += entry(std::string(command.name), command.summary);
   }
   return text + "\n" + std::string(kFooter);
 }
@@ -95,7 +90,7 @@ std::string help_text(const Subcommand& command) {
   for (const auto& [modes, entries] : by_mode) text += fmt::format("{}\n{}\n", section_title(modes), entries);
   text += "Examples:\n";
   for (const Example& example : command.examples) {
-    text += fmt::format("  {}\n      {}\n", example.command, example.meaning);
+    text += fmt::format("  {}\n      {}\n", folded_command(example.command, 4, 2), folded(example.meaning, 6, 6));
   }
   return text;
 }

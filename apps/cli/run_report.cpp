@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "collective_request.hpp"
+#include "fold.hpp"
 #include "report/energy.hpp"
 #include "report/timeline_picture.hpp"
 
@@ -45,7 +46,7 @@ Status RunReport::write_pictures(const Run& run, const Program& program) const {
 
 std::string RunReport::text(const CheckedProgram& verified, const Run& run) const {
   const Program& program = verified.program();
-  std::string text = title_ + "\n";
+  std::string text = folded(title_, 2) + "\n";
   text += run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
                         : fmt::format("  measured on {}\n", run.timeline.where);
   text += fmt::format("  {}\n", describe_counts(program));

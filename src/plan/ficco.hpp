@@ -86,12 +86,19 @@ constexpr bool has_tiles(Grain grain) {
   return grain == Grain::tiles || grain == Grain::waves;
 }
 
+/// Steps of a schedule that does not say how many: as many as ranks, as published, but at most eight. What the first
+/// and the last step expose falls with the number of steps, not of ranks, and each piece of a GEMM must fill a GPU.
+constexpr std::uint32_t default_chunks(std::uint32_t ranks) {
+  constexpr std::uint32_t kMost = 8;
+  return ranks < kMost ? ranks : kMost;
+}
+
 struct FiccoSchedule {
   Grain grain = Grain::chunks;
   CommShape shape = CommShape::rows_1d;  ///< this and the next three: of chunks only
   bool uniform = false;
   bool fused = true;
-  std::uint32_t chunks = 0;  ///< steps; 0 = as many as ranks. Of tiles: of a shard. Of waves: in all
+  std::uint32_t chunks = 0;  ///< steps; 0 = default_chunks, or fewer. Of tiles: of a shard. Of waves: in all
   CollectiveMeans means = CollectiveMeans::dma;
   ExchangeVariant exchange = ExchangeVariant::automatic;  ///< of engines; to one peer a step (shards) all are the same
   std::uint32_t units = 0;  ///< means cores, tiles: compute units that copy; 0 = cores.collective_units

@@ -26,7 +26,7 @@ def examples_of(output):
     commands = output("cortado --help").split("Commands:\n")[1].split("\n\n")[0]
     examples = []
     for name in [*re.findall(r"^  ([\w-]+) ", commands, re.MULTILINE), "completion"]:
-        text = output(f"cortado {name} --help").split("Examples:\n")[1]
+        text = output(f"cortado {name} --help").split("Examples:\n")[1].replace(" \\\n    ", " ")
         examples += re.findall(r"^  (\S.*)$", text, re.MULTILINE)
     assert ELSEWHERE <= set(examples), "an example that is said to run elsewhere is gone"
     return [example for example in examples if example not in ELSEWHERE]

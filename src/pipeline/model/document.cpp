@@ -261,7 +261,8 @@ report::Table policy_table(const ModelReport& report) {
   }
   report::Table table = report::table_of<PolicyRow>("policies", "one per policy of --power-policy; only with it",
                                                     fields, report.policies);
-  table.title = fmt::format("Power policies: {}, its blocks simulated with clocks that follow the cap", report.managed);
+  table.title = fmt::format("Power policies: {}, its blocks simulated with clocks that follow what the board draws",
+                            report.managed);
   return table;
 }
 

@@ -67,8 +67,12 @@ std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
                                     100 * best.share_of_ideal));
   }
   if (best.dil && std::abs(*best.dil - 1) >= 0.005) {
-    sentences.push_back(fmt::format("the GEMM's pieces take {:.0f} % {} than the whole",
-                                    std::abs(100 * (*best.dil - 1)), *best.dil < 1 ? "less" : "longer"));
+    // Tiles that wait or release are those of one GEMM, but others than a library would take.
+    sentences.push_back(
+        fmt::format("{} {:.0f} % {} than the {}",
+                    family_of(best) == "tiles" ? "its tiles make the GEMM take" : "the GEMM's pieces take",
+                    std::abs(100 * (*best.dil - 1)), *best.dil < 1 ? "less" : "longer",
+                    family_of(best) == "tiles" ? "library's" : "whole"));
   }
   for (std::string& sentence : other_families(report, best)) sentences.push_back(std::move(sentence));
   return join(sentences, "; ");

@@ -145,8 +145,8 @@ class Search {
 std::vector<std::uint32_t> tile_chunks(Grain grain, const DependentRequest& request, const Machine& machine) {
   if (grain == Grain::tiles) return {1, 2, 4};
   if (request.dependence == Dependence::collective_first) return {};
-  const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
-  return {ranks / 2, ranks, 2 * ranks};
+  const std::uint32_t usual = default_chunks(request.ranks == 0 ? machine.gpus : request.ranks);
+  return {usual / 2, usual, 2 * usual};
 }
 
 namespace {
@@ -161,9 +161,9 @@ std::vector<CollectiveMeans> tile_means(const DependentRequest& request) {
 
 std::vector<FiccoSchedule> schedule_candidates(const DependentRequest& request, const Machine& machine,
                                                ScheduleFamily family) {
-  const std::uint32_t ranks = request.ranks == 0 ? machine.gpus : request.ranks;
+  const std::uint32_t usual = default_chunks(request.ranks == 0 ? machine.gpus : request.ranks);
   std::vector<std::uint32_t> counts;
-  for (const std::uint32_t chunks : {ranks / 4, ranks / 2, ranks, 2 * ranks, 4 * ranks}) {
+  for (const std::uint32_t chunks : {usual / 4, usual / 2, usual, 2 * usual, 4 * usual}) {
     const bool more = counts.empty() || chunks > counts.back();
     if (chunks >= 2 && more) counts.push_back(chunks);
   }

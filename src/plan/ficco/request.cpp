@@ -42,34 +42,66 @@ Status check_tokens(const DependentRequest& request) {
   return {};
 }
 
+/// The most rows that a rank gives another one.
+std::uint64_t most_rows(const DependentRequest& request) {
+  const Exchange exchange(request);
+  std::uint64_t most = 0;
+  for (std::uint32_t from = 0; from < request.ranks; ++from) {
+    for (std::uint32_t to = 0; to < request.ranks; ++to) most = std::max(most, exchange.given(from, to).count);
+  }
+  return most;
+}
+
+/// Of the matrix that travels.
+std::uint64_t travelling_columns(const DependentRequest& request) {
+  return request.dependence == Dependence::product_first ? request.gemm.n : request.gemm.k;
+}
+
+bool is_cut(const FiccoSchedule& schedule) {
+  return schedule.grain == Grain::chunks || schedule.grain == Grain::tiles;
+}
+
+/// How often the matrix that travels can be cut at most.
+std::uint64_t most_chunks(const DependentRequest& request, const FiccoSchedule& schedule) {
+  if (schedule.shape == CommShape::rows_1d) return most_rows(request);
+  const std::uint64_t columns = travelling_columns(request);
+  return columns / panel_unit(columns, size_of(request.gemm.dtype));
+}
+
+/// For a schedule that does not say: the usual number where the matrix can be cut so often.
+std::uint32_t chosen_chunks(const DependentRequest& request, const FiccoSchedule& schedule) {
+  if (schedule.grain == Grain::tiles) return 1;
+  const std::uint32_t usual = default_chunks(request.ranks);
+  if (schedule.grain != Grain::chunks) return usual;
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most_chunks(request, schedule), 2, usual));
+}
+
 /// That there is something to cut so often, in the matrix that travels.
 Status check_chunks(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
-  if (schedule.grain == Grain::whole || schedule.grain == Grain::shards || schedule.grain == Grain::waves) return {};
+  if (!is_cut(schedule)) return {};
+  const std::uint64_t most = most_chunks(request, schedule);
   if (schedule.shape == CommShape::rows_1d) {
-    const Exchange exchange(request);
-    std::uint64_t most = 0;
-    for (std::uint32_t from = 0; from < request.ranks; ++from) {
-      for (std::uint32_t to = 0; to < request.ranks; ++to) most = std::max(most, exchange.given(from, to).count);
-    }
     if (schedule.chunks <= most) return {};
-    return fail(About::strategy, "ficco.chunks",
-                fmt::format("{} chunks, but no rank gives another one more than {} rows", schedule.chunks, most),
-                fmt::format("give 1 to {} chunks", most));
+    return fail(
+        About::strategy, "ficco.chunks",
+        fmt::format("{} chunks, but no rank gives another one more than {} row{}", schedule.chunks, most,
+                    most == 1 ? "" : "s"),
+        most == 1 ? "take a 2d schedule or serial-dma: one row is not cut" : fmt::format("give 1 to {} chunks", most));
   }
-  const bool product_travels = request.dependence == Dependence::product_first;
-  const std::uint64_t columns = product_travels ? request.gemm.n : request.gemm.k;
+  const std::uint64_t columns = travelling_columns(request);
   const Bytes element = size_of(request.gemm.dtype);
   const std::uint64_t unit = panel_unit(columns, element);
   if (element * unit < machine.dma.window_alignment && schedule.means == CollectiveMeans::dma) {
-    return fail(About::strategy, "ficco.panels",
-                fmt::format("rows of {} bytes; the strided copies of {} need multiples of {}",
-                            (element * columns).value, machine.name, machine.dma.window_alignment.value),
-                fmt::format("take a 1d schedule, or pad {}", product_travels ? "n" : "k"));
+    return fail(
+        About::strategy, "ficco.panels",
+        fmt::format("rows of {} bytes; the strided copies of {} need multiples of {}", (element * columns).value,
+                    machine.name, machine.dma.window_alignment.value),
+        fmt::format("take a 1d schedule, or pad {}", request.dependence == Dependence::product_first ? "n" : "k"));
   }
-  if (schedule.chunks <= columns / unit) return {};
+  if (schedule.chunks <= most) return {};
   return fail(About::strategy, "ficco.chunks",
               fmt::format("{} panels of {} columns, which are cut at multiples of {}", schedule.chunks, columns, unit),
-              fmt::format("give 1 to {} chunks", columns / unit));
+              fmt::format("give 1 to {} chunks", most));
 }
 
 /// That engines can carry pieces in this way.
@@ -132,7 +164,6 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
                                           const Machine& machine) {
   CheckedDependence checked{request, schedule};
   if (request.ranks == 0) checked.request.ranks = machine.gpus;
-  if (schedule.chunks == 0) checked.schedule.chunks = schedule.grain == Grain::tiles ? 1 : checked.request.ranks;
   if (const auto known = collectives(request.dependence);
       std::find(known.begin(), known.end(), request.collective) == known.end()) {
     const bool product_first = request.dependence == Dependence::product_first;
@@ -159,6 +190,7 @@ Result<CheckedDependence> check_dependent(const DependentRequest& request, const
     return fail(std::move(fits).error());
   }
   CORTADO_RETURN_IF_ERROR(check_tokens(checked.request));
+  if (schedule.chunks == 0) checked.schedule.chunks = chosen_chunks(checked.request, schedule);
   CORTADO_RETURN_IF_ERROR(check_chunks(checked.request, checked.schedule, machine));
   CORTADO_RETURN_IF_ERROR(check_exchange(checked.request, checked.schedule, machine));
   CORTADO_RETURN_IF_ERROR(check_tiles(checked.request, checked.schedule, machine));

@@ -184,7 +184,7 @@ Judgement divided(Judgement sum) {
 }
 
 Result<std::size_t> column_of(const Table& table, FiccoSchedule schedule, const Machine& machine) {
-  if (schedule.chunks == 0) schedule.chunks = machine.gpus;
+  if (schedule.chunks == 0) schedule.chunks = default_chunks(machine.gpus);
   const auto found = std::find(table.candidates.begin(), table.candidates.end(), column_name(schedule));
   if (found == table.candidates.end()) {
     return fail("table.column", fmt::format("the table has no column {}", column_name(schedule)));
