@@ -47,23 +47,38 @@ constexpr bool is_kernel(std::uint64_t m, std::uint64_t n) {
   return m <= kMostAspect * n && n <= kMostAspect * m;
 }
 
-constexpr auto kTiles = [] {
-  constexpr auto kCount = [] {
-    std::size_t pairs = 0;
-    for (const std::uint64_t m : kSides) {
-      for (const std::uint64_t n : kSides) pairs += is_kernel(m, n) ? 1U : 0U;
-    }
-    return pairs;
-  };
-  std::array<Tiling, kCount()> tiles{};
-  std::size_t next = 0;
+/// What does not depend on the machine.
+struct Tile {
+  std::size_t side_m = 0;  ///< which of kSides
+  std::size_t side_n = 0;
+  double elements = 0;
+  double rim = 0;    ///< operands of one column of A for each element: 1/m + 1/n
+  double small = 0;  ///< how many times smaller than 128 x 128, by its sides
+};
+
+constexpr std::size_t kTileCount = [] {
+  std::size_t pairs = 0;
   for (const std::uint64_t m : kSides) {
-    for (const std::uint64_t n : kSides) {
-      if (is_kernel(m, n)) tiles[next++] = Tiling{m, n};
-    }
+    for (const std::uint64_t n : kSides) pairs += is_kernel(m, n) ? 1U : 0U;
   }
-  return tiles;
+  return pairs;
 }();
+
+const std::array<Tile, kTileCount>& tiles_of_kernels() {
+  static const std::array<Tile, kTileCount> all = [] {
+    std::array<Tile, kTileCount> tiles{};
+    std::size_t next = 0;
+    for (std::size_t m = 0; m < kSides.size(); ++m) {
+      for (std::size_t n = 0; n < kSides.size(); ++n) {
+        if (!is_kernel(kSides[m], kSides[n])) continue;
+        const double elements = real(kSides[m] * kSides[n]);
+        tiles[next++] = {m, n, elements, 1 / real(kSides[m]) + 1 / real(kSides[n]), std::sqrt(128 * 128 / elements)};
+      }
+    }
+    return tiles;
+  }();
+  return all;
+}
 
 /// Of a GEMM's k: what is worth a workgroup of its own, and how many of them at most share a tile.
 constexpr std::uint64_t kLeastDepth = 256;
@@ -81,8 +96,8 @@ struct RoughTimes {
 class RuleOfThumb {
   /// What a tile takes.
   struct Kind {
-    std::uint64_t side_m = 0;
-    std::uint64_t side_n = 0;
+    std::size_t side_m = 0;  // which of kSides
+    std::size_t side_n = 0;
     double seconds_per_k = 0;  // to multiply, for one column of A
     double residents = 1;      // workgroups that a unit holds
   };
@@ -103,7 +118,7 @@ class RuleOfThumb {
         sums_(request.collective == "reduce-scatter"),
         overhead_(seconds(compute_.tile_overhead)),
         split_(seconds(compute_.split_time)) {
-    for (std::size_t i = 0; i < kTiles.size(); ++i) kinds_[i] = kind(kTiles[i]);
+    for (std::size_t i = 0; i < kinds_.size(); ++i) kinds_[i] = kind(tiles_of_kernels()[i]);
     const double speed = sustained_clock_ghz(shape.dtype, machine) / reference_clock_ghz(shape.dtype, machine);
     step_ = compute_.step_latency_ns * 1e-9 / speed;
     per_fed_ = 1 / (compute_.dies * compute_.l2_rate.bytes_per_second() * speed);
@@ -154,10 +169,28 @@ class RuleOfThumb {
   }
 
  private:
-  Kind kind(const Tiling& tile) const {
-    const double elements = real(tile.tile_m * tile.tile_n);
-    return {tile.tile_m, tile.tile_n, 2 * elements / flops_ * tile_cost(tile, compute_.operand_cost),
-            std::clamp(compute_.residency * std::sqrt(128 * 128 / elements), 1.0, 4.0)};
+  Kind kind(const Tile& tile) const {
+    return {tile.side_m, tile.side_n, 2 * tile.elements / flops_ * (1 + compute_.operand_cost * tile.rim),
+            std::clamp(compute_.residency * tile.small, 1.0, 4.0)};
+  }
+
+  /// How often each side fits into an extent, and what of the extent the first one has.
+  struct Cuts {
+    explicit Cuts(std::uint64_t extent) {
+      for (std::size_t i = 0; i < kSides.size(); ++i) {
+        count[i] = (extent - 1) / kSides[i] + 1;
+        first[i] = real(std::min(extent, kSides[i]));
+      }
+    }
+    std::array<std::uint64_t, kSides.size()> count{};
+    std::array<double, kSides.size()> first{};
+  };
+
+  /// rounded_waves of gemm/gemm_model.cpp, without a call.
+  double rounded(double waves) const {
+    const auto whole = static_cast<double>(static_cast<std::int64_t>(waves));
+    const double up = whole < waves ? whole + 1 : whole;
+    return std::max(1.0, waves + compute_.wave_rounding * (up - waves));
   }
 
   std::uint64_t travelling() const { return request_.dependence == Dependence::product_first ? shape_.n : shape_.k; }
@@ -212,20 +245,24 @@ class RuleOfThumb {
     const double operands = element_ * real(k) * (real(m) + real(n));
     const double results = element_ * real(m) * real(n);
     const double memory = (operands + (accumulate ? results : 0)) * per_read_ + results * per_written_;
-    const auto tiles_of = [](std::uint64_t extent, std::uint64_t side) { return (extent - 1) / side + 1; };
+    const Cuts rows(m);
+    const Cuts columns(n);
     double least = kNever;
     for (const Kind& kind : kinds_) {
-      const std::uint64_t tiles = tiles_of(m, kind.side_m) * tiles_of(n, kind.side_n);
+      const std::uint64_t tiles = rows.count[kind.side_m] * columns.count[kind.side_n];
       const std::uint64_t most = tiles < machine_.compute_units ? std::min(kMostSplits, k / kLeastDepth) : 1;
-      const double sides = real(std::min(m, kind.side_m)) + real(std::min(n, kind.side_n));
+      const double sides = rows.first[kind.side_m] + columns.first[kind.side_n];
       for (std::uint64_t split = 1; split <= std::max<std::uint64_t>(most, 1); split *= 2) {
         const double depth = real(k) / real(split);
         const double waves = real(tiles * split) * per_unit_;
-        const double turns = rounded_waves(waves / kind.residents, compute_.wave_rounding);
-        const double multiply = rounded_waves(waves, compute_.wave_rounding) * depth * kind.seconds_per_k;
+        const double multiply = rounded(waves) * depth * kind.seconds_per_k;
+        if (multiply >= least) continue;  // the others only add to it
+        const double turns = rounded(waves / kind.residents);
         const double latency = turns * depth * step_;
         const double feed = real(tiles * split) * sides * depth * element_ * per_fed_;
         const double sums = split == 1 ? 0 : split_ + 8 * real(split) * real(m) * real(n) * per_sum_;
+        const double beside = overhead_ * (turns - 1) + sums;
+        if (std::max({multiply, latency, feed, memory}) + beside >= least) continue;
         least = std::min(least, together(multiply, latency, feed, memory) + overhead_ * (turns - 1) + sums);
       }
     }
@@ -266,7 +303,7 @@ class RuleOfThumb {
   double per_read_ = 0;     // seconds of a byte of the memory
   double per_written_ = 0;  // the same of one that is written
   double per_sum_ = 0;      // the same of a partial sum
-  std::array<Kind, kTiles.size()> kinds_{};
+  std::array<Kind, kTileCount> kinds_{};
   double missed_ = 0;  // share of what is copied that the last-level cache does not hold
   double collective_ = 0;
   double first_ = 0;          // of a step
