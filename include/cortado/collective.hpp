@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,8 +77,8 @@ struct VariantInfo {
   bool of_library = false;
 };
 
-std::vector<VariantInfo> list_variants();  ///< of all collectives
-std::vector<VariantInfo> list_variants(Collective collective);
+const std::vector<VariantInfo>& list_variants();  ///< of all collectives
+std::span<const VariantInfo> list_variants(Collective collective);
 
 /// The variant that stands behind kLibraryVariant for this collective, size and number of ranks. Fails with
 /// plan.library if the machine does not say what its library does.
@@ -87,11 +88,11 @@ Result<std::string> library_variant(const CollectiveRequest& request, const Mach
 /// everything else out of place; a variant that can do only the other does the other.
 bool default_in_place(Collective collective, const std::string& variant);
 
-/// The program, or why it cannot be: unknown names (with the nearest known one), sizes or alignments that the variant
-/// cannot do on this machine (with the nearest sizes that it can), missing hardware features, too many ranks.
 /// "raw", "runtime", "library" or "device"; refused with usage.runtime.
 Result<RuntimeMode> parse_runtime_mode(std::string_view name);
 
+/// The program, or why it cannot be: unknown names (with the nearest known one), sizes or alignments that the variant
+/// cannot do on this machine (with the nearest sizes that it can), missing hardware features, too many ranks.
 Result<Program> plan_collective(const CollectiveRequest& request, const Machine& machine);
 
 }  // namespace cortado

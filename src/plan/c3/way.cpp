@@ -79,8 +79,7 @@ Result<CollectiveRequest> by_library(CollectiveRequest request, const Question& 
     return check_request(request, **variant, question.machine);
   }
   std::uint32_t units = question.machine.timing->cores.collective_units;
-  const std::vector<VariantInfo> variants = list_variants(request.collective);
-  if (std::ranges::any_of(variants, &VariantInfo::both_directions)) units *= 2;
+  if (std::ranges::any_of(list_variants(request.collective), &VariantInfo::both_directions)) units *= 2;
   CORTADO_ASSIGN_OR_RETURN(const TimedCollectives direct,
                            fastest_of(request, question, std::min(units, question.units())));
   return direct.requests.front();

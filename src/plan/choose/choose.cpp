@@ -46,7 +46,6 @@ bool is_among(const VariantInfo& info, const std::vector<std::string>& names) {
 }  // namespace
 
 Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& request) {
-  const std::vector<VariantInfo> variants = list_variants(request.base.collective);
   CollectiveRequest named = request.base;
   for (const std::string& name : request.among) {
     if (name == kDmaVariants || name == kCoresVariants || is_external(name)) continue;
@@ -55,7 +54,7 @@ Result<std::vector<CollectiveRequest>> list_candidates(const ChoiceRequest& requ
   }
 
   std::vector<CollectiveRequest> candidates;
-  for (const VariantInfo& info : variants) {
+  for (const VariantInfo& info : list_variants(request.base.collective)) {
     if (!is_among(info, request.among)) continue;
     CollectiveRequest candidate = request.base;
     candidate.variant = info.variant;

@@ -146,16 +146,17 @@ Result<RuntimeMode> parse_runtime_mode(std::string_view name) {
   return fail("usage.runtime", fmt::format("--runtime {} is not known", name), "give raw, runtime, library or device");
 }
 
-std::vector<VariantInfo> list_variants() {
-  std::vector<VariantInfo> infos;
-  for (const plan::Variant& variant : plan::variants()) infos.push_back(variant.info);
+const std::vector<VariantInfo>& list_variants() {
+  static const std::vector<VariantInfo> infos = [] {
+    std::vector<VariantInfo> all;
+    for (const plan::Variant& variant : plan::variants()) all.push_back(variant.info);
+    return all;
+  }();
   return infos;
 }
 
-std::vector<VariantInfo> list_variants(Collective collective) {
-  std::vector<VariantInfo> infos = list_variants();
-  std::erase_if(infos, [&](const VariantInfo& info) { return info.collective != collective; });
-  return infos;
+std::span<const VariantInfo> list_variants(Collective collective) {
+  return std::ranges::equal_range(list_variants(), collective, {}, &VariantInfo::collective);  // sorted by it
 }
 
 bool default_in_place(Collective collective, const std::string& variant) {
