@@ -24,13 +24,14 @@ if(CMAKE_SCRIPT_MODE_FILE)
   foreach(file IN LISTS FILES)
     get_filename_component(name ${file} NAME_WLE)
     file(READ ${file} content)
-    string(APPEND entries "    {\"${name}\", R\"embedded(${content})embedded\"},\n")
+    string(APPEND entries "    {\"${name}\"sv, R\"embedded(${content})embedded\"sv},\n")
   endforeach()
   file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
 #include <array>
 
 std::span<const std::pair<std::string_view, std::string_view>> ${FUNCTION}() {
+  using namespace std::string_view_literals;
   static constexpr std::array<std::pair<std::string_view, std::string_view>, ${count}> kFiles{{
 ${entries}  }};
   return kFiles;

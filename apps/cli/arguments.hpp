@@ -20,6 +20,9 @@ class Arguments {
   explicit Arguments(std::string_view command) : command_(command) {}
 
   std::string_view command() const { return command_; }
+  /// As they were given, the command first.
+  const std::vector<std::string>& words() const { return words_; }
+  void set_words(std::vector<std::string> words) { words_ = std::move(words); }
 
   /// Refuses values that the flag does not accept.
   Status set(const Flag& flag, std::vector<std::string> values);
@@ -49,6 +52,7 @@ class Arguments {
   std::optional<std::uint64_t> number64(std::string_view flag) const;
 
   std::string_view command_;
+  std::vector<std::string> words_;
   std::map<std::string, std::vector<std::string>> values_;
 };
 

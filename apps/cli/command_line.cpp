@@ -195,6 +195,7 @@ Exit run_command_line(Console& console, const std::vector<std::string>& all_word
   const auto [words, command] = cut_command(all_words);
   Parser parser(words);
   parser.set_command(command);
+  parser.arguments.set_words(all_words);
   if (parser.command != nullptr) {
     if (const Status complete = check_values(*parser.command, words); !complete) {
       console.error(complete.error());

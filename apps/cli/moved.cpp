@@ -31,6 +31,8 @@ constexpr Moved kMoved[] = {
     {"", "--schedule", "use --strategy"},
     {"", "--product-first", "use --gemm-first"},
     {"", "--iterations", "use --iters"},
+    {"run", "--picture", "use --html"},
+    {"sweep", "--picture", "use --html; its charts can be saved as SVG"},
     {"overlap", "--policy", "use --strategy"},
     {"overlap", "--dependent", "leave it out: it is the default, unless --independent is given"},
     {"bench", "on", "use --prelaunch"},

@@ -188,9 +188,9 @@ class Overlap {
                                              {.threads = threads_of(arguments_), .progress = show_progress(console_)});
     if (!map) return study_failure(console_, map.error());
     console_.clear_progress();
-    console_.out(table_.json() ? report::to_json(report::schedule_map_document(*map))
-                               : report::schedule_map_text(*map));
-    if (table_.wants_html()) CORTADO_RETURN_IF_ERROR(table_.write_html(report::schedule_map_html(*map)));
+    const report::Document document = report::schedule_map_document(*map);
+    console_.out(table_.json() ? report::to_json(document) : report::schedule_map_text(*map));
+    CORTADO_RETURN_IF_ERROR(table_.write_html(document.title, {document}));
     return Exit::ok;
   }
 

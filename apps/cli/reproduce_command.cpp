@@ -46,7 +46,9 @@ Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
     all.push_back(*std::move(reproduction));
   }
   console.out(table.json() ? report::reproduction_json(all) : report::reproduction_text(all, table.text()));
-  if (table.wants_html()) CORTADO_RETURN_IF_ERROR(table.write_html(report::reproduction_html(all)));
+  std::vector<report::Document> pages;
+  for (const report::Reproduction& one : all) pages.push_back(report::reproduction_page(one));
+  CORTADO_RETURN_IF_ERROR(table.write_html("Published and predicted", pages));
   if (markdown) {
     CORTADO_ASSIGN_OR_RETURN(const std::string machines, pipeline::machines_markdown());
     CORTADO_RETURN_IF_ERROR(write_file(*markdown, report::reproduction_markdown(all) + machines));

@@ -79,7 +79,7 @@ RunOptions run_options(const Arguments& arguments, const Task& task, const Targe
   RunOptions options{.iterations = arguments.number("--iters").value_or(1)};
   std::uint64_t commands = 0;
   for (const Queue& queue : task.program.queues) commands += queue.commands.size();
-  const bool pictured = arguments.given("--trace") || arguments.given("--picture");
+  const bool pictured = arguments.given("--trace") || arguments.given("--html");
   options.trace = pictured || (simulated && commands * options.iterations <= kMaxCommandsInPath);
   options.watts = arguments.given("--trace");
   options.sim.span_names = pictured;
@@ -126,8 +126,8 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   const std::string machine_file = arguments.or_empty("--machine");
   const auto trace = arguments.find("--trace");
   if (trace) CORTADO_RETURN_IF_ERROR(check_output_path(*trace, {what, machine_file}));
-  if (const auto picture = arguments.find("--picture")) {
-    CORTADO_RETURN_IF_ERROR(check_output_path(*picture, {what, machine_file, trace.value_or("")}));
+  if (const auto html = arguments.find("--html")) {
+    CORTADO_RETURN_IF_ERROR(check_output_path(*html, {what, machine_file, trace.value_or("")}));
   }
   auto task = load_task(arguments, kind, console);
   if (!task) return console.failure(task.error());
@@ -142,7 +142,7 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
       run_program(std::move(task->program), task->machine, *target, arguments.given("--unproved"), options);
   if (!done) return run_failure(arguments, done.error(), console);
   const auto& [checked, run] = *done;
-  CORTADO_RETURN_IF_ERROR(report.write_pictures(run, checked.program()));
+  CORTADO_RETURN_IF_ERROR(report.write_pictures(checked, run));
   console.out(arguments.given("--json") ? to_text(report.json(checked, run)) : report.text(checked, run));
   if (!run.check || run.check->wrong == 0) return Exit::ok;
   if (run.check->first_wrong) console.error(*run.check->first_wrong);

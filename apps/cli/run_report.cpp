@@ -12,7 +12,7 @@
 #include "collective_request.hpp"
 #include "fold.hpp"
 #include "report/energy.hpp"
-#include "report/timeline_picture.hpp"
+#include "table_output.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -34,14 +34,22 @@ std::string bandwidth_text(const Run& run) {
 
 }  // namespace
 
-Status RunReport::write_pictures(const Run& run, const Program& program) const {
-  if (const auto trace = arguments_.find("--trace")) {
-    CORTADO_RETURN_IF_ERROR(write_file(*trace, report::perfetto_trace(run.timeline, program)));
-  }
-  const auto picture = arguments_.find("--picture");
-  if (!picture) return {};
-  const std::string heading = fmt::format("{}, {}", program.name, run.timeline.where);
-  return write_file(*picture, report::timeline_picture(run.timeline, {.title = heading}));
+Status RunReport::write_pictures(const CheckedProgram& verified, const Run& run) const {
+  const auto trace = arguments_.find("--trace");
+  const auto html = arguments_.find("--html");
+  if (!trace && !html) return {};
+  const std::string timeline = report::perfetto_trace(run.timeline, verified.program());
+  if (trace) CORTADO_RETURN_IF_ERROR(write_file(*trace, timeline));
+  if (!html) return {};
+  std::vector<std::string> lines = split(text(verified, run), '\n');
+  lines.erase(lines.begin());
+  const report::Document page{.schema = "cortado.run",
+                              .version = 2,
+                              .title = fmt::format("{}, {}", verified.program().name, run.timeline.where),
+                              .about = lines,
+                              .measured = !run.predicted,
+                              .timelines = {{verified.program().name, timeline}}};
+  return write_file(*html, report::to_html(page, page_origin(arguments_)));
 }
 
 std::string RunReport::text(const CheckedProgram& verified, const Run& run) const {
@@ -60,7 +68,7 @@ std::string RunReport::text(const CheckedProgram& verified, const Run& run) cons
         traced < run_.iterations ? fmt::format(" of the last {} of {} iterations", traced, run_.iterations) : "";
     text += fmt::format("  trace{} in {}: open it at https://ui.perfetto.dev\n", part, *trace);
   }
-  if (const auto picture = arguments_.find("--picture")) text += fmt::format("  picture in {}\n", *picture);
+  if (const auto html = arguments_.find("--html")) text += fmt::format("  page in {}\n", *html);
   return text;
 }
 
@@ -128,7 +136,7 @@ Json RunReport::json(const CheckedProgram& verified, const Run& run) const {
     if (run.check->first_wrong) json["first_wrong"] = to_json_value(*run.check->first_wrong);
   }
   if (const auto trace = arguments_.find("--trace")) json["trace"] = *trace;
-  if (const auto picture = arguments_.find("--picture")) json["picture"] = *picture;
+  if (const auto html = arguments_.find("--html")) json["html"] = *html;
   return json;
 }
 

@@ -1,4 +1,4 @@
-// What a run shows: text, JSON, trace and picture.
+// What a run shows: text, JSON, trace and page.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class RunReport {
 
   std::string text(const CheckedProgram& verified, const Run& run) const;
   Json json(const CheckedProgram& verified, const Run& run) const;
-  Status write_pictures(const Run& run, const Program& program) const;
+  Status write_pictures(const CheckedProgram& verified, const Run& run) const;
 
  private:
   std::string checked_text(const Run& run) const;

@@ -128,21 +128,11 @@ Result<Exit> show_database(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const std::string path, arguments.required("database"));
   const TableOutput table(arguments);
   CORTADO_RETURN_IF_ERROR(table.check({path}));
-  const auto picture = arguments.find("--picture");
-  if (picture) {
-    CORTADO_RETURN_IF_ERROR(
-        check_output_path(*picture, {path, arguments.or_empty("--csv"), arguments.or_empty("--html")}));
-  }
   sweep::ShowRequest request{.best = arguments.given("--best"), .where = arguments.or_empty("--where")};
   if (arguments.given("--group-by")) request.group_by = arguments.names("--group-by");
   if (arguments.given("--columns")) request.columns = arguments.names("--columns");
   const auto limit = arguments.number<std::uint64_t>("--limit");
   CORTADO_ASSIGN_OR_RETURN(report::Document document, sweep::show_results(path, request));
-  if (picture && document.tables.front().pictures.empty()) {
-    return fail("sweep.picture", "there is no picture of these rows",
-                "give --group-by one column for lines, or --best --group-by two for a heat map");
-  }
-  if (picture) CORTADO_RETURN_IF_ERROR(write_file(*picture, sweep::picture_alone(document.tables.front())));
   CORTADO_RETURN_IF_ERROR(table.write_files(document));
   const std::size_t most = limit ? static_cast<std::size_t>(*limit) : table.json() ? SIZE_MAX : kRowsOfText;
   report::Table& rows = document.tables.front();

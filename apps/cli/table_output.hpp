@@ -13,13 +13,17 @@
 
 namespace cortado::cli {
 
+/// The command line, the version, and now (or SOURCE_DATE_EPOCH, for pages that can be made again bit for bit).
+report::PageOrigin page_origin(const Arguments& arguments);
+
 class TableOutput {
  public:
   explicit TableOutput(const Arguments& arguments)
       : json_(arguments.given("--json")),
         wide_(arguments.given("--wide")),
         csv_(arguments.find("--csv")),
-        html_(arguments.find("--html")) {}
+        html_(arguments.find("--html")),
+        origin_(page_origin(arguments)) {}
 
   /// Refuses files that cannot be written, and those of `others` (see check_output_path).
   Status check(std::vector<std::string> others = {}) const;
@@ -31,15 +35,15 @@ class TableOutput {
   Status show(Console& console, const report::Document& document) const;
   Status write_files(const report::Document& document) const;
 
-  /// For pages that are not those of a document.
-  Status write_html(const std::string& page) const;
-  bool wants_html() const { return html_.has_value(); }
+  /// The page alone, if it was asked for.
+  Status write_html(const std::string& title, const std::vector<report::Document>& documents) const;
 
  private:
   bool json_;
   bool wide_;
   std::optional<std::string> csv_;
   std::optional<std::string> html_;
+  report::PageOrigin origin_;
 };
 
 }  // namespace cortado::cli

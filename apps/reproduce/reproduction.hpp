@@ -73,8 +73,8 @@ struct Reproduction {
 std::string reproduction_text(const std::vector<Reproduction>& all, const TextOptions& options = {});
 std::string reproduction_markdown(const std::vector<Reproduction>& all);  ///< docs/accuracy.md
 
-/// One page with a chart of every table, without anything to load from elsewhere.
-std::string reproduction_html(const std::vector<Reproduction>& all);
+/// What the page of a reproduction shows: its figures, every table with a chart, and tables of ours.
+Document reproduction_page(const Reproduction& one);
 
 /// One of the list "reproductions" of "cortado.reproduction".
 Document reproduction_document(const Reproduction& one);

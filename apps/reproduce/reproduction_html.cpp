@@ -1,51 +1,56 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "report/chart.hpp"
-#include "report/html_page.hpp"
-#include "report/svg.hpp"
 #include "reproduce/reproduction_tables.hpp"
 
 namespace cortado::report {
 namespace {
 
-Chart chart_of(const ReproducedTable& table) {
-  Chart chart{table.published.title, table.published.unit, {}, {}};
-  for (const Bytes size : table.published.sizes) chart.positions.push_back(format_bytes(size));
-  for (std::size_t j = 0; j < table.published.columns.size(); ++j) {
-    ChartSeries series{table.published.columns[j], {}, {}};
-    for (std::size_t i = 0; i < table.published.sizes.size(); ++i) {
-      series.line.push_back(table.ours[i][j]);
-      series.rings.push_back(table.published.values[i][j]);
+/// A row for every point.
+Table points_of(const ReproducedTable& table) {
+  const published::Table& published = table.published;
+  const int digits = published.unit.starts_with("%") || published.unit == "units" ? 0 : 2;
+  Table points{.key = published.name,
+               .title = published.title,
+               .columns = {{.key = "bytes", .head = "size"},
+                           {.key = "what", .head = "what"},
+                           {.key = "published", .head = "published", .unit = published.unit, .digits = digits},
+                           {.key = "ours", .head = "ours", .unit = published.unit, .digits = digits}},
+               .charts = {{.kind = Chart::Kind::lines,
+                           .title = published.title,
+                           .values = {"ours"},
+                           .labels = {"bytes"},
+                           .series = {"what"},
+                           .published = "published",
+                           .about = fmt::format("Lines: ours, predicted; rings: published. Source: {}. Used for {}. "
+                                                "Result: {}.",
+                                                published.source.text, published::to_string(published.used_for),
+                                                verdict(table))}}};
+  for (std::size_t i = 0; i < published.sizes.size(); ++i) {
+    const Cell size = Cell(published.sizes[i]).shown_as(format_bytes(published.sizes[i]));
+    for (std::size_t j = 0; j < published.columns.size(); ++j) {
+      points.add({size, published.columns[j], published.values[i][j], table.ours[i][j]});
     }
-    chart.series.push_back(std::move(series));
   }
-  return chart;
-}
-
-std::string section(const ReproducedTable& table) {
-  return fmt::format(
-      "<h2>{}</h2>\n<p class='source'>Source: {}. Used for {}. Result: {}.</p>\n{}<details><summary>All numbers: "
-      "published / ours</summary>\n{}</details>\n",
-      escape_html(table.published.title), escape_html(table.published.source.text),
-      published::to_string(table.published.used_for), verdict(table), svg(chart_of(table)),
-      html_of(side_by_side(table)));
+  return points;
 }
 
 }  // namespace
 
-std::string reproduction_html(const std::vector<Reproduction>& all) {
-  std::string body;
-  for (const Reproduction& one : all) {
-    body += fmt::format("<h1>{}</h1>\n<p>Published numbers beside ours, simulated on {}. Source: {}.</p>\n",
-                        escape_html(one.title), escape_html(one.machine), escape_html(one.source));
-    if (!one.figures.empty()) body += html_of(figure_table(one.figures));
-    for (const ReproducedTable& table : one.tables) body += section(table);
-    for (const Table& table : one.own) {
-      body += fmt::format("<h2>{}</h2>\n", escape_html(table.title)) + html_of(table);
-    }
+Document reproduction_page(const Reproduction& one) {
+  Document page{.schema = "cortado.reproduction",
+                .title = one.title,
+                .about = {fmt::format("published numbers beside ours, simulated on {}", one.machine),
+                          fmt::format("source: {}", one.source)},
+                .facts = reproduction_document(one).facts};
+  if (!one.figures.empty()) {
+    page.tables.push_back(figure_table(one.figures));
+    page.tables.back().key = "figures";
+    page.tables.back().title = "Single numbers";
   }
-  return html_page("Published and simulated", body);
+  for (const ReproducedTable& table : one.tables) page.tables.push_back(points_of(table));
+  page.tables.insert(page.tables.end(), one.own.begin(), one.own.end());
+  return page;
 }
 
 }  // namespace cortado::report

@@ -1,4 +1,4 @@
-// Results as tables. A column is described once, and text, JSON, CSV, Markdown, HTML and docs/json.md all follow from
+// Results as tables. A column is described once, and text, JSON, CSV, Markdown, pages and docs/json.md all follow from
 // that description. Example:
 //
 //   Document document{.schema = "cortado.copies", .title = "copies on mi300x-8"};
@@ -90,6 +90,8 @@ class Cell {
   const Value& value() const { return value_; }
   bool empty() const { return std::holds_alternative<std::monostate>(value_); }
   std::string text(const Column& column) const;
+  /// The text is not that of the value and the column alone.
+  bool has_own_text() const { return shown_.has_value() || digits_.has_value(); }
 
  private:
   static Cell whole(std::int64_t value);
@@ -106,12 +108,26 @@ class Cell {
 
 using Row = std::vector<Cell>;
 
-/// A picture of a table in HTML. Names are keys of columns.
-struct TableChart {
-  std::string title;
-  std::string value;                  ///< what bars or lines show
-  std::vector<std::string> labels{};  ///< of bars: their texts together; of lines: one, the horizontal axis
-  std::vector<std::string> series{};  ///< of lines: one line for each combination of their texts; empty: bars
+/// A picture of a table in a page. Names are keys of columns, whose texts and units it has; the page draws it.
+struct Chart {
+  enum class Kind {
+    bars,    ///< one for each row, its values on each other
+    beside,  ///< one for each value of each row
+    lines,   ///< a value over a label
+    areas,   ///< values on each other over a label; each holds until that of the next row
+    map,     ///< coloured fields over two labels
+  };
+
+  Kind kind = Kind::bars;
+  std::string title{};
+  std::vector<std::string> values{};  ///< one of lines; of a map one, a number or a word, which gives the colour
+  std::vector<std::string> labels{};  ///< of bars: their texts together; of lines and areas one, of a map two: the axes
+  /// Of lines: one for each combination of their texts; of areas: one picture for each; of a map: what fields say.
+  std::vector<std::string> series{};
+  std::string published{};       ///< of lines: a value that is drawn as rings
+  std::string limit{};           ///< of areas: a value that is drawn across
+  std::optional<double> most{};  ///< of bars: longer ones are cut off there, so that the others can be told apart
+  std::string about{};           ///< how to read it
 };
 
 struct Table {
@@ -120,9 +136,8 @@ struct Table {
   std::string title{};       ///< line above it; may be empty
   std::vector<Column> columns{};
   std::vector<Row> rows{};
-  std::optional<TableChart> chart{};
-  std::string pictures{};  ///< HTML above it, <svg> elements for example
-  bool data_only = false;  ///< in JSON, not in text, Markdown and HTML
+  std::vector<Chart> charts{};  ///< above it in a page
+  bool data_only = false;       ///< in JSON, not in text, Markdown and pages, which have its charts, though
 
   void add(Row row);                                               ///< as many cells as there are columns
   const Cell& at(std::size_t row, std::string_view column) const;  ///< by key; both exist
@@ -157,6 +172,12 @@ struct Fact {
   bool in_csv = false;  ///< it stands in front of every row of CSV
 };
 
+/// A timeline in a page.
+struct TimelinePicture {
+  std::string title;
+  std::string trace;  ///< as perfetto_trace writes it
+};
+
 /// An answer: facts and tables, with what there is to say about them.
 struct Document {
   std::string schema;  ///< "cortado.bench"
@@ -168,6 +189,8 @@ struct Document {
   std::vector<std::string> notes{};   ///< lines below the tables
   std::vector<std::string> answer{};  ///< lines that say what it means: last in text, first in HTML
   bool answer_first = false;          ///< in text, too, instead of the title
+  bool measured = false;              ///< else predicted
+  std::vector<TimelinePicture> timelines{};  ///< below the tables of a page
 };
 
 constexpr std::size_t kNarrow = 120;
@@ -216,8 +239,19 @@ std::string to_csv(const Document& document);
 
 std::string to_markdown(const Table& table);
 
-/// One page that needs nothing else: title, notes, tables and their charts.
-std::string to_html(const Document& document);
+/// Where a page comes from; what is empty is left out.
+struct PageOrigin {
+  std::string command{};  ///< a line for a shell
+  std::string version{};  ///< of Cortado
+  std::string date{};
+};
+
+/// One page that needs nothing else: title, notes, tables, charts and timelines, with all data inside. Charts and timelines need
+/// JavaScript, and are left out (the page says so) by a build without npm; the tables need nothing.
+std::string to_html(const Document& document, const PageOrigin& origin = {});
+
+/// Several answers in one page.
+std::string to_html(const std::string& title, const std::vector<Document>& documents, const PageOrigin& origin = {});
 
 /// The part of docs/json.md on a document: its facts and columns with what they mean.
 std::string json_reference(const Document& document);
@@ -324,7 +358,7 @@ struct PowerReport {
   const PowerRow* row(std::string_view what, std::string_view policy) const;  ///< nullptr if there is none
 };
 
-/// "cortado.power". Its page has means by component as bars, and power over time of every row that has it.
+/// "cortado.power"
 Document power_document(const PowerReport& report);
 
 }  // namespace cortado::report

@@ -108,7 +108,12 @@ Document bench_document(const BenchReport& report) {
                     {"iterations", header.iterations, "that count"},
                     {"interrupted", report.interrupted, "not all rows that were asked for are there"}};
   Table rows = table_of("rows", "one per size, variant and kind of launch", bench_fields(header), report.rows);
-  rows.chart = TableChart{"Bus bandwidth", "busbw_GBps", {"bytes"}, {"variant", "prelaunch", "in_place"}};
+  rows.charts = {{.kind = Chart::Kind::lines,
+                  .title = "Bus bandwidth",
+                  .values = {"busbw_GBps"},
+                  .labels = {"bytes"},
+                  .series = {"variant", "prelaunch", "in_place"}}};
+  document.measured = !header.simulated;
   Table skipped =
       table_of("skipped", "what cannot be planned or run",
                reason_fields<SkippedRow>(

@@ -3,90 +3,14 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "report/bar_chart.hpp"
 #include "report/energy.hpp"
 
 namespace cortado::report {
 namespace {
 
-BarGroup& group_of(const std::string& label, BarChart& chart) {
-  if (chart.groups.empty() || chart.groups.back().label != label) chart.groups.push_back({label, {}});
-  return chart.groups.back();
-}
-
 /// Percent of the whole GEMM, and times one after the other: beyond that nobody compares any more.
 constexpr double kMostLoss = 60;
 constexpr double kMostTime = 1.25;
-
-BarChart decomposition_chart(const Characterization& report) {
-  BarChart chart{"What pieces take more than the whole GEMM", "% of the whole GEMM", "below the bars: chunks", {}, {}};
-  for (const std::string_view cause : DecompositionCauses::kNames) chart.series.emplace_back(cause);
-  chart.series.emplace_back("kernel starts");
-  chart.most = kMostLoss;
-  for (const DecompositionRow& row : report.decomposition) {
-    Bar bar{fmt::format("{}", row.chunks), {}, {}};
-    bar.tooltip = fmt::format("{}, {} chunks: DIL {:.3f}; {} pieces, kernels {}", row.schedule, row.chunks, row.dil,
-                              row.pieces, row.kernels);
-    std::vector<double> values;
-    for (const double value : row.causes.values()) values.push_back(value);
-    values.push_back(row.kernel_starts);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      bar.parts.push_back({i, 100 * values[i]});
-      bar.tooltip += fmt::format("\n{} {:+.1f} %", chart.series[i], 100 * values[i]);
-    }
-    group_of(row.schedule, chart).bars.push_back(std::move(bar));
-  }
-  return chart;
-}
-
-BarChart contention_chart(const Characterization& report) {
-  BarChart chart{
-      "What GEMMs and copies lose to each other",
-      "% slower than alone",
-      {},
-      {"GEMMs beside DMA engines", "copies by DMA engines", "GEMMs beside copying units", "copies by compute units"},
-      {}};
-  for (const ContentionRow& row : report.contention) {
-    std::vector<Bar>& bars = group_of(row.schedule, chart).bars;
-    const std::size_t first = row.on_cores ? 2 : 0;
-    const std::array losses{row.cil_gemm, row.cil_comm};
-    for (std::size_t i = 0; i < losses.size(); ++i) {
-      bars.push_back({{},
-                      {{first + i, 100 * (losses[i] - 1)}},
-                      fmt::format("{}: {}: CIL {:.3f}", row.schedule, chart.series[first + i], losses[i])});
-    }
-  }
-  return chart;
-}
-
-BarChart time_chart(const Characterization& report) {
-  BarChart chart{
-      "Where the time goes",
-      "ms",
-      "D: copies by DMA engines, U: by compute units",
-      {"whole GEMM", "cutting and starts", "contention", "other kernels", "first wait", "later waits", "rest"},
-      {},
-      kMostTime * microseconds(report.serial) / 1e3};
-  for (const ContentionRow& row : report.contention) {
-    const Nanoseconds known = row.products + row.other_kernels + row.first_wait + row.later_waits;
-    const std::array parts{report.gemm_alone,
-                           row.products_alone - report.gemm_alone,
-                           row.products - row.products_alone,
-                           row.other_kernels,
-                           row.first_wait,
-                           row.later_waits,
-                           row.time - known};
-    Bar bar{row.on_cores ? "U" : "D", {}, {}};
-    bar.tooltip = fmt::format("{}, copies by {}: {:.1f} us, {:.2f} times as fast as serial", row.schedule, row.means(),
-                              microseconds(row.time), row.speedup);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      bar.parts.push_back({i, microseconds(parts[i]) / 1e3});
-      bar.tooltip += fmt::format("\n{} {:.1f} us", chart.series[i], microseconds(parts[i]));
-    }
-    group_of(row.schedule, chart).bars.push_back(std::move(bar));
-  }
-  return chart;
-}
 
 constexpr const char* kDecomposition =
     "The pieces of the GEMM one after the other, each alone, against the whole GEMM. Idle: compute units without "
@@ -97,14 +21,6 @@ constexpr const char* kContention =
     "GEMMs and copies at the same time against the same ones alone, with copies by DMA engines and by compute "
     "units; "
     "waiting does not count. Times of the rank whose GEMMs take longest.";
-
-std::string decomposition_picture(const Characterization& report) {
-  return fmt::format("<p>{}</p>\n", kDecomposition) + svg(decomposition_chart(report));
-}
-
-std::string contention_pictures(const Characterization& report) {
-  return fmt::format("<p>{}</p>\n", kContention) + svg(contention_chart(report)) + svg(time_chart(report));
-}
 
 std::string characterization_title(const Characterization& report) {
   const std::string size = format_bytes(report.bytes);
@@ -163,9 +79,31 @@ Field<ContentionRow> time_field(std::string key, std::string head, std::string m
           [time](const ContentionRow& row) { return microseconds(row.*time); }};
 }
 
-std::vector<Field<ContentionRow>> contention_fields() {
+/// What the time of a row consists of, beside its other kernels and waits.
+std::vector<Field<ContentionRow>> part_fields(Nanoseconds whole) {
   using R = ContentionRow;
-  return with_energy<R>(
+  const auto part = [](std::string key, std::string head, std::string meaning, auto value) {
+    return Field<R>{{.key = "parts_us." + std::move(key),
+                     .head = std::move(head),
+                     .unit = "us",
+                     .digits = 1,
+                     .meaning = std::move(meaning),
+                     .view = View::data},
+                    [value](const R& row) { return microseconds(value(row)); }};
+  };
+  return {part("whole", "whole GEMM", "of `time_us`: the whole GEMM alone", [whole](const R&) { return whole; }),
+          part("cutting", "cutting and starts", "what its pieces, alone, take longer, with their starts",
+               [whole](const R& row) { return row.products_alone - whole; }),
+          part("contention", "contention", "what they take longer beside copies",
+               [](const R& row) { return row.products - row.products_alone; }),
+          part("rest", "rest", "what is left of `time_us` without pieces, other kernels and waits", [](const R& row) {
+            return row.time - row.products - row.other_kernels - row.first_wait - row.later_waits;
+          })};
+}
+
+std::vector<Field<ContentionRow>> contention_fields(Nanoseconds whole) {
+  using R = ContentionRow;
+  std::vector<Field<R>> fields =
       {{{"schedule", "schedule", "", 0, "with default chunks"}, &R::schedule},
        {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
        {{"means", "copies by", "", 0, "`dma` or `cores`"},
@@ -183,8 +121,9 @@ std::vector<Field<ContentionRow>> contention_fields() {
        time_field("other_kernels_us", "other kernels", "gathered and scattered rows, sums", &R::other_kernels,
                   View::wide),
        time_field("first_wait_us", "first wait", "before the first GEMM that needs what others send", &R::first_wait),
-       time_field("later_waits_us", "later waits", "all others", &R::later_waits)},
-      &R::energy);
+       time_field("later_waits_us", "later waits", "all others", &R::later_waits)};
+  for (Field<R>& part : part_fields(whole)) fields.push_back(std::move(part));
+  return with_energy<R>(std::move(fields), &R::energy);
 }
 
 }  // namespace
@@ -212,11 +151,25 @@ Document characterization_document(const Characterization& report) {
   Table cut =
       table_of("decomposition", "a published schedule in so many chunks", decomposition_fields(), report.decomposition);
   cut.title = "DIL: pieces alone against the whole GEMM, and what makes the difference, in % of the whole";
-  cut.pictures = decomposition_picture(report);
+  cut.charts = {{.title = "What pieces take more than the whole GEMM",
+                 .values = {"idle", "tiles", "operands", "results", "starts", "kernel_starts"},
+                 .labels = {"schedule", "chunks"},
+                 .most = kMostLoss,
+                 .about = kDecomposition}};
   Table beside = table_of("contention", "a schedule with copies by DMA engines or by compute units",
-                          contention_fields(), report.contention);
+                          contention_fields(report.gemm_alone), report.contention);
   beside.title = "CIL: side by side against alone; times of the rank whose GEMMs take longest";
-  beside.pictures = contention_pictures(report);
+  beside.charts = {{.kind = Chart::Kind::beside,
+                    .title = "What GEMMs and copies lose to each other",
+                    .values = {"cil_gemm", "cil_comm"},
+                    .labels = {"schedule", "means"},
+                    .about = kContention},
+                   {.title = "Where the time goes",
+                    .values = {"parts_us.whole", "parts_us.cutting", "parts_us.contention", "other_kernels_us",
+                               "first_wait_us", "later_waits_us", "parts_us.rest"},
+                    .labels = {"schedule", "means"},
+                    .most = kMostTime * microseconds(report.serial),
+                    .about = "Times of the rank whose GEMMs take longest."}};
   document.tables = {std::move(cut), std::move(beside), skipped_table(report.skipped, "schedule")};
   document.notes = skipped_notes(report.skipped);
   return document;

@@ -6,8 +6,6 @@
 #include "cortado/report.hpp"
 
 #include "base/text.hpp"
-#include "report/area_chart.hpp"
-#include "report/bar_chart.hpp"
 #include "report/energy.hpp"
 #include "report/skipped.hpp"
 
@@ -16,79 +14,15 @@ namespace {
 
 constexpr std::string_view kUniformCap = "uniform-cap";
 
-std::vector<std::string> component_names() {
-  return {"compute dies (xcd)", "I/O dies (iod)", "memory (hbm)", "rest of the board"};
-}
-
-std::string name_of_case(std::string_view what) {
-  if (what == "gemm") return "GEMM alone";
-  return what == "collective" ? "collective alone" : "both at once";
-}
-
-BarChart means_chart(const PowerReport& report) {
-  BarChart chart{"Mean power of a GPU, by component", "W", {}, component_names(), {}};
-  std::vector<std::string> policies;  // of a group; their names have no room below bars
-  for (const PowerRow& row : report.rows) {
-    const std::string group = name_of_case(row.what);
-    if (chart.groups.empty() || chart.groups.back().label != group) {
-      chart.groups.push_back({group, {}});
-    }
-    const std::size_t number = chart.groups.back().bars.size() + 1;
-    if (chart.groups.size() == 1) policies.push_back(fmt::format("{} {}", number, row.policy));
-    Bar bar{fmt::format("{}", number), {}, fmt::format("{}, {}: {:.0f} W", group, row.policy, row.use.watts())};
-    for (const Component component : kComponents) {
-      bar.parts.push_back({static_cast<std::size_t>(component), row.use.watts(component)});
-      bar.tooltip += fmt::format("\n{} {:.1f} W", name_of(component), row.use.watts(component));
-    }
-    chart.groups.back().bars.push_back(std::move(bar));
-  }
-  chart.positions = "below the bars: " + join(policies);
-  return chart;
-}
-
 /// What the watts of a row must stay below.
-std::optional<AreaChart::Level> level_of(const PowerRow& row, const PowerReport& report) {
-  if (row.policy == kUniformCap && report.limit_w)
-    return AreaChart::Level{fmt::format("limit {:g} W", *report.limit_w), *report.limit_w};
-  if (report.cap_w) return AreaChart::Level{fmt::format("cap {:g} W", *report.cap_w), *report.cap_w};
-  return std::nullopt;
+std::optional<double> allowed(const PowerRow& row, const PowerReport& report) {
+  return row.policy == kUniformCap && report.limit_w ? report.limit_w : report.cap_w;
 }
 
-AreaChart chart_of(const PowerRow& row, const PowerReport& report, double most) {
-  AreaChart chart;
-  chart.title = fmt::format("{}: {} ({:.0f} W on average, {:.1f} us an iteration)", row.policy, name_of_case(row.what),
-                            row.use.watts(), row.time_us());
-  chart.unit = "W";
-  chart.time_unit = "ms";
-  chart.series = component_names();
-  chart.most = most;
-  chart.level = level_of(row, report);
-  for (const PowerSample& sample : row.over_time) {
-    chart.steps.push_back({microseconds(sample.time) / 1e3, {sample.watts.begin(), sample.watts.end()}});
-  }
-  // The last sample lasts as long as the others do.
-  const std::size_t count = chart.steps.size();
-  chart.end = chart.steps[count - 1].at + (count > 1 ? chart.steps[1].at - chart.steps[0].at : 1);
-  return chart;
-}
-
-std::string over_time_pictures(const PowerReport& report) {
-  double most = report.cap_w.value_or(0);
-  for (const PowerRow& row : report.rows) {
-    for (const PowerSample& sample : row.over_time) most = std::max(most, sample.total());
-  }
-  std::string out;
-  for (const PowerRow& row : report.rows) {
-    if (!row.over_time.empty()) out += svg(chart_of(row, report, most));
-  }
-  if (out.empty()) return out;
-  return "<h2>Power over time</h2>\n<p>GPU 0, from the first iteration on: the power management starts from the clocks "
-         "of the machine file and settles. All pictures have the same vertical axis.</p>\n" +
-         out;
-}
-
-std::string power_pictures(const PowerReport& report) {
-  return svg(means_chart(report)) + over_time_pictures(report);
+std::vector<std::string> component_keys() {
+  std::vector<std::string> keys;
+  for (const Component component : kComponents) keys.push_back(fmt::format("power_W_by_component.{}", name_of(component)));
+  return keys;
 }
 
 std::string power_title(const PowerReport& report) {
@@ -182,16 +116,32 @@ Table over_time(const PowerReport& report) {
               .meaning = "with `--html`: watts of GPU 0 over time, of `both` or of the only thing asked for",
               .columns = {{.key = "what", .meaning = "as in `rows`"},
                           {.key = "policy", .meaning = "as in `rows`"},
-                          {.key = "time_us", .meaning = "begin of the sample"}},
+                          {.key = "time_us", .head = "time", .unit = "us", .meaning = "begin of the sample"}},
+              .charts = {{.kind = Chart::Kind::areas,
+                          .title = "Power over time",
+                          .values = component_keys(),
+                          .labels = {"time_us"},
+                          .series = {"what", "policy"},
+                          .limit = "allowed_W",
+                          .about = "Watts of GPU 0 from the first iteration on: compute dies (xcd), I/O dies (iod), "
+                                   "memory (hbm) and the rest of the board. The power management starts from the "
+                                   "clocks of the machine file and settles. Dashed: what the board may draw."}},
               .data_only = true};
   for (const Component component : kComponents) {
     table.columns.push_back({.key = fmt::format("power_W_by_component.{}", name_of(component)),
+                             .head = std::string(name_of(component)),
+                             .unit = "W",
                              .meaning = "average until the next sample"});
   }
+  table.columns.push_back({.key = "allowed_W",
+                           .head = "allowed",
+                           .unit = "W",
+                           .meaning = "cap of a board, or the limit of `uniform-cap`; null if unmanaged"});
   for (const PowerRow& row : report.rows) {
     for (const PowerSample& sample : row.over_time) {
       Row cells{row.what, row.policy, microseconds(sample.time)};
       cells.insert(cells.end(), sample.watts.begin(), sample.watts.end());
+      cells.emplace_back(allowed(row, report));
       table.add(std::move(cells));
     }
   }
@@ -200,11 +150,9 @@ Table over_time(const PowerReport& report) {
 
 std::vector<std::string> notes_of(const PowerReport& report) {
   std::vector<std::string> notes;
-  const auto allowed = [&](const PowerRow& row) {
-    return row.policy == "uniform-cap" ? report.limit_w.value_or(0) : report.cap_w.value_or(0);
-  };
-  if (std::ranges::any_of(report.rows,
-                          [&](const PowerRow& row) { return row.peak_w > allowed(row) && !row.above_cap; })) {
+  if (std::ranges::any_of(report.rows, [&](const PowerRow& row) {
+        return row.peak_w > allowed(row, report).value_or(0) && !row.above_cap;
+      })) {
     notes.emplace_back("peaks above the cap last less than a control interval: clocks follow what was drawn before");
   }
   for (const PowerRow& row : report.rows) {
@@ -257,7 +205,10 @@ Document power_document(const PowerReport& report) {
                "intervals of the power management and twenty iterations or longer; rows are means of the "
                "second half of the iterations, clocks and peaks are of the whole run",
                power_fields(), report.rows);
-  rows.pictures = power_pictures(report);
+  rows.charts = {{.title = "Mean power of a GPU, by component",
+                  .values = component_keys(),
+                  .labels = {"what", "policy"},
+                  .about = "Compute dies (xcd), I/O dies (iod), memory (hbm) and the rest of the board."}};
   document.tables = {std::move(rows), skipped_table(report.skipped, "policy"), over_time(report)};
   document.notes = notes_of(report);
   return document;

@@ -1,5 +1,5 @@
 // Which schedule is fastest, over rows and depth of a GEMM at fixed columns: as a map of letters, as JSON and as a
-// picture.
+// page.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +46,7 @@ struct ScheduleMap {
 /// A letter for the winner and its speed-up; "~" where another one takes at most 1 % longer, "." where nothing fits.
 std::string schedule_map_text(const ScheduleMap& map);
 
-/// "cortado.schedule_map", for JSON only.
+/// "cortado.schedule_map", for JSON and pages.
 Document schedule_map_document(const ScheduleMap& map);
-
-/// One page that needs nothing else.
-std::string schedule_map_html(const ScheduleMap& map);
 
 }  // namespace cortado::report

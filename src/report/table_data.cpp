@@ -11,18 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(const Cell& cell) {
-  return std::visit(
-      [](const auto& value) -> Json {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-          return nullptr;
-        } else {
-          return value;
-        }
-      },
-      cell.value());
-}
-
 /// Sets "a.b" as b of the object a. An object of which nothing has a value stays null.
 void set(const std::string& key, const Cell& cell, Json& object) {
   const std::size_t point = key.find('.');
@@ -60,6 +48,18 @@ std::string reference_line(const std::string& key, const std::string& meaning) {
 constexpr const char* kReferenceHead = "| field | meaning |\n|---|---|\n";
 
 }  // namespace
+
+Json json_of(const Cell& cell) {
+  return std::visit(
+      [](const auto& value) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+          return nullptr;
+        } else {
+          return value;
+        }
+      },
+      cell.value());
+}
 
 Json json_of(const Table& table) {
   Json rows = Json::array();

@@ -9,6 +9,7 @@
 
 namespace cortado::report {
 
+nlohmann::ordered_json json_of(const Cell& cell);
 nlohmann::ordered_json json_of(const Table& table);  ///< a list of objects
 nlohmann::ordered_json json_of(const Document& document);
 

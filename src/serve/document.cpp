@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "report/chart.hpp"
+#include "cortado/report.hpp"
+
 #include "serve/serve.hpp"
 
 namespace cortado::serve {
@@ -150,7 +151,19 @@ std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
   return fields;
 }
 
-/// One row for each way and bin; its pictures have a line for each way.
+std::vector<report::Chart> charts_over_time() {
+  const auto chart = [](const char* title, const char* value) {
+    return report::Chart{.kind = report::Chart::Kind::lines,
+                         .title = title,
+                         .values = {value},
+                         .labels = {"from_us"},
+                         .series = {"way"}};
+  };
+  return {chart("Tokens of answers a second", "output_tokens_per_s"), chart("Sequences that run", "running"),
+          chart("Pages of the KV cache in use", "pool"), chart("Host link to the GPU, busy", "link_load")};
+}
+
+/// One row for each way and bin; its charts have a line for each way.
 report::Table time_table(const ServeReport& report) {
   report::Table table{.key = "over_time", .meaning = "activity over time, by way", .title = "Over time"};
   table.columns = {
@@ -173,6 +186,7 @@ report::Table time_table(const ServeReport& report) {
        .meaning = "share of the time that it is busy",
        .scale = 100}};
   table.data_only = true;
+  table.charts = charts_over_time();
   for (const ServeRow& row : report.rows) {
     const auto rates = row.tally.over_time.rates(row.tally.end_ns);
     for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -182,35 +196,6 @@ report::Table time_table(const ServeReport& report) {
     }
   }
   return table;
-}
-
-std::string pictures_of(const ServeReport& report) {
-  std::string pictures;
-  const auto add = [&](const char* title, const char* unit, double Activity::*value, double scale) {
-    report::Chart chart{.title = title, .unit = unit, .positions = {}, .series = {}};
-    std::size_t bins = 0;
-    std::int64_t bin_ns = 1;
-    for (const ServeRow& row : report.rows) {
-      const auto rates = row.tally.over_time.rates(row.tally.end_ns);
-      report::ChartSeries series{.name = row.way, .line = {}, .rings = {}};
-      for (const Activity& activity : rates) series.line.emplace_back(activity.*value * scale);
-      if (rates.size() >= bins) bin_ns = row.tally.over_time.bin_ns();
-      bins = std::max(bins, rates.size());
-      chart.series.push_back(std::move(series));
-    }
-    for (std::size_t i = 0; i < bins; ++i) {
-      const double from = static_cast<double>(i) * static_cast<double>(bin_ns) * 1e-9;
-      chart.positions.push_back(i % 8 == 0 ? fmt::format("{:.4g} s", from) : "");
-    }
-    for (report::ChartSeries& series : chart.series) series.line.resize(bins);
-    pictures += report::svg(chart);
-  };
-  if (report.rows.empty()) return pictures;
-  add("Tokens of answers a second", "tokens/s", &Activity::tokens, 1);
-  add("Sequences that run", "", &Activity::running, 1);
-  add("Pages of the KV cache in use", "%", &Activity::pool, 100);
-  add("Host link, to the GPU", "% busy", &Activity::load, 100);
-  return pictures;
 }
 
 }  // namespace
@@ -248,7 +233,6 @@ report::Document serve_document(const ServeReport& report) {
       {"host_tier_shared", request.shared_tier, "replicas find each other's blocks in it"}};
   document.tables.push_back(
       report::table_of<ServeRow>("rows", "one per way to get prefixes", fields_of(report), report.rows));
-  document.tables.back().pictures = pictures_of(report);
   document.tables.push_back(time_table(report));
   document.notes = report.notes;
   for (const ServeRow& row : report.rows) {

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "report/chart.hpp"
-#include "report/heat_map.hpp"
 #include "sweep/owner.hpp"
 #include "sweep/store.hpp"
 
@@ -16,8 +14,6 @@ namespace cortado::sweep {
 namespace {
 
 using report::Cell;
-
-constexpr std::size_t kMostPositions = 64;  // of a picture's axis
 
 report::Cell cell_of(const Cell::Value& value) {
   return std::visit(
@@ -29,16 +25,6 @@ report::Cell cell_of(const Cell::Value& value) {
         }
       },
       value);
-}
-
-std::string text_in_cell(const Cell& cell) {
-  return cell.text({.key = "", .notation = report::Notation::shortest});
-}
-
-std::optional<double> number_in(const Cell& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell.value())) return static_cast<double>(*whole);
-  if (const auto* real = std::get_if<double>(&cell.value())) return *real;
-  return std::nullopt;
 }
 
 /// "the first one, point 3: gemm.shape: ..."
@@ -74,7 +60,7 @@ class Shown {
     }
     CORTADO_RETURN_IF_ERROR(check_columns());
     CORTADO_ASSIGN_OR_RETURN(report::Table table, rows(request_.group_by.empty() ? plain_sql() : grouped_sql()));
-    table.pictures = picture(table);
+    table.charts = charts(table);
     document.tables = {std::move(table)};
     return document;
   }
@@ -202,66 +188,24 @@ class Shown {
     return std::ranges::count(axes_, name) > 0 ? "axis" : fmt::format("as in cortado {} --json", question_);
   }
 
-  std::string picture(const report::Table& table) const {
+  std::vector<report::Chart> charts(const report::Table& table) const {
+    using Kind = report::Chart::Kind;
     if (!ranked() || table.rows.empty()) return {};
-    if (request_.group_by.size() == 2 && request_.best) return heat_map(table);
-    if (request_.group_by.size() == 1) return lines(table);
-    return {};
-  }
-
-  /// The texts of a column, each once, in the order of the rows; empty if there are too many for a picture.
-  static std::vector<std::string> texts_of(const report::Table& table, std::size_t column) {
-    std::vector<std::pair<std::optional<double>, std::string>> all;
-    for (const report::Row& row : table.rows) {
-      const std::string text = text_in_cell(row[column]);
-      if (std::ranges::count(all, text, &std::pair<std::optional<double>, std::string>::second) == 0) {
-        all.emplace_back(number_in(row[column]), text);
-      }
-      if (all.size() > kMostPositions) return {};
+    if (request_.group_by.size() == 2 && request_.best) {
+      return {{.kind = Kind::map,
+               .title = fmt::format("{} of the best {}, mean", score_, label_),
+               .values = {"mean"},
+               .labels = request_.group_by,
+               .series = {label_},
+               .about = fmt::format("Colour: {}; words: the {} that is best most often.", score_, label_)}};
     }
-    std::ranges::stable_sort(all, {}, [](const auto& one) { return one.first.value_or(0); });
-    std::vector<std::string> texts;
-    for (auto& [number, text] : all) texts.push_back(std::move(text));
-    return texts;
-  }
-
-  std::string heat_map(const report::Table& table) const {
-    report::HeatMap map{.title = fmt::format("{} of the best {}, mean", score_, label_),
-                        .x_name = request_.group_by[0],
-                        .y_name = request_.group_by[1],
-                        .x = texts_of(table, 0),
-                        .y = texts_of(table, 1),
-                        .cells = {}};
-    if (map.x.empty() || map.y.empty()) return {};
-    map.cells.resize(map.x.size() * map.y.size());
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      const report::Row& row = table.rows[i];
-      const auto x = static_cast<std::size_t>(std::ranges::find(map.x, text_in_cell(row[0])) - map.x.begin());
-      const auto y = static_cast<std::size_t>(std::ranges::find(map.y, text_in_cell(row[1])) - map.y.begin());
-      const auto mean = number_in(table.at(i, "mean"));
-      if (mean) map.cells[y * map.x.size() + x] = {*mean, text_in_cell(table.at(i, label_))};
-    }
-    return report::svg(map);
-  }
-
-  std::string lines(const report::Table& table) const {
-    report::Chart chart{.title = fmt::format("{} over {}, mean", score_, request_.group_by[0]),
-                        .unit = score_,
-                        .positions = texts_of(table, 0),
-                        .series = {}};
-    if (chart.positions.empty()) return {};
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      const std::string name = request_.best ? "best" : text_in_cell(table.at(i, label_));
-      auto series = std::ranges::find(chart.series, name, &report::ChartSeries::name);
-      if (series == chart.series.end()) {
-        chart.series.push_back({name, {}, {}});
-        series = chart.series.end() - 1;
-        series->line.resize(chart.positions.size());
-      }
-      const auto at = std::ranges::find(chart.positions, text_in_cell(table.rows[i][0])) - chart.positions.begin();
-      series->line[static_cast<std::size_t>(at)] = number_in(table.at(i, "mean"));
-    }
-    return report::svg(chart);
+    if (request_.group_by.size() != 1) return {};
+    report::Chart lines{.kind = Kind::lines,
+                        .title = fmt::format("{} over {}, mean", score_, request_.group_by[0]),
+                        .values = {"mean"},
+                        .labels = request_.group_by};
+    if (!request_.best) lines.series = {label_};
+    return {lines};
   }
 
   Database& database_;
@@ -281,18 +225,6 @@ class Shown {
 Result<report::Document> show_results(const std::string& path, const ShowRequest& request) {
   CORTADO_ASSIGN_OR_RETURN(Database database, open_results(path, Database::Access::read));
   return Shown(database, request).document();
-}
-
-std::string picture_alone(const report::Table& table) {
-  constexpr std::string_view kBegin = "<svg ";
-  if (!table.pictures.starts_with(kBegin)) return {};
-  const std::size_t end = table.pictures.find('>') + 1;
-  return fmt::format(
-      "<svg xmlns='http://www.w3.org/2000/svg' font-family='sans-serif' font-size='12' {}\n"
-      "<style>.title {{ font-weight: bold }} .grid, .axis {{ stroke: #ccc; fill: none }} .tick {{ fill: #444 "
-      "}}</style>\n"
-      "<rect width='100%' height='100%' fill='#ffffff'/>{}",
-      table.pictures.substr(kBegin.size(), end - kBegin.size()), table.pictures.substr(end));
 }
 
 Result<std::string> status_line(const std::string& path) {

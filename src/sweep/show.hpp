@@ -1,4 +1,4 @@
-// Results of a sweep as tables and pictures.
+// Results of a sweep as tables and charts.
 #pragma once
 
 #include <string>
@@ -19,9 +19,6 @@ struct ShowRequest {
 /// "cortado.sweep". With one column to group by its page has lines, with two a heat map. Refuses unknown columns with
 /// the nearest known one (sweep.column), and conditions that are no SQL (sweep.sql).
 Result<report::Document> show_results(const std::string& path, const ShowRequest& request);
-
-/// The picture of such a table as a file of its own, on white; empty if it has none.
-std::string picture_alone(const report::Table& table);
 
 /// "812 of 1000 points done, 3 failed; process 4711 on host n12 writes, 52 points a second, 4 s left".
 Result<std::string> status_line(const std::string& path);

@@ -52,7 +52,7 @@ Table candidates(const ChoiceRow& row) {
     cells.emplace_back(microseconds(candidate.time) / microseconds(row.best().time));
     table.add(std::move(cells));
   }
-  table.chart = report::TableChart{"Time", "time_us", {"variant", "prelaunch"}};
+  table.charts = {{.title = "Time", .values = {"time_us"}, .labels = {"variant", "prelaunch"}}};
   return table;
 }
 

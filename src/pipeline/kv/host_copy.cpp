@@ -78,8 +78,12 @@ report::Document host_copy_document(const HostCopyReport& report) {
                     {"predicted", report.predicted, "times are simulated"}};
   document.tables.push_back(
       report::table_of<HostCopyRow>("rows", "one per direction, strategy and block size", fields, report.rows));
-  document.tables.back().chart = report::TableChart{
-      .title = "GB/s by block size", .value = "GBps", .labels = {"block_bytes"}, .series = {"direction", "strategy"}};
+  document.tables.back().charts = {{.kind = report::Chart::Kind::lines,
+                                    .title = "GB/s by block size",
+                                    .values = {"GBps"},
+                                    .labels = {"block_bytes"},
+                                    .series = {"direction", "strategy"}}};
+  document.measured = !report.predicted;
   return document;
 }
 

@@ -8,8 +8,6 @@
 #include "cortado/study.hpp"
 
 #include "base/text.hpp"
-#include "report/bar_chart.hpp"
-#include "report/timeline_picture.hpp"
 
 namespace cortado::pipeline {
 namespace {
@@ -119,18 +117,10 @@ report::Table system_table(const ModelReport& report) {
         .notation = Notation::significant},
        [tokens](const SystemRow& row) { return row.joules && !row.bound ? Cell(*row.joules / tokens) : Cell(); }}};
   report::Table table = report::table_of<SystemRow>("rows", "one per system", fields, report.rows);
-  report::BarChart chart;
-  chart.title = "Where the time goes";
-  chart.unit = "ms";
-  chart.series = {"compute", "exposed communication", "bubble"};
-  report::BarGroup group;
-  for (const SystemRow& row : report.rows) {
-    group.bars.push_back({row.system,
-                          {{0, row.compute * 1e3}, {1, row.exposed * 1e3}, {2, row.bubble * 1e3}},
-                          fmt::format("{}: {:.3f} ms", row.system, row.seconds * 1e3)});
-  }
-  chart.groups.push_back(std::move(group));
-  table.pictures = report::svg(chart);
+  table.charts = {{.title = "Where the time goes",
+                   .values = {"compute_us", "exposed_comm_us", "bubble_us"},
+                   .labels = {"system"},
+                   .about = "Time by system: compute, communication that is not hidden, and waiting for other stages."}};
   return table;
 }
 
@@ -365,8 +355,8 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
   document.tables.push_back(std::move(operators));
   if (!report.policies.empty() || report.rows.empty()) document.tables.push_back(policy_table(report));
   if (report.timeline) {
-    document.tables.front().pictures += report::timeline_picture(
-        of_first_gpu(*report.timeline), {.title = fmt::format("A layer by {}, on GPU 0", report.best().system)});
+    document.timelines.push_back({fmt::format("a layer by {}, on GPU 0", report.best().system),
+                                  report::perfetto_trace(of_first_gpu(*report.timeline), Program{})});
   }
   document.notes = report.notes;
   document.answer = {answer_text(report)};

@@ -251,7 +251,8 @@ report::Document overlap_document(const OverlapReport& report) {
       {"reason", report.reason, "why"},
       {"note", report.note, "how to read it"}};
   report::Table rows = report::table_of<OverlapRow>("rows", "one per strategy", fields(report), report.rows);
-  rows.chart = report::TableChart{.title = "Time by strategy, us", .value = "time_us", .labels = {"strategy"}};
+  rows.charts = {{.title = "Time by strategy", .values = {"time_us"}, .labels = {"strategy"}}};
+  document.measured = !report.simulated;
   document.tables = {std::move(rows), report::skipped_table(report.skipped, "strategy")};
   document.notes = report::skipped_notes(report.skipped);
   for (const OverlapRow& row : report.rows) {

@@ -1,0 +1,29 @@
+// What Markdown and pages show of a table.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cortado/report.hpp"
+
+namespace cortado::report {
+
+/// All columns but those for data only and those of which nothing has a value.
+inline std::vector<std::size_t> visible_columns(const Table& table) {
+  std::vector<std::size_t> visible;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (table.columns[c].view == View::data) continue;
+    const bool filled =
+        table.rows.empty() || std::ranges::any_of(table.rows, [&](const Row& row) { return !row[c].empty(); });
+    if (filled) visible.push_back(c);
+  }
+  return visible;
+}
+
+inline std::string head_of(const Column& column) {
+  return column.unit.empty() ? column.head : column.head + " " + column.unit;
+}
+
+}  // namespace cortado::report
