@@ -97,8 +97,13 @@ class Overlap {
     if (arguments_.given("--with")) return run_what_if(problem, machine, options);
     const auto report = pipeline::study_overlap(problem, machine, *target, options);
     if (!report) return study_failure(console_, report.error());
-    const auto document = this->document(*report, machine);
+    auto document = this->document(*report, machine);
     if (!document) return study_failure(console_, document.error());
+    if (table_.wants_html() && target->predicts() && report->chosen && pipeline::check_one_program(report->problem)) {
+      const auto timeline = choice_trace(*report, machine, *target, options.run);
+      if (!timeline) return console_.failure(timeline.error());
+      document->timelines.push_back({report->choice, *timeline});
+    }
     console_.clear_progress();
     CORTADO_RETURN_IF_ERROR(table_.show(console_, *document));
     const auto written = write_choice(*report, machine, *target, options.run);
@@ -210,14 +215,21 @@ class Overlap {
       if (!written) return fail_at(Stage::prepare, written.error());
     }
     if (!trace) return {};
-    options.trace = true;
     options.watts = true;
+    const auto timeline = choice_trace(report, machine, target, options);
+    if (!timeline) return tl::unexpected(timeline.error());
+    const Status written = write_file(*trace, *timeline);
+    if (!written) return fail_at(Stage::prepare, written.error());
+    return {};
+  }
+
+  static Outcome<std::string> choice_trace(const pipeline::OverlapReport& report, const Machine& machine, Target& target,
+                                           RunOptions options) {
+    options.trace = true;
     options.sim.arbitration = report.chosen->arbitration;
     const auto run = run_on(target, report.chosen->program, machine, options);
     if (!run) return tl::unexpected(run.error());
-    const Status written = write_file(*trace, report::perfetto_trace(run->timeline, report.chosen->program));
-    if (!written) return fail_at(Stage::prepare, written.error());
-    return {};
+    return report::perfetto_trace(run->timeline, report.chosen->program);
   }
 
   const Arguments& arguments_;

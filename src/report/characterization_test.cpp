@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/bar_chart.hpp"
 #include "report/energy.hpp"
 
 namespace cortado::report {
@@ -112,38 +111,26 @@ TEST(Characterization, ThePageHasEveryNumberAndNeedsNothingElse) {
   for (const Table& table : {document.tables[0], document.tables[1]}) {
     const std::size_t cells = table.columns.size() - (table.key == "contention" ? energy_columns().size() : 0);
     for (std::size_t c = 0; c < cells; ++c) {
-      EXPECT_THAT(page, HasSubstr("<td>" + table.rows[0][c].text(table.columns[c]) + "</td>"));
+      if (table.columns[c].view == View::data) continue;
+      EXPECT_THAT(page, HasSubstr(">" + table.rows[0][c].text(table.columns[c]) + "</td>"));
     }
   }
-  EXPECT_THAT(page, HasSubstr("uniform-fused-2d, 4 chunks: DIL 1.200"));
-  EXPECT_THAT(page, HasSubstr("copies by DMA engines: CIL 1.500"));
-  // 100 us one after the other, of the whole GEMM 50: cutting 11, contention 7.6, and 4.4 us are left.
-  EXPECT_THAT(page, HasSubstr("cutting and starts 11.0 us"));
-  EXPECT_THAT(page, HasSubstr("contention 7.6 us"));
-  EXPECT_THAT(page, HasSubstr("rest 4.4 us"));
   EXPECT_THAT(page, HasSubstr("a&lt;b"));
-  EXPECT_THAT(page, Not(HasSubstr("http")));
-  EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
-TEST(BarChart, BarsThatAreTooHighAreCutAndSayHowHigh) {
-  BarChart chart{"t", "u", {}, {"s"}, {{"g", {{"x", {{0, 40}}, "tip"}, {"y", {{0, 500}}, "tip"}}}}, 100};
-  const std::string cut = svg(chart);
-  EXPECT_THAT(cut, HasSubstr(">500↑</text>"));
-  EXPECT_THAT(cut, Not(HasSubstr(">40↑</text>")));
-  EXPECT_THAT(cut, HasSubstr(">100</text>"));       // the highest tick
-  EXPECT_THAT(cut, Not(HasSubstr(">500</text>")));  // which is not that of the bar
+TEST(Characterization, PartsOfTheTimeAddUp) {
+  // 100 us one after the other, of the whole GEMM 50: cutting 11, contention 7.6, and 4.4 us are left.
+  const auto row = nlohmann::json::parse(to_json(characterization_document(small_report())))["contention"][0];
+  const auto& parts = row["parts_us"];
+  EXPECT_EQ(parts["whole"], 50);
+  EXPECT_NEAR(parts["cutting"].get<double>(), 11, 0.05);
+  EXPECT_NEAR(parts["contention"].get<double>(), 7.6, 0.05);
+  EXPECT_NEAR(parts["rest"].get<double>(), 4.4, 0.05);
+  double sum = row["other_kernels_us"].get<double>() + row["first_wait_us"].get<double>() + row["later_waits_us"].get<double>();
+  for (const auto& part : parts) sum += part.get<double>();
+  EXPECT_NEAR(sum, row["time_us"].get<double>(), 1e-9);
 }
 
-TEST(BarChart, NegativePartsHangBelowTheAxis) {
-  const std::string chart = svg(BarChart{"t", "u", {}, {"s"}, {{"g", {{"x", {{0, -10}, {0, 20}}, "tip"}}}}});
-  EXPECT_THAT(chart, HasSubstr(">-10</text>"));
-  EXPECT_THAT(chart, HasSubstr(">20</text>"));
-}
-
-TEST(BarChart, OfNothingIsStillAPicture) {
-  EXPECT_THAT(svg(BarChart{}), HasSubstr("<svg"));
-}
 
 }  // namespace characterization_test
 }  // namespace cortado::report

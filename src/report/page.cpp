@@ -90,8 +90,14 @@ bool is_whole_column(const Table& table, std::size_t c) {
          });
 }
 
+/// A terminal may break "speed- up"; a page does not.
+std::string unbroken(std::string head) {
+  for (std::size_t at = head.find("- "); at != std::string::npos; at = head.find("- ", at)) head.erase(at + 1, 1);
+  return head;
+}
+
 Json page_column(const Column& column, bool whole) {
-  Json json{{"key", column.key}, {"head", column.head}, {"unit", column.unit}};
+  Json json{{"key", column.key}, {"head", unbroken(column.head)}, {"unit", column.unit}};
   if (whole) json["whole"] = true;
   if (column.view == View::data) json["data"] = true;
   if (column.digits != 0) json["digits"] = column.digits;
@@ -213,7 +219,9 @@ std::string plain_table(const Table& table, const std::string& caption) {
       "<thead><tr>",
       title);
   for (const std::size_t c : columns) {
-    out += fmt::format("<th scope=\"col\">{}</th>", escape_html(head_of(table.columns[c])));
+    const Column& column = table.columns[c];
+    const std::string unit = column.unit.empty() ? "" : ", " + column.unit;
+    out += fmt::format("<th scope=\"col\">{}</th>", escape_html(unbroken(column.head) + unit));
   }
   out += "</tr></thead>\n<tbody>\n";
   const std::size_t shown = std::min(table.rows.size(), kRowsWithoutScript);

@@ -4,7 +4,6 @@
 
 #include "cortado/report.hpp"
 
-#include "report/area_chart.hpp"
 
 namespace cortado::report {
 namespace power_test {
@@ -117,30 +116,17 @@ TEST(Power, JsonAddsUp) {
   }
 }
 
-TEST(Power, PageHasAPictureOfEveryRunOverTime) {
-  const std::string page = to_html(power_document(small_report()));
-  const auto count = [&](const std::string& what) {
-    std::size_t found = 0;
-    for (std::size_t at = page.find(what); at != std::string::npos; at = page.find(what, at + 1)) ++found;
-    return found;
-  };
-  EXPECT_EQ(count("<svg"), 3U);  // bars, and two rows with power over time
-  EXPECT_EQ(count(">cap 600 W<"), 1U);
-  EXPECT_EQ(count(">limit 480 W<"), 1U);
-  EXPECT_EQ(count("http"), 0U);
-  EXPECT_EQ(count("<script"), 0U);
-}
-
-TEST(AreaChart, AreasStandOnEachOther) {
-  AreaChart chart{"t", "W", "ms", {"a", "b"}, {{0, {100, 50}}, {1, {200, 0}}}, 2, 0, {}};
-  const std::string picture = svg(chart);
-  // 5 ticks of 50 W up to 200 W: the axis runs from y = 238 (0 W) to y = 60 (200 W), 0.89 a watt; 442 a millisecond
-  // from x = 60 on. The lower area ends at 100 W (y = 149) and 200 W (y = 60), the upper one on it at 150 W (y =
-  // 104.5).
-  EXPECT_THAT(picture, HasSubstr("points='60.0,149.0 502.0,149.0 502.0,60.0 944.0,60.0 944.0,238.0 502.0,238.0 "
-                                 "502.0,238.0 60.0,238.0 '"));
-  EXPECT_THAT(picture, HasSubstr("points='60.0,104.5 502.0,104.5 502.0,60.0 944.0,60.0 944.0,60.0 502.0,60.0 "
-                                 "502.0,149.0 60.0,149.0 '"));
+TEST(Power, ChartsAreOfMeansAndOfEveryRunOverTime) {
+  const Document document = power_document(small_report());
+  ASSERT_EQ(document.tables[0].charts.size(), 1U);
+  EXPECT_EQ(document.tables[0].charts[0].values.size(), kComponents.size());
+  const Table& over_time = document.tables[2];
+  ASSERT_EQ(over_time.charts.size(), 1U);
+  EXPECT_EQ(over_time.charts[0].kind, Chart::Kind::areas);
+  EXPECT_THAT(over_time.charts[0].series, testing::ElementsAre("what", "policy"));
+  // Of the cap of 600 W uniform-cap allows 480.
+  EXPECT_EQ(std::get<double>(over_time.at(0, "allowed_W").value()), 600);
+  EXPECT_EQ(std::get<double>(over_time.at(3, "allowed_W").value()), 480);
 }
 
 }  // namespace power_test

@@ -81,12 +81,14 @@ TEST(ScheduleMap, JsonHasAllTimes) {
   EXPECT_TRUE(document["cells"][3]["winner"].is_null());
 }
 
-TEST(ScheduleMap, ThePageHasAFieldForEveryProduct) {
-  const std::string page = schedule_map_html(small_map());
-  EXPECT_THAT(page, HasSubstr("M 1024 K 512: other is 1.500 times as fast as serial\nserial 1.5 us\nother 1.0 us"));
-  EXPECT_THAT(page, HasSubstr(">O~1.01</text>"));
-  EXPECT_THAT(page, HasSubstr("M 3000 K 2048\nserial cannot be planned\nother cannot be planned"));
-  EXPECT_THAT(page, testing::Not(HasSubstr("http")));
+TEST(ScheduleMap, TheChartIsOverRowsAndDepth) {
+  const Document document = schedule_map_document(small_map());
+  ASSERT_EQ(document.tables[0].charts.size(), 1U);
+  const Chart& chart = document.tables[0].charts[0];
+  EXPECT_EQ(chart.kind, Chart::Kind::map);
+  EXPECT_THAT(chart.labels, testing::ElementsAre("m", "k"));
+  EXPECT_THAT(chart.values, testing::ElementsAre("winner"));
+  EXPECT_EQ(document.tables[0].rows.size(), small_map().cells.size());
 }
 
 }  // namespace schedule_map_test

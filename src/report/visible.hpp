@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include "cortado/report.hpp"
@@ -20,10 +19,6 @@ inline std::vector<std::size_t> visible_columns(const Table& table) {
     if (filled) visible.push_back(c);
   }
   return visible;
-}
-
-inline std::string head_of(const Column& column) {
-  return column.unit.empty() ? column.head : column.head + " " + column.unit;
 }
 
 }  // namespace cortado::report

@@ -173,11 +173,15 @@ TEST(Show, BestGroupsAndConditions) {
   const report::Table grouped = rows({.group_by = {"a"}});
   ASSERT_EQ(grouped.rows.size(), 4U);                                    // two values of a, two ways
   EXPECT_EQ(std::get<double>(grouped.at(1, "mean_regret").value()), 1);  // slow takes twice as long
-  EXPECT_THAT(grouped.pictures, HasSubstr("<svg"));
+  ASSERT_EQ(grouped.charts.size(), 1U);
+  EXPECT_EQ(grouped.charts[0].kind, report::Chart::Kind::lines);
+  EXPECT_THAT(grouped.charts[0].series, testing::ElementsAre("way"));
   const report::Table map = rows({.best = true, .group_by = {"a", "b"}});
   EXPECT_EQ(map.rows.size(), 4U);
   EXPECT_EQ(std::get<std::string>(map.at(0, "way").value()), "fast");
-  EXPECT_THAT(map.pictures, HasSubstr("speedup of the best way"));
+  ASSERT_EQ(map.charts.size(), 1U);
+  EXPECT_EQ(map.charts[0].kind, report::Chart::Kind::map);
+  EXPECT_THAT(map.charts[0].labels, testing::ElementsAre("a", "b"));
   EXPECT_EQ(rows({.where = "a = 2 AND way = 'slow'"}).rows.size(), 2U);
   EXPECT_EQ(show_results(folder / "s.db", {.group_by = {"wey"}}).error().code, "sweep.column");
   EXPECT_EQ(show_results(folder / "s.db", {.where = "a >"}).error().code, "sweep.sql");

@@ -10,8 +10,8 @@ export type Library = typeof import('./plot');
 // Most of the page's code: it is fetched and parsed while the first question is computed.
 const library = import('./plot');
 
-// Okabe and Ito's colours, which people with any colour vision tell apart; yellow and black left out for contrast, three more for long legends.
-export const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#7a7a7a', '#8c6d1f', '#8b2252', '#5b4bb7', '#2f6b3a'];
+// Okabe and Ito's colours, which people with any colour vision tell apart; yellow and black left out for contrast, more for long legends.
+export const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9', '#7a7a7a', '#8c6d1f', '#8b2252', '#5b4bb7', '#2f6b3a', '#17becf', '#b35900'];
 
 const plain = (value: unknown) => (typeof value === 'number' ? value.toLocaleString('en', { maximumSignificantDigits: 3 }) : String(value));
 

@@ -11,6 +11,7 @@ export interface Column {
   of?: (row: Row) => unknown;
   show?: (value: unknown, row: Row) => ComponentChildren;
   text?: boolean;
+  long?: boolean; // words that may go below each other
 }
 
 /// A long list is shown piece by piece, so that the page stays responsive while it grows.
@@ -32,7 +33,8 @@ export function useGrowing(length: number): { shown: number; growing: boolean } 
 function widths(columns: Column[], rows: Row[]): number[] {
   const text = (column: Column, row: Row) => {
     const value = column.of ? column.of(row) : row[column.key];
-    return column.show ? String(value) : number(value);
+    const shown = column.show ? column.show(value, row) : number(value);
+    return typeof shown === 'string' ? shown : String(value);
   };
   return columns.map((column) => rows.reduce((most, row) => Math.max(most, text(column, row).length), column.label.length));
 }
@@ -45,7 +47,7 @@ function rowOf(columns: Column[], row: Row, i: number, marked: boolean): VNode {
         return (
           <td
             key={column.key}
-            class={column.text ? '' : 'num'}
+            class={column.text ? (column.long ? 'words' : '') : 'num'}
             data-key={column.key}
             data-value={value === null || value === undefined ? '' : String(value)}
             title={typeof value === 'number' ? String(value) : undefined}

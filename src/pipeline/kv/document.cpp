@@ -99,6 +99,7 @@ report::Document kv_document(const KvReport& report) {
       {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
       {"choice", report.choice(), "strategy to use, or recompute"}};
   document.tables.push_back(kv_table(report));
+  document.tables.back().charts = {{.title = "Time by strategy", .values = {"time_us"}, .labels = {"strategy"}}};
   for (const KvSkipped& skipped : report.skipped) {
     document.notes.push_back(fmt::format("{} left out: {}", skipped.strategy, skipped.why));
   }

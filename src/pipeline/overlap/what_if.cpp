@@ -187,6 +187,8 @@ report::Document what_if_document(const WhatIfReport& report) {
       document.notes.push_back(fmt::format("{}, {} left out: {}", when, skipped.name, to_string(skipped.reason)));
     }
   }
+  table.charts = {
+      {.title = "Time by strategy, today and tomorrow", .values = {"time_us"}, .labels = {"when", "strategy"}}};
   document.tables = {std::move(table)};
   document.answer = {fmt::format("tomorrow's best, {}, is {:.2f} times as fast as today's, {}", report.tomorrow.choice,
                                  report.gain(), report.today.choice)};

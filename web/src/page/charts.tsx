@@ -2,6 +2,7 @@
 import type { PlotOptions } from '@observablehq/plot';
 
 import { Chart, type Library } from '../chart';
+import { bytes } from '../format';
 import { drawn, headOf, textOf, valueOf, type Cell, type ChartOf, type Column, type TableOf } from './answer';
 
 const MOST_BARS = 80;
@@ -146,11 +147,11 @@ function axisOf(of: Rows, key: string, rows: Cell[][]): { at: (row: Cell[]) => n
   const far = Math.min(...all) > 0 && Math.max(...all) >= 50 * Math.min(...all);
   const few = texts.size <= 8;
   const options = {
-    label: headOf(column),
+    label: column.unit === 'B' ? column.head : headOf(column),
     grid: true,
     ...(far ? { type: 'log', base: 2 } : {}),
     ...(few ? { ticks: [...texts.keys()] } : far ? { ticks: 8 } : {}),
-    tickFormat: (value: number) => texts.get(value) ?? short(value),
+    tickFormat: (value: number) => (column.unit === 'B' ? bytes(value) : ((few || far) && texts.get(value)) || short(value)),
   };
   return { at: (row) => of.number(row, key) as number, options };
 }
@@ -160,12 +161,14 @@ function lines(of: Rows, chart: ChartOf): Part[] {
   const [place] = chart.labels;
   const rows = of.rows.filter((row) => of.number(row, key) !== undefined && valueOf(row[of.index(place)]) !== null);
   const axis = axisOf(of, place, rows);
+  // What is the same in all rows tells no line from another.
+  const told = chart.series.filter((name) => rows.some((row) => of.text(row, name) !== of.text(rows[0], name)));
   const points = rows.map((row) => ({
     x: axis.at(row),
     y: of.number(row, key) as number,
     published: chart.published ? of.number(row, chart.published) : undefined,
-    series: of.label(row, chart.series) || of.column(key).head,
-    tip: `${of.label(row, [...chart.series, place])}\n${of.column(key).head || key}: ${of.text(row, key)} ${of.column(key).unit}${
+    series: of.label(row, told) || of.column(key).head,
+    tip: `${of.label(row, [...told, place])}\n${of.column(key).head || key}: ${of.text(row, key)} ${of.column(key).unit}${
       chart.published ? `\npublished: ${of.text(row, chart.published)} ${of.column(key).unit}` : ''
     }`,
   }));
@@ -285,8 +288,8 @@ function map(of: Rows, chart: ChartOf): Part[] {
           height: 70 + y.length * Math.max(18 * lines, Math.min(44, field * 0.6)),
           marginLeft: marginLeft + 20,
           marginBottom: 46,
-          x: { type: 'band', label: headOf(of.column(across)), domain: x, tickRotate: x.join('').length * 7 > width ? -40 : 0 },
-          y: { type: 'band', label: headOf(of.column(up)), domain: y, reverse: true },
+          x: { type: 'band', label: headOf(of.column(across)), domain: x, padding: 0, tickRotate: x.join('').length * 7 > width ? -40 : 0 },
+          y: { type: 'band', label: headOf(of.column(up)), domain: y, padding: 0, reverse: true },
           color: colour,
           marks: [
             Plot.cell(cells, { x: 'x', y: 'y', fill: 'value', inset: 0.5, title: 'tip', tip: { fontSize: 12 } }),

@@ -23,6 +23,7 @@ function Answers({ table, caption }: { table: TableOf; caption: string }) {
                 key: column.key,
                 label: headOf(column),
                 text: !table.rows.some((row) => typeof valueOf(row[i]) === 'number'),
+                long: table.rows.some((row) => textOf(row[i], column).length > 40),
                 of: (row) => valueOf((row as Line).cells[i]),
                 show: (_, row) => textOf((row as Line).cells[i], column),
               },
@@ -81,13 +82,15 @@ function Document({ answer, number, alone }: { answer: Answer; number: number; a
       {!alone && <h2>{answer.title}</h2>}
       <p class="tools">
         <strong class="how">{answer.measured ? 'measured' : 'predicted'}</strong>
-        <button type="button" onClick={() => save(`${name}.json`, `${JSON.stringify(jsonOf(answer), null, 2)}\n`, 'application/json')}>
-          JSON
-        </button>
         {first && (
-          <button type="button" onClick={() => save(`${name}.csv`, csv(recordsOf(answer, first)), 'text/csv')}>
-            CSV
-          </button>
+          <>
+            <button type="button" onClick={() => save(`${name}.json`, `${JSON.stringify(jsonOf(answer), null, 2)}\n`, 'application/json')}>
+              JSON
+            </button>
+            <button type="button" onClick={() => save(`${name}.csv`, csv(recordsOf(answer, first)), 'text/csv')}>
+              CSV
+            </button>
+          </>
         )}
       </p>
       {answer.answer.map((line) => (
@@ -102,7 +105,7 @@ function Document({ answer, number, alone }: { answer: Answer; number: number; a
       ))}
       {answer.tables.map((table) => (
         <section key={table.key}>
-          {table.title && table.shown && <h3>{table.title}</h3>}
+          {table.title && table.shown && table.charts.some((chart) => chart.title !== table.title) && <h3>{table.title}</h3>}
           <Charts table={table} name={name} />
           {table.shown && <Answers table={table} caption={table.title || answer.title} />}
         </section>
