@@ -8,7 +8,7 @@ import { extname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 const page = new URL('../../build/web/', import.meta.url).pathname;
-const native = process.env.CORTADO ?? new URL('../../build/dev/apps/cli/cortado', import.meta.url).pathname;
+export const native = process.env.CORTADO ?? new URL('../../build/dev/apps/cli/cortado', import.meta.url).pathname;
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.json': 'application/json' };
 
 /// What the native command line prints: { exit, out, err, files }. It keeps no times of an earlier run.
@@ -80,6 +80,20 @@ export async function settled(tab) {
     null,
     { timeout: 120_000 },
   );
+}
+
+/// Waits until all rows and charts are there.
+export async function drawn(tab) {
+  await tab.waitForFunction(() => document.querySelector('main section') && !document.querySelector('[aria-busy=true], .plot:empty'), null, { timeout: 60_000 });
+}
+
+/// What a chart has: marks of all kinds, and rings.
+export function chart(tab, index) {
+  return tab.locator('figure.chart').nth(index).evaluate((figure) => {
+    const circles = [...figure.querySelectorAll('.plot svg circle')];
+    const rings = circles.filter((one) => one.closest('g[fill=none]')).length;
+    return { marks: figure.querySelectorAll('.plot svg :is(rect, circle, path)').length, rings };
+  });
 }
 
 /// The words of a line that a shell would cut into them.

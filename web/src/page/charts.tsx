@@ -135,23 +135,26 @@ function bars(of: Rows, chart: ChartOf): Part[] {
 }
 
 /// Numbers as they are, logarithmic where they reach far; words one beside the other.
-function axisOf(of: Rows, key: string, rows: Cell[][]): { at: (row: Cell[]) => number | string; options: object } {
+function axisOf(of: Rows, key: string, rows: Cell[][]): { at: (row: Cell[]) => number | string; options: (width: number) => object } {
   const column = of.column(key);
   const numbers = rows.map((row) => of.number(row, key));
   const texts = new Map(rows.map((row, i) => [numbers[i] as number, of.text(row, key)]));
   if (numbers.some((one) => one === undefined)) {
     const words = [...new Set(rows.map((row) => of.text(row, key)))];
-    return { at: (row) => of.text(row, key), options: { type: 'point', domain: words, label: headOf(column), tickRotate: words.join('').length > 60 ? -35 : 0 } };
+    return { at: (row) => of.text(row, key), options: (width) => ({ type: 'point', domain: words, label: headOf(column), tickRotate: words.join('').length * 7 > width ? -35 : 0 }) };
   }
   const all = numbers as number[];
   const far = Math.min(...all) > 0 && Math.max(...all) >= 50 * Math.min(...all);
-  const few = texts.size <= 8;
-  const options = {
-    label: column.unit === 'B' ? column.head : headOf(column),
-    grid: true,
-    ...(far ? { type: 'log', base: 2 } : {}),
-    ...(few ? { ticks: [...texts.keys()] } : far ? { ticks: 8 } : {}),
-    tickFormat: (value: number) => (column.unit === 'B' ? bytes(value) : ((few || far) && texts.get(value)) || short(value)),
+  const options = (width: number) => {
+    const room = Math.floor(width / 75);
+    const few = texts.size <= Math.min(8, room);
+    return {
+      label: column.unit === 'B' ? column.head : headOf(column),
+      grid: true,
+      ...(far ? { type: 'log', base: 2 } : {}),
+      ticks: few ? [...texts.keys()] : Math.min(8, room),
+      tickFormat: (value: number) => (column.unit === 'B' ? bytes(value) : ((few || far) && texts.get(value)) || short(value)),
+    };
   };
   return { at: (row) => of.number(row, key) as number, options };
 }
@@ -184,7 +187,7 @@ function lines(of: Rows, chart: ChartOf): Part[] {
       plot: (Plot, width) => ({
         height: Math.min(380, Math.max(240, width * 0.6)),
         marginRight: 24,
-        x: axis.options,
+        x: axis.options(width),
         y: { label: headOf(of.column(key)), grid: true, zero: true, nice: true },
         color: { legend: names.length > 1, domain: names },
         marks: [

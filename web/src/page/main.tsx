@@ -23,7 +23,7 @@ function Answers({ table, caption }: { table: TableOf; caption: string }) {
                 key: column.key,
                 label: headOf(column),
                 text: !table.rows.some((row) => typeof valueOf(row[i]) === 'number'),
-                long: table.rows.some((row) => textOf(row[i], column).length > 40),
+                long: table.rows.some((row) => textOf(row[i], column).length > 60),
                 of: (row) => valueOf((row as Line).cells[i]),
                 show: (_, row) => textOf((row as Line).cells[i], column),
               },
