@@ -174,7 +174,7 @@ Json page_document(const Document& document) {
 }
 
 std::string data_element(std::string_view json, std::string_view attributes) {
-  return fmt::format("<script type=\"application/json\"{}>{}</script>\n", attributes, inside_script(json));
+  return fmt::format("<script type=\"application/json\"{}>{}</script>\n", attributes, inside_script(escape_control(json)));
 }
 
 /// All data, and the timelines behind it, each with the number of its document.

@@ -175,13 +175,13 @@ TEST(Show, BestGroupsAndConditions) {
   EXPECT_EQ(std::get<double>(grouped.at(1, "mean_regret").value()), 1);  // slow takes twice as long
   ASSERT_EQ(grouped.charts.size(), 1U);
   EXPECT_EQ(grouped.charts[0].kind, report::Chart::Kind::lines);
-  EXPECT_THAT(grouped.charts[0].series, testing::ElementsAre("way"));
+  EXPECT_THAT(grouped.charts[0].series, ::testing::ElementsAre("way"));
   const report::Table map = rows({.best = true, .group_by = {"a", "b"}});
   EXPECT_EQ(map.rows.size(), 4U);
   EXPECT_EQ(std::get<std::string>(map.at(0, "way").value()), "fast");
   ASSERT_EQ(map.charts.size(), 1U);
   EXPECT_EQ(map.charts[0].kind, report::Chart::Kind::map);
-  EXPECT_THAT(map.charts[0].labels, testing::ElementsAre("a", "b"));
+  EXPECT_THAT(map.charts[0].labels, ::testing::ElementsAre("a", "b"));
   EXPECT_EQ(rows({.where = "a = 2 AND way = 'slow'"}).rows.size(), 2U);
   EXPECT_EQ(show_results(folder / "s.db", {.group_by = {"wey"}}).error().code, "sweep.column");
   EXPECT_EQ(show_results(folder / "s.db", {.where = "a >"}).error().code, "sweep.sql");

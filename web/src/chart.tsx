@@ -45,10 +45,10 @@ export function Chart({ title, about, name, plot, depends }: ChartProps) {
       <figcaption>
         <h3>{title}</h3>
         <span class="tools">
-          <button type="button" onClick={() => saveSvg(holder.current, name)}>
+          <button type="button" onClick={() => saveSvg(holder.current, title, name)}>
             SVG
           </button>
-          <button type="button" onClick={() => savePng(main(holder.current), name)}>
+          <button type="button" onClick={() => savePng(holder.current, title, name)}>
             PNG
           </button>
         </span>
@@ -87,29 +87,61 @@ function axis(options: ScaleOptions | undefined): ScaleOptions {
   return { labelAnchor: 'center', labelArrow: 'none', ...(options?.type === 'log' ? { tickFormat: plain } : {}), ...options };
 }
 
-function standalone(svg: SVGSVGElement): string {
-  const copy = svg.cloneNode(true) as SVGSVGElement;
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  const style = getComputedStyle(svg);
-  copy.setAttribute('style', `color: ${style.color}; background: ${getComputedStyle(document.body).backgroundColor}; font-family: sans-serif`);
-  return new XMLSerializer().serializeToString(copy);
+const SVG = 'http://www.w3.org/2000/svg';
+const LINE = 18; // of the legend
+
+function element(name: string, attributes: Record<string, string | number>, text = ''): SVGElement {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  made.textContent = text;
+  return made;
 }
 
-function main(holder: HTMLElement | null): SVGSVGElement | null {
-  if (!holder) return null;
-  const all = [...holder.querySelectorAll('svg')];
-  return all.sort((a, b) => b.clientWidth * b.clientHeight - a.clientWidth * a.clientHeight)[0] ?? null;
+/// The chart with its title and legend as one picture that needs nothing from the page.
+function standalone(holder: HTMLElement, title: string): SVGElement {
+  const style = getComputedStyle(holder);
+  const width = holder.clientWidth;
+  const parts: SVGElement[] = [element('text', { x: 4, y: 18, 'font-size': 15, 'font-weight': 600, fill: 'currentColor' }, title)];
+  let y = 34;
+  let x = 4;
+  const swatches = [...holder.querySelectorAll<HTMLElement>('[class$=-swatch]')];
+  for (const swatch of swatches) {
+    const text = swatch.textContent ?? '';
+    const wide = 24 + 7 * text.length;
+    if (x + wide > width && x > 4) {
+      x = 4;
+      y += LINE;
+    }
+    parts.push(element('rect', { x, y: y - 10, width: 12, height: 12, fill: swatch.querySelector('svg')?.getAttribute('fill') ?? 'currentColor' }));
+    parts.push(element('text', { x: x + 17, y, 'font-size': 12, fill: 'currentColor' }, text));
+    x += wide;
+  }
+  if (swatches.length > 0) y += LINE;
+  for (const svg of holder.querySelectorAll<SVGSVGElement>('svg')) {
+    if (swatches.some((swatch) => swatch.contains(svg))) continue;
+    const copy = svg.cloneNode(true) as SVGSVGElement;
+    copy.setAttribute('y', String(y));
+    parts.push(copy);
+    y += svg.getBoundingClientRect().height;
+  }
+  const whole = element('svg', { width, height: Math.ceil(y), viewBox: `0 0 ${width} ${Math.ceil(y)}`, 'font-family': 'sans-serif' });
+  const ground = getComputedStyle(document.body).backgroundColor;
+  whole.setAttribute('style', `color: ${style.color}; --plot-background: ${ground}`);
+  whole.append(element('rect', { width: '100%', height: '100%', fill: ground }), ...parts);
+  return whole;
 }
 
-function saveSvg(holder: HTMLElement | null, name: string): void {
-  const svg = main(holder);
-  if (svg) save(`${name}.svg`, standalone(svg), 'image/svg+xml');
+const written = (svg: SVGElement) => new XMLSerializer().serializeToString(svg);
+
+function saveSvg(holder: HTMLElement | null, title: string, name: string): void {
+  if (holder) save(`${name}.svg`, written(standalone(holder, title)), 'image/svg+xml');
 }
 
-function savePng(svg: SVGSVGElement | null, name: string): void {
-  if (!svg) return;
+function savePng(holder: HTMLElement | null, title: string, name: string): void {
+  if (!holder) return;
+  const svg = standalone(holder, title);
   const image = new Image();
-  const { width, height } = svg.getBoundingClientRect();
+  const [width, height] = ['width', 'height'].map((side) => Number(svg.getAttribute(side)));
   image.onload = () => {
     const canvas = document.createElement('canvas');
     canvas.width = width * 2;
@@ -119,5 +151,5 @@ function savePng(svg: SVGSVGElement | null, name: string): void {
     context?.drawImage(image, 0, 0, width, height);
     canvas.toBlob((blob) => blob && save(`${name}.png`, blob));
   };
-  image.src = `data:image/svg+xml;utf8,${encodeURIComponent(standalone(svg))}`;
+  image.src = `data:image/svg+xml;utf8,${encodeURIComponent(written(svg))}`;
 }
