@@ -223,8 +223,8 @@ class Overlap {
     return {};
   }
 
-  static Outcome<std::string> choice_trace(const pipeline::OverlapReport& report, const Machine& machine, Target& target,
-                                           RunOptions options) {
+  static Outcome<std::string> choice_trace(const pipeline::OverlapReport& report, const Machine& machine,
+                                           Target& target, RunOptions options) {
     options.trace = true;
     options.sim.arbitration = report.chosen->arbitration;
     const auto run = run_on(target, report.chosen->program, machine, options);

@@ -36,7 +36,8 @@ report::PageOrigin page_origin(const Arguments& arguments) {
   const std::time_t seconds = now();
   std::tm utc{};
   std::array<char, 32> text{};
-  if (::gmtime_r(&seconds, &utc) != nullptr && std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc) > 0) {
+  if (::gmtime_r(&seconds, &utc) != nullptr &&
+      std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc) > 0) {
     origin.date = text.data();
   }
   return origin;

@@ -186,10 +186,10 @@ struct Document {
   std::vector<std::string> about{};  ///< lines below the title
   std::vector<Fact> facts{};         ///< what was asked and what is true of all rows; in JSON only
   std::vector<Table> tables{};
-  std::vector<std::string> notes{};   ///< lines below the tables
-  std::vector<std::string> answer{};  ///< lines that say what it means: last in text, first in HTML
-  bool answer_first = false;          ///< in text, too, instead of the title
-  bool measured = false;              ///< else predicted
+  std::vector<std::string> notes{};          ///< lines below the tables
+  std::vector<std::string> answer{};         ///< lines that say what it means: last in text, first in HTML
+  bool answer_first = false;                 ///< in text, too, instead of the title
+  bool measured = false;                     ///< else predicted
   std::vector<TimelinePicture> timelines{};  ///< below the tables of a page
 };
 
@@ -246,8 +246,8 @@ struct PageOrigin {
   std::string date{};
 };
 
-/// One page that needs nothing else: title, notes, tables, charts and timelines, with all data inside. Charts and timelines need
-/// JavaScript, and are left out (the page says so) by a build without npm; the tables need nothing.
+/// One page that needs nothing else: title, notes, tables, charts and timelines, with all data inside. Charts and
+/// timelines need JavaScript, and are left out (the page says so) by a build without npm; the tables need nothing.
 std::string to_html(const Document& document, const PageOrigin& origin = {});
 
 /// Several answers in one page.

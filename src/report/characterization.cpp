@@ -103,25 +103,25 @@ std::vector<Field<ContentionRow>> part_fields(Nanoseconds whole) {
 
 std::vector<Field<ContentionRow>> contention_fields(Nanoseconds whole) {
   using R = ContentionRow;
-  std::vector<Field<R>> fields =
-      {{{"schedule", "schedule", "", 0, "with default chunks"}, &R::schedule},
-       {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
-       {{"means", "copies by", "", 0, "`dma` or `cores`"},
-        [](const R& row) { return Cell(row.on_cores ? "cores" : "dma").shown_as(std::string(row.means())); }},
-       time_field("time_us", "time", "of both", &R::time),
-       {{"speedup", "speed-up", "", 2, "over `serial_us`, which is on DMA engines"}, &R::speedup},
-       {{"cil_gemm", "CIL GEMM", "", 2,
-         "contention loss: GEMMs beside copies over the same ones alone; waiting does not count"},
-        &R::cil_gemm},
-       {{"cil_comm", "CIL copies", "", 2, "the same of copies"}, &R::cil_comm},
-       time_field("products_alone_us", "pieces alone",
-                  "its pieces with nothing beside them, of the GPU whose GEMMs take longest, as the next four",
-                  &R::products_alone, View::wide),
-       time_field("products_us", "pieces", "its pieces beside copies", &R::products),
-       time_field("other_kernels_us", "other kernels", "gathered and scattered rows, sums", &R::other_kernels,
-                  View::wide),
-       time_field("first_wait_us", "first wait", "before the first GEMM that needs what others send", &R::first_wait),
-       time_field("later_waits_us", "later waits", "all others", &R::later_waits)};
+  std::vector<Field<R>> fields = {
+      {{"schedule", "schedule", "", 0, "with default chunks"}, &R::schedule},
+      {{"chunks", "chunks", "", 0, "exchanges one after another"}, &R::chunks},
+      {{"means", "copies by", "", 0, "`dma` or `cores`"},
+       [](const R& row) { return Cell(row.on_cores ? "cores" : "dma").shown_as(std::string(row.means())); }},
+      time_field("time_us", "time", "of both", &R::time),
+      {{"speedup", "speed-up", "", 2, "over `serial_us`, which is on DMA engines"}, &R::speedup},
+      {{"cil_gemm", "CIL GEMM", "", 2,
+        "contention loss: GEMMs beside copies over the same ones alone; waiting does not count"},
+       &R::cil_gemm},
+      {{"cil_comm", "CIL copies", "", 2, "the same of copies"}, &R::cil_comm},
+      time_field("products_alone_us", "pieces alone",
+                 "its pieces with nothing beside them, of the GPU whose GEMMs take longest, as the next four",
+                 &R::products_alone, View::wide),
+      time_field("products_us", "pieces", "its pieces beside copies", &R::products),
+      time_field("other_kernels_us", "other kernels", "gathered and scattered rows, sums", &R::other_kernels,
+                 View::wide),
+      time_field("first_wait_us", "first wait", "before the first GEMM that needs what others send", &R::first_wait),
+      time_field("later_waits_us", "later waits", "all others", &R::later_waits)};
   for (Field<R>& part : part_fields(whole)) fields.push_back(std::move(part));
   return with_energy<R>(std::move(fields), &R::energy);
 }

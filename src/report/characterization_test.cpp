@@ -126,11 +126,11 @@ TEST(Characterization, PartsOfTheTimeAddUp) {
   EXPECT_NEAR(parts["cutting"].get<double>(), 11, 0.05);
   EXPECT_NEAR(parts["contention"].get<double>(), 7.6, 0.05);
   EXPECT_NEAR(parts["rest"].get<double>(), 4.4, 0.05);
-  double sum = row["other_kernels_us"].get<double>() + row["first_wait_us"].get<double>() + row["later_waits_us"].get<double>();
+  double sum =
+      row["other_kernels_us"].get<double>() + row["first_wait_us"].get<double>() + row["later_waits_us"].get<double>();
   for (const auto& part : parts) sum += part.get<double>();
   EXPECT_NEAR(sum, row["time_us"].get<double>(), 1e-9);
 }
-
 
 }  // namespace characterization_test
 }  // namespace cortado::report

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRowsWithoutScript = 200;
-constexpr std::size_t kMostRows = 100'000;            // of a table; a browser reads them in about a second
+constexpr std::size_t kMostRows = 100'000;                 // of a table; a browser reads them in about a second
 constexpr std::size_t kMostTrace = std::size_t{48} << 20;  // bytes of a timeline
 
 constexpr std::array<const char*, 5> kKindNames{"bars", "beside", "lines", "areas", "map"};
@@ -151,19 +151,15 @@ std::vector<std::string> page_notes(const Document& document) {
   }
   for (const TimelinePicture& timeline : document.timelines) {
     if (timeline.trace.size() <= kMostTrace) continue;
-    notes.push_back(fmt::format("the timeline of {} is too long for a page ({} MB): write it with --trace", timeline.title,
-                                timeline.trace.size() >> 20));
+    notes.push_back(fmt::format("the timeline of {} is too long for a page ({} MB): write it with --trace",
+                                timeline.title, timeline.trace.size() >> 20));
   }
   return notes;
 }
 
 Json page_document(const Document& document) {
-  Json json{{"schema", document.schema},
-            {"version", document.version},
-            {"title", document.title},
-            {"measured", document.measured},
-            {"about", document.about},
-            {"answer", document.answer},
+  Json json{{"schema", document.schema},     {"version", document.version}, {"title", document.title},
+            {"measured", document.measured}, {"about", document.about},     {"answer", document.answer},
             {"notes", page_notes(document)}};
   for (const char* name : {"facts", "tables"}) json[name] = Json::array();
   for (const Fact& fact : document.facts) {
@@ -174,7 +170,8 @@ Json page_document(const Document& document) {
 }
 
 std::string data_element(std::string_view json, std::string_view attributes) {
-  return fmt::format("<script type=\"application/json\"{}>{}</script>\n", attributes, inside_script(escape_control(json)));
+  return fmt::format("<script type=\"application/json\"{}>{}</script>\n", attributes,
+                     inside_script(escape_control(json)));
 }
 
 /// All data, and the timelines behind it, each with the number of its document.

@@ -21,7 +21,8 @@ std::optional<double> allowed(const PowerRow& row, const PowerReport& report) {
 
 std::vector<std::string> component_keys() {
   std::vector<std::string> keys;
-  for (const Component component : kComponents) keys.push_back(fmt::format("power_W_by_component.{}", name_of(component)));
+  for (const Component component : kComponents)
+    keys.push_back(fmt::format("power_W_by_component.{}", name_of(component)));
   return keys;
 }
 

@@ -4,7 +4,6 @@
 
 #include "cortado/report.hpp"
 
-
 namespace cortado::report {
 namespace power_test {
 

@@ -117,10 +117,11 @@ report::Table system_table(const ModelReport& report) {
         .notation = Notation::significant},
        [tokens](const SystemRow& row) { return row.joules && !row.bound ? Cell(*row.joules / tokens) : Cell(); }}};
   report::Table table = report::table_of<SystemRow>("rows", "one per system", fields, report.rows);
-  table.charts = {{.title = "Where the time goes",
-                   .values = {"compute_us", "exposed_comm_us", "bubble_us"},
-                   .labels = {"system"},
-                   .about = "Time by system: compute, communication that is not hidden, and waiting for other stages."}};
+  table.charts = {
+      {.title = "Where the time goes",
+       .values = {"compute_us", "exposed_comm_us", "bubble_us"},
+       .labels = {"system"},
+       .about = "Time by system: compute, communication that is not hidden, and waiting for other stages."}};
   return table;
 }
 
