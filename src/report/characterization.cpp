@@ -82,12 +82,12 @@ Field<ContentionRow> time_field(std::string key, std::string head, std::string m
 /// What the time of a row consists of, beside its other kernels and waits.
 std::vector<Field<ContentionRow>> part_fields(Nanoseconds whole) {
   using R = ContentionRow;
-  const auto part = [](std::string key, std::string head, std::string meaning, auto value) {
-    return Field<R>{{.key = "parts_us." + std::move(key),
-                     .head = std::move(head),
+  const auto part = [](const char* key, const char* head, const char* meaning, auto value) {
+    return Field<R>{{.key = fmt::format("parts_us.{}", key),
+                     .head = head,
                      .unit = "us",
                      .digits = 1,
-                     .meaning = std::move(meaning),
+                     .meaning = meaning,
                      .view = View::data},
                     [value](const R& row) { return microseconds(value(row)); }};
   };
