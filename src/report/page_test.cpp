@@ -96,6 +96,14 @@ TEST(Page, HostileTextsStayTexts) {
   EXPECT_EQ(Json::parse(element(page, " class=\"timeline\""))["traceEvents"][0]["name"], kHostile);
 }
 
+TEST(Page, WithoutItsScriptItSaysWhatIsLeftOut) {
+  const std::string page = to_html(times("a"));
+  const bool drawn = count(page, "<script>") == 1;  // an npm built it
+  EXPECT_EQ(count(page, "Charts and timelines are left out of this page: "), drawn ? 0U : 1U);
+  EXPECT_EQ(count(page, "<noscript>"), drawn ? 1U : 0U);
+  EXPECT_EQ(count(page, "script-src 'none'"), drawn ? 0U : 1U);
+}
+
 TEST(Page, SaysWhereItComesFrom) {
   const std::string page = to_html(times("a"), {.command = "cortado x", .version = "1.2", .date = "2026-01-01"});
   EXPECT_THAT(page, HasSubstr("<code>cortado x</code>"));
