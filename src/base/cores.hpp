@@ -1,9 +1,11 @@
-// How many threads this computer runs at a time.
+// What this computer has: how many threads run at a time, and how much its largest cache holds.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <thread>
+
+#include "cortado/result.hpp"
 
 namespace cortado {
 
@@ -11,5 +13,8 @@ namespace cortado {
 inline std::uint32_t available_cores() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
+
+/// Of one core. Where the system does not say: 32 MiB, an assumption that fits servers of these years.
+Bytes last_level_cache();
 
 }  // namespace cortado

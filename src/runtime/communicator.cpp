@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/cores.hpp"
 #include "base/text.hpp"
 #include "runtime/exchange.hpp"
 #include "runtime/letters.hpp"
@@ -176,6 +177,10 @@ Result<runtime::Tuning> tuning_of(const CommunicatorOptions& options) {
   return runtime::Tuning::parse(environment != nullptr ? environment : options.variant);
 }
 
+Bytes cache_of(const CommunicatorOptions& options) {
+  return options.cache.value > 0 ? options.cache : last_level_cache();
+}
+
 Status check_options(const CommunicatorOptions& options) {
   if (options.ranks == 0 || options.ranks > runtime::kMostRanks || options.rank >= options.ranks) {
     return fail("runtime.options", fmt::format("rank {} of {}: there are 1 to {} ranks, counted from 0", options.rank,
@@ -197,7 +202,7 @@ Result<Communicator> Communicator::join(const CommunicatorOptions& options) {
   CORTADO_ASSIGN_OR_RETURN(const runtime::Tuning tuning, tuning_of(options));
   CORTADO_ASSIGN_OR_RETURN(std::shared_ptr<runtime::Segment> segment, runtime::Segment::attach(options));
   auto impl = std::make_unique<Impl>(std::move(segment), options.rank, options.timeout);
-  CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, tuning));
+  CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, tuning, cache_of(options)));
   return Communicator(std::move(impl));
 }
 
@@ -209,7 +214,7 @@ Result<std::vector<Communicator>> Communicator::threads(std::uint32_t ranks, con
   std::vector<Communicator> all;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     auto impl = std::make_unique<Impl>(segment, rank, options.timeout);
-    CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, tuning));
+    CORTADO_ASSIGN_OR_RETURN(impl->exchange, runtime::Exchange::open(impl->team, tuning, cache_of(options)));
     all.push_back(Communicator(std::move(impl)));
   }
   return all;
@@ -278,21 +283,8 @@ void Communicator::abort(const std::string& reason) {
 
 std::string Communicator::explain() const {
   const runtime::Exchange::Done& last = impl_->exchange->last();
-  std::string why;
-  switch (last.variant) {
-    case runtime::Variant::slots:
-      why = "what a rank sends fits its slot: one meeting, two copies";
-      break;
-    case runtime::Variant::direct:
-      why = fmt::format(
-          "a proved program, {}: two meetings, one copy",
-          last.windows ? "all reach each other's memory" : "memory of other processes is read by the system");
-      break;
-    default:
-      why = "piece by piece through the slots: memory that cannot be read or is not worth a system call, or in place";
-  }
   return fmt::format("{} of {} a rank among {}: {} ({}{})", name_of(last.kind), format_bytes({last.bytes}), ranks(),
-                     runtime::name_of(last.variant), why, last.asked ? "; asked for" : "");
+                     runtime::name_of(last.variant), last.why, last.asked ? "; asked for" : "");
 }
 
 }  // namespace cortado

@@ -5,13 +5,15 @@
 //   direct  a rank says where its buffer is; then everybody runs its part of a proved program (pull_program.hpp), which
 //           takes from there: by plain loads out of windows and from threads, by process_vm_readv out of other memory.
 //           Two meetings, one copy.
-//   staged  as slots, piece by piece: where memory cannot be read, or is not worth a system call.
+//   staged  as slots, piece by piece: where memory cannot be read, is not worth a system call, or is more than the caches
+//           hold: then two copies past the caches are faster than one by the system.
 //
 // All ranks see the same calls once they have met, so all decide the same.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,8 @@ namespace cortado::runtime {
 class Exchange {
  public:
   /// The first thing that all ranks of a team of processes do together.
-  static Result<std::unique_ptr<Exchange>> open(Team& team, Tuning tuning);
+  /// `cache`: bytes of the largest cache; rank 0's is taken.
+  static Result<std::unique_ptr<Exchange>> open(Team& team, Tuning tuning, Bytes cache);
 
   /// Any collective; not send and recv.
   Status run(const Operation& operation);
@@ -38,13 +41,14 @@ class Exchange {
     OperationKind kind{};
     std::uint64_t bytes = 0;
     Variant variant = Variant::by_size;
-    bool windows = false;  ///< all buffers were reached by plain loads
-    bool asked = false;    ///< the variant was asked for
+    std::string_view why{};
+    bool asked = false;  ///< the variant was asked for
   };
   const Done& last() const { return last_; }
 
  private:
-  Exchange(Team& team, Tuning tuning) : team_(team), tuning_(std::move(tuning)), programs_(team.rank()) {}
+  Exchange(Team& team, Tuning tuning, Bytes cache)
+      : team_(team), tuning_(std::move(tuning)), programs_(team.rank()), cache_bytes_(cache.value) {}
   /// Bytes that this rank takes: out of block `block` of what a rank sends, to a place in its own buffer.
   struct Take {
     std::uint32_t from;
@@ -59,8 +63,15 @@ class Exchange {
   bool uses_slot(const Call& call, std::uint64_t bytes) const;
   Status refuse(Diagnostic reason);
   LightStatus check_calls() const;
-  Variant decide(const Operation& operation) const;
+  struct Decision {
+    Variant variant;
+    std::string_view why;
+  };
+  Decision decide(const Operation& operation) const;
   bool all_in_reach(bool receive_buffers) const;
+  /// Bytes of all buffers of the operation, of all ranks together.
+  std::uint64_t bytes_touched(const Operation& operation) const;
+  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) const;
   std::uint64_t longest_block() const;
   std::vector<Take>& takes(const Operation& operation, const Shape& shape);
   std::uint32_t next_slot() { return static_cast<std::uint32_t>(slot_uses_++ % 2); }
@@ -79,6 +90,8 @@ class Exchange {
   Team& team_;
   Tuning tuning_;
   RankPrograms programs_;
+  std::uint64_t cache_bytes_;
+  bool streams_ = false;  ///< the operation under way touches more than stays in the caches, and writes past them
   bool reads_all_ = false;
   std::uint64_t slot_uses_ = 0;
   std::vector<Take> takes_;

@@ -1,15 +1,24 @@
 // Ranks that are processes: all operations, deaths, and nothing that is left behind.
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -92,8 +101,78 @@ TEST(Processes, EveryOperationByProvedPrograms) {
   }
 }
 
-TEST(Processes, WithoutLeaveToReadEachOthersMemory) {
+TEST(Processes, EveryOperationPieceByPiece) {
   EXPECT_EQ(on_processes(3, {.variant = "staged"}, [](Communicator& comm) { return conformance(comm); }), all_well(3));
+}
+
+// A cache of next to nothing, so that all is more than it holds.
+TEST(Processes, EveryOperationPastTheCaches) {
+  for (const char* variant : {"", "staged", "direct"}) {
+    EXPECT_EQ(on_processes(2, {.variant = variant, .cache = {.value = 2}},
+                           [](Communicator& comm) { return conformance(comm); }),
+              all_well(2));
+  }
+}
+
+/// An all-gather of memory that no slot holds; what explain() says of it.
+std::string explained_gather(Communicator& comm) {
+  std::vector<float> own(100'000, static_cast<float>(comm.rank()));
+  std::vector<float> all(own.size() * comm.ranks());
+  if (const Status status = comm.run(all_gather(bytes_of(own), bytes_of(all))); !status) {
+    return to_string(status.error());
+  }
+  return comm.explain();
+}
+
+/// From now on the system refuses to read memory of other processes, as it does in containers with such a filter.
+bool forbid_reading_others() {
+  const auto offset = static_cast<std::uint32_t>(offsetof(struct seccomp_data, nr));
+  std::array<sock_filter, 4> filter{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(Processes, WithoutLeaveToReadEachOthersMemory) {
+  const pid_t child = ::fork();  // what is forbidden stays forbidden
+  if (child == 0) {
+    if (!forbid_reading_others()) std::_Exit(77);
+    const std::vector<int> codes = on_processes(2, {}, [](Communicator& comm) -> std::string {
+      const std::string explained = explained_gather(comm);
+      if (explained.find("the system does not let ranks read each other's memory") == std::string::npos) {
+        return explained;
+      }
+      return conformance(comm);
+    });
+    std::_Exit(codes == all_well(2) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "the system has no seccomp filters";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Rank 0's idea of the cache holds for all, so that all decide the same.
+TEST(Processes, MoreThanTheCachesHoldGoesPastThem) {
+  EXPECT_EQ(on_processes(2, {.cache = 1_MiB},
+                         [](Communicator& comm) -> std::string {
+                           const std::string explained = explained_gather(comm);  // 3 x 800 kB are touched
+                           return explained.find("two copies past the caches") != std::string::npos ? "" : explained;
+                         }),
+            all_well(2));
+  EXPECT_EQ(on_processes(2, {.cache = 1_GiB},
+                         [](Communicator& comm) -> std::string {
+                           const std::string explained = explained_gather(comm);
+                           const bool read = explained.find("is read by the system") != std::string::npos;
+                           const bool shared = std::thread::hardware_concurrency() < 2;  // ranks share a core
+                           return read != shared ? "" : explained;
+                         }),
+            all_well(2));
 }
 
 TEST(Processes, WindowsAreReachedByAll) {

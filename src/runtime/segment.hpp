@@ -105,6 +105,7 @@ struct alignas(64) Header {
   std::atomic<std::uint32_t> ready{0};
   std::uint32_t ranks = 0;
   std::uint64_t window_bytes = 0;
+  std::uint64_t cache_bytes = 0;  ///< of the largest cache, as rank 0 knows it
   std::atomic<std::uint32_t> attached{0};
   alignas(64) Bell bell{};
   /// 0: none; 1: somebody writes the report; 2: it is there.

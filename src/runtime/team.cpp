@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "base/copy_bytes.hpp"
 #include "base/cores.hpp"
 
 namespace cortado::runtime {
@@ -25,7 +24,11 @@ void copy_text(std::array<char, N>& to, std::string_view text) {
 }  // namespace
 
 Team::Team(std::shared_ptr<Segment> segment, std::uint32_t rank, std::chrono::milliseconds timeout)
-    : segment_(std::move(segment)), rank_(rank), timeout_(timeout), spin_(segment_->ranks() <= available_cores()) {
+    : segment_(std::move(segment)),
+      rank_(rank),
+      timeout_(timeout),
+      share_cores_(segment_->ranks() > available_cores()),
+      spin_(!share_cores_) {
 #if defined(PR_SET_PTRACER)
   // Peers may read this process's memory where the system asks for permission; where it knows no such thing, it fails.
   if (!segment_->one_process()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -154,10 +157,6 @@ const std::byte* Team::view(std::uint32_t from, const Location& location, std::u
 
 bool Team::read(std::uint32_t from, const Location& location, std::uint64_t offset, std::byte* to,
                 std::uint64_t bytes) const {
-  if (const std::byte* here = view(from, location, offset); here != nullptr) {
-    if (here != to) copy_bytes(to, here, bytes);
-    return true;
-  }
   constexpr std::uint64_t kOneCall = 2 << 20;
   for (std::uint64_t done = 0; done < bytes;) {
     iovec local{to + done, std::min(bytes - done, kOneCall)};

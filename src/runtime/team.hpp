@@ -24,6 +24,8 @@ class Team {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return segment_->ranks(); }
   Segment& segment() const { return *segment_; }
+  /// There are more ranks than cores.
+  bool share_cores() const { return share_cores_; }
 
   /// Whether it is a thread in the background that uses the team now.
   void set_background(bool background) { background_ = background; }
@@ -71,11 +73,11 @@ class Team {
   /// Ends the team, unless it has ended; returns what it ended with.
   Status end(const char* code, const std::string& report);
 
-  /// Copies bytes of another rank; false if the system does not let us.
+  /// Where bytes of a rank are in this process, or null if they have to be read.
+  const std::byte* view(std::uint32_t from, const Location& location, std::uint64_t offset) const;
+  /// Reads bytes of another process; false if the system does not let us.
   bool read(std::uint32_t from, const Location& location, std::uint64_t offset, std::byte* to,
             std::uint64_t bytes) const;
-  /// Where they are in this process, or null if they have to be read.
-  const std::byte* view(std::uint32_t from, const Location& location, std::uint64_t offset) const;
   Location locate(const std::byte* data) const;
 
  private:
@@ -98,6 +100,7 @@ class Team {
   std::shared_ptr<Segment> segment_;
   std::uint32_t rank_;
   std::chrono::milliseconds timeout_;
+  bool share_cores_;
   Spin spin_;
   bool background_ = false;
   std::uint64_t barriers_ = 0;
