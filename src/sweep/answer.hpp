@@ -58,11 +58,15 @@ class Excerpts {
   Answer of(const report::Document& document);
 
  private:
-  std::shared_ptr<const Layout> shared(Layout layout);
+  /// The layout of the columns at `kept`. Of a thousand answers most have one that is known.
+  template <class Column>
+  std::shared_ptr<const Layout> layout_of(std::string_view table, const std::vector<Column>& columns,
+                                          const std::vector<std::size_t>& kept);
 
   std::vector<std::string> tables_;
   std::vector<std::string> columns_;
   std::vector<std::shared_ptr<const Layout>> known_;
+  std::vector<std::size_t> kept_;  // columns of the table at hand
 };
 
 /// A machine that was asked about, by the hash of its content.
@@ -80,7 +84,7 @@ struct Task {
 
 struct Finished {
   std::int64_t point = 0;
-  Answer answer;
+  std::shared_ptr<const Answer> answer;  ///< never null; points that ask the same have the same
 };
 
 /// What a worker gives back at once.

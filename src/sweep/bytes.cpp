@@ -174,7 +174,7 @@ std::optional<std::vector<Task>> tasks_of(std::string_view bytes) {
 std::string to_bytes(const Batch& batch) {
   std::vector<const Layout*> layouts;
   for (const Finished& one : batch.points) {
-    for (const AnswerTable& table : one.answer.tables) {
+    for (const AnswerTable& table : one.answer->tables) {
       if (std::ranges::count(layouts, table.layout.get()) == 0) layouts.push_back(table.layout.get());
     }
   }
@@ -196,7 +196,7 @@ std::string to_bytes(const Batch& batch) {
   out.put_count(batch.points.size());
   for (const Finished& one : batch.points) {
     out.put(one.point);
-    put_answer(out, one.answer, layouts);
+    put_answer(out, *one.answer, layouts);
   }
   return out.take();
 }
@@ -223,7 +223,7 @@ std::optional<Batch> batch_of(std::string_view bytes) {
   batch.points.resize(in.get_count());
   for (Finished& one : batch.points) {
     one.point = in.get<std::int64_t>();
-    one.answer = get_answer(in, layouts, good);
+    one.answer = std::make_shared<const Answer>(get_answer(in, layouts, good));
     if (!good) return std::nullopt;
   }
   return in.finished() ? std::optional(std::move(batch)) : std::nullopt;

@@ -165,14 +165,14 @@ Result<Sample> sample_points(const Spec& spec, const Question& question, std::ui
     const Batch batch = worker.work({task}, [] { return false; });
     ++sample.points;
     sample.seconds += batch.seconds;
-    for (const AnswerTable& table : batch.points.front().answer.tables) {
+    for (const AnswerTable& table : batch.points.front().answer->tables) {
       // A number takes up to nine bytes, a text its length; what stands beside them is small.
       for (const report::Cell::Value& cell : table.cells) {
         const auto* const text = std::get_if<std::string>(&cell);
         sample.bytes += text != nullptr ? static_cast<double>(text->size()) + 1 : 9;
       }
     }
-    if (batch.points.front().answer.failure) ++sample.failed;
+    if (batch.points.front().answer->failure) ++sample.failed;
     if (sample.seconds > kSampleSeconds) break;
   }
   sample.seconds /= static_cast<double>(std::max<std::uint64_t>(sample.points, 1));

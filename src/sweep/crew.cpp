@@ -24,10 +24,7 @@ ThreadCrew::~ThreadCrew() {
 void ThreadCrew::work(std::size_t at, const Question& question, const std::vector<std::string>& tables,
                       const std::vector<std::string>& columns) {
   Worker worker(question, tables, columns);
-  const auto stopped = [this] {
-    const std::scoped_lock guard(lock_);
-    return stopped_;
-  };
+  const auto stopped = [this] { return stopped_.load(std::memory_order_relaxed); };
   for (;;) {
     std::vector<Task> tasks;
     {
@@ -69,7 +66,6 @@ Result<std::optional<Crew::Returned>> ThreadCrew::next(std::chrono::milliseconds
 }
 
 void ThreadCrew::stop() {
-  const std::scoped_lock guard(lock_);
   stopped_ = true;
 }
 

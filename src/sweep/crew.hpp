@@ -1,6 +1,7 @@
 // Those who do the points of a sweep: threads of this process, or other processes.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -63,8 +64,8 @@ class ThreadCrew : public Crew {
   std::vector<std::deque<std::vector<Task>>> queues_;  // this and what follows: guarded by lock_
   std::deque<Returned> returned_;
   std::exception_ptr thrown_;
-  bool stopped_ = false;
   bool ended_ = false;
+  std::atomic<bool> stopped_{false};  // looked at before every point, without the lock
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 

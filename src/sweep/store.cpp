@@ -327,7 +327,7 @@ Status Store::add(const Batch& batch) {
 }
 
 Status Store::add(const Finished& finished) {
-  const Answer& answer = finished.answer;
+  const Answer& answer = *finished.answer;
   set_state_->bind(0, std::string_view(answer.failure ? "failed" : "done"));
   set_state_->bind(1, version_);
   set_state_->bind(2, std::string_view(answer.machine_hash));

@@ -207,7 +207,7 @@ TEST(Bytes, TasksAndBatchesComeBack) {
   const auto back = batch_of(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(to_bytes(*back), bytes);
-  EXPECT_EQ(back->points[1].answer.failure->code, "fake.thirteen");
+  EXPECT_EQ(back->points[1].answer->failure->code, "fake.thirteen");
   for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(batch_of(bytes.substr(0, size)));
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "machine/write.hpp"
@@ -20,6 +23,13 @@ constexpr const char* kMachineByDefault = "mi300x-8";
 
 bool is_of_machine(const Parameter& parameter) {
   return parameter.name == kMachine || is_machine_field(parameter.name);
+}
+
+void append_to_key(std::string& key, const Parameter& parameter) {
+  key += '\n';
+  key += parameter.name;
+  key += '=';
+  key += parameter.text;
 }
 
 }  // namespace
@@ -49,7 +59,7 @@ Batch Worker::work(const std::vector<Task>& tasks, const std::function<bool()>& 
 Result<Worker::OnMachine*> Worker::on_machine(const std::vector<Parameter>& parameters, Batch& batch) {
   std::string key;
   for (const Parameter& parameter : parameters) {
-    if (is_of_machine(parameter)) key += parameter.name + '=' + parameter.text + '\n';
+    if (is_of_machine(parameter)) append_to_key(key, parameter);
   }
   auto& known = machines_[key];
   if (!known) {
@@ -74,18 +84,17 @@ Result<Worker::OnMachine*> Worker::on_machine(const std::vector<Parameter>& para
   return machines_[key].get();
 }
 
-Answer Worker::answer(const std::vector<Parameter>& parameters, Batch& batch) {
+std::shared_ptr<const Answer> Worker::answer(const std::vector<Parameter>& parameters, Batch& batch) {
   const auto on = on_machine(parameters, batch);
-  if (!on) return {.tables = {}, .failure = on.error()};
+  if (!on) return std::make_shared<const Answer>(Answer{.tables = {}, .failure = on.error()});
   std::string key = (*on)->hash;
-  std::vector<Parameter> asked;
   for (const Parameter& parameter : parameters) {
-    if (is_of_machine(parameter)) continue;
-    key += '\n' + parameter.name + '=' + parameter.text;
-    asked.push_back(parameter);
+    if (!is_of_machine(parameter)) append_to_key(key, parameter);
   }
-  const auto known = answers_.find(key);
-  if (known != answers_.end()) return known->second;
+  std::shared_ptr<const Answer>& known = answers_[key];
+  if (known) return known;
+  std::vector<Parameter> asked;
+  std::ranges::remove_copy_if(parameters, std::back_inserter(asked), is_of_machine);
   const auto document = (*on)->asker->ask(asked);
   Answer answer;
   if (document) {
@@ -94,9 +103,11 @@ Answer Worker::answer(const std::vector<Parameter>& parameters, Batch& batch) {
     answer.failure = document.error().errors.front();
   }
   answer.machine_hash = (*on)->hash;
-  if (answers_.size() >= kMostAnswers) answers_.clear();
-  answers_.emplace(std::move(key), answer);
-  return answer;
+  known = std::make_shared<const Answer>(std::move(answer));
+  if (answers_.size() < kMostAnswers) return known;
+  const std::shared_ptr<const Answer> last = known;
+  answers_.clear();
+  return last;
 }
 
 }  // namespace cortado::sweep

@@ -38,15 +38,15 @@ class Worker {
     std::unique_ptr<Asker> asker;
   };
 
-  Answer answer(const std::vector<Parameter>& parameters, Batch& batch);
+  std::shared_ptr<const Answer> answer(const std::vector<Parameter>& parameters, Batch& batch);
   Result<OnMachine*> on_machine(const std::vector<Parameter>& parameters, Batch& batch);
 
   const Question& question_;
   Excerpts excerpts_;
   std::map<std::string, std::unique_ptr<OnMachine>> machines_;  // by name and fields
   std::deque<std::string> oldest_machines_;
-  std::map<std::string, bool> named_;                // hashes of machines that a batch had
-  std::unordered_map<std::string, Answer> answers_;  // by hash of the machine and parameters
+  std::map<std::string, bool> named_;  // hashes of machines that a batch had
+  std::unordered_map<std::string, std::shared_ptr<const Answer>> answers_;  // by hash of the machine and parameters
 };
 
 }  // namespace cortado::sweep
