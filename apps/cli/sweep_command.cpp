@@ -103,9 +103,11 @@ Result<Exit> lead(const Arguments& arguments, Console& console, sweep::Ranks* ra
   const sweep::PointCounts& counts = store.counts();
   console.talk(fmt::format("{} of {} points done, {} failed; see cortado sweep show {}", counts.done, counts.all(),
                            counts.failed, output));
-  if (*all) return Exit::ok;
-  console.talk("interrupted: the same command goes on");
-  return Exit::interrupted;
+  if (!*all) {
+    console.talk("interrupted: the same command goes on");
+    return Exit::interrupted;
+  }
+  return counts.failed > 0 ? Exit::failed : Exit::ok;
 }
 
 Result<Exit> run_spec(const Arguments& arguments, Console& console) {

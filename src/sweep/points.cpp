@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "sweep/axis_columns.hpp"
 #include "sweep/store.hpp"
 
 namespace cortado::sweep {
@@ -35,17 +36,7 @@ Result<PointFilter> PointFilter::of(const Spec& spec) {
 
 Result<bool> PointFilter::keeps(const std::vector<Value>& values) {
   if (!statement_) return true;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::visit(
-        [&](const auto& value) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
-            statement_->bind(static_cast<int>(i), std::string_view(value));
-          } else {
-            statement_->bind(static_cast<int>(i), value);
-          }
-        },
-        values[i]);
-  }
+  for (std::size_t i = 0; i < values.size(); ++i) bind_value(*statement_, static_cast<int>(i), values[i]);
   CORTADO_ASSIGN_OR_RETURN(const bool row, statement_->step());
   const bool kept = row && statement_->whole(0) != 0;
   CORTADO_RETURN_IF_ERROR(statement_->run());

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "sweep/axis_values.hpp"
 #include "sweep/embedded.hpp"
+#include "sweep/model_axes.hpp"
 
 namespace cortado::sweep {
 namespace {
@@ -170,8 +171,14 @@ class SpecReader {
       if (table == nullptr || table->empty()) return refuse(one, "zip", "a zip without axes", "give it two or more");
       AxisGroup group;
       const auto file = (*table)["file"].value<std::string>();
-      if (file && table->size() == 1) {
-        CORTADO_ASSIGN_OR_RETURN(group.axes, axes_of_file((std::filesystem::path(folder_) / *file).string()));
+      const bool of_models = table->contains("models");
+      if (of_models || (file && table->size() == 1)) {
+        if (of_models) {
+          CORTADO_ASSIGN_OR_RETURN(group.axes, axes_of_models(*table, file_, folder_));
+          spec_.labels.insert(spec_.labels.end(), kModelLabels.begin(), kModelLabels.end());
+        } else {
+          CORTADO_ASSIGN_OR_RETURN(group.axes, axes_of_file((std::filesystem::path(folder_) / *file).string()));
+        }
         for (Axis& axis : group.axes) {
           axis.line = one.source().begin.line;
           CORTADO_RETURN_IF_ERROR(add_name(axis.name, one));

@@ -20,6 +20,11 @@
 //   m = [1024, 2048]
 //   n = [2048, 1024]
 //
+//   [[zip]]                                    # or the layers of models (model_axes.hpp)
+//   models = ["llama-3.1-8b"]
+//   tp = 8
+//   tokens = [2048, 8192]
+//
 //   [keep]
 //   tables = ["rows", "skipped"]               # of the answer; the first one if not given
 //   columns = ["strategy", "time_us"]          # of these; all if not given

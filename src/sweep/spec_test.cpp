@@ -1,6 +1,7 @@
 #include "sweep/spec.hpp"
 
 #include <fstream>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -53,6 +54,39 @@ TEST(Spec, ZipsGoTogetherAndTheLastAxisChangesFastest) {
   EXPECT_EQ(at(0), "1 3 u ");
   EXPECT_EQ(at(1), "1 3 v ");
   EXPECT_EQ(at(2), "2 4 u ");
+}
+
+// Llama 3.1 8B: hidden 4096, 32 heads and 8 of keys and values of 128, feed-forward 14336; each divided by 8. The gate and
+// the up projection are one GEMM.
+TEST(Spec, LayersOfModelsAreAxes) {
+  const Spec spec =
+      spec_of("question = \"overlap\"\n[[zip]]\nmodels = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [1024, 2048]\n");
+  ASSERT_EQ(spec.groups.size(), 1U);
+  const std::vector<Axis>& axes = spec.groups[0].axes;
+  ASSERT_EQ(axes.size(), 6U);
+  EXPECT_EQ(axes[0].name, "operator");
+  EXPECT_EQ(std::set<Value>(axes[0].values.begin(), axes[0].values.end()).size(), axes[0].values.size());
+  EXPECT_EQ(axes[4].name, "collective");
+  EXPECT_THAT(texts(axes[4]), ElementsAre("all-gather", "reduce-scatter", "all-gather", "reduce-scatter", "all-gather",
+                                          "reduce-scatter", "all-gather", "reduce-scatter"));
+  EXPECT_EQ(axes[5].name, "gemm");
+  EXPECT_THAT(texts(axes[5]),
+              ElementsAre("1024x768x4096", "1024x4096x512", "1024x3584x4096", "1024x4096x1792", "2048x768x4096",
+                          "2048x4096x512", "2048x3584x4096", "2048x4096x1792"));
+  EXPECT_THAT(spec.labels, ElementsAre("operator", "model", "prompt"));
+}
+
+TEST(Spec, ModelsThatCannotBeAxesAreRefused) {
+  const auto refused = [](const std::string& zip) {
+    const auto spec = parse_spec("question = \"overlap\"\n[[zip]]\n" + zip, "s.toml");
+    return spec ? std::string("accepted") : to_string(spec.error());
+  };
+  EXPECT_THAT(refused("models = [\"llama-3.1-8\"]\ntp = 8\ntokens = 1024\n"), HasSubstr("llama-3.1-8b"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 7\ntokens = 1024\n"), HasSubstr("sweep.axis: s.toml:2"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntokens = 1024\n"), HasSubstr("on how many GPUs?"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\n"), HasSubstr("tokens is missing"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [0]\n"), HasSubstr("no number above 0"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 1\nm = [1]\n"), HasSubstr("m beside models"));
 }
 
 TEST(Spec, FilesOfValuesStandBesideTheSpec) {

@@ -49,6 +49,10 @@ std::string sql_name(std::string_view name) {
   return out + "\"";
 }
 
+std::string sql_marks(std::size_t count) {
+  return join(std::vector<std::string>(count, "?"));
+}
+
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }

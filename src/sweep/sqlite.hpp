@@ -1,6 +1,7 @@
 // SQLite with errors as values. Nothing here knows of sweeps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,6 +20,8 @@ namespace cortado::sweep {
 
 /// "a ""name""" in double quotes, as SQL writes names of columns.
 std::string sql_name(std::string_view name);
+/// Places for so many values: ?, ?, ?
+std::string sql_marks(std::size_t count);
 
 /// A statement that can be run many times. Parameters and columns are counted from 0.
 class Statement {
