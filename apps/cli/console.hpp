@@ -17,8 +17,8 @@ namespace cortado::cli {
 /// Exit codes of every subcommand.
 enum class Exit {
   ok = 0,
-  failed = 1,         ///< the checked thing failed: verification refused, wrong bytes, a fault, a time-out, points of a sweep
-  usage = 2,          ///< bad arguments, bad input files, or an environment that cannot do it
+  failed = 1,  ///< the checked thing failed: verification refused, wrong bytes, a fault, a time-out, points of a sweep
+  usage = 2,   ///< bad arguments, bad input files, or an environment that cannot do it
   interrupted = 130,  ///< stopped by an interrupt, after showing what was finished
 };
 

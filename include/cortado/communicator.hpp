@@ -93,8 +93,8 @@ struct CommunicatorOptions {
   /// Empty: by size and memory. "slots", "staged" or "direct": for everything. Or rules, of which the first that fits
   /// decides: "all-gather<=64KiB:slots, all-gather:direct, <=1MiB:staged". The variable CORTADO_VARIANT beats it.
   std::string variant{};
-  /// What the largest cache of a core holds; rank 0's is taken. Operations on more than half of it are done past the caches.
-  /// 0: as the system says.
+  /// What the largest cache of a core holds; rank 0's is taken. Operations on more than half of it are done past the
+  /// caches. 0: as the system says.
   Bytes cache{};
 };
 

@@ -22,9 +22,9 @@ constexpr std::uint64_t kSlotFirst = 16 << 10;
 /// rest is read there, however large, since a meeting for every piece takes longer (all-to-all of 8 MiB: 40 ms by
 /// pieces, where Open MPI, which reads, takes 19).
 constexpr std::uint64_t kReadFrom = 32 << 10;
-/// What touches more than half of the largest cache is written past the caches: source and destination of a copy push each
-/// other out before that, and others use the cache as well. Measured as above: two ranks that copy 4 MiB each out of
-/// windows take 180 us past a cache of 32 MiB and 330 through it, 2 MiB 90 and 80.
+/// What touches more than half of the largest cache is written past the caches: source and destination of a copy push
+/// each other out before that, and others use the cache as well. Measured as above: two ranks that copy 4 MiB each out
+/// of windows take 180 us past a cache of 32 MiB and 330 through it, 2 MiB 90 and 80.
 constexpr std::uint64_t kStreamShare = 2;
 
 std::string describe(const Call& call) {

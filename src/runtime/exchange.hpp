@@ -5,7 +5,8 @@
 //   direct  a rank says where its buffer is; then everybody runs its part of a proved program (pull_program.hpp), which
 //           takes from there: by plain loads out of windows and from threads, by process_vm_readv out of other memory.
 //           Two meetings, one copy.
-//   staged  as slots, piece by piece: where memory cannot be read, is not worth a system call, or is more than the caches
+//   staged  as slots, piece by piece: where memory cannot be read, is not worth a system call, or is more than the
+//   caches
 //           hold: then two copies past the caches are faster than one by the system.
 //
 // All ranks see the same calls once they have met, so all decide the same.

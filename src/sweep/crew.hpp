@@ -65,7 +65,7 @@ class ThreadCrew : public Crew {
   std::deque<Returned> returned_;
   std::exception_ptr thrown_;
   bool ended_ = false;
-  std::atomic<bool> stopped_{false};  // looked at before every point, without the lock
+  std::atomic<bool> stopped_{false};   // looked at before every point, without the lock
   std::vector<std::jthread> threads_;  // last: they use all of the above
 };
 

@@ -105,12 +105,10 @@ class ModelAxes {
 
   void add(const std::string& model, std::uint64_t tokens, const std::string& op, const CollectiveWork& work,
            const GemmShape& shape) {
-    const std::array<Value, 6> values{fmt::format("{} {} {}", model, tokens, op),
-                                      model,
-                                      static_cast<std::int64_t>(tokens),
-                                      static_cast<std::int64_t>(tp_),
-                                      std::string(work.collective.name()),
-                                      fmt::format("{}x{}x{}", shape.m, shape.n, shape.k)};
+    const std::array<Value, 6> values{
+        fmt::format("{} {} {}", model, tokens, op), model,
+        static_cast<std::int64_t>(tokens),          static_cast<std::int64_t>(tp_),
+        std::string(work.collective.name()),        fmt::format("{}x{}x{}", shape.m, shape.n, shape.k)};
     for (std::size_t i = 0; i < values.size(); ++i) axes_[i].values.push_back(values[i]);
   }
 

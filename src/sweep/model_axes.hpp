@@ -20,8 +20,8 @@ namespace cortado::sweep {
 ///   tp = 8                                       # GPUs that share a layer; their tokens are divided too, as --sp does
 ///   tokens = [2048, 8192]                        # of a prompt
 ///
-/// The axes operator, model and prompt (its tokens) only tell points apart; ranks, collective and gemm are flags of cortado overlap.
-/// Paths are relative to `folder`.
+/// The axes operator, model and prompt (its tokens) only tell points apart; ranks, collective and gemm are flags of
+/// cortado overlap. Paths are relative to `folder`.
 Result<std::vector<Axis>> axes_of_models(const toml::table& zip, const std::string& file, const std::string& folder);
 
 /// Those of the axes that are no flags.

@@ -56,8 +56,8 @@ TEST(Spec, ZipsGoTogetherAndTheLastAxisChangesFastest) {
   EXPECT_EQ(at(2), "2 4 u ");
 }
 
-// Llama 3.1 8B: hidden 4096, 32 heads and 8 of keys and values of 128, feed-forward 14336; each divided by 8. The gate and
-// the up projection are one GEMM.
+// Llama 3.1 8B: hidden 4096, 32 heads and 8 of keys and values of 128, feed-forward 14336; each divided by 8. The gate
+// and the up projection are one GEMM.
 TEST(Spec, LayersOfModelsAreAxes) {
   const Spec spec =
       spec_of("question = \"overlap\"\n[[zip]]\nmodels = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [1024, 2048]\n");
@@ -70,9 +70,8 @@ TEST(Spec, LayersOfModelsAreAxes) {
   EXPECT_THAT(texts(axes[4]), ElementsAre("all-gather", "reduce-scatter", "all-gather", "reduce-scatter", "all-gather",
                                           "reduce-scatter", "all-gather", "reduce-scatter"));
   EXPECT_EQ(axes[5].name, "gemm");
-  EXPECT_THAT(texts(axes[5]),
-              ElementsAre("1024x768x4096", "1024x4096x512", "1024x3584x4096", "1024x4096x1792", "2048x768x4096",
-                          "2048x4096x512", "2048x3584x4096", "2048x4096x1792"));
+  EXPECT_THAT(texts(axes[5]), ElementsAre("1024x768x4096", "1024x4096x512", "1024x3584x4096", "1024x4096x1792",
+                                          "2048x768x4096", "2048x4096x512", "2048x3584x4096", "2048x4096x1792"));
   EXPECT_THAT(spec.labels, ElementsAre("operator", "model", "prompt"));
 }
 

@@ -118,9 +118,10 @@ Result<Statement*> Store::inserter(const AnswerTable& table) {
     std::vector<std::string> names{"point"};
     if (table.layout->table != kFacts) names.emplace_back("row");
     for (const LayoutColumn& column : table.layout->columns) names.push_back(sql_name(column.name));
-    CORTADO_ASSIGN_OR_RETURN(Statement insert, database_.prepare(fmt::format(
-                                                   "INSERT OR REPLACE INTO {}({}) VALUES ({})",
-                                                   sql_name(table.layout->table), join(names), sql_marks(names.size()))));
+    CORTADO_ASSIGN_OR_RETURN(
+        Statement insert,
+        database_.prepare(fmt::format("INSERT OR REPLACE INTO {}({}) VALUES ({})", sql_name(table.layout->table),
+                                      join(names), sql_marks(names.size()))));
     inserters_.emplace_back(*table.layout, std::move(insert));
     known = inserters_.end() - 1;
   }

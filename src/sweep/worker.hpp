@@ -45,7 +45,7 @@ class Worker {
   Excerpts excerpts_;
   std::map<std::string, std::unique_ptr<OnMachine>> machines_;  // by name and fields
   std::deque<std::string> oldest_machines_;
-  std::map<std::string, bool> named_;  // hashes of machines that a batch had
+  std::map<std::string, bool> named_;                                       // hashes of machines that a batch had
   std::unordered_map<std::string, std::shared_ptr<const Answer>> answers_;  // by hash of the machine and parameters
 };
 
