@@ -198,14 +198,8 @@ std::string paragraphs(const std::vector<std::string>& all, std::string_view att
   return out;
 }
 
-std::string plain_row(const Table& table, const Row& row, const std::vector<std::size_t>& columns) {
-  std::string out = "<tr>";
-  for (const std::size_t c : columns) {
-    const auto& value = row[c].value();
-    const bool number = std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
-    out += fmt::format("<td{}>{}</td>", number ? " class=\"num\"" : "", escape_html(row[c].text(table.columns[c])));
-  }
-  return out + "</tr>\n";
+bool is_number(const Cell& cell) {
+  return std::holds_alternative<double>(cell.value()) || std::holds_alternative<std::int64_t>(cell.value());
 }
 
 std::string plain_table(const Table& table, const std::string& caption) {
@@ -222,7 +216,18 @@ std::string plain_table(const Table& table, const std::string& caption) {
   }
   out += "</tr></thead>\n<tbody>\n";
   const std::size_t shown = std::min(table.rows.size(), kRowsWithoutScript);
-  for (std::size_t i = 0; i < shown; ++i) out += plain_row(table, table.rows[i], columns);
+  std::vector<bool> numbers;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    numbers.push_back(std::ranges::any_of(table.rows, [c](const Row& row) { return is_number(row[c]); }));
+  }
+  for (std::size_t i = 0; i < shown; ++i) {
+    out += "<tr>";
+    for (const std::size_t c : columns) {
+      out += fmt::format("<td{}>{}</td>", numbers[c] ? " class=\"num\"" : "",
+                         escape_html(table.rows[i][c].text(table.columns[c])));
+    }
+    out += "</tr>\n";
+  }
   out += "</tbody></table></div>\n";
   if (shown < table.rows.size()) {
     out += fmt::format("<p class=\"note\">The first {} of {} rows.</p>\n", shown, table.rows.size());
