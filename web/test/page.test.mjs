@@ -97,9 +97,12 @@ for (const { name, words, charts, timelines = 0 } of PAGES) {
     assert.match(await tab.getByTestId('origin').textContent(), /^Cortado \d+\.\d+\.\d+, 2026-01-01 00:00 UTC$/);
     assert.equal(await tab.locator('strong.how').textContent(), 'predicted');
     await tab.evaluate(axe);
-    const found = await tab.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-    const serious = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
-    assert.deepEqual(serious.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`), []);
+    for (const colorScheme of ['light', 'dark']) {
+      await tab.emulateMedia({ colorScheme });
+      const found = await tab.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+      const serious = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+      assert.deepEqual(serious.map((one) => `${colorScheme}, ${one.id}: ${one.nodes[0].html.slice(0, 200)}`), []);
+    }
     await tab.context().close();
   });
 }
