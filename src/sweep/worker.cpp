@@ -105,7 +105,7 @@ std::shared_ptr<const Answer> Worker::answer(const std::vector<Parameter>& param
   answer.machine_hash = (*on)->hash;
   known = std::make_shared<const Answer>(std::move(answer));
   if (answers_.size() < kMostAnswers) return known;
-  const std::shared_ptr<const Answer> last = known;
+  std::shared_ptr<const Answer> last = known;
   answers_.clear();
   return last;
 }
