@@ -13,7 +13,6 @@ namespace cortado::pipeline {
 namespace {
 
 using report::Cell;
-using report::Column;
 using report::Field;
 using report::Notation;
 using report::View;
