@@ -57,6 +57,8 @@ async function newQuestions(browser, origin) {
   await tab.addInitScript(watchTasks);
   await tab.goto(origin);
   await settled(tab);
+  await tab.waitForTimeout(2000);
+  await tab.evaluate(() => (window.longTasks = []));
   const typed = [];
   const computed = [];
   for (let i = 0; i < 3 * rounds; ++i) {
@@ -83,6 +85,8 @@ async function newQuestions(browser, origin) {
     await tab.waitForTimeout(i % 3 === 0 ? 2000 : 300);
   }
   console.log(`a new GEMM, all strategies: module median ${ms(median(computed))}, worst ${ms(Math.max(...computed))}; from key to picture (120 ms of it waits for more keys) median ${ms(median(typed))}, worst ${ms(Math.max(...typed))}`);
+  const tasks = await tab.evaluate(() => window.longTasks);
+  console.log(`  meanwhile, tasks of the main thread over 50 ms: ${tasks.length}, longest ${ms(Math.max(0, ...tasks))}`);
   await tab.context().close();
 }
 
