@@ -246,7 +246,7 @@ constexpr Flag kFlags[] = {
     {"plan run power", "--strategy", "NAME", "@strategies", "auto", "overlap",
      "How (cortado list strategies): NAME, a FiCCO schedule with its number of chunks (hetero-fused-1d/8), a strategy "
      "with a variant of the collective (conccl/bcst-prelaunch) or CUs for it (c3-sp/32); auto for the fastest by "
-     "search"},
+     "search; power --independent: both are launched at once unless one is given"},
     {"overlap", "--strategy", "NAMES", "@strategies", "", "gemm",
      "Strategies separated by commas (cortado list strategies): NAME, a FiCCO schedule with its number of chunks "
      "(hetero-fused-1d/8), a strategy with a variant of the collective (conccl/bcst-prelaunch) or CUs for it "
@@ -268,7 +268,8 @@ constexpr Flag kFlags[] = {
      "all-to-all: rows from rank to rank, as a CSV file with one line per sender and one number per receiver, or as "
      "shares of the receivers, 3:1:1:1 (default: even)"},
     {"plan run overlap power", "--chunks", "N", "number 1", "", "overlap dependent ficco",
-     "Steps of a schedule (default: as many as GPUs, at most 8, or what the GEMM allows)"},
+     "Steps of a schedule (default: as many as GPUs; fewer for more than 8 GPUs or where the GEMM cannot be cut so "
+     "often)"},
     {"plan run overlap power", "--exchange", "NAME", "auto|pcpy|bcst|b2b", "auto", "overlap dependent ficco",
      "How DMA engines carry a step: auto, pcpy, bcst or b2b"},
     {"plan run overlap power", "--on-cores", "", "", "", "overlap dependent ficco",

@@ -85,8 +85,9 @@ std::string RunReport::predicted_text(const Run& run) const {
                         report::joules_text(run.energy), report::watts_text(run.energy),
                         report::components_text(*run.energy));
   }
-  return text + fmt::format("  critical path{}: {}\n", run_.iterations == 1 ? "" : " of the last iteration",
-                            path_text(run.timeline));
+  const std::string path =
+      fmt::format("critical path{}: {}", run_.iterations == 1 ? "" : " of the last iteration", path_text(run.timeline));
+  return text + "  " + folded(path, 4, 2) + "\n";
 }
 
 std::string RunReport::sharing_note() const {

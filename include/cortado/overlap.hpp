@@ -123,7 +123,7 @@ struct StrategyKnobs {
   std::optional<std::uint32_t> gemm_cus{};
   std::optional<std::uint32_t> comm_cus{};  ///< of collectives on compute units
   bool reserved = false;                    ///< comm_cus stands behind the name: c3-sp/32
-  std::uint32_t chunks = 0;                 ///< of FiCCO's schedules; 0 = as many as ranks, at most 8
+  std::uint32_t chunks = 0;                 ///< of FiCCO's schedules; 0 = as many as ranks; beyond 8 ranks fewer
   CollectiveMeans means = CollectiveMeans::dma;
   ExchangeVariant exchange = ExchangeVariant::automatic;
   std::uint64_t pieces = 0;       ///< of a chunk of T3; 0 = automatic

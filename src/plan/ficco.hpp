@@ -86,11 +86,12 @@ constexpr bool has_tiles(Grain grain) {
   return grain == Grain::tiles || grain == Grain::waves;
 }
 
-/// Steps of a schedule that does not say how many: as many as ranks, as published, but at most eight. What the first
-/// and the last step expose falls with the number of steps, not of ranks, and each piece of a GEMM must fill a GPU.
+/// Steps of a schedule that does not say how many: as many as ranks, as published, up to eight; beyond, about 64 pieces
+/// a GPU: shards of many ranks are small already, and each piece of a GEMM must fill a GPU.
 constexpr std::uint32_t default_chunks(std::uint32_t ranks) {
   constexpr std::uint32_t kMost = 8;
-  return ranks < kMost ? ranks : kMost;
+  if (ranks <= kMost) return ranks;
+  return ranks * 2 < kMost * kMost ? kMost * kMost / ranks : 2;
 }
 
 struct FiccoSchedule {

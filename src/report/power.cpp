@@ -31,7 +31,11 @@ std::string power_title(const PowerReport& report) {
   if (!report.collective.empty()) {
     collective = fmt::format("{} {} of {}", report.collective, report.variant, format_bytes(report.bytes));
   }
-  if (!report.strategy.empty()) collective += fmt::format(", both by {}", report.strategy);
+  if (!report.strategy.empty()) {
+    collective += fmt::format(", both by {}", report.strategy);
+  } else if (!report.gemm.empty() && !collective.empty()) {
+    collective += ", both launched at once";
+  }
   const std::string between = report.gemm.empty() || collective.empty() ? "" : " and ";
   return fmt::format("power of {}{}{}, on {} rank{} of {}", report.gemm, between, collective, report.ranks,
                      report.ranks == 1 ? "" : "s", report.machine);

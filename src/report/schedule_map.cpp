@@ -85,7 +85,11 @@ std::string schedule_map_text(const ScheduleMap& map) {
 
 Document schedule_map_document(const ScheduleMap& map) {
   Document document{.schema = "cortado.schedule_map", .title = map_title(map)};
-  document.about = {fmt::format("the fastest schedule and its speed-up over {}, simulated", map.schedules.front())};
+  document.about = {fmt::format("the fastest schedule and its speed-up over {}, simulated", map.schedules.front()),
+                    "each with its default number of chunks; `cortado overlap` searches others, too"};
+  if (std::ranges::find(map.schedules, "c3") != map.schedules.end()) {
+    document.about.emplace_back("c3: two halves, the collective on compute units (uniform-fused-1d/2 with --on-cores)");
+  }
   document.facts = {{"collective", map.collective, "which one"},
                     {"product_first", map.product_first, "the collective consumes the GEMM's output"},
                     {"n", map.n, "columns that one GPU multiplies"},

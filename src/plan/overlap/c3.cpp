@@ -131,20 +131,24 @@ std::vector<Strategy> c3_strategies() {
   std::vector<Strategy> all;
   for (const WayStrategy& strategy : way_strategies()) {
     const bool halves = strategy.name == "c3";
-    all.push_back({.name = std::string(strategy.name),
-                   .family = std::string(strategy.family),
-                   .summary = std::string(strategy.summary),
-                   .wins = std::string(strategy.wins),
-                   .loses = std::string(strategy.loses),
-                   .applies =
-                       [name = strategy.name, halves](const OverlapProblem& problem, const Machine&) {
-                         if (halves && problem.relation == Relation::collective_needs_gemm &&
-                             problem.collective().collective != "all-gather") {
-                           return Status{};
-                         }
-                         return check_relation(problem, name, {Relation::independent});
-                       },
-                   .plan = [&strategy](const OverlapQuestion& asked) { return plan_strategy(strategy, asked); }});
+    all.push_back(
+        {.name = std::string(strategy.name),
+         .family = std::string(strategy.family),
+         .summary = std::string(strategy.summary),
+         .wins = std::string(strategy.wins),
+         .loses = std::string(strategy.loses),
+         .applies =
+             [name = strategy.name, halves](const OverlapProblem& problem, const Machine&) {
+               if (halves && problem.relation == Relation::collective_needs_gemm &&
+                   problem.collective().collective != "all-gather") {
+                 return Status{};
+               }
+               if (halves && problem.relation == Relation::gemm_needs_collective) {
+                 return check_relation(problem, name, {Relation::independent, Relation::collective_needs_gemm});
+               }
+               return check_relation(problem, name, {Relation::independent});
+             },
+         .plan = [&strategy](const OverlapQuestion& asked) { return plan_strategy(strategy, asked); }});
   }
   return all;
 }
