@@ -1,4 +1,6 @@
 // Names of schedules, and what is refused.
+#include "plan/ficco/request.hpp"
+
 #include <set>
 
 #include <gmock/gmock.h>
@@ -91,6 +93,22 @@ TEST_F(FiccoRefusals, MoreChunksThanThereIsToCut) {
   EXPECT_TRUE(plan_ficco(request, schedule_for_test("hetero-fused-1d", 10), machine_));
   EXPECT_EQ(code(request, "uniform-fused-2d", 4), "ficco.chunks");
   EXPECT_TRUE(plan_ficco(request, schedule_for_test("uniform-fused-2d", 3), machine_));
+}
+
+// As many as ranks, fewer of more than eight, and never more than the matrix can be cut into.
+TEST_F(FiccoRefusals, ChunksThatNobodyGave) {
+  EXPECT_EQ(default_chunks(3), 3U);
+  EXPECT_EQ(default_chunks(8), 8U);
+  EXPECT_EQ(default_chunks(16), 4U);
+  EXPECT_EQ(default_chunks(72), 2U);
+  const auto steps = [&](std::uint64_t rows, std::uint64_t depth, std::string_view schedule) {
+    const DependentRequest request{.gemm = {rows, 8, depth}, .ranks = 4};
+    return check_dependent(request, schedule_for_test(schedule), machine_)->schedule.chunks;
+  };
+  EXPECT_EQ(steps(40, 64, "hetero-fused-1d"), 4U);
+  EXPECT_EQ(steps(12, 64, "hetero-fused-1d"), 3U);   // 3 rows of a rank
+  EXPECT_EQ(steps(40, 24, "uniform-fused-2d"), 3U);  // columns are cut at multiples of 8
+  EXPECT_EQ(code({.gemm = {4, 8, 64}, .ranks = 4}), "ficco.chunks");
 }
 
 TEST_F(FiccoRefusals, PanelsThatNoStridedCopyCanBring) {
