@@ -41,22 +41,23 @@ Status RunReport::write_pictures(const CheckedProgram& verified, const Run& run)
   const std::string timeline = report::perfetto_trace(run.timeline, verified.program());
   if (trace) CORTADO_RETURN_IF_ERROR(write_file(*trace, timeline));
   if (!html) return {};
-  std::vector<std::string> lines = split(text(verified, run), '\n');
-  lines.erase(lines.begin());
   const report::Document page{.schema = "cortado.run",
                               .version = 2,
                               .title = fmt::format("{}, {}", verified.program().name, run.timeline.where),
-                              .about = lines,
+                              .about = split(body_text(verified, run), '\n'),
                               .measured = !run.predicted,
                               .timelines = {{verified.program().name, timeline}}};
   return write_file(*html, report::to_html(page, page_origin(arguments_)));
 }
 
 std::string RunReport::text(const CheckedProgram& verified, const Run& run) const {
+  return folded(title_, 2) + "\n" + body_text(verified, run);
+}
+
+std::string RunReport::body_text(const CheckedProgram& verified, const Run& run) const {
   const Program& program = verified.program();
-  std::string text = folded(title_, 2) + "\n";
-  text += run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
-                        : fmt::format("  measured on {}\n", run.timeline.where);
+  std::string text = run.predicted ? fmt::format("  simulated on {}{}\n", verified.machine().name, sharing_note())
+                                   : fmt::format("  measured on {}\n", run.timeline.where);
   text += fmt::format("  {}\n", describe_counts(program));
   const bool once = run_.iterations == 1 && run.predicted;
   text += fmt::format("  time {:.2f} us{}{}\n", microseconds(run.time),

@@ -26,6 +26,7 @@ class RunReport {
   Status write_pictures(const CheckedProgram& verified, const Run& run) const;
 
  private:
+  std::string body_text(const CheckedProgram& verified, const Run& run) const;  // all but the title
   std::string checked_text(const Run& run) const;
   std::string predicted_text(const Run& run) const;
   std::string sharing_note() const;
