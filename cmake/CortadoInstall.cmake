@@ -9,10 +9,15 @@ target_link_libraries(cortado_all INTERFACE ${modules})
 
 install(TARGETS ${modules} cortado_all EXPORT cortado-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/cortado DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-if(TARGET cortado)
-  add_dependencies(cortado ${modules}) # whoever has built the command line can install
-  install(TARGETS cortado RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
+install(TARGETS cortado RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# All that is installed; the command line alone needs less. tools/install builds it.
+add_custom_target(installable)
+add_dependencies(installable cortado ${modules})
+foreach(binding cortado_c cortado_python)
+  if(TARGET ${binding})
+    add_dependencies(installable ${binding})
+  endif()
+endforeach()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cortado)
 install(EXPORT cortado-targets NAMESPACE cortado:: DESTINATION ${package_folder})

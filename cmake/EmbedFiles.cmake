@@ -15,6 +15,10 @@ function(cortado_embed_files)
     DEPENDS ${arg_FILES} ${script}
     COMMENT "Embedding data files into ${arg_OUTPUT}"
     VERBATIM)
+  # CMake would have the command wait for all libraries of the target that compiles the file, were there not a second
+  # target that needs none.
+  get_filename_component(name ${arg_OUTPUT} NAME_WE)
+  add_custom_target(${name} DEPENDS ${arg_OUTPUT})
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)

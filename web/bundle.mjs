@@ -29,7 +29,7 @@ writeFileSync(join(root, 'first.json'), JSON.stringify({ words: first, out: answ
 
 // The module has libraries of Debian inside, and of @yowasp/clang: wasi-libc (MIT, parts by musl; or Apache-2.0 with LLVM
 // exception), libc++ and compiler-rt (Apache-2.0 with LLVM exception), whose texts stand in the copyright file of clang.
-const packages = ['libfmt-dev', 'libtomlplusplus-dev', 'libcli11-dev', 'nlohmann-json3-dev', 'libexpected-dev', 'clang-22'];
+const packages = ['libfmt-dev', 'libtomlplusplus-dev', 'libcli11-dev', 'nlohmann-json3-dev', 'clang-22'];
 const texts = [readFileSync(join(root, 'licenses.md'), 'utf8'), '# In the WebAssembly module: Debian packages, and wasi-libc, libc++ and compiler-rt (see clang-22)\n'];
 for (const name of packages) {
   const path = `/usr/share/doc/${name}/copyright`;

@@ -12,12 +12,16 @@
 namespace cortado::cli {
 namespace {
 
-/// Decimal digits and nothing else: no sign, no 0x, no number that does not fit.
+/// Decimal digits, and k or M behind them: no sign, no 0x, no number that does not fit.
 Status check_number(const Flag& flag, const NumberRange& range, const std::string& text) {
-  const auto value = parse_number<std::uint64_t>(text);
+  const auto value = parse_count(text);
   if (value && *value >= range.least && *value <= range.most) return {};
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  const bool large = value ? *value > range.most : digits;
   return fail("usage.number", fmt::format("{} does not take {}", flag.long_name(), text),
-              fmt::format("give a whole number from {} to {}", range.least, range.most));
+              large ? "it is too large; give a smaller whole number"
+                    : fmt::format("give a whole number from {} on{}", range.least,
+                                  flag.accepts.starts_with("number64") ? ", such as 8192 or 8k" : ""));
 }
 
 /// The alternatives of the first requirement that does not hold; empty if all hold.
@@ -105,7 +109,7 @@ Result<Bytes> Arguments::bytes(std::string_view flag) const {
 
 std::optional<std::uint64_t> Arguments::number64(std::string_view flag) const {
   const std::string value = text(flag);
-  return value.empty() ? std::nullopt : parse_number<std::uint64_t>(value);
+  return value.empty() ? std::nullopt : parse_count(value);
 }
 
 Status Arguments::check(const std::vector<std::string_view>& modes) const {

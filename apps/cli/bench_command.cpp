@@ -114,7 +114,11 @@ class Sweep {
     console_.clear_progress();
     keep_times(chooser, console_);
     const std::string collective = arguments_.text("what");
-    CORTADO_RETURN_IF_ERROR(table_.show(console_, pipeline::explain_sizes_document(by_size, collective)));
+    report::Document document = pipeline::explain_sizes_document(by_size, collective);
+    document.about.emplace_back(request_.prelaunch.back()
+                                    ? "prelaunched variants compete; --no-prelaunch leaves them out"
+                                    : "prelaunched variants do not compete: --no-prelaunch was given");
+    CORTADO_RETURN_IF_ERROR(table_.show(console_, document));
     return interrupted() ? Exit::interrupted : Exit::ok;
   }
 

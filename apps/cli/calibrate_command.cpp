@@ -24,7 +24,7 @@ Result<Exit> run_calibrate(const Arguments& arguments, Console& console) {
   const auto output = arguments.find("--output");
   if (output) CORTADO_RETURN_IF_ERROR(check_output_path(*output, {arguments.text("--machine")}));
   CORTADO_ASSIGN_OR_RETURN(const Machine base, load_machine(arguments.text("--machine")));
-  options.progress = show_progress(console, " measurements");
+  options.progress = show_progress(console, "measuring");
   watch_for_interrupt();
   const auto machine = pipeline::calibrate(base, options);
   if (!machine) return study_failure(console, machine.error());

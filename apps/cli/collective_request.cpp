@@ -92,7 +92,11 @@ Result<pipeline::BenchRequest> sweep_request(const Arguments& arguments, const s
   CORTADO_ASSIGN_OR_RETURN(request.base, base_request(arguments, collective));
   request.in_place = in_place(arguments);
   CORTADO_ASSIGN_OR_RETURN(request.sizes, parse_sizes(sizes));
-  if (arguments.given("--prelaunch") != arguments.given("--no-prelaunch")) {
+  if (arguments.given("--prelaunch") && arguments.given("--no-prelaunch")) {
+    return fail("usage.prelaunch", "--prelaunch and --no-prelaunch exclude each other",
+                "give one of them, or none for both");
+  }
+  if (arguments.given("--prelaunch") || arguments.given("--no-prelaunch")) {
     request.prelaunch = {arguments.given("--prelaunch")};
   }
   request.among = among(arguments);

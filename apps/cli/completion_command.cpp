@@ -20,9 +20,9 @@ constexpr std::string_view kFiles = "@file";
 std::string words_of(const Flag& flag) {
   if (flag.accepts == "file") return std::string(kFiles);
   std::string words = join(known_values(flag), " ");
-  // Machines and what is run or shown may be files as well.
-  if (flag.accepts == "@machines" || (flag.commands == "run" && flag.is_argument()))
-    words += fmt::format(" {}", kFiles);
+  // Machines, sweeps, and what is run or shown may be files as well.
+  const bool files = flag.accepts == "@machines" || flag.accepts == "@shown" || flag.accepts == "@studies";
+  if (files || (flag.commands == "run" && flag.is_argument())) words += fmt::format(" {}", kFiles);
   return words;
 }
 

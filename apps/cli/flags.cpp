@@ -18,6 +18,7 @@
 #include "plan/t3.hpp"
 #include "reproduce/published/published.hpp"
 #include "serve/fetch_ways.hpp"
+#include "sweep/embedded.hpp"
 
 namespace cortado::cli {
 namespace {
@@ -87,9 +88,21 @@ constexpr List kLists[] = {
     {"@power-policies", [] { return with(power_policy_names(), {"all"}); }},
     {"@publications", [] { return with(published::publication_names(), {"all"}); }},
     {"@rules", rule_names},
+    {"@shown",
+     [] {
+       Names names = machine_names();
+       for (std::string& model : model_names()) names.push_back(std::move(model));
+       return names;
+     }},
     {"@strategies",
      [] {
        return with(names_of(strategies()), {"auto", "all"});
+     }},
+    {"@studies",
+     [] {
+       Names names{"show"};
+       for (const auto& [name, text] : sweep::embedded_studies()) names.emplace_back(name);
+       return names;
      }},
     {"@swept",
      [] {

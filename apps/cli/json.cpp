@@ -7,7 +7,7 @@ Json document(const char* schema, int version) {
 }
 
 std::string to_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2) + "\n";
 }
 
 Json to_json_value(const Diagnostic& diagnostic) {

@@ -3,15 +3,12 @@
 
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "cortado/result.hpp"
 
+#include "base/json.hpp"
 #include "ir/visit.hpp"
 
 namespace cortado::cli {
-
-using Json = nlohmann::ordered_json;
 
 /// An object that begins with these.
 Json document(const char* schema, int version = 1);

@@ -8,6 +8,7 @@
 #include "borrowed.hpp"
 #include "command.hpp"
 #include "pipeline/kv/study.hpp"
+#include "serve/first_token.hpp"
 #include "study_progress.hpp"
 #include "study_requests.hpp"
 #include "table_output.hpp"
@@ -23,18 +24,6 @@ constexpr Example kKvExamples[] = {
     {"cortado kv --model deepseek-v3 --tp 8 --tokens 8k --strategy b2b,bcst,shard+gather --json",
      "latents that all GPUs hold; for a script"}};
 
-/// "32k" is 32 x 1024.
-Result<std::uint64_t> tokens_of(const std::string& text) {
-  const bool thousands = text.ends_with('k') || text.ends_with('K');
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
-  const auto number = parse_number<std::uint64_t>(thousands ? std::string_view(text).substr(0, text.size() - 1) : text);
-  if (!number || *number == 0 || *number > kMost) {
-    return fail("usage.tokens", fmt::format("--tokens {} is not a number of tokens", text),
-                "give a whole number from 1 on, or 32k for 32 x 1024");
-  }
-  return *number * (thousands ? 1024 : 1);
-}
-
 Result<Exit> run_kv(const Arguments& arguments, Console& console) {
   CORTADO_RETURN_IF_ERROR(arguments.check({}));
   const TableOutput table(arguments);
@@ -42,7 +31,7 @@ Result<Exit> run_kv(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const pipeline::KvStudyRequest request, kv_request(arguments));
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_with_features(arguments));
   tell_what_is_borrowed(machine, console);
-  const auto report = pipeline::study_kv(request, machine, threads_of(arguments));
+  const auto report = serve::study_kv_request(request, machine, threads_of(arguments));
   if (!report) return study_failure(console, report.error());
   CORTADO_RETURN_IF_ERROR(table.show(console, pipeline::kv_document(*report)));
   return Exit::ok;
@@ -56,12 +45,12 @@ Result<pipeline::KvStudyRequest> kv_request(const Arguments& arguments) {
   }
   pipeline::KvStudyRequest request;
   CORTADO_ASSIGN_OR_RETURN(request.model, load_model(arguments.text("--model")));
-  CORTADO_ASSIGN_OR_RETURN(request.tokens, tokens_of(arguments.text("--tokens")));
+  request.tokens = *arguments.number<std::uint64_t>("--tokens");
   request.blocks.tp = *arguments.number("--tp");
   request.blocks.tokens = *arguments.number<std::uint64_t>("--block");
   request.blocks.layout = arguments.text("--layout");
   CORTADO_ASSIGN_OR_RETURN(request.blocks.dtype, parse_dtype(arguments.text("--kv-dtype")));
-  const std::string stored = request.model.weights.name == "fp8" ? "f8" : "bf16";
+  const std::string stored(to_string(usual_type(request.model.weights)));
   CORTADO_ASSIGN_OR_RETURN(request.dtype, parse_dtype(arguments.find("--dtype").value_or(stored)));
   if (arguments.given("--strategy")) request.strategies = arguments.names("--strategy");
   return request;

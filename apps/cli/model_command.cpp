@@ -76,7 +76,7 @@ Result<Phase> phase_of(const Arguments& arguments, const Model& model) {
     phase.tokens = *arguments.number<std::uint64_t>(generates ? "--input" : "--tokens");
   }
   CORTADO_ASSIGN_OR_RETURN(phase.recompute, parse_recompute(arguments.text("--recompute")));
-  const std::string stored = !phase.trains() && model.weights.name == "fp8" ? "f8" : "bf16";
+  const std::string stored(to_string(phase.trains() ? DType::bf16 : usual_type(model.weights)));
   CORTADO_ASSIGN_OR_RETURN(phase.dtype, dtype_of(arguments.find("--dtype").value_or(stored)));
   CORTADO_ASSIGN_OR_RETURN(phase.kv_dtype, dtype_of(arguments.text("--kv-dtype")));
   CORTADO_ASSIGN_OR_RETURN(phase.skew, skew_of(arguments));
@@ -102,7 +102,7 @@ Outcome<void> add_details(const Arguments& arguments, const pipeline::ModelPower
   if (auto added = add_policies(power, options, study, report); !added) return added;
   if (arguments.given("--trace") || arguments.given("--html")) {
     auto timeline = study.layer_timeline(report.request, report.best().system);
-    if (!timeline) return tl::unexpected(timeline.error());
+    if (!timeline) return fail(timeline.error());
     report.timeline = *std::move(timeline);
   }
   return {};
@@ -123,7 +123,6 @@ Result<Exit> run_model(const Arguments& arguments, Console& console) {
   tell_what_is_borrowed(machine, console);
   pipeline::ModelOptions options{.threads = threads_of(arguments), .progress = show_progress(console)};
   if (arguments.given("--system")) options.systems = arguments.names("--system");
-  watch_for_interrupt();
   pipeline::ModelStudy study(machine);
   auto report = study.run(request, options);
   if (!report) return study_failure(console, report.error());
@@ -191,7 +190,7 @@ Outcome<void> add_policies(const pipeline::ModelPower& power, const pipeline::Mo
   if (power.policies.empty()) return {};
   const std::string best = report.best().system;
   auto rows = study.run_policies(report, best, power, options);
-  if (!rows) return tl::unexpected(rows.error());
+  if (!rows) return fail(rows.error());
   report.managed = best;
   report.policies = *std::move(rows);
   return {};

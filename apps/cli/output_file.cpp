@@ -6,7 +6,20 @@
 
 #include <fmt/format.h>
 
+#include "base/file.hpp"
+
 namespace cortado::cli {
+namespace {
+
+/// For comparison: links followed, even to files that do not exist yet.
+std::filesystem::path file_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::absolute(followed(path).value_or(path), error);
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(target, error);
+  return error ? target.lexically_normal() : whole;
+}
+
+}  // namespace
 
 Status check_output_path(const std::string& path, const std::vector<std::string>& others) {
   namespace fs = std::filesystem;
@@ -37,8 +50,8 @@ Status check_output_path(const std::string& path, const std::vector<std::string>
     return fail(denied);
   }
   for (const std::string& other : others) {
-    const bool same_name = !other.empty() && fs::path(other).lexically_normal() == fs::path(path).lexically_normal();
-    if (!same_name && !fs::equivalent(path, other, ignored)) continue;
+    const bool same = !other.empty() && (file_of(other) == file_of(path) || fs::equivalent(path, other, ignored));
+    if (!same) continue;
     error.message = "the command reads or writes this file already";
     error.hint = "give another file for this output";
     return fail(error);

@@ -37,7 +37,7 @@ constexpr Example kOverlapExamples[] = {
     {"cortado overlap all-gather --gemm 49152x1920x5120 --strategy serial,ficco --explain",
      "what is decided, and how a schedule is guessed and searched"},
     {"cortado overlap all-gather --map --n 1024 --m 4096:65536 --k 1024:16384",
-     "which FiCCO schedule is fastest, over rows and depth of the GEMM"},
+     "which strategy to use, over rows and depth of the GEMM"},
     {"cortado overlap all-gather --gemm 8192x57344x8192 --bytes 896MiB --independent",
      "a GEMM beside a collective that has nothing to do with it"},
     {"cortado overlap all-to-all --gemm 64x8192x28672 --bytes 64MiB --independent --strategy c3-sp,conccl/b2b --json",
@@ -66,13 +66,12 @@ constexpr std::size_t kMostCells = 1024;
 
 /// Ascending, each once.
 Result<std::vector<std::uint64_t>> extents(const Arguments& arguments, const char* flag) {
-  const auto sizes = parse_sizes(arguments.text(flag));
-  if (!sizes) {
+  const auto counts = parse_counts(arguments.text(flag));
+  if (!counts) {
     return fail("usage.map", fmt::format("{} {} is not a range of sizes", flag, arguments.text(flag)),
                 "give FROM:TO, which is doubled from one to the other, or numbers separated by commas");
   }
-  std::set<std::uint64_t> ascending;
-  for (const Bytes size : *sizes) ascending.insert(size.value);
+  const std::set<std::uint64_t> ascending(counts->begin(), counts->end());
   return std::vector<std::uint64_t>(ascending.begin(), ascending.end());
 }
 
@@ -93,7 +92,8 @@ class Overlap {
     CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments_, on, problem.ranks, machine));
     CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, machine));
     if (target->predicts()) tell_what_is_borrowed(machine, console_);
-    watch_for_interrupt();
+    if (!target->predicts()) watch_for_interrupt();  // what is predicted ends at once: there is nothing to clean up
+    tell_many_chunks(options.knobs.chunks, problem.ranks == 0 ? machine.gpus : problem.ranks);
     if (arguments_.given("--with")) return run_what_if(problem, machine, options);
     const auto report = pipeline::study_overlap(problem, machine, *target, options);
     if (!report) return study_failure(console_, report.error());
@@ -115,6 +115,15 @@ class Overlap {
  private:
   std::optional<std::string> program_file() const {
     return arguments_.text("--output") == "-" ? std::nullopt : arguments_.find("--output");
+  }
+
+  /// Planning, proof and simulation of a step take a while for each pair of ranks.
+  void tell_many_chunks(std::uint32_t chunks, std::uint32_t ranks) const {
+    constexpr std::uint64_t kQuick = 16384;
+    const std::uint64_t copies = std::uint64_t{chunks} * ranks * (ranks - 1);
+    if (copies <= kQuick) return;
+    console_.talk(
+        fmt::format("--chunks {}: {} copies in every schedule, which may take minutes to prove", chunks, copies));
   }
 
   Status check_files() const {
@@ -147,14 +156,14 @@ class Overlap {
       const auto schedule = pipeline::explain_schedule(report.problem, machine);
       if (!schedule) return fail_at(Stage::plan, schedule.error());
       const auto evidence = pipeline::overlap_evidence(report.problem, machine);
-      if (!evidence) return tl::unexpected(evidence.error());
+      if (!evidence) return fail(evidence.error());
       return pipeline::explain_overlap_document(report, *schedule, *evidence);
     }
     if (!arguments_.given("--why")) return pipeline::overlap_document(report);
     const DependentRequest request = dependent_request(overlapping_part(report.problem));
     auto costs = pipeline::characterize(request, machine,
                                         {.threads = threads_of(arguments_), .progress = show_progress(console_)});
-    if (!costs) return tl::unexpected(costs.error());
+    if (!costs) return fail(costs.error());
     return pipeline::why_document(report, *costs);
   }
 
@@ -188,7 +197,6 @@ class Overlap {
       return fail("usage.map", fmt::format("{} x {} GEMMs", request.m.size(), request.k.size()),
                   fmt::format("ask for at most {}", kMostCells));
     }
-    watch_for_interrupt();
     const auto map = pipeline::map_schedules(request, machine,
                                              {.threads = threads_of(arguments_), .progress = show_progress(console_)});
     if (!map) return study_failure(console_, map.error());
@@ -217,7 +225,7 @@ class Overlap {
     if (!trace) return {};
     options.watts = true;
     const auto timeline = choice_trace(report, machine, target, options);
-    if (!timeline) return tl::unexpected(timeline.error());
+    if (!timeline) return fail(timeline.error());
     const Status written = write_file(*trace, *timeline);
     if (!written) return fail_at(Stage::prepare, written.error());
     return {};
@@ -228,7 +236,7 @@ class Overlap {
     options.trace = true;
     options.sim.arbitration = report.chosen->arbitration;
     const auto run = run_on(target, report.chosen->program, machine, options);
-    if (!run) return tl::unexpected(run.error());
+    if (!run) return fail(run.error());
     return report::perfetto_trace(run->timeline, report.chosen->program);
   }
 

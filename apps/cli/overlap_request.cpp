@@ -44,7 +44,8 @@ Result<TokenTable> tokens(const std::string& given, std::uint64_t rows, std::uin
 Status set_sizes(const Arguments& arguments, std::vector<CollectiveRequest>& collectives) {
   std::vector<std::string> sizes = split_names(arguments.text("--bytes"));
   if (sizes.size() != 1 && sizes.size() != collectives.size()) {
-    return fail("usage.bytes", fmt::format("{} sizes for {} collectives", sizes.size(), collectives.size()),
+    return fail("usage.bytes",
+                fmt::format("{} for {}", counted(sizes.size(), "size"), counted(collectives.size(), "collective")),
                 "give one for all or one each, separated by commas");
   }
   CORTADO_RETURN_IF_ERROR(sizes.size() == 1 ? arguments.bytes("--bytes") : Bytes{});  // tells which flag is missing
@@ -120,6 +121,7 @@ Result<OverlapProblem> overlap_problem(const Arguments& arguments, const std::st
   CORTADO_ASSIGN_OR_RETURN(problem.gemms, gemms_of(arguments));
   if (problem.relation == Relation::independent) {
     CORTADO_RETURN_IF_ERROR(set_sizes(arguments, problem.collectives));
+    for (CollectiveRequest& request : problem.collectives) request.dtype = problem.gemm().dtype;
     return problem;
   }
   if (const auto given = arguments.find("--tokens")) {

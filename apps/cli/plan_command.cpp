@@ -78,7 +78,11 @@ Status explain_variant(const Arguments& arguments, const CollectiveRequest& requ
   if (!explanation) return fail(explanation.error());
   keep_times(chooser, console);
   const std::string collective(request.collective.name());
-  return TableOutput(arguments).show(console, pipeline::explain_document(*explanation, collective));
+  report::Document document = pipeline::explain_document(*explanation, collective);
+  document.notes.insert(document.notes.begin(), request.prelaunch
+                                                    ? "prelaunched variants compete: --prelaunch was given"
+                                                    : "prelaunched variants do not compete; --prelaunch lets them");
+  return TableOutput(arguments).show(console, document);
 }
 
 Result<Exit> plan_alone(const Arguments& arguments, Console& console) {

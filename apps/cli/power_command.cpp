@@ -52,7 +52,6 @@ Result<Exit> run_power(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(pipeline::PowerOptions options, power_options(arguments));
   options.progress = show_progress(console);
   tell_what_is_borrowed(machine, console);
-  watch_for_interrupt();
   const auto report = pipeline::study_power(request, machine, options);
   if (!report) return study_failure(console, report.error());
   console.clear_progress();

@@ -28,12 +28,11 @@ Result<Exit> run_reproduce(const Arguments& arguments, Console& console) {
   if (arguments.given("--machine")) {
     CORTADO_ASSIGN_OR_RETURN(machine, load_machine(machine_file));
   }
-  watch_for_interrupt();
   std::vector<std::string> names{arguments.text("publication")};
   if (names.front() == "all") names = published::publication_names();
   pipeline::ReproduceOptions options;
   options.threads = threads_of(arguments);
-  options.progress = show_progress(console, " simulations");
+  options.progress = show_progress(console, "simulating");
   std::vector<report::Reproduction> all;
   for (const std::string& name : names) {
     auto reproduction = pipeline::reproduce(name, machine, options);

@@ -96,7 +96,7 @@ class RunBoth {
     console_.talk(fmt::format("no --machine given: calibrating this computer in the shape of {} first", base.name));
     pipeline::CalibrateOptions options;
     options.workers = arguments_.number("--workers");
-    options.progress = show_progress(console_, " measurements");
+    options.progress = show_progress(console_, "measuring");
     auto machine = pipeline::calibrate(base, options);
     console_.clear_progress();
     return machine;
@@ -114,7 +114,7 @@ class RunBoth {
     }
     pipeline::Chooser chooser(machine, {});  // nothing is kept: the machine may have been calibrated just now
     auto swept = pipeline::plan_bench(request, machine, {}, &chooser);
-    if (!swept) return tl::unexpected(swept.error());
+    if (!swept) return fail(swept.error());
     for (const report::SkippedRow& row : swept->skipped) {
       console_.talk(fmt::format("skipped {} {}: {} (hint: {})", format_bytes(row.bytes), row.variant,
                                 row.reason.message, row.reason.hint));
@@ -169,7 +169,7 @@ class RunBoth {
     RunOptions options = options_;
     options.trace = true;
     const auto times = pipeline::compare_verified(point.program, device, options);
-    if (!times) return tl::unexpected(times.error());
+    if (!times) return fail(times.error());
     return report::side_by_side_trace(*times->measured_timeline, *times->simulated_timeline, point.program.program());
   }
 

@@ -2,7 +2,9 @@
 // the simulator predicts.
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,13 +60,13 @@ Outcome<Done> run_program(Program program, const Machine& machine, Target& targe
     const auto checked = check_program(std::move(program), machine, {.skip_rules = {kProofs.begin(), kProofs.end()}});
     if (!checked) return fail_at(Stage::verify, checked.error());
     auto run = simulate_checked(*checked, options);
-    if (!run) return tl::unexpected(run.error());
+    if (!run) return fail(run.error());
     return Done{*checked, *std::move(run)};
   }
   const auto verified = prove(std::move(program), machine, options.on_stage);
-  if (!verified) return tl::unexpected(verified.error());
+  if (!verified) return fail(verified.error());
   auto run = target.run(*verified, options);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   return Done{*verified, *std::move(run)};
 }
 
@@ -101,13 +103,19 @@ RunOptions run_options(const Arguments& arguments, const Task& task, const Targe
 }
 
 /// Faults of engines that the program does not use: whoever asked for one should not take a clean run for a robust one.
-void tell_idle_faults(const Arguments& arguments, const Program& program, Console& console) {
-  for (const std::string& fault : arguments.all("--inject")) {
-    const std::vector<std::string> words = split(fault, ':');  // KIND:GPU.ENGINE..., as parse_injection has found
-    const bool met = std::ranges::any_of(program.queues, [&](const Queue& queue) {
-      return queue.kind == QueueKind::dma && fmt::format("{}.{}", queue.rank->value, queue.engine->value) == words[1];
-    });
-    if (!met) console.talk(fmt::format("--inject {}: no queue of the program is on engine {}", fault, words[1]));
+void tell_idle_faults(const device::FaultInjection& faults, const Program& program, Console& console) {
+  std::set<std::pair<RankId, EngineId>> idle;
+  const auto add = [&idle](const auto&... lists) {
+    (std::ranges::for_each(lists, [&](const auto& fault) { idle.emplace(fault.gpu, fault.engine); }), ...);
+  };
+  add(faults.stalled_engines, faults.slow_engines, faults.dropped_doorbells, faults.lost_signals,
+      faults.delayed_signals, faults.lost_interrupts);
+  for (const Queue& queue : program.queues) {
+    if (queue.kind == QueueKind::dma) idle.erase({*queue.rank, *queue.engine});
+  }
+  for (const auto& [gpu, engine] : idle) {
+    console.talk(fmt::format("--inject: no queue of the program is on engine {}.{}, so its fault never strikes",
+                             gpu.value, engine.value));
   }
 }
 
@@ -135,14 +143,14 @@ Result<Exit> run_single(const Arguments& arguments, TaskKind kind, const std::st
   CORTADO_ASSIGN_OR_RETURN(const auto request, target_request(arguments, on, task->program.ranks, task->machine));
   CORTADO_ASSIGN_OR_RETURN(const auto target, open_target(request, task->machine));
   if (target->predicts()) tell_what_is_borrowed(task->machine, console);
-  tell_idle_faults(arguments, task->program, console);
+  tell_idle_faults(request.soft.faults, task->program, console);
   const RunOptions options = run_options(arguments, *task, request, console);
   const RunReport report(arguments, options, task->title, task->in_place);
   const auto done =
       run_program(std::move(task->program), task->machine, *target, arguments.given("--unproved"), options);
   if (!done) return run_failure(arguments, done.error(), console);
   const auto& [checked, run] = *done;
-  CORTADO_RETURN_IF_ERROR(report.write_pictures(checked, run));
+  CORTADO_RETURN_IF_ERROR(report.write_pictures(checked, run, console));
   console.out(arguments.given("--json") ? to_text(report.json(checked, run)) : report.text(checked, run));
   if (!run.check || run.check->wrong == 0) return Exit::ok;
   if (run.check->first_wrong) console.error(*run.check->first_wrong);

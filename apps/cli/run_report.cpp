@@ -34,7 +34,7 @@ std::string bandwidth_text(const Run& run) {
 
 }  // namespace
 
-Status RunReport::write_pictures(const CheckedProgram& verified, const Run& run) const {
+Status RunReport::write_pictures(const CheckedProgram& verified, const Run& run, Console& console) const {
   const auto trace = arguments_.find("--trace");
   const auto html = arguments_.find("--html");
   if (!trace && !html) return {};
@@ -47,6 +47,7 @@ Status RunReport::write_pictures(const CheckedProgram& verified, const Run& run)
                               .about = split(body_text(verified, run), '\n'),
                               .measured = !run.predicted,
                               .timelines = {{verified.program().name, timeline}}};
+  for (const std::string& limit : report::page_limits(page)) console.talk(limit);
   return write_file(*html, report::to_html(page, page_origin(arguments_)));
 }
 

@@ -9,6 +9,7 @@
 #include "cortado/verify.hpp"
 
 #include "arguments.hpp"
+#include "console.hpp"
 #include "json.hpp"
 
 namespace cortado::cli {
@@ -23,7 +24,7 @@ class RunReport {
 
   std::string text(const CheckedProgram& verified, const Run& run) const;
   Json json(const CheckedProgram& verified, const Run& run) const;
-  Status write_pictures(const CheckedProgram& verified, const Run& run) const;
+  Status write_pictures(const CheckedProgram& verified, const Run& run, Console& console) const;
 
  private:
   std::string body_text(const CheckedProgram& verified, const Run& run) const;  // all but the title

@@ -1,6 +1,7 @@
 // cortado serve-sim: a model behind a serving engine, under load.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,11 +49,14 @@ Result<double> number_of(const Arguments& arguments, const char* flag, const cha
 Result<serve::Length> length_of(const Arguments& arguments, const char* flag) {
   const std::string text = arguments.text(flag);
   const auto colon = text.find(':');
-  const auto least = parse_number<std::uint32_t>(text.substr(0, colon));
-  const auto most = colon == std::string::npos ? least : parse_number<std::uint32_t>(text.substr(colon + 1));
-  if (least && most) return serve::Length{*least, *most};
+  const auto least = parse_count(text.substr(0, colon));
+  const auto most = colon == std::string::npos ? least : parse_count(text.substr(colon + 1));
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (least && most && *least <= kMost && *most <= kMost) {
+    return serve::Length{static_cast<std::uint32_t>(*least), static_cast<std::uint32_t>(*most)};
+  }
   return fail("usage.tokens", fmt::format("{} {} is not a number of tokens", flag, text),
-              "give a number, or two of them: 512:2048");
+              "give a number, or two of them: 512:2k");
 }
 
 Result<serve::Generated> generated_of(const Arguments& arguments) {
@@ -62,7 +66,8 @@ Result<serve::Generated> generated_of(const Arguments& arguments) {
   if (arguments.given("--closed-loop")) {
     generated.users = arguments.number("--closed-loop");
   } else if (!prefill_only && arguments.text("--rate") != "inf") {
-    CORTADO_ASSIGN_OR_RETURN(generated.rate, number_of(arguments, "--rate", "give requests a second, or inf"));
+    CORTADO_ASSIGN_OR_RETURN(generated.rate,
+                             number_of(arguments, "--rate", "give requests a second, at most 1e15, or inf"));
   }
   CORTADO_ASSIGN_OR_RETURN(generated.input, length_of(arguments, "--input"));
   generated.output = {1, 1};
@@ -71,7 +76,7 @@ Result<serve::Generated> generated_of(const Arguments& arguments) {
   }
   CORTADO_ASSIGN_OR_RETURN(generated.hit_rate, number_of(arguments, "--hit-rate", "give a share from 0 to 1"));
   generated.turns = *arguments.number("--turns");
-  CORTADO_ASSIGN_OR_RETURN(generated.think_seconds, number_of(arguments, "--think", "give seconds"));
+  CORTADO_ASSIGN_OR_RETURN(generated.think_seconds, number_of(arguments, "--think", "give seconds, at most 1e15"));
   generated.seed = *arguments.number<std::uint64_t>("--seed");
   return generated;
 }
@@ -89,7 +94,7 @@ Result<std::optional<Bytes>> tier_of(const Arguments& arguments) {
 
 Result<std::optional<double>> limit_of(const Arguments& arguments, const char* flag) {
   if (!arguments.given(flag)) return std::optional<double>{};
-  CORTADO_ASSIGN_OR_RETURN(const double ms, number_of(arguments, flag, "give milliseconds"));
+  CORTADO_ASSIGN_OR_RETURN(const double ms, number_of(arguments, flag, "give milliseconds, at most 1e15"));
   return std::optional<double>{ms * 1e-3};
 }
 
@@ -109,7 +114,6 @@ Result<Exit> run_serve(const Arguments& arguments, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const serve::ServeRequest request, serve_request(arguments));
   CORTADO_ASSIGN_OR_RETURN(const Machine machine, machine_of(arguments));
   tell_what_is_borrowed(machine, console);
-  watch_for_interrupt();
   serve::ServeOptions options{.trace = trace.has_value()};
   options.progress = [&console](std::size_t done, std::size_t of) {
     console.progress(of > 0 ? fmt::format("{} of {} requests", done, of) : fmt::format("{} requests", done));
@@ -133,7 +137,7 @@ Result<serve::ServeRequest> serve_request(const Arguments& arguments) {
   request.layout.tp = *arguments.number("--tp");
   request.layout.ep = *arguments.number("--ep");
   request.replicas = *arguments.number("--replicas");
-  const std::string stored = request.model.weights.name == "fp8" ? "f8" : "bf16";
+  const std::string stored(to_string(usual_type(request.model.weights)));
   CORTADO_ASSIGN_OR_RETURN(request.dtype, serve_dtype(arguments.find("--dtype").value_or(stored)));
   CORTADO_ASSIGN_OR_RETURN(request.kv_dtype, serve_dtype(arguments.text("--kv-dtype")));
   request.limits = {.max_tokens = *arguments.number("--max-tokens"), .max_sequences = *arguments.number("--max-seqs")};

@@ -1,9 +1,7 @@
-// The line of progress of a study, which stops at an interrupt.
+// The line of progress of a study.
 #pragma once
 
 #include <cstddef>
-
-#include <fmt/format.h>
 
 #include "cortado/target.hpp"
 
@@ -13,9 +11,10 @@
 namespace cortado::cli {
 
 /// For options whose `progress` returns false to stop.
-inline auto show_progress(Console& console, const char* unit = "") {
-  return [&console, unit](std::size_t done, std::size_t of) {
-    console.progress(fmt::format("{} of {}{}", done, of, unit));
+inline auto show_progress(Console& console, const char* stage = "predicting") {
+  console.stage(stage);
+  return [&console](std::size_t done, std::size_t of) {
+    console.stage_at(done, of);
     return !interrupted();
   };
 }

@@ -56,10 +56,13 @@ Result<Exit> dry_run(const sweep::Spec& spec, const sweep::Question& question, s
                      std::uint32_t threads, Console& console) {
   CORTADO_ASSIGN_OR_RETURN(const sweep::Sample sample, sweep::sample_points(spec, question, points));
   const auto all = static_cast<double>(points);
-  console.out(fmt::format("{} points of cortado {} over {} axes\n", points, question.name(), spec.axes().size()));
-  console.out(fmt::format("about {} on {} threads and {} of results, as {} points say{}\n",
-                          duration(all * sample.seconds / threads), threads, size_text(all * sample.bytes),
-                          sample.points, sample.failed > 0 ? fmt::format("; {} of them failed", sample.failed) : ""));
+  const std::size_t axes = spec.axes().size();
+  console.out(fmt::format("{} of cortado {} over {} {}\n", counted(points, "point"), question.name(), axes,
+                          axes == 1 ? "axis" : "axes"));
+  console.out(fmt::format("about {} on {} and {} of results, as {} of them {}{}\n",
+                          duration(all * sample.seconds / threads), counted(threads, "thread"),
+                          size_text(all * sample.bytes), sample.points, sample.points == 1 ? "says" : "say",
+                          sample.failed > 0 ? fmt::format("; {} of them failed", sample.failed) : ""));
   return Exit::ok;
 }
 

@@ -17,8 +17,8 @@ using report::Document;
 
 /// Flags that say where results go, how they are shown or on what they run: no points differ in them.
 constexpr std::string_view kNotSwept[] = {
-    "--json", "--csv", "--html",    "--wide",        "--trace-out", "--threads",  "--on", "--why", "--explain", "--map",
-    "--with", "--as",  "--machine", "--by-operator", "--planner",   "--no-cache", "--m",  "--n",   "--k"};
+    "--json", "--csv", "--html",    "--wide",        "--trace-out", "--threads",  "--on", "--why", "--explain",
+    "--map",  "--as",  "--machine", "--by-operator", "--planner",   "--no-cache", "--m",  "--n",   "--k"};
 
 /// Name of a flag in a spec: without dashes.
 std::string parameter_of(const SweptCommand& swept, const Flag& flag) {
@@ -30,7 +30,7 @@ Result<Arguments> arguments_of(const SweptCommand& swept, const std::vector<swee
   Arguments arguments(swept.command);
   for (const Flag* flag : flags_of(swept.command)) {
     const auto given = std::ranges::find(parameters, parameter_of(swept, *flag), &sweep::Parameter::name);
-    if (given == parameters.end()) {
+    if (given == parameters.end() || given->text.empty()) {  // "": not given at this point
       if (flag->is_argument() && !flag->is_optional()) {
         return fail("usage.argument", fmt::format("{} is required", parameter_of(swept, *flag)),
                     fmt::format("give it in [fixed] or [axes]; see cortado {} --help", swept.command));
@@ -75,7 +75,9 @@ class CommandQuestion : public sweep::Question {
       // Only serve-sim reads a trace, the others write one; --output is a file here and tokens there.
       const bool traces = flag->long_name() == "--trace" && swept_.command != "serve-sim";
       const bool written = flag->long_name() == "--output" && flag->value == "FILE";
-      if (!traces && !written && std::ranges::count(kNotSwept, flag->long_name()) == 0) {
+      // The machine of overlap --with is a second one, beside that of today.
+      const bool second = flag->long_name() == "--with" && swept_.command == "overlap";
+      if (!traces && !written && !second && std::ranges::count(kNotSwept, flag->long_name()) == 0) {
         names.push_back(parameter_of(swept_, *flag));
       }
     }

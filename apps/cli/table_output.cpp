@@ -54,6 +54,9 @@ Status TableOutput::check(std::vector<std::string> others) const {
 
 Status TableOutput::show(Console& console, const report::Document& document) const {
   console.out(json_ ? report::to_json(document) : report::to_text(document, text()));
+  if (html_) {
+    for (const std::string& limit : report::page_limits(document)) console.talk(limit);
+  }
   return write_files(document);
 }
 

@@ -80,7 +80,11 @@ Status set_clock(const Arguments& arguments, Machine& machine) {
 }
 
 Result<Machine> machine_with_features(const Arguments& arguments) {
-  CORTADO_ASSIGN_OR_RETURN(Machine machine, load_machine(arguments.text("--machine")));
+  CORTADO_ASSIGN_OR_RETURN(const Machine machine, load_machine(arguments.text("--machine")));
+  return machine_with_features(arguments, machine);
+}
+
+Result<Machine> machine_with_features(const Arguments& arguments, const Machine& machine) {
   if (!arguments.given("--with")) return machine;
   return pipeline::with_features(machine, arguments.names("--with"));
 }

@@ -30,6 +30,8 @@ Status set_clock(const Arguments& arguments, Machine& machine);
 
 /// --machine with the features of --with. For commands that have both flags.
 Result<Machine> machine_with_features(const Arguments& arguments);
+/// The same of a machine that is there already.
+Result<Machine> machine_with_features(const Arguments& arguments, const Machine& machine);
 
 /// Seed, adversarial order and time-out.
 device::RunOptions device_run_options(const Arguments& arguments);

@@ -38,7 +38,7 @@ Outcome<Task> load_together(const Arguments& arguments) {
   const auto knobs = strategy_knobs(arguments);
   if (!knobs) return fail_at(Stage::plan, knobs.error());
   auto planned = pipeline::plan_strategy(*problem, *machine, asked_strategy(arguments), *knobs, threads_of(arguments));
-  if (!planned) return tl::unexpected(planned.error());
+  if (!planned) return fail(planned.error());
   std::string title = fmt::format("{} ({}: {}) on {} ranks of {}", planned->program.name, planned->name, planned->how,
                                   planned->program.ranks, machine->name);
   return Task{std::move(planned->program), *std::move(machine), std::move(title), {}, planned->arbitration};

@@ -28,7 +28,7 @@ constexpr Example kVerifyExamples[] = {
     {"cortado verify ag.json", "all rules, for the machine the program was planned for"},
     {"cortado plan all-to-all --variant b2b --bytes 1MiB | cortado verify - --json", "from a pipe, for a script"}};
 
-using Checked = tl::expected<CheckedProgram, std::vector<Diagnostic>>;
+using Checked = Expected<CheckedProgram, std::vector<Diagnostic>>;
 
 bool contains(const std::vector<std::string>& codes, std::string_view code) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();

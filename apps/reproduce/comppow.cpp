@@ -28,20 +28,11 @@ double performance(const report::PowerChange& change) {
 
 class CompPow {
  public:
-  CompPow(const published::Publication& publication, const Machine& machine)
-      : publication_(publication), machine_(machine) {}
+  CompPow(const published::Publication&, const Machine& machine) : machine_(machine) {}
 
-  Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
-    if (const Status listed = list_requests(); !listed) return fail_at(Stage::plan, listed.error());
-    if (const auto done = study_all(options); !done) return tl::unexpected(done.error());
-    report::Reproduction ours =
-        with_figures(publication_, machine_, [this](const std::string& name) { return figure_value(name); });
-    ours.own = {changes(), draws(), sustained()};
-    return ours;
-  }
+  std::vector<report::Table> own_tables() const { return {changes(), draws(), sustained()}; }
 
- private:
-  Status list_requests() {
+  Status collect() {
     CORTADO_ASSIGN_OR_RETURN(scenarios_, published::load_scenarios("comppow"));
     for (const published::OverlapScenario& scenario : scenarios_) {
       PowerRequest request;
@@ -63,7 +54,7 @@ class CompPow {
     return {};
   }
 
-  Outcome<void> study_all(const ReproduceOptions& options) {
+  Outcome<void> simulate_all(const ReproduceOptions& options) {
     reports_.resize(requests_.size());
     return run_all(requests_.size(), options, [&](std::size_t i) -> Outcome<void> {
       PowerOptions power;
@@ -169,7 +160,7 @@ class CompPow {
     return table;
   }
 
-  const published::Publication& publication_;
+ private:
   const Machine& machine_;
   std::vector<published::OverlapScenario> scenarios_;
   std::vector<PowerRequest> requests_;        // of scenarios_, then of kSustained
@@ -180,7 +171,7 @@ class CompPow {
 
 Outcome<report::Reproduction> reproduce_comppow(const published::Publication& publication, const Machine& machine,
                                                 const ReproduceOptions& options) {
-  return CompPow(publication, machine).compute(options);
+  return reproduce_cases<CompPow>(publication, machine, options);
 }
 
 }  // namespace cortado::pipeline

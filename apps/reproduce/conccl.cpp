@@ -90,19 +90,10 @@ struct Saturation {
 
 class Conccl {
  public:
-  Conccl(const published::Publication& publication, const Machine& machine)
-      : publication_(publication), machine_(machine) {}
+  Conccl(const published::Publication&, const Machine& machine) : machine_(machine) {}
 
-  Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
-    if (const Status collected = collect(); !collected) return fail_at(Stage::plan, collected.error());
-    if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
-    report::Reproduction ours =
-        with_figures(publication_, machine_, [this](const std::string& name) { return figure_value(name); });
-    ours.own = {averages(), products(), collectives(), scenarios()};
-    return ours;
-  }
+  std::vector<report::Table> own_tables() const { return {averages(), products(), collectives(), scenarios()}; }
 
- private:
   using Chosen = std::function<bool(const OverlapReport&)>;
 
   Status collect() {
@@ -147,7 +138,7 @@ class Conccl {
       const GemmUnits units{.count = machine_.compute_units - fewer, .tuned = tuned};
       auto program = plan_gemms({product.shape}, units, 1, machine_);
       const auto report = predict(std::move(program), machine_);
-      if (!report) return tl::unexpected(report.error());
+      if (!report) return fail(report.error());
       product.times.push_back(report->time);
     }
     return {};
@@ -162,7 +153,7 @@ class Conccl {
         request.variant = info.variant;
         request.compute_units = units;
         const auto report = predict(plan_collective(request, machine_), machine_);
-        if (!report) return tl::unexpected(report.error());
+        if (!report) return fail(report.error());
         if (!best || report->time < *best) best = report->time;
       }
       saturation.times.push_back(best.value_or(Nanoseconds{}));
@@ -303,7 +294,7 @@ class Conccl {
     return table;
   }
 
-  const published::Publication& publication_;
+ private:
   const Machine& machine_;
   std::vector<published::OverlapScenario> scenarios_;
   std::vector<OverlapProblem> problems_;  // of scenarios_
@@ -320,7 +311,7 @@ Outcome<report::Reproduction> reproduce_conccl(const published::Publication& pub
   // rise, so the board was not at its cap.
   Machine fixed = machine;
   fixed.clock = ClockMode::fixed;
-  return Conccl(publication, fixed).compute(options);
+  return reproduce_cases<Conccl>(publication, fixed, options);
 }
 
 }  // namespace cortado::pipeline

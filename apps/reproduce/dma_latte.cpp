@@ -155,7 +155,7 @@ class DmaLatte {
         cost_(simulated_cost(machine)) {}
 
   Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
-    if (const auto status = simulate_all(options); !status) return tl::unexpected(status.error());
+    if (const auto status = simulate_all(options); !status) return fail(status.error());
     report::Reproduction ours{publication_.name, publication_.title, publication_.source, machine_.name, {}, {}};
     ours.tables.push_back({phases_, phase_shares_});
     ours.tables.push_back(speed_ups(all_gather_));
@@ -163,7 +163,7 @@ class DmaLatte {
     std::vector<InferenceGain> gains;
     if (!options.collectives_only && machine_.timing->host_link) {
       auto computed = inference_gains(machine_);
-      if (!computed) return tl::unexpected(computed.error());
+      if (!computed) return fail(computed.error());
       gains = *std::move(computed);
       ours.own.push_back(inference_table(gains));
     }
@@ -219,7 +219,7 @@ class DmaLatte {
       request = *library;
     }
     const auto report = predict(plan_collective(request, machine_), machine_);
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     const auto use = energy_of_iteration(report->timeline);
     // Every key is set by one thread and exists already.
     times_.set(key, {microseconds(report->time), use ? use->watts() : 0});

@@ -45,13 +45,13 @@ Outcome<InferenceGain> gain_of(const InferenceModel& of, std::uint32_t context, 
     return study.run(request);
   };
   const auto alone = run(1);
-  if (!alone) return tl::unexpected(alone.error());
+  if (!alone) return fail(alone.error());
   const auto latency = [&](std::size_t way) { return alone->rows[way].ttft.mean / alone->rows[0].ttft.mean; };
   gain.loop_latency = latency(1);
   gain.batch_latency = latency(2);
   gain.recompute_latency = latency(3);
   const auto many = run(kRequestsAtOnce);
-  if (!many) return tl::unexpected(many.error());
+  if (!many) return fail(many.error());
   const auto throughput = [&](std::size_t way) { return many->rows[way].seconds() / many->rows[0].seconds(); };
   gain.loop_throughput = throughput(1);
   gain.batch_throughput = throughput(2);
@@ -59,10 +59,10 @@ Outcome<InferenceGain> gain_of(const InferenceModel& of, std::uint32_t context, 
   request.kv_layout = "cross-layer";
   request.ways = {"b2b", "loop"};
   const auto whole = run(1);
-  if (!whole) return tl::unexpected(whole.error());
+  if (!whole) return fail(whole.error());
   gain.whole_latency = whole->rows[1].ttft.mean / whole->rows[0].ttft.mean;
   const auto many_whole = run(kRequestsAtOnce);
-  if (!many_whole) return tl::unexpected(many_whole.error());
+  if (!many_whole) return fail(many_whole.error());
   gain.whole_throughput = many_whole->rows[1].seconds() / many_whole->rows[0].seconds();
   return gain;
 }
@@ -107,7 +107,7 @@ Outcome<std::vector<InferenceGain>> inference_gains(const Machine& machine) {
     for (const std::uint32_t context : kInferenceContexts) {
       for (const double hit_rate : kInferenceHitRates) {
         auto gain = gain_of(model, context, hit_rate, study);
-        if (!gain) return tl::unexpected(gain.error());
+        if (!gain) return fail(gain.error());
         gains.push_back(*std::move(gain));
       }
     }

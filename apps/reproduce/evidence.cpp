@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,7 +43,9 @@ double distance(const published::MeasuredProduct& point, const GemmShape& shape)
   return std::exp(std::max({ratio(point.m, shape.m), ratio(point.n, shape.n), ratio(point.k, shape.k)}));
 }
 
-Result<std::string> line_of(const published::ProductList& list, const GemmShape& gemm, const Machine& machine) {
+/// Nothing where no measured shape is near.
+Result<std::optional<std::string>> line_of(const published::ProductList& list, const GemmShape& gemm,
+                                           const Machine& machine) {
   double sum = 0;
   double nearest = INFINITY;
   std::string text;
@@ -56,9 +59,10 @@ Result<std::string> line_of(const published::ProductList& list, const GemmShape&
     nearest = distance(point, gemm);
     text = fmt::format("{} is {:+.0f} % off", to_string(shape), 100 * error);
   }
-  return fmt::format("known error: {}, {}: {:.0f} % on the average of {} measured; {} ({})", list.title, list.dtype,
-                     100 * sum / static_cast<double>(list.points.size()), list.points.size(),
-                     nearest <= kNear ? "the nearest, " + text : "none of them is near this shape", list.source.text);
+  if (nearest > kNear) return std::optional<std::string>{};
+  return std::optional(fmt::format("known error: {}, {}: {:.0f} % on the average of {} measured; the nearest, {} ({})",
+                                   list.title, list.dtype, 100 * sum / static_cast<double>(list.points.size()),
+                                   list.points.size(), text, list.source.text));
 }
 
 }  // namespace
@@ -76,7 +80,7 @@ Outcome<std::vector<Evidence>> collective_evidence(Collective collective, const 
     const bool own = publication->machine == machine.name;
     const auto ours =
         reproduce(std::string(name), own ? std::optional(machine) : std::nullopt, {.collectives_only = true});
-    if (!ours) return tl::unexpected(ours.error());
+    if (!ours) return fail(ours.error());
     for (const report::ReproducedTable& table : ours->tables) {
       if (concerns(table.published)) add_rows(table, all);
     }
@@ -89,11 +93,12 @@ Result<std::vector<std::string>> gemm_evidence(const GemmShape& gemm, const Mach
   std::vector<std::string> lines;
   for (const published::ProductList& list : lists) {
     if (list.machine != machine.name || list.dtype != to_string(gemm.dtype)) continue;
-    CORTADO_ASSIGN_OR_RETURN(lines.emplace_back(), line_of(list, gemm, as_measured(list, machine)));
+    CORTADO_ASSIGN_OR_RETURN(const auto line, line_of(list, gemm, as_measured(list, machine)));
+    if (line) lines.push_back(*line);
   }
   if (lines.empty()) {
-    lines.push_back(
-        fmt::format("known error: none, no GEMMs of {} were measured on {}", to_string(gemm.dtype), machine.name));
+    lines.push_back(fmt::format("known error: none, no GEMM of {} near this shape was measured on {}",
+                                to_string(gemm.dtype), machine.name));
   }
   return lines;
 }
@@ -103,7 +108,7 @@ Outcome<std::vector<std::string>> overlap_evidence(const OverlapProblem& problem
   if (!lines) return fail_at(Stage::plan, lines.error());
   for (const CollectiveRequest& one : problem.collectives) {
     const auto evidence = collective_evidence(one.collective, machine);
-    if (!evidence) return tl::unexpected(evidence.error());
+    if (!evidence) return fail(evidence.error());
     for (std::string& line : evidence_lines(*evidence, one, machine)) lines->push_back(std::move(line));
   }
   return *std::move(lines);

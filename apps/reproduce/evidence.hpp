@@ -18,7 +18,8 @@ namespace cortado::pipeline {
 /// All that is published of the collective on the machine; computed again, so that it holds for the machine as given.
 Outcome<std::vector<Evidence>> collective_evidence(Collective collective, const Machine& machine);
 
-/// For people: the mean error over the lists of GEMMs that were measured on the machine, and that of the nearest shape.
+/// For people: the mean error over each list of GEMMs that were measured on the machine and has one near this shape,
+/// and the error of the nearest.
 Result<std::vector<std::string>> gemm_evidence(const GemmShape& gemm, const Machine& machine);
 
 /// The same of the GEMM and the collectives of a problem.

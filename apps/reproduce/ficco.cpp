@@ -56,19 +56,10 @@ double shard_slowdown(const OverlapReport& report) {
 
 class Ficco {
  public:
-  Ficco(const published::Publication& publication, const Machine& machine)
-      : publication_(publication), machine_(machine) {}
+  Ficco(const published::Publication&, const Machine& machine) : machine_(machine) {}
 
-  Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
-    if (const Status collected = collect(); !collected) return fail_at(Stage::plan, collected.error());
-    if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
-    report::Reproduction ours =
-        with_figures(publication_, machine_, [this](const std::string& name) { return figure_value(name); });
-    ours.own = {scenarios()};
-    return ours;
-  }
+  std::vector<report::Table> own_tables() const { return {scenarios()}; }
 
- private:
   Status collect() {
     for (const FiccoScheduleInfo& info : list_schedules()) {
       if (info.published || info.schedule.grain == Grain::shards) strategies_.push_back(info.name);
@@ -128,7 +119,7 @@ class Ficco {
     return table;
   }
 
-  const published::Publication& publication_;
+ private:
   const Machine& machine_;
   std::vector<published::OverlapScenario> scenarios_;
   std::vector<OverlapProblem> problems_;  // of scenarios_
@@ -140,7 +131,7 @@ class Ficco {
 
 Outcome<report::Reproduction> reproduce_ficco(const published::Publication& publication, const Machine& machine,
                                               const ReproduceOptions& options) {
-  return Ficco(publication, machine).compute(options);
+  return reproduce_cases<Ficco>(publication, machine, options);
 }
 
 }  // namespace cortado::pipeline

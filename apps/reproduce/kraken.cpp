@@ -83,7 +83,7 @@ Outcome<report::Reproduction> reproduce_kraken(const published::Publication& pub
     CORTADO_ASSIGN_OR_RETURN(reports.at(cases[i].key()), study(cases[i], machine));
     return {};
   });
-  if (!studied) return tl::unexpected(studied.error());
+  if (!studied) return fail(studied.error());
   return with_figures(publication, machine,
                       [&](const std::string& name) { return kraken_value(name, reports.at(KrakenCase(name).key())); });
 }

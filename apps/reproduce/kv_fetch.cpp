@@ -38,7 +38,7 @@ Outcome<double> both_ways(const std::string& strategy, const Machine& machine) {
   const auto target = simulator();
   constexpr Bytes kBlock{2 << 20};
   const auto row = host_copy(kBlock, kSweptBlocks, strategy, plan::KvDirection::both, machine, *target);
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return fail(row.error());
   return row->gbps;
 }
 
@@ -54,7 +54,7 @@ Outcome<report::ReproducedTable> kv_sweep(const published::Table& table, const K
     for (const std::string& column : table.columns) {
       const auto direction = column.ends_with("from GPU") ? plan::KvDirection::store : plan::KvDirection::fetch;
       const auto point = host_copy(size, blocks, column.substr(0, column.find(' ')), direction, machine, *target);
-      if (!point) return tl::unexpected(point.error());
+      if (!point) return fail(point.error());
       row.push_back(table.unit == "us" ? point->seconds * 1e6 / static_cast<double>(blocks) : point->gbps);
     }
   }
@@ -69,9 +69,9 @@ Outcome<double> batch_value(const std::string& name, const Machine& machine) {
   plan::KvRequest request{.blocks = std::stoull(name.substr(last + 1)), .fragment = size};
   const plan::NamedKvStrategy batch = plan::find_kv_strategy("batch").value();
   const auto line = kv_line(batch, request, machine);
-  if (!line) return tl::unexpected(line.error());
+  if (!line) return fail(line.error());
   const auto one = kv_transfer(batch, request, machine, *line);
-  if (!one) return tl::unexpected(one.error());
+  if (!one) return fail(one.error());
   if (name.starts_with("enqueue")) return one->host_seconds * 1e3;
   if (name.starts_with("in a row")) return static_cast<double>(size.value) / line->per_block.seconds * 1e-9;
   return static_cast<double>(size.value) * static_cast<double>(request.blocks) / one->seconds * 1e-9;
@@ -83,7 +83,7 @@ Outcome<double> prefill_milliseconds(const std::string& name, ModelStudy& study,
   if (!model) return fail_at(Stage::plan, model.error());
   const auto report = study.run({*model, {}, {.kind = PhaseKind::prefill, .tokens = tokens}},
                                 {.systems = {"serial"}, .threads = threads});
-  if (!report) return tl::unexpected(report.error());
+  if (!report) return fail(report.error());
   return report->rows.front().seconds * 1e3;
 }
 
@@ -117,7 +117,7 @@ Outcome<report::Table> token_costs(const Machine& machine, std::uint32_t threads
     if (!model) return fail_at(Stage::plan, model.error());
     const Phase phase{.kind = PhaseKind::prefill, .tokens = kPrompt, .dtype = one.dtype};
     const auto prompt = study.run({*model, {.tp = one.tp}, phase}, {.systems = {"serial"}, .threads = threads});
-    if (!prompt) return tl::unexpected(prompt.error());
+    if (!prompt) return fail(prompt.error());
     KvFetchQuestion question{.model = *model, .tp = one.tp};
     double link = 0;
     const auto us = [&](const char* strategy, const char* layout) -> Outcome<report::Cell> {
@@ -125,7 +125,7 @@ Outcome<report::Table> token_costs(const Machine& machine, std::uint32_t threads
       question.strategy = strategy;
       question.layout = layout;
       const auto cost = kv_fetch_cost(question, machine);
-      if (!cost) return tl::unexpected(cost.error());
+      if (!cost) return fail(cost.error());
       link = cost->link_bytes_per_block / machine.timing->host_link->to_gpu.bytes_per_second();
       return report::Cell(cost->seconds_per_block * 1e6 / kBlockTokens);
     };
@@ -136,7 +136,7 @@ Outcome<report::Table> token_costs(const Machine& machine, std::uint32_t threads
                                            {"loop", "cross-layer"},
                                            {"b2b", "cross-layer"}}) {
       const auto cell = us(strategy, layout);
-      if (!cell) return tl::unexpected(cell.error());
+      if (!cell) return fail(cell.error());
       row.push_back(*cell);
     }
     row.emplace_back(link * 1e6 / kBlockTokens);
@@ -173,7 +173,7 @@ Outcome<report::Reproduction> reproduce_kv_fetch(const published::Publication& p
     }
     return {};
   };
-  if (const auto done = run_all(tables + values.size(), options, job); !done) return tl::unexpected(done.error());
+  if (const auto done = run_all(tables + values.size(), options, job); !done) return fail(done.error());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const published::Figure& figure = publication.figures[i];
     if (figure.name.starts_with("prefill")) {
@@ -182,7 +182,7 @@ Outcome<report::Reproduction> reproduce_kv_fetch(const published::Publication& p
     ours.figures.push_back({figure, values[i]});
   }
   auto costs = token_costs(machines->mi300x, options.threads);
-  if (!costs) return tl::unexpected(costs.error());
+  if (!costs) return fail(costs.error());
   ours.own.push_back(*std::move(costs));
   return ours;
 }

@@ -13,7 +13,7 @@ namespace {
 /// nccl-tests measure out of place.
 Outcome<Nanoseconds> time_of(const CollectiveRequest& request, const Machine& machine) {
   const auto run = predict(plan_collective(request, machine), machine);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   return run->time;
 }
 
@@ -24,7 +24,7 @@ Outcome<Nanoseconds> fastest_of(const CollectiveRequest& request, const std::vec
     CollectiveRequest one = request;
     one.variant = variant;
     const auto time = time_of(one, machine);
-    if (!time) return tl::unexpected(time.error());
+    if (!time) return fail(time.error());
     if (!best || *time < *best) best = *time;
   }
   return *best;
@@ -64,7 +64,7 @@ Outcome<report::ReproducedTable> reproduce_library_table(const published::Table&
       request.bytes = size;
       request.dtype = DType::f16;
       const auto time = time_of_column(column, request, machine);
-      if (!time) return tl::unexpected(time.error());
+      if (!time) return fail(time.error());
       row.push_back(microseconds(*time));
     }
   }

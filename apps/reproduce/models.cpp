@@ -36,7 +36,7 @@ class ModelSteps {
     if (!request) return fail_at(Stage::plan, request.error());
     if (step.phase == "serve") return served(step, *request, *(*bench)->serving);
     const auto report = (*bench)->study->run(*request, {.systems = systems_of(step), .threads = threads_});
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     const SystemRow& row = *report->row(step.system);
     if (step.metric == "seconds") return row.seconds;
     if (step.metric == "tokens_per_s") return row.tokens_per_second;
@@ -120,7 +120,7 @@ class ModelSteps {
     serving.arrivals =
         serve::Generated{.requests = step.requests, .input = length(step.tokens), .output = length(step.output)};
     const auto report = study.run(serving);
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     const serve::ServeRow& row = report->rows.front();
     const std::uint64_t what = step.metric == "requests_per_s" ? row.tally.finished : row.tally.output_tokens;
     return static_cast<double>(what) / row.seconds();
@@ -163,12 +163,12 @@ Outcome<report::Reproduction> reproduce_models(const published::Publication& pub
     const auto step = std::ranges::find(*steps, figure.name, &published::ModelStep::name);
     CORTADO_CHECK(step != steps->end(), "every figure of models.toml has its step");
     auto value = values.value_of(*step);
-    if (!value) return tl::unexpected(value.error());
+    if (!value) return fail(value.error());
     if (step->metric == "relative") {
       const auto basis = std::ranges::find(*steps, step->over, &published::ModelStep::name);
       CORTADO_CHECK(basis != steps->end(), "what a step is compared with is in the list");
       const auto of_basis = values.value_of(*basis);
-      if (!of_basis) return tl::unexpected(of_basis.error());
+      if (!of_basis) return fail(of_basis.error());
       *value /= *of_basis;
     }
     ours.figures.push_back({figure, *value});

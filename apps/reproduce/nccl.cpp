@@ -13,7 +13,7 @@ Outcome<report::Reproduction> reproduce_nccl(const published::Publication& publi
     const auto measured_on = where == publication.machine ? Result<Machine>(machine) : machine_of_row(where, machine);
     if (!measured_on) return fail_at(Stage::plan, measured_on.error());
     auto ours = reproduce_library_table(table, *measured_on);
-    if (!ours) return tl::unexpected(ours.error());
+    if (!ours) return fail(ours.error());
     result.tables.push_back(*std::move(ours));
   }
   return result;

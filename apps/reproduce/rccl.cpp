@@ -16,7 +16,7 @@ Outcome<double> bus_bandwidth(const Machine& machine) {
   request.variant = kLibraryVariant;
   request.bytes = kLarge;
   const auto run = predict(plan_collective(request, machine), machine);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   return run->bandwidths->bus;
 }
 
@@ -29,13 +29,13 @@ Outcome<report::Reproduction> reproduce_rccl(const published::Publication& publi
   report::Reproduction result{publication.name, publication.title, publication.source, machine.name, {}, {}, {}};
   for (const published::Table& table : publication.tables) {
     auto ours = reproduce_library_table(table, machine_of_table(publication, table) == newer->name ? *newer : machine);
-    if (!ours) return tl::unexpected(ours.error());
+    if (!ours) return fail(ours.error());
     result.tables.push_back(*std::move(ours));
   }
   for (const published::Figure& figure : publication.figures) {
     CORTADO_CHECK(figure.name == "bus-bandwidth", "every figure of rccl.toml is computed here");
     const auto bandwidth = bus_bandwidth(machine);
-    if (!bandwidth) return tl::unexpected(bandwidth.error());
+    if (!bandwidth) return fail(bandwidth.error());
     result.figures.push_back({figure, *bandwidth});
   }
   return result;

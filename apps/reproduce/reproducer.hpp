@@ -31,6 +31,19 @@ Result<std::string> machines_of_rows(const std::set<std::string>& names, const s
 Outcome<void> run_all(std::size_t count, const ReproduceOptions& options,
                       const std::function<Outcome<void>(std::size_t)>& job);
 
+/// Collects the cases of a publication, simulates all of them, and has our figures and tables of them.
+template <class Cases>
+Outcome<report::Reproduction> reproduce_cases(const published::Publication& publication, const Machine& machine,
+                                              const ReproduceOptions& options) {
+  Cases cases(publication, machine);
+  if (const Status collected = cases.collect(); !collected) return fail_at(Stage::plan, collected.error());
+  if (const auto done = cases.simulate_all(options); !done) return fail(done.error());
+  report::Reproduction ours =
+      with_figures(publication, machine, [&](const std::string& name) { return cases.figure_value(name); });
+  ours.own = cases.own_tables();
+  return ours;
+}
+
 /// Fills the tables and figures of the publication with ours.
 using Reproduce = Outcome<report::Reproduction>(const published::Publication& publication, const Machine& machine,
                                                 const ReproduceOptions& options);

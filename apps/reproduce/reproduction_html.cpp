@@ -47,6 +47,11 @@ Document reproduction_page(const Reproduction& one) {
     page.tables.push_back(figure_table(one.figures));
     page.tables.back().key = "figures";
     page.tables.back().title = "Single numbers";
+    page.tables.back().charts = {{.title = "Errors of single numbers",
+                                  .values = {"error"},
+                                  .labels = {"figure"},
+                                  .about = "Ours against the published number: % of it, or points where it is a share "
+                                           "itself. To the right: ours is larger."}};
   }
   for (const ReproducedTable& table : one.tables) page.tables.push_back(points_of(table));
   page.tables.insert(page.tables.end(), one.own.begin(), one.own.end());

@@ -4,8 +4,6 @@
 namespace cortado::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 const char* to_string(published::Errors errors) {
   return errors == published::Errors::points ? "points" : "percent";
 }
@@ -87,7 +85,7 @@ Document reproduction_document(const Reproduction& one) {
 std::string reproduction_json(const std::vector<Reproduction>& all) {
   Json json{{"schema", "cortado.reproduction"}, {"version", 1}, {"reproductions", Json::array()}};
   for (const Reproduction& one : all) {
-    Json& object = json["reproductions"].emplace_back(json_of(reproduction_document(one)));
+    Json& object = json["reproductions"].push_back(json_of(reproduction_document(one)));
     for (const char* key : {"schema", "version"}) object.erase(key);
     for (std::size_t i = 0; i < one.own.size(); ++i) object["own"][i]["rows"] = json_of(one.own[i]);
   }

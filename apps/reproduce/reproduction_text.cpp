@@ -111,7 +111,7 @@ Table figure_table(const std::vector<ReproducedFigure>& figures) {
     const ReproducedRow row = figure.row();
     const char* unit = spaced_unit(figure.published.errors);
     table.add({figure.published.title, published_text(figure.published), number(row.ours, figure.published),
-               fmt::format("{:+.1f}{}", row.error, unit),
+               Cell(row.error).shown_as(fmt::format("{:+.1f}{}", row.error, unit)),
                figure.published.goal ? fmt::format("{}{}", *figure.published.goal, unit) : "-",
                figure.goal() == Goal::none      ? "-"
                : figure.goal() == Goal::reached ? "yes"

@@ -47,16 +47,8 @@ class T3 {
   T3(const published::Publication& publication, const Machine& machine)
       : publication_(publication), machine_(machine) {}
 
-  Outcome<report::Reproduction> compute(const ReproduceOptions& options) {
-    if (const Status collected = collect(); !collected) return fail_at(Stage::plan, collected.error());
-    if (const auto done = simulate_all(options); !done) return tl::unexpected(done.error());
-    report::Reproduction ours =
-        with_figures(publication_, machine_, [this](const std::string& name) { return figure_value(name); });
-    ours.own = {sublayers(), end_to_end()};
-    return ours;
-  }
+  std::vector<report::Table> own_tables() const { return {sublayers(), end_to_end()}; }
 
- private:
   using Value = std::function<double(const T3Case&)>;
 
   /// The published machine comes with 8, 16 and 32 GPUs; another one must have enough.
@@ -99,7 +91,7 @@ class T3 {
                                  .ranks = one.tp};
     auto report =
         study_overlap(problem, *one.machine, {.strategies = {"serial", "ideal", "ideal-rs+nmc", "t3", "t3-mca"}});
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     if (!report->skipped.empty()) return fail_at(Stage::plan, report->skipped.front().reason);
     one.report = *std::move(report);
     CollectiveRequest all_reduce{.collective = "all-reduce",
@@ -109,15 +101,15 @@ class T3 {
                                  .dtype = one.gemm.dtype};
     all_reduce.in_place = default_in_place(all_reduce.collective, all_reduce.variant);
     const auto all = predict(plan_collective(all_reduce, *one.machine), *one.machine);
-    if (!all) return tl::unexpected(all.error());
+    if (!all) return fail(all.error());
     for (std::size_t i = 0; i < kT3CollectiveUnits.size(); ++i) {
       all_reduce.compute_units = kT3CollectiveUnits[i];
       const auto few = predict(plan_collective(all_reduce, *one.machine), *one.machine);
-      if (!few) return tl::unexpected(few.error());
+      if (!few) return fail(few.error());
       one.all_reduce_slower[i] = microseconds(few->time) / microseconds(all->time);
     }
     const auto few = predict(plan_gemms({one.gemm}, {.count = kProductUnits}, one.tp, *one.machine), *one.machine);
-    if (!few) return tl::unexpected(few.error());
+    if (!few) return fail(few.error());
     one.product_slower = microseconds(few->time) / microseconds(one.report.gemm_alone);
     return {};
   }
@@ -292,6 +284,7 @@ class T3 {
     return table;
   }
 
+ private:
   const published::Publication& publication_;
   const Machine& machine_;
   std::map<std::uint32_t, Machine> machines_;  // by number of GPUs
@@ -304,7 +297,7 @@ class T3 {
 
 Outcome<report::Reproduction> reproduce_t3(const published::Publication& publication, const Machine& machine,
                                            const ReproduceOptions& options) {
-  return T3(publication, machine).compute(options);
+  return reproduce_cases<T3>(publication, machine, options);
 }
 
 }  // namespace cortado::pipeline

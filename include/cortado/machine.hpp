@@ -259,6 +259,7 @@ struct KernelTiming {
 struct ServingTiming {
   Bytes all_reduce_bytes{};
   Nanoseconds sequence{};  ///< of the host between two steps, for each sequence of a step: schedule, inputs, outputs
+  Nanoseconds request{};   ///< from a request that arrives to its first step, and from its last kernel to the token
 };
 
 /// The link of a GPU to the memory of the host, and that memory. Sources: docs/models.md, "Host memory".

@@ -60,10 +60,13 @@ struct Layer {
 
 /// How weights are stored.
 struct WeightFormat {
-  std::string name;           ///< "bf16", "fp8", "mxfp4"
+  std::string name;           ///< "bf16", "f16", "f32", "fp8", "mxfp4"
   double bits = 16;           ///< per weight of the GEMMs it applies to, with its scales
   bool experts_only = false;  ///< all else is bf16
 };
+
+/// In which engines multiply where nobody says: fp8 and f16 as they are stored, all else in bf16.
+DType usual_type(const WeightFormat& weights);
 
 struct Model {
   std::string name;

@@ -13,8 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include <tl/expected.hpp>
-
+#include "cortado/expected.hpp"
 #include "cortado/program.hpp"
 #include "cortado/result.hpp"
 #include "cortado/verify.hpp"
@@ -264,7 +263,7 @@ struct Decoded {
 
 /// The packet at the start of `ring`. Never reads past the span. A decoded packet encodes back to a packet that decodes
 /// the same.
-tl::expected<Decoded, DecodeError> decode(std::span<const std::uint32_t> ring);
+Expected<Decoded, DecodeError> decode(std::span<const std::uint32_t> ring);
 
 /// "COPY linear 4096 B 0x7f1234567000 -> 0x7e0000001000"
 std::string to_string(const Packet& packet);

@@ -57,11 +57,11 @@
 //    A tracker tells nothing of other bytes: the tiles of a Gemm may be finished in any order.
 //
 // 8. Compute units. Copies, Kernels, Calls and the tiles of Gemms run on the compute units of their GPU, of which a
-// queue may
-//    limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait): nothing
-//    takes the unit away. The tiles of a Gemm get units in the order of production, so a tile that waits may keep later
-//    tiles from starting, never earlier ones. Units are given to the highest priority first, among equals to what was
-//    launched first. Whatever else the program says of order is unchanged by it.
+//    queue may limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait):
+//    nothing takes the unit away. Nor does a kernel lose units: it holds those of its parts from its launch to its end.
+//    The tiles of a Gemm get units in the order of production, so a tile that waits may keep later tiles from starting,
+//    never earlier ones. Units are given to the highest priority first, among equals to what was launched first.
+//    Whatever else the program says of order is unchanged by it.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 

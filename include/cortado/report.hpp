@@ -127,6 +127,7 @@ struct Chart {
   std::string published{};       ///< of lines: a value that is drawn as rings
   std::string limit{};           ///< of areas: a value that is drawn across
   std::optional<double> most{};  ///< of bars: longer ones are cut off there, so that the others can be told apart
+  std::string marked{};          ///< of bars: the text of the one to use
   std::string about{};           ///< how to read it
 };
 
@@ -252,6 +253,9 @@ std::string to_html(const Document& document, const PageOrigin& origin = {});
 
 /// Several answers in one page.
 std::string to_html(const std::string& title, const std::vector<Document>& documents, const PageOrigin& origin = {});
+
+/// What is too much for a page and left out of it, a line each: of a timeline, of rows.
+std::vector<std::string> page_limits(const Document& document);
 
 /// The part of docs/json.md on a document: its facts and columns with what they mean.
 std::string json_reference(const Document& document);

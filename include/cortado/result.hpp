@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include <tl/expected.hpp>
+#include "cortado/expected.hpp"
 
 namespace cortado {
 
@@ -141,25 +141,24 @@ std::string to_string(const Place& place);
 std::string to_string(const Diagnostic& diagnostic);
 
 template <class T>
-using Result = tl::expected<T, Diagnostic>;
+using Result = Expected<T, Diagnostic>;
 using Status = Result<void>;
 
 // These are not inline: there are a thousand errors, and building each in place made programs slow to compile and
 // large.
 
-tl::unexpected<Diagnostic> fail(Diagnostic&& diagnostic);
-tl::unexpected<Diagnostic> fail(const Diagnostic& diagnostic);
+Unexpected<Diagnostic> fail(Diagnostic&& diagnostic);
+Unexpected<Diagnostic> fail(const Diagnostic& diagnostic);
 
 /// Passes on an error of another type.
 template <class Error>
-requires std::is_rvalue_reference_v<Error&&> tl::unexpected<Error> fail(Error&& error) {
-  return tl::unexpected<Error>(std::forward<Error>(error));
+Unexpected<std::remove_cvref_t<Error>> fail(Error&& error) {
+  return Unexpected<std::remove_cvref_t<Error>>(std::forward<Error>(error));
 }
 
 /// An error without a place: fail("plan.size", "0 bytes asked for", "give --bytes 1KiB or more").
-tl::unexpected<Diagnostic> fail(std::string_view code, std::string_view message, std::string_view hint = {});
-tl::unexpected<Diagnostic> fail(About about, std::string_view code, std::string_view message,
-                                std::string_view hint = {});
+Unexpected<Diagnostic> fail(std::string_view code, std::string_view message, std::string_view hint = {});
+Unexpected<Diagnostic> fail(About about, std::string_view code, std::string_view message, std::string_view hint = {});
 
 /// An environment error from errno: "<call>: <strerror>".
 Diagnostic system_error(std::string code, const std::string& call, int errno_value, std::string hint = {});
@@ -170,17 +169,17 @@ Diagnostic system_error(std::string code, const std::string& call, int errno_val
 #define CORTADO_CONCAT(a, b) CORTADO_CONCAT_INNER(a, b)
 
 /// Returns the error of a Status or Result from the enclosing function.
-#define CORTADO_RETURN_IF_ERROR(expr)                            \
-  do {                                                           \
-    if (auto cortado_status = (expr); !cortado_status) {         \
-      return ::cortado::fail(std::move(cortado_status).error()); \
-    }                                                            \
+#define CORTADO_RETURN_IF_ERROR(expr)                    \
+  do {                                                   \
+    if (auto cortado_status = (expr); !cortado_status) { \
+      return std::move(cortado_status).failure();        \
+    }                                                    \
   } while (false)
 
 /// CORTADO_ASSIGN_OR_RETURN(auto machine, load_machine(name));
 #define CORTADO_ASSIGN_OR_RETURN(lhs, expr) \
   CORTADO_ASSIGN_OR_RETURN_INNER(CORTADO_CONCAT(cortado_result_, __LINE__), lhs, expr)
-#define CORTADO_ASSIGN_OR_RETURN_INNER(result, lhs, expr)         \
-  auto result = (expr);                                           \
-  if (!result) return ::cortado::fail(std::move(result).error()); \
+#define CORTADO_ASSIGN_OR_RETURN_INNER(result, lhs, expr) \
+  auto result = (expr);                                   \
+  if (!result) return std::move(result).failure();        \
   lhs = std::move(result).value()

@@ -44,13 +44,13 @@ struct Failure {
 };
 
 template <class T>
-using Outcome = tl::expected<T, Failure>;
+using Outcome = Expected<T, Failure>;
 
-inline tl::unexpected<Failure> fail_at(Stage stage, Diagnostic error) {
-  return tl::unexpected(Failure{stage, {std::move(error)}});
+inline Unexpected<Failure> fail_at(Stage stage, Diagnostic error) {
+  return Unexpected(Failure{stage, {std::move(error)}});
 }
-inline tl::unexpected<Failure> fail_at(Stage stage, std::vector<Diagnostic> errors) {
-  return tl::unexpected(Failure{stage, std::move(errors)});
+inline Unexpected<Failure> fail_at(Stage stage, std::vector<Diagnostic> errors) {
+  return Unexpected(Failure{stage, std::move(errors)});
 }
 
 }  // namespace cortado

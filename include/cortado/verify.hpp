@@ -42,8 +42,7 @@ class CheckedProgram {
   const std::vector<std::string>& skipped_rules() const { return skipped_rules_; }
 
  private:
-  friend tl::expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program, const Machine&,
-                                                                             const VerifyOptions&);
+  friend Expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program, const Machine&, const VerifyOptions&);
   friend CheckedProgram unproved(Program, const Machine&);
   CheckedProgram(std::shared_ptr<const Program> program, std::shared_ptr<const Machine> machine,
                  std::vector<std::string> skipped_rules)
@@ -57,17 +56,17 @@ class CheckedProgram {
 /// A program that passed all rules.
 class VerifiedProgram : public CheckedProgram {
  private:
-  friend tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program, const Machine&);
+  friend Expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program, const Machine&);
   friend struct ProofForTesting;  // what a device does with programs that the verifier refuses
   explicit VerifiedProgram(CheckedProgram checked) : CheckedProgram(std::move(checked)) {}
 };
 
 /// The program with its proof, or every error found (at least one).
-tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine);
+Expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine);
 
 /// The program as far as it is proved, or every error found (at least one).
-tl::expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
-                                                                    const VerifyOptions& options);
+Expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
+                                                                const VerifyOptions& options);
 
 /// All rules are left out.
 CheckedProgram unproved(Program program, const Machine& machine);

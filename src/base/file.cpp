@@ -51,25 +51,6 @@ bool replaceable(const std::string& path) {
   return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/// The file that a symbolic link stands for: the link stays, its target is written.
-Result<std::string> followed(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  if (fs::exists(path, error)) {
-    const fs::path target = fs::canonical(path, error);
-    return error ? path : target.string();  // what is behind /dev/stdout may have no path
-  }
-  fs::path target = path;
-  for (int links = 0; fs::is_symlink(target, error); ++links) {
-    if (links == kMostLinks) return fail(file_error("open", path, ELOOP, "the link leads back to itself"));
-    const fs::path next = fs::read_symlink(target, error);
-    if (error) return fail(file_error("readlink", path, error.value()));
-    target = target.parent_path() / next;  // `next` alone, if it is absolute
-  }
-  return target.string();
-}
-
 Status write_all(int fd, const std::string& path, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
@@ -132,6 +113,24 @@ void remove_unfinished_file() noexcept {
   if (g_unfinished_valid.load()) ::unlink(g_unfinished);
 }
 
+Result<std::string> followed(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  if (fs::exists(path, error)) {
+    const fs::path target = fs::canonical(path, error);
+    return error ? path : target.string();  // what is behind /dev/stdout may have no path
+  }
+  fs::path target = path;
+  for (int links = 0; fs::is_symlink(target, error); ++links) {
+    if (links == kMostLinks) return fail(file_error("open", path, ELOOP, "the link leads back to itself"));
+    const fs::path next = fs::read_symlink(target, error);
+    if (error) return fail(file_error("readlink", path, error.value()));
+    target = target.parent_path() / next;  // `next` alone, if it is absolute
+  }
+  return target.string();
+}
+
 Result<std::string> read_file(const std::string& path, const SizeLimit& limit) {
   const bool standard_input = path == "-";
   Descriptor file(standard_input ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC), !standard_input);
@@ -141,7 +140,7 @@ Result<std::string> read_file(const std::string& path, const SizeLimit& limit) {
   while (true) {
     const ssize_t count = ::read(file.get(), chunk, sizeof chunk);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(file_error("read", path, errno));
+    if (count < 0) return fail(file_error("read", path, errno, errno == EISDIR ? "give a file, not a folder" : ""));
     if (count == 0) return content;
     if (content.size() + static_cast<std::size_t>(count) > limit.bytes.value) {
       Diagnostic diagnostic{"file.size",

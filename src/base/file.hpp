@@ -18,6 +18,9 @@ inline constexpr SizeLimit kInputLimit{Bytes{1ULL << 30}, "inputs"};
 /// Reads a file, or standard input for "-". One that is larger than the limit, or never ends, is refused (file.size).
 Result<std::string> read_file(const std::string& path, const SizeLimit& limit = kInputLimit);
 
+/// The file that a symbolic link stands for, which need not exist; any other path as it is.
+Result<std::string> followed(const std::string& path);
+
 /// Writes to a temporary file beside `path`, flushes it, then renames it over `path`; on failure nothing is left
 /// behind. An existing file keeps its mode and, if the system allows it, its owner. A symbolic link stays: its target
 /// is written, or created if it does not exist.

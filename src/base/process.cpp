@@ -44,7 +44,7 @@ class PipeEnd {
   int value_ = -1;
 };
 
-tl::unexpected<Diagnostic> no_start(const std::string& path, const char* call, int error) {
+Unexpected<Diagnostic> no_start(const std::string& path, const char* call, int error) {
   return fail("process.start", fmt::format("{} cannot be started: {}: {}", path, call, std::strerror(error)),
               error == EACCES ? "make it executable: chmod +x" : "give the path of an executable file");
 }

@@ -1,9 +1,12 @@
 #include "cortado/result.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
+
+#include "base/check.hpp"
 
 namespace cortado {
 
@@ -19,20 +22,20 @@ std::string to_string(const Place& place) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-tl::unexpected<Diagnostic> fail(Diagnostic&& diagnostic) {
-  return tl::unexpected(std::move(diagnostic));
+Unexpected<Diagnostic> fail(Diagnostic&& diagnostic) {
+  return Unexpected(std::move(diagnostic));
 }
 
-tl::unexpected<Diagnostic> fail(const Diagnostic& diagnostic) {
-  return tl::unexpected(diagnostic);
+Unexpected<Diagnostic> fail(const Diagnostic& diagnostic) {
+  return Unexpected(diagnostic);
 }
 
-tl::unexpected<Diagnostic> fail(std::string_view code, std::string_view message, std::string_view hint) {
+Unexpected<Diagnostic> fail(std::string_view code, std::string_view message, std::string_view hint) {
   return fail(About::request, code, message, hint);
 }
 
-tl::unexpected<Diagnostic> fail(About about, std::string_view code, std::string_view message, std::string_view hint) {
-  return tl::unexpected(Diagnostic{std::string(code), std::string(message), std::string(hint), {}, about});
+Unexpected<Diagnostic> fail(About about, std::string_view code, std::string_view message, std::string_view hint) {
+  return Unexpected(Diagnostic{std::string(code), std::string(message), std::string(hint), {}, about});
 }
 
 std::string to_string(const Diagnostic& diagnostic) {
@@ -42,6 +45,11 @@ std::string to_string(const Diagnostic& diagnostic) {
   if (!diagnostic.hint.empty()) line += " (hint: " + diagnostic.hint + ")";
   std::replace(line.begin(), line.end(), '\n', ' ');
   return line;
+}
+
+void detail::no_value() {
+  CORTADO_CHECK(false, "there is an error where a value is asked for");
+  std::abort();
 }
 
 Diagnostic system_error(std::string code, const std::string& call, int errno_value, std::string hint) {

@@ -63,6 +63,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  unsigned shift = 0;
+  if (text.ends_with('k') || text.ends_with('K')) shift = 10;
+  if (text.ends_with('M')) shift = 20;
+  const auto number = parse_number<std::uint64_t>(text.substr(0, text.size() - (shift > 0 ? 1 : 0)));
+  if (!number || *number > std::numeric_limits<std::uint64_t>::max() >> shift) return std::nullopt;
+  return *number << shift;
+}
+
 Result<Bytes> parse_bytes(std::string_view text) {
   const auto bad = [&](std::string_view why) {
     return fail("usage.size", fmt::format("'{}' is not a size: {}", text, why), kSizeHint);
@@ -137,13 +146,29 @@ Result<std::vector<Bytes>> parse_sizes(std::string_view text) {
   }
 }
 
+std::optional<std::vector<std::uint64_t>> parse_counts(std::string_view text) {
+  const bool range = text.find(':') != std::string_view::npos;
+  std::vector<std::uint64_t> counts;
+  for (const std::string& word : split(text, range ? ':' : ',')) {
+    const auto count = parse_count(word);
+    if (!count) return std::nullopt;
+    counts.push_back(*count);
+  }
+  if (counts.empty()) return std::nullopt;
+  if (!range) return counts;
+  const std::uint64_t last = counts.back();
+  if (counts.size() != 2 || counts[0] == 0 || last < counts[0]) return std::nullopt;
+  for (counts.pop_back(); counts.back() <= last / 2;) counts.push_back(2 * counts.back());
+  return counts;
+}
+
 std::string format_bytes(Bytes bytes) {
   constexpr std::array<std::pair<std::string_view, unsigned>, 3> kBinary{{{"GiB", 30}, {"MiB", 20}, {"KiB", 10}}};
   for (const auto& [name, shift] : kBinary) {
     const std::uint64_t unit = 1ULL << shift;
     if (bytes.value >= unit && bytes.value % unit == 0) return fmt::format("{}{}", bytes.value >> shift, name);
   }
-  return fmt::format("{}", bytes.value);
+  return fmt::format("{}B", bytes.value);
 }
 
 std::string escape_control(std::string_view text) {
@@ -185,6 +210,10 @@ std::string did_you_mean(std::string_view wrong, const std::vector<std::string>&
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known, std::string_view heading) {
   const std::string question = did_you_mean(wrong, known);
   return question + (question.empty() ? "" : " ") + std::string(heading) + join(known);
+}
+
+std::string counted(std::uint64_t count, std::string_view one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ std::optional<Number> parse_number(std::string_view text, Base... base) {
   return value;
 }
 
+/// A whole number, or one with k (x 1024) or M (x 1024 x 1024) behind it: "32k"; none if it is anything else.
+std::optional<std::uint64_t> parse_count(std::string_view text);
+
 /// Parts of a text between separators; none of an empty text.
 std::vector<std::string> split(std::string_view text, char separator);
 
@@ -31,7 +35,10 @@ Result<Bytes> parse_bytes(std::string_view text);
 /// "1KiB:64MiB" (doubling, both ends included) or "1KiB,3KiB,1MiB" or one size.
 Result<std::vector<Bytes>> parse_sizes(std::string_view text);
 
-/// Shortest exact form: 1024 -> "1KiB", 1536 -> "1536", 1048576 -> "1MiB". parse_bytes reads it back.
+/// "4k:64k" (doubling) or "1000,3k", as sizes are, of counts.
+std::optional<std::vector<std::uint64_t>> parse_counts(std::string_view text);
+
+/// Shortest exact form: 1024 -> "1KiB", 1536 -> "1536B", 1048576 -> "1MiB". parse_bytes reads it back.
 std::string format_bytes(Bytes bytes);
 
 /// The candidate nearest to `wrong` for "did you mean", or empty if none is near.
@@ -48,6 +55,9 @@ std::string suggestion(std::string_view wrong, const std::vector<std::string>& k
 /// Replaces every control character except line feed and tab by its JSON escape: ESC -> "\u001b". Valid JSON stays
 /// valid, and the text is safe for terminals and XML.
 std::string escape_control(std::string_view text);
+
+/// "1 GPU", "8 GPUs"
+std::string counted(std::uint64_t count, std::string_view one);
 
 /// "a, b, c"
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");

@@ -44,11 +44,35 @@ TEST(ParseSizes, DoublesARangeAndReadsAList) {
   EXPECT_FALSE(parse_sizes("1KiB,,2KiB").has_value());
 }
 
+TEST(ParseCount, ReadsWholeNumbersAndMultiplesOf1024) {
+  EXPECT_EQ(parse_count("8192"), 8192U);
+  EXPECT_EQ(parse_count("32k"), 32768U);
+  EXPECT_EQ(parse_count("32K"), 32768U);
+  EXPECT_EQ(parse_count("2M"), 2U << 20);
+  EXPECT_EQ(parse_count("18446744073709551615"), ~0ULL);
+  for (const char* text :
+       {"", "k", "-1", "+1", "0x10", "1.5k", "1kk", "1 k", "18446744073709551616", "18014398509481984k"}) {
+    EXPECT_FALSE(parse_count(text)) << text;
+  }
+  EXPECT_EQ(parse_counts("4k:20k"), (std::vector<std::uint64_t>{4096, 8192, 16384}));
+  EXPECT_EQ(parse_counts("1000,3k"), (std::vector<std::uint64_t>{1000, 3072}));
+  for (const char* text : {"", "4k:", ":4k", "8:4", "0:4", "1:2:3", "1,,2", "1KiB"}) {
+    EXPECT_FALSE(parse_counts(text)) << text;
+  }
+}
+
 TEST(FormatBytes, IsReadBackExactly) {
   for (const std::uint64_t value : {0ULL, 1ULL, 1023ULL, 1024ULL, 1536ULL, 1ULL << 20, (1ULL << 30) + 1, 3ULL << 40}) {
     EXPECT_EQ(parse_bytes(format_bytes({value}))->value, value);
   }
   EXPECT_EQ(format_bytes(64_MiB), "64MiB");
+  EXPECT_EQ(format_bytes({1536}), "1536B");
+}
+
+TEST(Counted, OneIsSingular) {
+  EXPECT_EQ(counted(1, "GPU"), "1 GPU");
+  EXPECT_EQ(counted(0, "GPU"), "0 GPUs");
+  EXPECT_EQ(counted(8, "GPU"), "8 GPUs");
 }
 
 TEST(NearestName, SuggestsOnlyWhatIsNear) {

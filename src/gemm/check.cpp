@@ -65,7 +65,7 @@ Status check_groups(const GemmShape& shape) {
 }
 
 Status check_memory(const GemmShape& shape, const Machine& machine, Bytes beside) {
-  if (group_count(shape) > machine.memory_bytes.value / (shape.k * shape.n)) {
+  if (group_count(shape) > 1 && group_count(shape) > machine.memory_bytes.value / (shape.k * shape.n)) {
     return fail(About::machine, "gemm.memory",
                 fmt::format("{} has {} matrices B, more than the memory of a GPU of {} holds", to_string(shape),
                             group_count(shape), machine.name),

@@ -78,8 +78,8 @@ std::string clock_text(const Machine& machine) {
   std::string text =
       fmt::format("clocks by power: GEMMs have the highest at which the board keeps to {:.0f} W", machine.power->cap_w);
   if (machine.power->burst_ms > 0) {
-    text += fmt::format("; the first {:.0f} ms of {:.0f} calls in a row may draw more", machine.power->burst_ms,
-                        kCallsInARow);
+    text += fmt::format(" over {:.0f} calls in a row, except for the first {:.0f} ms, which may draw more",
+                        kCallsInARow, machine.power->burst_ms);
   }
   return text;
 }

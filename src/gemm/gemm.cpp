@@ -144,7 +144,7 @@ std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype) {
   std::ranges::replace(extents, 'X', 'x');
   std::vector<std::uint64_t> numbers;
   for (const std::string& extent : split(extents, 'x')) {
-    const auto number = parse_number<std::uint64_t>(extent);
+    const auto number = parse_count(extent);
     if (!number) return std::nullopt;
     numbers.push_back(*number);
   }

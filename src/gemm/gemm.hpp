@@ -49,7 +49,7 @@ Bytes read_bytes(const GemmShape& shape);     ///< A and B, with their scales
 std::uint64_t workgroups(const GemmShape& shape, const Tiling& tiling);
 /// "8192x57344x8192 bf16"; "64*8+100x512x7168 f8 to bf16, scales of 128": eight groups of 64 rows and one of 100.
 std::string to_string(const GemmShape& shape);
-std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype);  ///< "8192x57344x8192"; none: something else
+std::optional<GemmShape> parse_gemm(std::string_view text, DType dtype);  ///< "8192x57344x8k"; none: something else
 
 /// No dimension zero or beyond 2^28; M may be that of so many GPUs together (gemm.shape).
 Status check_dimensions(const GemmShape& shape, std::uint32_t gpus = 1);
@@ -149,9 +149,10 @@ class GemmModel {
     double latency = 0;
     double l2 = 0;
     double memory = 0;
-    double beside = 0;  ///< not overlapped with any of these: starts of tiles, sums of splits
+    double beside = 0;  ///< not overlapped with any of these: starts of tiles, last stores, sums of splits
     double waves = 0;
     double resident_waves = 0;
+    double last_wave = 1;  ///< share of all workgroups that are in the last wave, as if waves were equal
     Traffic traffic;
   };
   Terms terms(double units, double clock_ghz, const GemmSurroundings& beside = {}) const;

@@ -5,9 +5,11 @@
 //   multiply   W(w) 2 tile_m tile_n k' / (flops of a unit) (1 + operand_cost (1 / tile_m + 1 / tile_n))
 //   latency    W(w / residents) k' step_latency / f: a workgroup takes no step of k sooner. A unit holds
 //              residents = residency sqrt(128^2 / (tile_m tile_n)) workgroups, 1 to 4 (one if residency is 0)
-//   L2         T (min(tile_m, m) + min(tile_n, n)) k' e / (dies l2_rate f)
-//   memory     reads / min(memory rate, min(T, u) unit_rate) + C / write_rate, and first_bytes (1 - exp(-that /
-//              first_bytes)) until the first bytes are there
+//   L2         W(w) u (min(tile_m, m) + min(tile_n, n)) k' e / (dies l2_rate f): the u units that a GEMM may use share
+//   the
+//              rate evenly, and those of a wave that is not full get no more than in a full one
+//   memory     reads / min(memory rate, min(T, u) unit_rate) + C / max(memory rate, write_rate), and first_bytes (1 -
+//              exp(-that / first_bytes)) until the first bytes are there
 //   reads      A and B once, less what is warm; and what waves read again, less what caches hold. A wave stands in a
 //              compact block of tiles and reads rows(t), the least gm tile_m + gn tile_n with gm gn = t. Where groups
 //              of tiles wait for bytes of their own, groups are not in step: a block lies within the rows of one group,
@@ -19,7 +21,9 @@
 //              tiles and reads a B of its own; a wave's block of tiles lies within one group
 //   body       (multiply^p + latency^p + L2^p + memory^p)^(1/p), p = overlap_sharpness. p = 0: the longest of the first
 //              three and of what comes from beyond L2 at unit_rate a unit; the memory is then waited for as others do
-//   time       body + tile_overhead (W(w / residents) - 1) + [split_k > 1] (split_time + 8 split_k m n / split_rate)
+//   time       body + C / write_rate / ceil(w) + tile_overhead (W(w / residents) - 1)
+//              + [split_k > 1] (split_time + 8 split_k m n / split_rate): stores of the last wave have nothing to hide
+//              behind, those of others are beneath the next one
 //
 // Side by side with others the GEMM holds its units for U and the memory for M seconds; alone it takes the longer of
 // them, the body. With V = (multiply^p + latency^p + L2^p)^(1/p), R the bytes of the memory at its full rate and
@@ -175,7 +179,9 @@ double GemmModel::residents() const {
 void GemmModel::set_waves(Terms& terms, double units) const {
   const double rounding = machine_->timing->compute->wave_rounding;
   const double waves = real(workgroups_) / units;
+  terms.last_wave = 1 / std::ceil(waves);
   terms.waves = rounded_waves(waves, rounding);
+  terms.traffic.out_of_l2 *= terms.waves / std::max(1.0, waves);  // as if the last wave were full
   terms.resident_waves = rounded_waves(waves / residents(), rounding);
 }
 
@@ -197,6 +203,10 @@ void GemmModel::set_beside(Terms& terms) const {
   // The overhead of the first wave is in the start of the kernel, where GEMMs have one of their own.
   const double first_wave = compute.start.value > 0 ? 1 : 0;
   terms.beside = seconds_of(compute.tile_overhead) * (terms.resident_waves - first_wave);
+  if (compute.overlap_sharpness > 0 && compute.write_rate.value > 0 && results_ == ResultPath::cached) {
+    const double c = real(shape_.m) * real(shape_.n) * element_c_;
+    terms.beside += c / compute.write_rate.bytes_per_second() * terms.last_wave;
+  }
   if (tiling_.split_k > 1) {
     terms.beside += seconds_of(compute.split_time);
     if (compute.split_rate.value > 0) terms.beside += terms.traffic.sums / compute.split_rate.bytes_per_second();
@@ -234,7 +244,9 @@ GemmModel::Terms GemmModel::terms(double units, double clock_ghz, const GemmSurr
   const double first = seconds_of(compute.first_bytes);
   if (compute.overlap_sharpness > 0) {
     terms.memory = terms.traffic.reads / std::min(memory.rate.bytes_per_second(), by_units);
-    if (compute.write_rate.value > 0) terms.memory += terms.traffic.writes / compute.write_rate.bytes_per_second();
+    if (compute.write_rate.value > 0) {
+      terms.memory += terms.traffic.writes / std::max(memory.rate, compute.write_rate).bytes_per_second();
+    }
     if (first > 0) terms.memory += first * (1 - std::exp(-terms.memory / first));
   } else {
     terms.memory = terms.traffic.beyond_l2 / real(workgroups_) * terms.waves / compute.unit_rate.bytes_per_second();

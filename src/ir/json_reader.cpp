@@ -55,7 +55,7 @@ Command make_command(std::size_t index) {
 
 /// A value of the tree and the way to it; the path becomes text only in a message.
 struct Cursor {
-  const nlohmann::json& value;
+  const Json& value;
   const Cursor* parent = nullptr;
   std::string_view key{};
   std::size_t index = 0;
@@ -69,22 +69,14 @@ struct Cursor {
 };
 
 /// What the value is, for messages.
-std::string shown(const nlohmann::json& value) {
-  switch (value.type()) {
-    case nlohmann::json::value_t::object:
-      return "an object";
-    case nlohmann::json::value_t::array:
-      return "a list";
-    case nlohmann::json::value_t::null:
-      return "null";
-    case nlohmann::json::value_t::string: {
-      constexpr std::size_t kLongest = 40;
-      const auto& text = value.get_ref<const std::string&>();
-      return text.size() <= kLongest ? value.dump() : fmt::format("a text of {} bytes", text.size());
-    }
-    default:
-      return value.dump();
+std::string shown(const Json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
+  constexpr std::size_t kLongest = 40;
+  if (value.is_string() && value.text().size() > kLongest) {
+    return fmt::format("a text of {} bytes", value.text().size());
   }
+  return value.dump();
 }
 
 /// Keeps the first error; after it every read returns at once.
@@ -93,7 +85,7 @@ class JsonReader {
   explicit JsonReader(std::string file) : file_(std::move(file)) {}
 
   bool failed() const { return error_.has_value(); }
-  tl::unexpected<Diagnostic> take_error() { return fail(std::move(*error_)); }
+  Unexpected<Diagnostic> take_error() { return fail(std::move(*error_)); }
 
   void refuse(const Cursor& at, std::string message, std::string hint = {}, std::string code = "program.key") {
     if (failed()) return;
@@ -111,12 +103,11 @@ class JsonReader {
   void get(const Cursor& at, T& out) {
     constexpr T kMin = std::numeric_limits<T>::min();
     constexpr T kMax = std::numeric_limits<T>::max();
-    const nlohmann::json& value = at.value;
-    if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>())) {
-      out = static_cast<T>(value.get<std::uint64_t>());
-    } else if (value.is_number_integer() && !value.is_number_unsigned() &&
-               std::in_range<T>(value.get<std::int64_t>())) {
-      out = static_cast<T>(value.get<std::int64_t>());
+    const Json& value = at.value;
+    if (value.is_number_unsigned() && std::in_range<T>(value.whole())) {
+      out = static_cast<T>(value.whole());
+    } else if (value.is_number_integer() && !value.is_number_unsigned() && std::in_range<T>(value.integer())) {
+      out = static_cast<T>(value.integer());
     } else {
       wrong_type(at, fmt::format("a whole number from {} to {}", kMin, kMax));
     }
@@ -124,7 +115,7 @@ class JsonReader {
 
   void get(const Cursor& at, bool& out) {
     if (at.value.is_boolean()) {
-      out = at.value.get<bool>();
+      out = at.value.boolean();
     } else {
       wrong_type(at, "true or false");
     }
@@ -132,7 +123,7 @@ class JsonReader {
 
   void get(const Cursor& at, std::string& out) {
     if (at.value.is_string()) {
-      out = at.value.get<std::string>();
+      out = at.value.text();
     } else {
       wrong_type(at, "a text");
     }
@@ -223,7 +214,7 @@ class ObjectReader {
   /// more.
   void finish() {
     if (reader_.failed()) return;
-    for (const auto& [key, value] : at_.value.items()) {
+    for (const auto& [key, value] : at_.value.members()) {
       if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
       return reader_.refuse(Cursor{value, &at_, key}, "there is no such key here",
                             did_you_mean(key, asked_, "keys here: " + join(asked_)));
@@ -236,8 +227,8 @@ class ObjectReader {
   bool read(std::string_view key, T& out) {
     asked_.emplace_back(key);
     if (reader_.failed()) return true;
-    const auto found = at_.value.find(key);
-    if (found == at_.value.end()) return false;
+    const Json* const found = at_.value.find(key);
+    if (found == nullptr) return false;
     reader_.get(Cursor{*found, &at_, key}, out);
     return true;
   }
@@ -276,8 +267,8 @@ void JsonReader::get(const Cursor& at, Region& out) {
 void JsonReader::get(const Cursor& at, Command& out) {
   ObjectReader object(*this, at);
   if (failed()) return;
-  const auto found = at.value.find(json::kCommandKey);
-  if (found == at.value.end()) {
+  const Json* const found = at.value.find(json::kCommandKey);
+  if (found == nullptr) {
     return refuse(Cursor{at.value, &at, json::kCommandKey}, "the key is missing");
   }
   std::array<std::string_view, kCommandTable.size()> names;
@@ -300,14 +291,15 @@ void check_schema(JsonReader& reader, const Cursor& root) {
   if (!root.value.is_object()) {
     return reader.refuse(root, fmt::format("the document is {}, not a program", shown(root.value)), expected, kCode);
   }
-  const auto schema = root.value.find("schema");
-  if (schema == root.value.end()) return refuse("schema", "the key is missing", expected);
-  if (*schema != json::kSchemaName) return refuse("schema", fmt::format("is {}", shown(*schema)), expected);
-  const auto version = root.value.find("version");
-  if (version == root.value.end())
+  const Json* const schema = root.value.find("schema");
+  if (schema == nullptr) return refuse("schema", "the key is missing", expected);
+  if (!schema->is_string() || schema->text() != json::kSchemaName)
+    return refuse("schema", fmt::format("is {}", shown(*schema)), expected);
+  const Json* const version = root.value.find("version");
+  if (version == nullptr)
     return refuse("version", "the key is missing", fmt::format("this Cortado reads {}", kProgramSchema));
-  if (*version == kProgramSchema && version->is_number_integer()) return;
-  if (version->is_number_unsigned() && version->get<std::uint64_t>() > kProgramSchema) {
+  if (version->is_number_unsigned() && version->whole() == kProgramSchema) return;
+  if (version->is_number_unsigned() && version->whole() > kProgramSchema) {
     return refuse("version",
                   fmt::format("version {} is newer than this Cortado, which reads {}", version->dump(), kProgramSchema),
                   "use a newer Cortado, or plan the program again with this one");
@@ -318,7 +310,7 @@ void check_schema(JsonReader& reader, const Cursor& root) {
 }  // namespace
 
 Result<Program> parse_program(std::string_view text, const std::string& file) {
-  CORTADO_ASSIGN_OR_RETURN(const nlohmann::json document, json::parse_document(text, file));
+  CORTADO_ASSIGN_OR_RETURN(const Json document, json::parse_document(text, file));
   JsonReader reader(file);
   const Cursor root{document};
   Program program;

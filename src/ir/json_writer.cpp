@@ -1,10 +1,10 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cortado/program.hpp"
 
+#include "base/json.hpp"
 #include "ir/command_table.hpp"
 #include "ir/json_fields.hpp"
 
@@ -74,9 +74,7 @@ class JsonWriter {
   }
 
   /// Bytes that are not UTF-8 cannot stand in JSON; U+FFFD takes their place.
-  void put(const std::string& text) {
-    out_ += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
+  void put(const std::string& text) { out_ += Json(text).dump(); }
 
   template <class E>
   requires std::is_enum_v<E>

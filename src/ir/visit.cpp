@@ -42,39 +42,9 @@ bool computes(const Command& command) {
 }  // namespace
 
 Accesses accesses(const Command& command) {
-  using enum AccessKind;
-  return match(
-      command,
-      [](const Copy& c) -> Accesses {
-        return {{c.src, read}, {c.dst, c.op == CopyOp::add ? read_write : write}};
-      },
-      [](const Broadcast& b) -> Accesses {
-        return {{b.src, read}, {b.dst1, write}, {b.dst2, write}};
-      },
-      [](const Swap& s) -> Accesses {
-        return {{s.a, read_write}, {s.b, read_write}};
-      },
-      [](const Gemm& g) -> Accesses {
-        Accesses all{{g.a, read}, {g.b, read}};
-        if (g.outputs.empty()) all.push_back({g.c, g.accumulate ? read_write : write});
-        for (const OutputBlock& block : g.outputs)
-          all.push_back({block.to, block.op == CopyOp::add ? read_write : write});
-        return all;
-      },
-      [](const Kernel& k) {
-        Accesses all;
-        for (const Region& source : k.sources) all.push_back({source, read});
-        all.push_back({k.dst, write});
-        for (const Region& also : k.also) all.push_back({also, write});
-        return all;
-      },
-      [](const Call& call) {
-        Accesses all;
-        for (const Region& operand : call.operands) all.push_back({operand, read});
-        all.push_back({call.result, write});
-        return all;
-      },
-      [](const auto&) -> Accesses { return {}; });
+  Accesses all;
+  for_each_access(command, [&](const Region& region, AccessKind kind) { all.push_back({region, kind}); });
+  return all;
 }
 
 Program formula_program(const Program& program) {

@@ -57,8 +57,46 @@ struct Access {
 };
 using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap have no more
 
-/// The regions a command reads and writes, in the order of its fields. Gather names all rows of its source, scatter all
-/// rows of its destination.
+/// Calls visit(const Region&, AccessKind) for the regions that a command reads and writes, in the order of its fields.
+/// Gather names all rows of its source, scatter all rows of its destination.
+template <class Visitor>
+void for_each_access(const Command& command, Visitor&& visit) {
+  using enum AccessKind;
+  const auto written = [](CopyOp op) { return op == CopyOp::add ? read_write : write; };
+  match(
+      command,
+      [&](const Copy& c) {
+        visit(c.src, read);
+        visit(c.dst, written(c.op));
+      },
+      [&](const Broadcast& b) {
+        visit(b.src, read);
+        visit(b.dst1, write);
+        visit(b.dst2, write);
+      },
+      [&](const Swap& s) {
+        visit(s.a, read_write);
+        visit(s.b, read_write);
+      },
+      [&](const Gemm& g) {
+        visit(g.a, read);
+        visit(g.b, read);
+        if (g.outputs.empty()) visit(g.c, g.accumulate ? read_write : write);
+        for (const OutputBlock& block : g.outputs) visit(block.to, written(block.op));
+      },
+      [&](const Kernel& k) {
+        for (const Region& source : k.sources) visit(source, read);
+        visit(k.dst, write);
+        for (const Region& also : k.also) visit(also, write);
+      },
+      [&](const Call& call) {
+        for (const Region& operand : call.operands) visit(operand, read);
+        visit(call.result, write);
+      },
+      [](const auto&) {});
+}
+
+/// The same as a list.
 Accesses accesses(const Command& command);
 
 /// The first BufferId that is a value of the formula and no buffer.

@@ -331,6 +331,7 @@ template <class Archive, Is<ServingTiming> T>
 void describe(Archive& archive, T& serving) {
   archive.field("all_reduce_bytes", serving.all_reduce_bytes, 1, kMaxMemory);
   archive.field_or("sequence_ns", serving.sequence, Nanoseconds{});
+  archive.field_or("request_ns", serving.request, Nanoseconds{});
 }
 
 template <class Archive, Is<HostLinkTiming> T>

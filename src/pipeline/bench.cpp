@@ -122,7 +122,7 @@ Outcome<report::BenchRow> PointRunner::run(std::size_t point) {
 
 Outcome<report::BenchRow> PointRunner::row_of(const BenchPoint& point) const {
   const auto run = target_.run(point.program, options_);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   std::optional<std::uint64_t> wrong;
   if (run->check) wrong = run->check->wrong;
   const CollectiveRequest& request = point.request;

@@ -85,7 +85,7 @@ Result<CopyPhases> copy_phases_of(const Timeline& timeline) {
 Outcome<CopyReport> copy_phases(Bytes bytes, const Machine& machine, Target& target, RunOptions options) {
   options.trace = true;
   const auto run = run_on(target, plan_collective(one_copy(bytes), machine), machine, options);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   if (run->check && run->check->first_wrong) return fail_at(Stage::run, *run->check->first_wrong);
   const auto phases = copy_phases_of(run->timeline);
   if (!phases) return fail_at(Stage::run, phases.error());

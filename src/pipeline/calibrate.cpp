@@ -72,7 +72,7 @@ class NodeMeasurement {
       for (Probe& probe : probes_) {
         const auto report =
             run_on(**target, probe.program, machine_, {.iterations = iterations(probe.copied()), .warmup = 1});
-        if (!report) return tl::unexpected(report.error());
+        if (!report) return fail(report.error());
         probe.ns.push_back(static_cast<double>(report->time.value));
         if (options_.progress && !options_.progress(++done, total)) {
           return fail_at(Stage::run, {"calibrate.interrupted", "stopped before everything was measured", ""});
@@ -175,7 +175,7 @@ Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOption
     const Bytes copy = touched / (2 * copies_of_curve(queues));
     curve.push_back(node.add({.queues = queues, .copies = kCopiesOfCurve, .bytes = copy / 64 * 64}));
   }
-  if (const auto ran = node.run(); !ran) return tl::unexpected(ran.error());
+  if (const auto ran = node.run(); !ran) return fail(ran.error());
 
   CalibrationData data;
   data.commands = {.queues = queues,
@@ -207,7 +207,7 @@ Outcome<CalibrationData> measure_node(const Machine& base, const CalibrateOption
 
 Outcome<Machine> calibrate(const Machine& base, const CalibrateOptions& options) {
   const auto data = measure_node(base, options);
-  if (!data) return tl::unexpected(data.error());
+  if (!data) return fail(data.error());
   Machine machine = base;
   machine.name = base.name + "-soft";
   machine.title = fmt::format("the embedded node of this computer in the shape of {}, {}", base.name,

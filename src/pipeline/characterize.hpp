@@ -38,9 +38,9 @@ struct MapRequest {
   std::vector<std::uint64_t> k{};
 };
 
-/// The times of serial, shard-p2p and the published schedules, with default chunks, for every m and k. Schedules that
-/// do not fit the memory or cannot be cut so far have no time there; whatever else is refused is refused for the whole
-/// map.
+/// What study_overlap chooses of the strategies that it compares by default, for every m and k, with the times of all
+/// of them. Strategies that do not fit the memory or cannot be cut so far have no time there; whatever else is refused
+/// is refused for the whole map.
 Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Machine& machine,
                                            const CharacterizeOptions& options = {});
 

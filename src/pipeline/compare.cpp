@@ -23,9 +23,9 @@ double Comparison::error() const {
 Outcome<Comparison> compare_verified(const VerifiedProgram& program, Target& device, const RunOptions& options) {
   const auto simulated =
       simulator()->run(program, {.iterations = kSimulatedIterations, .trace = options.trace, .sim = options.sim});
-  if (!simulated) return tl::unexpected(simulated.error());
+  if (!simulated) return fail(simulated.error());
   const auto measured = device.run(program, options);
-  if (!measured) return tl::unexpected(measured.error());
+  if (!measured) return fail(measured.error());
   Comparison comparison{measured->time, simulated->time, measured->check->wrong, simulated->energy};
   if (options.trace) {
     comparison.measured_timeline = last_iteration(measured->timeline);

@@ -54,7 +54,7 @@ Outcome<std::optional<double>> collective_seconds(const CollectiveRequest& reque
     return fail_at(Stage::plan, program.error());
   }
   const auto run = simulate_checked(unproved(*std::move(program), machine), {.sim = {.span_names = false}});
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   return std::optional(static_cast<double>(run->time.value) * 1e-9);
 }
 
@@ -68,7 +68,7 @@ Outcome<FastestWay> fastest_collective(Collective collective, Bytes bytes, const
       request.prelaunch = prelaunch;
       request.in_place = default_in_place(collective, variant.variant);
       const auto seconds = collective_seconds(request, machine);
-      if (!seconds) return tl::unexpected(seconds.error());
+      if (!seconds) return fail(seconds.error());
       if (!*seconds || (!best.name.empty() && best.seconds <= **seconds)) continue;
       best = {variant.variant + (prelaunch ? " prelaunch" : ""), **seconds};
     }
@@ -85,7 +85,7 @@ Outcome<FastestWay> fastest_of_library(Collective collective, Bytes bytes, const
     request.runtime = rings ? RuntimeMode::device : RuntimeMode::library;
     request.in_place = default_in_place(collective, request.variant);
     const auto seconds = collective_seconds(request, machine);
-    if (!seconds) return tl::unexpected(seconds.error());
+    if (!seconds) return fail(seconds.error());
     if (!*seconds || (!best.name.empty() && best.seconds <= **seconds)) continue;
     best = {fmt::format("{} by {}", variant, rings ? "a kernel" : "calls"), **seconds};
   }
@@ -105,7 +105,7 @@ Outcome<FastestWay> fastest_fetch(const FetchQuestion& question, const Machine& 
     const auto line = kv_line(*strategy, *request, machine);
     if (!line) continue;  // does not apply
     const auto transfer = kv_transfer(*strategy, *request, machine, *line);
-    if (!transfer) return tl::unexpected(transfer.error());
+    if (!transfer) return fail(transfer.error());
     if (best.name.empty() || transfer->seconds < best.seconds) best = {std::string(name), transfer->seconds};
   }
   return best;
@@ -130,14 +130,14 @@ class GainStudy {
                              return library ? fastest_of_library(collective, bytes, machine)
                                             : fastest_collective(collective, bytes, machine);
                            });
-          if (!added) return tl::unexpected(added.error());
+          if (!added) return fail(added.error());
         }
       }
       for (const FetchQuestion& question : kAskedFetches) {
         const std::string text = fmt::format("KV {} tp {} {}", question.model, question.tp, question.layout);
         auto added =
             add(feature, text, *changed, [&](const Machine& machine) { return fastest_fetch(question, machine); });
-        if (!added) return tl::unexpected(added.error());
+        if (!added) return fail(added.error());
       }
     }
     return std::move(gains_);
@@ -151,11 +151,11 @@ class GainStudy {
     auto known = today_.find(question);
     if (known == today_.end()) {
       const auto timed = fastest(machine_);
-      if (!timed) return tl::unexpected(timed.error());
+      if (!timed) return fail(timed.error());
       known = today_.emplace(question, *timed).first;
     }
     const auto tomorrow = fastest(changed);
-    if (!tomorrow) return tl::unexpected(tomorrow.error());
+    if (!tomorrow) return fail(tomorrow.error());
     const FastestWay& better = tomorrow->seconds < known->second.seconds ? *tomorrow : known->second;
     gains_.rows.push_back({feature, question, known->second.name, known->second.seconds, better.name, better.seconds});
     return {};
@@ -199,6 +199,11 @@ report::Document feature_gains_document(const FeatureGains& gains) {
                     "KV: 8192 tokens from host memory to every GPU, in blocks of 16"};
   document.facts = {{"machine", gains.machine, "that lacks the features", true}};
   document.tables.push_back(report::table_of<FeatureGain>("rows", "one per feature and question", fields, gains.rows));
+  document.tables.back().charts = {{.kind = report::Chart::Kind::beside,
+                                    .title = "Gain by feature",
+                                    .values = {"gain"},
+                                    .labels = {"feature", "question"},
+                                    .about = "Time of today over that with the feature; 1: nothing is gained."}};
   return document;
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <limits>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -44,7 +46,7 @@ Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint6
   const std::vector<std::string> parts = split(text, '+');
   if (parts.empty()) return wrong("");
   for (const std::string& part : parts) {
-    const auto rows = parse_number<std::uint64_t>(part);
+    const auto rows = parse_count(part);
     if (!rows || *rows > std::numeric_limits<std::uint32_t>::max()) return wrong("");
     shape.m += *rows;
     if (*rows == 0) continue;
@@ -89,7 +91,7 @@ constexpr std::array<ShapeColumn, 7> kShapeColumns{{{"m", &ShapeText::m, true},
 Result<std::uint64_t> number_of(std::string_view name, const std::string& text, std::uint64_t otherwise) {
   if (text.empty()) return otherwise;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 28;
-  const auto value = parse_number<std::uint64_t>(text);
+  const auto value = parse_count(text);
   if (value && *value <= kMost) return *value;
   return fail("gemm.shape", fmt::format("{} is '{}'", name, text), fmt::format("give a whole number up to {}", kMost));
 }
@@ -211,8 +213,11 @@ Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const 
   for (const std::string& one : text.empty() ? std::vector<std::string>{text} : split(text, ',')) {
     const std::vector<std::string> extents = split(one, 'x');
     if (extents.size() != 3) {
+      std::error_code ignored;
       return fail("gemm.shape", fmt::format("'{}' is no shape of a GEMM", one),
-                  "write MxNxK, for example 4096x4096x4096");
+                  std::filesystem::is_regular_file(text, ignored)
+                      ? "a file of shapes must end in .csv, or be given with its folder, as ./" + text
+                      : "write MxNxK, for example 4096x4096x4096");
     }
     auto shape = shape_from({extents[0], extents[1], extents[2]}, defaults);
     if (!shape) return fail("gemm.shape", fmt::format("'{}': {}", one, shape.error().message), shape.error().hint);
@@ -245,7 +250,7 @@ Outcome<GemmBenchReport> measure_gemms(const std::vector<GemmShape>& shapes, con
     if (const Status status = check_gemm(shape, machine); !status) return fail_at(Stage::plan, status.error());
     const GemmUnits on{.count = units, .tuned = units != 0};
     const auto run = run_on(target, plan_gemms({shape}, on, 1, machine), machine, options);
-    if (!run) return tl::unexpected(run.error());
+    if (!run) return fail(run.error());
     GemmBenchRow row{.shape = shape};
     row.tiling = tiling_on(on, shape, machine);
     row.time_us = microseconds(run->time);
@@ -259,8 +264,9 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
   using Row = GemmBenchRow;
   using report::Cell;
   using report::View;
-  report::Document document{.schema = "cortado.bench-gemm",
-                            .title = fmt::format("GEMMs on {} compute units of {}", report.units, report.machine)};
+  report::Document document{
+      .schema = "cortado.bench-gemm",
+      .title = fmt::format("GEMMs on {} of {}", counted(report.units, "compute unit"), report.machine)};
   if (report.predicted) {
     document.about = {fmt::format("predicted by the model of {}: in a stream, from kernel to kernel", report.where),
                       report.clock,
@@ -317,6 +323,11 @@ report::Document gemm_bench_document(const GemmBenchReport& report) {
        {{.key = "watts", .head = "W", .digits = 0, .meaning = "of the GPU, where the machine describes power"},
         [](const Row& r) { return r.watts; }}},
       report.rows));
+  document.tables.back().charts = {{.title = "Rate by shape",
+                                    .values = {"tflops"},
+                                    .labels = {"m", "n", "k", "dtype"},
+                                    .about = "Rows, columns and depth of each GEMM, and its element type."}};
+  document.measured = !report.predicted;
   return document;
 }
 

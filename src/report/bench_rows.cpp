@@ -6,6 +6,7 @@
 
 #include "cortado/timeline.hpp"
 
+#include "base/text.hpp"
 #include "report/energy.hpp"
 #include "report/skipped.hpp"
 
@@ -57,7 +58,7 @@ std::string iterations_text(const BenchHeader& header) {
 }
 
 std::string skipped_note(const SkippedRow& row) {
-  return fmt::format("skipped {} {}{}: {}", row.bytes.value, row.variant, row.prelaunch ? " prelaunch" : "",
+  return fmt::format("skipped {} {}{}: {}", format_bytes(row.bytes), row.variant, row.prelaunch ? " prelaunch" : "",
                      to_string(row.reason));
 }
 

@@ -36,9 +36,10 @@ std::string whole_product(const Characterization& report) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= 0.0005) losses.push_back(fmt::format("{} {:.1f} %", report.whole.kNames[i], 100 * values[i]));
   }
-  return fmt::format("the whole GEMM takes {:.1f} us alone, with kernel {}{}; one after the other {:.1f} us",
-                     microseconds(report.gemm_alone), report.kernel,
-                     losses.empty() ? "" : fmt::format(" (of it {})", join(losses)), microseconds(report.serial));
+  return fmt::format(
+      "the whole GEMM takes {:.1f} us alone at a fixed clock, with kernel {}{}; one after the other {:.1f} us",
+      microseconds(report.gemm_alone), report.kernel, losses.empty() ? "" : fmt::format(" (of it {})", join(losses)),
+      microseconds(report.serial));
 }
 
 constexpr std::array<std::string_view, 5> kCauseMeanings{
@@ -150,7 +151,8 @@ Document characterization_document(const Characterization& report) {
   }
   Table cut =
       table_of("decomposition", "a published schedule in so many chunks", decomposition_fields(), report.decomposition);
-  cut.title = "DIL: pieces alone against the whole GEMM, and what makes the difference, in % of the whole";
+  cut.title =
+      "DIL: pieces alone against the whole GEMM at a fixed clock, and what makes the difference, in % of the whole";
   cut.charts = {{.title = "What pieces take more than the whole GEMM",
                  .values = {"idle", "tiles", "operands", "results", "starts", "kernel_starts"},
                  .labels = {"schedule", "chunks"},
@@ -158,7 +160,8 @@ Document characterization_document(const Characterization& report) {
                  .about = kDecomposition}};
   Table beside = table_of("contention", "a schedule with copies by DMA engines or by compute units",
                           contention_fields(report.gemm_alone), report.contention);
-  beside.title = "CIL: side by side against alone; times of the rank whose GEMMs take longest";
+  beside.title =
+      "CIL: side by side against alone; speed-up over serial-dma; times of the rank whose GEMMs take longest";
   beside.charts = {{.kind = Chart::Kind::beside,
                     .title = "What GEMMs and copies lose to each other",
                     .values = {"cil_gemm", "cil_comm"},

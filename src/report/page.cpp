@@ -15,8 +15,6 @@
 namespace cortado::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kRowsWithoutScript = 200;
 constexpr std::size_t kMostRows = 100'000;                 // of a table; a browser reads them in about a second
 constexpr std::size_t kMostTrace = std::size_t{48} << 20;  // bytes of a timeline
@@ -120,6 +118,7 @@ Json page_chart(const Chart& chart, const Table& table) {
   if (!chart.published.empty()) json["published"] = chart.published;
   if (!chart.limit.empty()) json["limit"] = chart.limit;
   if (chart.most) json["most"] = *chart.most;
+  if (!chart.marked.empty()) json["marked"] = chart.marked;
   return json;
 }
 
@@ -145,15 +144,8 @@ Json page_table(const Table& table) {
 /// Those of the document, and on what is too much for a page.
 std::vector<std::string> page_notes(const Document& document) {
   std::vector<std::string> notes = document.notes;
-  for (const Table& table : document.tables) {
-    if (table.rows.size() <= kMostRows) continue;
-    notes.push_back(fmt::format("this page has the first {} of {} rows", kMostRows, table.rows.size()));
-  }
-  for (const TimelinePicture& timeline : document.timelines) {
-    if (timeline.trace.size() <= kMostTrace) continue;
-    notes.push_back(fmt::format("the timeline of {} is too long for a page ({} MB): write it with --trace",
-                                timeline.title, timeline.trace.size() >> 20));
-  }
+  const std::vector<std::string> limits = page_limits(document);
+  notes.insert(notes.end(), limits.begin(), limits.end());
   return notes;
 }
 
@@ -179,7 +171,7 @@ std::string page_data(const std::string& title, const std::vector<Document>& doc
   Json json{{"title", title}, {"command", origin.command}, {"version", origin.version}, {"date", origin.date}};
   json["documents"] = Json::array();
   for (const Document& document : documents) json["documents"].push_back(page_document(document));
-  std::string out = data_element(json.dump(-1, ' ', true, Json::error_handler_t::replace), " id=\"data\"");
+  std::string out = data_element(json.dump(-1, true), " id=\"data\"");
   for (std::size_t i = 0; i < documents.size(); ++i) {
     for (const TimelinePicture& timeline : documents[i].timelines) {
       if (timeline.trace.size() > kMostTrace) continue;
@@ -272,6 +264,20 @@ std::string origin_lines(const PageOrigin& origin) {
 }
 
 }  // namespace
+
+std::vector<std::string> page_limits(const Document& document) {
+  std::vector<std::string> notes;
+  for (const Table& table : document.tables) {
+    if (table.rows.size() <= kMostRows) continue;
+    notes.push_back(fmt::format("this page has the first {} of {} rows", kMostRows, table.rows.size()));
+  }
+  for (const TimelinePicture& timeline : document.timelines) {
+    if (timeline.trace.size() <= kMostTrace) continue;
+    notes.push_back(fmt::format("the timeline of {} is too long for a page ({} MB): write it with --trace",
+                                timeline.title, timeline.trace.size() >> 20));
+  }
+  return notes;
+}
 
 std::string to_html(const Document& document, const PageOrigin& origin) {
   return to_html(document.title, {document}, origin);

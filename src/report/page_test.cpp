@@ -128,6 +128,17 @@ TEST(Page, LongTablesSayWhatIsLeftOut) {
   const Json data = Json::parse(element(page, " id=\"data\""));
   EXPECT_EQ(data["documents"][0]["tables"][0]["rows"].size(), 100'000U);
   EXPECT_EQ(data["documents"][0]["tables"][0]["count"], 100'001);
+  EXPECT_THAT(page_limits(document), testing::ElementsAre("this page has the first 100000 of 100001 rows"));
+}
+
+TEST(Page, LongTimelinesAreLeftOutAndTold) {
+  Document document = times("a");
+  EXPECT_TRUE(page_limits(document).empty());
+  document.timelines = {{"choice", std::string(std::size_t{49} << 20, ' ')}};
+  EXPECT_THAT(page_limits(document),
+              testing::ElementsAre("the timeline of choice is too long for a page (49 MB): write "
+                                   "it with --trace"));
+  EXPECT_LT(to_html(document).size(), std::size_t{8} << 20);
 }
 
 TEST(Page, HasSeveralAnswers) {

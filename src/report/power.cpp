@@ -165,7 +165,7 @@ std::vector<std::string> notes_of(const PowerReport& report) {
     notes.push_back(
         fmt::format("{} under {}: draws more than it may for longer than a control interval", row.what, row.policy));
   }
-  if (!report.gemm.empty()) {
+  if (!report.gemm.empty() && report.cap_w) {
     notes.emplace_back(
         "clocks follow what the board draws; `cortado overlap` gives a GEMM one clock, at which it alone keeps to the "
         "cap");

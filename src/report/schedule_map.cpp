@@ -10,6 +10,8 @@ namespace cortado::report {
 namespace {
 
 constexpr double kClose = 1.01;
+constexpr const char* kMapAbout =
+    "the strategy that `cortado overlap` chooses, and its speed-up over serial, simulated";
 
 double over(Nanoseconds a, Nanoseconds b) {
   return static_cast<double>(a.value) / static_cast<double>(b.value);
@@ -30,39 +32,26 @@ std::string map_number(std::uint64_t value) {
 
 }  // namespace
 
-std::optional<std::size_t> MapCell::winner() const {
-  std::optional<std::size_t> best;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (times[i] && (!best || *times[i] < *times[*best])) best = i;
-  }
-  return best;
-}
-
 bool MapCell::is_close() const {
-  const auto best = winner();
-  if (!best) return false;
-  return std::ranges::count_if(times, [&](const auto& time) { return time && over(*time, *times[*best]) <= kClose; }) >
-         1;
+  const auto close = [&](const auto& time) { return time && over(*time, *times[*winner]) <= kClose; };
+  return winner && std::ranges::count_if(times, close) > 1;
 }
 
-std::optional<double> ScheduleMap::speedup(const MapCell& cell) const {
-  const auto best = cell.winner();
-  if (!best || !cell.times.front()) return {};
-  return over(*cell.times.front(), *cell.times[*best]);
+std::optional<double> MapCell::speedup() const {
+  return winner ? std::optional(over(serial, *times[*winner])) : std::nullopt;
 }
 
 std::size_t ScheduleMap::won(std::size_t schedule) const {
   return static_cast<std::size_t>(
-      std::ranges::count_if(cells, [&](const MapCell& cell) { return cell.winner() == schedule; }));
+      std::ranges::count_if(cells, [&](const MapCell& cell) { return cell.winner == schedule; }));
 }
 
 std::string schedule_map_text(const ScheduleMap& map) {
-  std::string text = fmt::format("# {}\n# the fastest schedule and its speed-up over {}, simulated\n", map_title(map),
-                                 map.schedules.front());
+  std::string text = fmt::format("# {}\n# {}\n", map_title(map), kMapAbout);
   for (std::size_t i = 0; i < map.schedules.size(); ++i) {
     text += fmt::format("#   {} {}: {} of {}\n", map.letters[i], map.schedules[i], map.won(i), map.cells.size());
   }
-  text += "#   ~ another one takes at most 1 % longer; . nothing fits the memory or can be cut so far\n";
+  text += "#   ~ another one takes at most 1 % longer; . nothing fits the memory\n";
   constexpr int kCell = 8;
   text += fmt::format("{:>6} \\ M", "K");
   for (const std::uint64_t m : map.m) text += fmt::format("{:>{}}", map_number(m), kCell);
@@ -71,12 +60,10 @@ std::string schedule_map_text(const ScheduleMap& map) {
     text += fmt::format("{:>10}", map_number(map.k[j]));
     for (std::size_t i = 0; i < map.m.size(); ++i) {
       const MapCell& cell = map.at(i, j);
-      const auto best = cell.winner();
-      const auto speedup = map.speedup(cell);
-      const std::string number = speedup ? fmt::format("{:.2f}", *speedup) : "-";
-      text += best ? fmt::format("{:>{}}",
-                                 fmt::format("{}{}{}", map.letters[*best], cell.is_close() ? "~" : " ", number), kCell)
-                   : fmt::format("{:>{}}", ".", kCell);
+      const std::string field = cell.winner ? fmt::format("{}{}{:.2f}", map.letters[*cell.winner],
+                                                          cell.is_close() ? "~" : " ", *cell.speedup())
+                                            : ".";
+      text += fmt::format("{:>{}}", field, kCell);
     }
     text += "\n";
   }
@@ -85,30 +72,26 @@ std::string schedule_map_text(const ScheduleMap& map) {
 
 Document schedule_map_document(const ScheduleMap& map) {
   Document document{.schema = "cortado.schedule_map", .title = map_title(map)};
-  document.about = {fmt::format("the fastest schedule and its speed-up over {}, simulated", map.schedules.front()),
-                    "each with its default number of chunks; `cortado overlap` searches others, too"};
-  if (std::ranges::find(map.schedules, "c3") != map.schedules.end()) {
-    document.about.emplace_back("c3: two halves, the collective on compute units (uniform-fused-1d/2 with --on-cores)");
-  }
+  document.about = {kMapAbout};
   document.facts = {{"collective", map.collective, "which one"},
                     {"product_first", map.product_first, "the collective consumes the GEMM's output"},
                     {"n", map.n, "columns that one GPU multiplies"},
                     {"dtype", map.dtype, "element type"},
                     {"ranks", map.ranks, "GPUs that take part"},
                     {"machine", map.machine, "modelled machine"},
-                    {"schedules", map.schedules, "that were tried; the first is what speed-ups are over"}};
+                    {"schedules", map.schedules, "strategies that were compared"}};
   std::vector<Field<MapCell>> fields{
       {{.key = "m", .head = "M", .meaning = "rows of all GPUs"},
        [](const MapCell& cell) { return Cell(cell.m).shown_as(map_number(cell.m)); }},
       {{.key = "k", .head = "K", .meaning = "depth"},
        [](const MapCell& cell) { return Cell(cell.k).shown_as(map_number(cell.k)); }},
-      {{.key = "winner", .head = "fastest", .meaning = "the fastest schedule; null: nothing fits"},
-       [&](const MapCell& cell) { return cell.winner() ? Cell(map.schedules[*cell.winner()]) : Cell(); }},
-      {{.key = "speedup",
-        .head = "speed-up",
-        .digits = 2,
-        .meaning = "of the winner over the first schedule; null if that does not fit"},
-       [&](const MapCell& cell) { return map.speedup(cell); }},
+      {{.key = "winner", .head = "use", .meaning = "the strategy to use, without its chunks; null: nothing fits"},
+       [&](const MapCell& cell) { return cell.winner ? Cell(map.schedules[*cell.winner]) : Cell(); }},
+      {{.key = "choice",
+        .head = "in full",
+        .meaning = "the same with its number of chunks, as cortado overlap names it"},
+       [](const MapCell& cell) { return cell.winner ? Cell(cell.choice) : Cell(); }},
+      {{.key = "speedup", .head = "speed-up", .digits = 2, .meaning = "of the winner over serial"}, &MapCell::speedup},
       {{.key = "close", .head = "another within 1 %", .meaning = "another one takes at most 1 % longer"},
        &MapCell::is_close}};
   const auto by_schedule = [&](const char* key, const char* unit, const char* meaning, View view, const auto& value) {
@@ -126,22 +109,22 @@ Document schedule_map_document(const ScheduleMap& map) {
     return i < cell.energies.size() ? cell.energies[i] : std::nullopt;
   };
   by_schedule(
-      "times_us", "us", "by schedule; null: it does not fit, or cannot be cut so far", View::narrow,
+      "times_us", "us", "by strategy, of several numbers of chunks the best; null: it does not fit", View::narrow,
       [](const MapCell& cell, std::size_t i) { return cell.times[i] ? Cell(microseconds(*cell.times[i])) : Cell(); });
-  by_schedule("energy_J", "J", "of all GPUs, by schedule; null also without `[power]`", View::data,
+  by_schedule("energy_J", "J", "of all GPUs, by strategy; null also without `[power]`", View::data,
               [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[0]; });
   by_schedule("power_W", "W", "of one GPU, the same", View::data,
               [energy](const MapCell& cell, std::size_t i) { return energy_cells(energy(cell, i))[1]; });
   document.tables = {table_of("cells", "one per GEMM", fields, map.cells)};
   document.tables.front().charts = {
       {.kind = Chart::Kind::map,
-       .title = "The fastest schedule",
+       .title = "The strategy to use",
        .values = {"winner"},
        .labels = {"m", "k"},
        .series = {"speedup"},
-       .about = fmt::format("Over rows (M) and depth (K) of the GEMM; numbers: speed-up over {}. Nothing where nothing "
-                            "fits the memory or can be cut so far.",
-                            map.schedules.front())}};
+       .about =
+           "Over rows (M) and depth (K) of the GEMM; numbers: speed-up over serial. Nothing where nothing fits the "
+           "memory."}};
   return document;
 }
 

@@ -1,4 +1,4 @@
-// Which schedule is fastest, over rows and depth of a GEMM at fixed columns: as a map of letters, as JSON and as a
+// Which strategy to use, over rows and depth of a GEMM at fixed columns: as a map of letters, as JSON and as a
 // page.
 #pragma once
 
@@ -17,11 +17,15 @@ namespace cortado::report {
 struct MapCell {
   std::uint64_t m = 0;
   std::uint64_t k = 0;
-  std::vector<std::optional<Nanoseconds>> times;  ///< by schedule; none: cannot be planned, for example for its memory
-  std::vector<std::optional<EnergyUse>> energies{};  ///< by schedule; none, or empty: nobody counted
+  Nanoseconds serial{};                 ///< one after the other; if need be on GPUs with enough memory
+  std::optional<std::size_t> winner{};  ///< the strategy to use; none if nothing can be planned
+  std::string choice{};                 ///< with its number of chunks: "hetero-fused-1d/8"
+  std::vector<std::optional<Nanoseconds>>
+      times{};  ///< by strategy; none: cannot be planned, for example for its memory
+  std::vector<std::optional<EnergyUse>> energies{};  ///< by strategy; none, or empty: nobody counted
 
-  std::optional<std::size_t> winner() const;  ///< least time, of equal ones the first; none if nothing can be planned
-  bool is_close() const;                      ///< another one takes at most 1 % longer
+  bool is_close() const;                  ///< another one takes at most 1 % longer
+  std::optional<double> speedup() const;  ///< of the winner over serial
 };
 
 struct ScheduleMap {
@@ -31,15 +35,13 @@ struct ScheduleMap {
   std::uint64_t n = 0;
   std::uint32_t ranks = 0;
   std::string machine;
-  std::vector<std::string> schedules;  ///< the first is what speed-ups are over
+  std::vector<std::string> schedules;  ///< strategies without their number of chunks
   std::string letters;                 ///< one for each
   std::vector<std::uint64_t> m;        ///< ascending
   std::vector<std::uint64_t> k;        ///< ascending
   std::vector<MapCell> cells;          ///< all k of the first m, then all of the next
 
   const MapCell& at(std::size_t m_index, std::size_t k_index) const { return cells[m_index * k.size() + k_index]; }
-  /// Of the winner; none if there is none, or if the first schedule cannot be planned.
-  std::optional<double> speedup(const MapCell& cell) const;
   std::size_t won(std::size_t schedule) const;  ///< cells
 };
 

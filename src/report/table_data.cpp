@@ -1,6 +1,5 @@
 // Tables for programs: JSON and CSV, and what their keys mean.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
 #include "base/text.hpp"
@@ -8,8 +7,6 @@
 
 namespace cortado::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Sets "a.b" as b of the object a. An object of which nothing has a value stays null.
 void set(const std::string& key, const Cell& cell, Json& object) {
@@ -79,7 +76,7 @@ Json json_of(const Document& document) {
 }
 
 std::string dumped(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2) + "\n";
 }
 
 std::string to_json(const Document& document) {

@@ -3,17 +3,17 @@
 
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 #include "cortado/report.hpp"
+
+#include "base/json.hpp"
 
 namespace cortado::report {
 
-nlohmann::ordered_json json_of(const Cell& cell);
-nlohmann::ordered_json json_of(const Table& table);  ///< a list of objects
-nlohmann::ordered_json json_of(const Document& document);
+Json json_of(const Cell& cell);
+Json json_of(const Table& table);  ///< a list of objects
+Json json_of(const Document& document);
 
 /// Text with a line feed at its end.
-std::string dumped(const nlohmann::ordered_json& json);
+std::string dumped(const Json& json);
 
 }  // namespace cortado::report

@@ -5,17 +5,15 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "cortado/program.hpp"
 #include "cortado/report.hpp"
 
+#include "base/json.hpp"
 #include "report/energy.hpp"
 
 namespace cortado::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::uint32_t kHostProcess = 1;
 
@@ -128,16 +126,14 @@ class TraceWriter {
     for (const Counter& counter : timeline_.counters) add_counter(counter);
     std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
 
-    std::string text = "{\"displayTimeUnit\":\"ns\",\n\"otherData\":" + dump(other_data()) + ",\n\"traceEvents\":[\n";
-    for (const Json& name : names_) text += dump(name) + ",\n";
-    for (const Event& event : events_) text += dump(event.json) + ",\n";
+    std::string text = "{\"displayTimeUnit\":\"ns\",\n\"otherData\":" + other_data().dump() + ",\n\"traceEvents\":[\n";
+    for (const Json& name : names_) text += name.dump() + ",\n";
+    for (const Event& event : events_) text += event.json.dump() + ",\n";
     if (text.ends_with(",\n")) text.resize(text.size() - 2);
     return text + "\n]}\n";
   }
 
  private:
-  static std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
   Json other_data() const {
     Json data{{"tool", "cortado"},
               {"times", timeline_.simulated ? "simulated" : "measured"},

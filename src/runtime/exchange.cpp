@@ -146,7 +146,7 @@ Status Exchange::refuse(Diagnostic reason) {
   return fail(std::move(reason));
 }
 
-LightStatus Exchange::check_calls() const {
+Status Exchange::check_calls() const {
   const Call& own = team_.call_of(team_.rank());
   const Call& first = team_.call_of(0);
   for (std::uint32_t r = 1; r < team_.ranks(); ++r) {

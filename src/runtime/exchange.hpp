@@ -21,7 +21,6 @@
 #include "cortado/communicator.hpp"
 #include "cortado/result.hpp"
 
-#include "runtime/light_status.hpp"
 #include "runtime/rank_program.hpp"
 #include "runtime/shape.hpp"
 #include "runtime/team.hpp"
@@ -63,7 +62,7 @@ class Exchange {
   /// Whether this rank puts what it sends into its slot before it announces the call.
   bool uses_slot(const Call& call, std::uint64_t bytes) const;
   Status refuse(Diagnostic reason);
-  LightStatus check_calls() const;
+  Status check_calls() const;
   struct Decision {
     Variant variant;
     std::string_view why;
@@ -77,10 +76,10 @@ class Exchange {
   std::vector<Take>& takes(const Operation& operation, const Shape& shape);
   std::uint32_t next_slot() { return static_cast<std::uint32_t>(slot_uses_++ % 2); }
 
-  LightStatus by_slots(const Operation& operation, const Shape& shape, std::uint32_t slot);
+  Status by_slots(const Operation& operation, const Shape& shape, std::uint32_t slot);
   Status by_pieces(const Operation& operation, const Shape& shape);
   /// A piece of all-reduce that lies in the slots: its result into `out`.
-  LightStatus all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
+  Status all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
 
   Status directly(const Operation& operation);
   PullRequest request_for(const Operation& operation) const;

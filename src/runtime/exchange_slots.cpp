@@ -20,7 +20,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 
 }  // namespace
 
-LightStatus Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t slot) {
+Status Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t slot) {
   const std::uint32_t me = team_.rank();
   const Segment& segment = team_.segment();
   const std::uint64_t n = shape.block_bytes;
@@ -40,7 +40,7 @@ LightStatus Exchange::by_slots(const Operation& op, const Shape& shape, std::uin
   return {};
 }
 
-LightStatus Exchange::all_reduce_slots(const Operation& op, std::uint32_t slot, std::byte* out, std::uint64_t bytes) {
+Status Exchange::all_reduce_slots(const Operation& op, std::uint32_t slot, std::byte* out, std::uint64_t bytes) {
   const Segment& segment = team_.segment();
   const std::uint32_t ranks = team_.ranks();
   const auto sum = [&](std::uint64_t first, std::uint64_t count, std::byte* to) {

@@ -11,7 +11,7 @@
 namespace cortado::runtime {
 namespace {
 
-tl::unexpected<Diagnostic> wrong(const Operation& operation, std::uint32_t rank, const std::string& what) {
+Unexpected<Diagnostic> wrong(const Operation& operation, std::uint32_t rank, const std::string& what) {
   Diagnostic diagnostic{"runtime.arguments", fmt::format("{}: {}", name_of(operation.kind), what)};
   diagnostic.place.rank = RankId{rank};
   return fail(std::move(diagnostic));

@@ -40,7 +40,7 @@ Team::~Team() {
   ring();
 }
 
-LightStatus Team::announce(const Call& call, const Counts* counts) {
+Status Team::announce(const Call& call, const Counts* counts) {
   CORTADO_RETURN_IF_ERROR(failure());
   RankBlock& own = segment_->block(rank_);
   ++calls_;
@@ -53,7 +53,7 @@ LightStatus Team::announce(const Call& call, const Counts* counts) {
 }
 
 template <class Counter>
-LightStatus Team::wait_for_all(Counter&& counter, std::uint64_t number) {
+Status Team::wait_for_all(Counter&& counter, std::uint64_t number) {
   std::uint32_t there = 0;  // ranks before it have come
   const auto all_there = [&] {
     while (there < ranks() && counter(segment_->block(there)).load(std::memory_order_seq_cst) >= number) ++there;
@@ -65,12 +65,12 @@ LightStatus Team::wait_for_all(Counter&& counter, std::uint64_t number) {
   return wait_until(all_there, current());
 }
 
-LightStatus Team::meet() {
+Status Team::meet() {
   return wait_for_all(
       [&](const RankBlock& block) -> auto& { return block.calls[calls_ % 2].number; }, calls_);
 }
 
-LightStatus Team::barrier() {
+Status Team::barrier() {
   ++barriers_;
   segment_->block(rank_).arrived.store(barriers_, std::memory_order_release);
   return wait_for_all(
@@ -82,13 +82,13 @@ void Team::raise(std::uint32_t signal) {
   ring();
 }
 
-LightStatus Team::wait_for(std::uint32_t rank, std::uint32_t signal) {
+Status Team::wait_for(std::uint32_t rank, std::uint32_t signal) {
   const std::atomic<std::uint64_t>& raised = segment_->block(rank).signals.at(signal).raised;
   return wait_until([&] { return raised.load(std::memory_order_seq_cst) >= calls_; }, current(),
                     std::uint64_t{1} << rank);
 }
 
-LightStatus Team::known_failure() const {
+Status Team::known_failure() const {
   const Header& header = segment_->header();
   return fail(About::environment, header.failure_code.data(), header.failure.data(),
               "destroy the communicator and join again");
@@ -105,7 +105,7 @@ Status Team::end(const char* code, const std::string& report) {
   }
   while (header.failed.load(std::memory_order_acquire) != kWritten && segment_->one_process()) {
   }
-  if (LightStatus known = failure(); !known) return known;
+  if (Status known = failure(); !known) return known;
   return fail(About::environment, code, report, "destroy the communicator and join again");
 }
 

@@ -9,7 +9,6 @@
 #include "cortado/communicator.hpp"
 #include "cortado/result.hpp"
 
-#include "runtime/light_status.hpp"
 #include "runtime/segment.hpp"
 
 namespace cortado::runtime {
@@ -31,22 +30,22 @@ class Team {
   void set_background(bool background) { background_ = background; }
 
   /// Tells the others what this rank calls now, and what it wrote before; they may read it until the next call but one.
-  LightStatus announce(const Call& call, const Counts* counts = nullptr);
+  Status announce(const Call& call, const Counts* counts = nullptr);
   /// Until all ranks have announced a call. Follows every announcement, and wakes those who sleep.
-  LightStatus meet();
+  Status meet();
   const Call& call_of(std::uint32_t rank) const { return segment_->block(rank).calls[calls_ % 2].call; }
   const Counts& counts_of(std::uint32_t rank) const { return segment_->block(rank).counts[calls_ % 2]; }
   /// Until all ranks have come to it. What they wrote before is visible behind it.
-  LightStatus barrier();
+  Status barrier();
 
   /// Signals of proved programs: a rank raises its own, others wait for it. They count calls.
   void raise(std::uint32_t signal);
-  LightStatus wait_for(std::uint32_t rank, std::uint32_t signal);
+  Status wait_for(std::uint32_t rank, std::uint32_t signal);
 
   /// Until `there()` is true; others ring the bell of the segment when they have changed what it looks at.
   /// `peers` has the bits of ranks that must not leave meanwhile.
   template <class There>
-  LightStatus wait_until(There&& there, OperationKind in, std::uint64_t peers = 0) {
+  Status wait_until(There&& there, OperationKind in, std::uint64_t peers = 0) {
     Patience patience(spin_, background_);
     do {
       if (!there()) continue;
@@ -65,7 +64,7 @@ class Team {
   void ring() const { segment_->header().bell.ring(); }
 
   /// The failure that ended this team, if one has.
-  LightStatus failure() const {
+  Status failure() const {
     if (segment_->header().failed.load(std::memory_order_acquire) != kWritten) [[likely]]
       return {};
     return known_failure();
@@ -84,7 +83,7 @@ class Team {
   static constexpr std::chrono::milliseconds kNap{100};
   static constexpr std::uint32_t kWriting = 1;  // of the report of a failure
   static constexpr std::uint32_t kWritten = 2;
-  LightStatus known_failure() const;
+  Status known_failure() const;
   struct Watch {
     std::chrono::steady_clock::time_point start;
     std::chrono::steady_clock::time_point last_look;
@@ -93,7 +92,7 @@ class Team {
   };
   /// Until all ranks have counted to `number`, as this one has just done; wakes those who wait for it.
   template <class Counter>
-  LightStatus wait_for_all(Counter&& counter, std::uint64_t number);
+  Status wait_for_all(Counter&& counter, std::uint64_t number);
   OperationKind current() const { return static_cast<OperationKind>(call_of(rank_).what.kind); }
   Status look_for_trouble(Watch& watch, OperationKind in);
 

@@ -7,6 +7,7 @@
 
 #include "cortado/report.hpp"
 
+#include "base/text.hpp"
 #include "serve/serve.hpp"
 
 namespace cortado::serve {
@@ -17,8 +18,9 @@ using report::Field;
 using report::Notation;
 using report::View;
 
-double share(double part, double whole) {
-  return whole > 0 ? part / whole : 0;
+/// Empty where there is nothing to divide by.
+Cell share(double part, double whole) {
+  return whole > 0 ? Cell(part / whole) : Cell();
 }
 
 std::string length_text(const Length& length) {
@@ -29,7 +31,7 @@ std::string length_text(const Length& length) {
 std::string arrivals_text(const ServeRequest& request) {
   const auto* generated = std::get_if<Generated>(&request.arrivals);
   if (generated == nullptr) return fmt::format("requests of {}", std::get<std::string>(request.arrivals));
-  std::string text = fmt::format("{} requests of {} tokens in, {} out", generated->requests,
+  std::string text = fmt::format("{} of {} tokens in, {} out", counted(generated->requests, "request"),
                                  length_text(generated->input), length_text(generated->output));
   if (generated->users) {
     text += fmt::format(", {} at a time", *generated->users);
@@ -60,7 +62,9 @@ void add_spread(std::vector<Field<ServeRow>>& fields, const std::string& key, co
           .notation = Notation::significant,
           .scale = 1e-3,
           .csv = fmt::format("{}_{}_us", key, name)},
-         [spread, value](const ServeRow& row) { return Cell(row.*spread.*value * 1e6); }});
+         [spread, value](const ServeRow& row) {
+           return (row.*spread).values == 0 ? Cell() : Cell(row.*spread.*value * 1e6);
+         }});
   };
   const bool narrow = key != "latency";
   add("mean", &Spread::mean, View::wide);
@@ -84,7 +88,7 @@ std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
   };
   const auto rate = [&](const char* key, const char* head, int digits, const char* meaning, View view, auto value) {
     fields.push_back({{.key = key, .head = head, .unit = "/s", .digits = digits, .meaning = meaning, .view = view},
-                      [value](const ServeRow& row) { return Cell(share(value(row), row.seconds())); }});
+                      [value](const ServeRow& row) { return share(value(row), row.seconds()); }});
   };
   rate("requests_per_s", "requests", 2, "answered, from the first arrival to the last token", View::narrow,
        [](const ServeRow& row) { return static_cast<double>(row.tally.finished); });
@@ -95,6 +99,13 @@ std::vector<Field<ServeRow>> fields_of(const ServeReport& report) {
   rate("goodput_requests_per_s", "good requests", 2, "answered within the limits (--slo-ttft, --slo-tpot)",
        report.request.slo_ttft || report.request.slo_tpot ? View::narrow : View::wide,
        [](const ServeRow& row) { return static_cast<double>(row.tally.good); });
+  fields.push_back({{.key = "sustained_requests_per_s",
+                     .head = "sustained",
+                     .unit = "/s",
+                     .digits = 2,
+                     .meaning = "overloaded: requests that are served while more than that come; else null",
+                     .view = View::wide},
+                    [](const ServeRow& row) { return row.overload ? Cell(row.overload->served) : Cell(); }});
   const auto percent = [&](const char* key, const char* head, const char* meaning, View view, auto value) {
     fields.push_back(
         {{.key = key, .head = head, .unit = "%", .digits = 1, .meaning = meaning, .view = view, .scale = 100},
@@ -159,7 +170,8 @@ std::vector<report::Chart> charts_over_time() {
                          .labels = {"from_us"},
                          .series = {"way"}};
   };
-  return {chart("Tokens of answers a second", "output_tokens_per_s"), chart("Sequences that run", "running"),
+  return {chart("Tokens of answers a second", "output_tokens_per_s"),
+          chart("Time to the first token, by arrival", "ttft_us"), chart("Sequences that run", "running"),
           chart("Pages of the KV cache in use", "pool"), chart("Host link to the GPU, busy", "link_load")};
 }
 
@@ -171,6 +183,12 @@ report::Table time_table(const ServeReport& report) {
       {.key = "from_us", .head = "from", .unit = "s", .digits = 3, .meaning = "begin of the interval", .scale = 1e-6},
       {.key = "output_tokens_per_s", .head = "tokens out", .unit = "/s", .meaning = "of answers"},
       {.key = "prompt_tokens_per_s", .head = "tokens in", .unit = "/s", .meaning = "that were computed"},
+      {.key = "ttft_us",
+       .head = "TTFT",
+       .unit = "ms",
+       .digits = 1,
+       .meaning = "mean time to the first token of requests that came in the interval",
+       .scale = 1e-3},
       {.key = "running", .head = "running", .digits = 1, .meaning = "sequences of all replicas"},
       {.key = "pool", .head = "pool", .unit = "%", .digits = 1, .meaning = "share of pages in use", .scale = 100},
       {.key = "link_load",
@@ -191,8 +209,9 @@ report::Table time_table(const ServeReport& report) {
     const auto rates = row.tally.over_time.rates(row.tally.end_ns);
     for (std::size_t i = 0; i < rates.size(); ++i) {
       const double from = static_cast<double>(i) * static_cast<double>(row.tally.over_time.bin_ns()) * 1e-3;
-      table.add({row.way, from, rates[i].tokens, rates[i].prompt_tokens, rates[i].running, rates[i].pool, rates[i].load,
-                 rates[i].store});
+      const Cell ttft = share(1e6 * rates[i].waited, rates[i].arrived);
+      table.add({row.way, from, rates[i].tokens, rates[i].prompt_tokens, ttft, rates[i].running, rates[i].pool,
+                 rates[i].load, rates[i].store});
     }
   }
   return table;
@@ -203,9 +222,9 @@ report::Table time_table(const ServeReport& report) {
 report::Document serve_document(const ServeReport& report) {
   const ServeRequest& request = report.request;
   report::Document document{.schema = "cortado.serve"};
-  document.title = fmt::format("{} on {}: {} replica{} of {} GPU{}, {}", request.model.name, report.machine,
-                               request.replicas, request.replicas == 1 ? "" : "s", request.layout.tp,
-                               request.layout.tp == 1 ? "" : "s", arrivals_text(request));
+  document.title =
+      fmt::format("{} on {}: {} of {}, {}", request.model.name, report.machine, counted(request.replicas, "replica"),
+                  counted(request.layout.tp, "GPU"), arrivals_text(request));
   const double pool_tokens = static_cast<double>(report.pool_pages) * request.page;
   document.about = {fmt::format(
       "a step: at most {} tokens and {} sequences; KV cache of a replica: {} blocks of {} "
@@ -237,6 +256,11 @@ report::Document serve_document(const ServeReport& report) {
   document.notes = report.notes;
   for (const ServeRow& row : report.rows) {
     const Tally& tally = row.tally;
+    if (row.overload) {
+      document.answer.push_back(fmt::format(
+          "{}: overloaded: {:.3g} requests a second arrive, {:.3g} a second are served, and the queue grows", row.way,
+          row.overload->arriving, row.overload->served));
+    }
     if (tally.refused() > 0) {
       document.notes.push_back(
           fmt::format("{}: {} of {} requests refused: {} longer than the context of {} tokens, {} "

@@ -50,11 +50,11 @@ Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache,
                                      .layout = cache.layout,
                                      .strategy = name};
   const auto load = pipeline::kv_fetch_cost(question, machine);
-  if (!load) return tl::unexpected(load.error());
+  if (!load) return fail(load.error());
   question.store = true;
   question.strategy = store_of(name);
   const auto store = pipeline::kv_fetch_cost(question, machine);
-  if (!store) return tl::unexpected(store.error());
+  if (!store) return fail(store.error());
   FetchCost cost{.name = name, .load = line_of(*load), .store = line_of(*store)};
   const HostLinkTiming& link = *machine.timing->host_link;
   cost.both_rate = (load->compute_units > 0 ? link.units_both : link.both).bytes_per_second();

@@ -107,7 +107,7 @@ class Generator : public Source {
   std::priority_queue<Due> due_;
 };
 
-tl::unexpected<Diagnostic> bad_arrivals(std::string_view message, std::string_view hint) {
+Unexpected<Diagnostic> bad_arrivals(std::string_view message, std::string_view hint) {
   return fail("serve.arrivals", message, hint);
 }
 

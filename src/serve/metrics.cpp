@@ -12,6 +12,8 @@ namespace {
 void add_scaled(Activity& to, const Activity& from, double tokens, double others) {
   to.tokens += from.tokens * tokens;
   to.prompt_tokens += from.prompt_tokens * tokens;
+  to.arrived += from.arrived * tokens;
+  to.waited += from.waited * tokens;
   to.running += from.running * others;
   to.pool += from.pool * others;
   to.load += from.load * others;
@@ -22,7 +24,7 @@ void add_scaled(Activity& to, const Activity& from, double tokens, double others
 
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
-  Spread spread;
+  Spread spread{.values = values.size()};
   std::ranges::sort(values);
   spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   const auto rank = [&](double share) {
@@ -82,6 +84,31 @@ std::vector<Activity> OverTime::rates(std::int64_t end_ns) const {
     add_scaled(rates[i], sums, 1 / seconds, 1 / seconds);
   }
   return rates;
+}
+
+std::optional<Overload> OverTime::overload() const {
+  constexpr double kGrowth = 0.05;
+  constexpr double kQueue = 16;
+  std::size_t end = bins_.size();
+  while (end > 0 && bins_[end - 1].arrived == 0) --end;
+  if (end > 0) --end;  // the last one has arrivals of a part of its time
+  constexpr std::size_t kQuarters = 4;
+  if (end < 2 * kQuarters) return std::nullopt;
+  const auto sum_of = [&](std::size_t from, std::size_t to) {
+    Activity sum;
+    for (std::size_t i = from; i < to; ++i) add_scaled(sum, bins_[i], 1, 1);
+    return sum;
+  };
+  const std::size_t quarter = end / kQuarters;
+  const Activity before = sum_of(end - 2 * quarter, end - quarter);
+  const Activity last = sum_of(end - quarter, end);
+  if (before.arrived == 0) return std::nullopt;
+  const double seconds = static_cast<double>(quarter) * static_cast<double>(bin_ns_) * 1e-9;
+  const double wait = last.waited / last.arrived;
+  const double growth = (wait - before.waited / before.arrived) / seconds;
+  const double rate = (before.arrived + last.arrived) / (2 * seconds);
+  if (growth <= kGrowth || rate * wait < kQueue) return std::nullopt;
+  return Overload{rate, rate / (1 + growth)};
 }
 
 void Tally::merge(Tally&& other, std::uint32_t replicas) {

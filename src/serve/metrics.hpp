@@ -3,18 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace cortado::serve {
 
-/// Of all values, by nearest rank.
+/// Of all values, by nearest rank; all zero of none.
 struct Spread {
+  std::size_t values = 0;  ///< how many
   double mean = 0;
   double p50 = 0;
   double p90 = 0;
   double p99 = 0;
 };
-Spread spread_of(std::vector<double> values);  ///< all zero of none
+Spread spread_of(std::vector<double> values);
 
 /// What a replica did from one moment to another.
 struct Activity {
@@ -24,20 +26,33 @@ struct Activity {
   double pool = 0;           ///< share of the pages that sequences use
   double load = 0;           ///< share of the time that the link is busy
   double store = 0;
+  double arrived = 0;  ///< requests that were answered, by the time when they came
+  double waited = 0;   ///< seconds of these to the first token, all together
+};
+
+/// More requests come than are served.
+struct Overload {
+  double arriving = 0;  ///< requests a second
+  double served = 0;
 };
 
 /// Activity over time in at most kBins bins of equal length, which doubles when they are full.
 class OverTime {
  public:
   static constexpr std::size_t kBins = 128;
-  /// Tokens are all those of the time from `begin` to `end`, the others means over it.
+  /// Tokens and requests are all those of the time from `begin` to `end`, the others means over it.
   void add(std::int64_t begin_ns, std::int64_t end_ns, const Activity& activity);
   /// Adds that of another replica.
   void merge(OverTime other, std::uint32_t replicas);
 
   std::int64_t bin_ns() const { return bin_ns_; }
-  /// Tokens a second, sequences, shares.
+  /// Tokens and requests a second, sequences, shares.
   std::vector<Activity> rates(std::int64_t end_ns) const;
+
+  /// Whoever comes later waits longer. Waits for the first token in the third and the fourth quarter of the arrivals
+  /// tell: if they grow by g seconds in a second, 1 / (1 + g) of those that come are served. None if waits do not grow
+  /// by more than 5 %, if fewer than 16 requests wait, or if all come at once.
+  std::optional<Overload> overload() const;
 
  private:
   void halve();

@@ -35,7 +35,7 @@ Result<bool> Replica::turn() {
 Status Replica::admit_arrivals() {
   while (waiting_.size() < kReadAhead) {
     CORTADO_ASSIGN_OR_RETURN(const auto next, source_.next_ns());
-    next_arrival_ns_ = next.value_or(kNever);
+    next_arrival_ns_ = next ? *next + config_.request_ns : kNever;
     if (next_arrival_ns_ > now_ns_) return {};
     arrive(source_.take());
   }
@@ -85,6 +85,7 @@ void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
   const double ttft = static_cast<double>(sequence.first_ns - request.arrival_ns) * 1e-9;
   const double answer = static_cast<double>(at_ns - sequence.first_ns) * 1e-9;
   tally_.ttft.push_back(ttft);
+  tally_.over_time.add(request.arrival_ns, request.arrival_ns + 1, {.arrived = 1, .waited = ttft});
   tally_.latency.push_back(static_cast<double>(at_ns - request.arrival_ns) * 1e-9);
   double tpot = 0;
   if (request.output > 1) {

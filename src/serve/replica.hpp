@@ -40,10 +40,11 @@ enum class Reuse { none, hbm, host };
 
 struct ReplicaConfig {
   StepLimits limits{};
-  std::uint64_t pages = 0;    ///< of the pool
-  std::uint32_t page = 16;    ///< tokens
-  std::uint32_t block = 16;   ///< tokens of a block of the prefix cache, a multiple of the page
-  std::uint64_t context = 0;  ///< longest sequence
+  std::uint64_t pages = 0;      ///< of the pool
+  std::uint32_t page = 16;      ///< tokens
+  std::uint32_t block = 16;     ///< tokens of a block of the prefix cache, a multiple of the page
+  std::uint64_t context = 0;    ///< longest sequence
+  std::int64_t request_ns = 0;  ///< from a request that arrives until the engine may schedule it
   Reuse reuse = Reuse::hbm;
   std::uint64_t host_blocks = 0;  ///< capacity of a tier of its own
   std::optional<FetchCost> fetch{};

@@ -291,6 +291,25 @@ TEST(OverTime, KeepsSumsWhenBinsMerge) {
   EXPECT_NEAR(sum, tokens, 1e-6);
 }
 
+// 20 requests a second come and 10 are served: the wait of the one that comes after t seconds is t.
+TEST(OverTime, KnowsAnOverload) {
+  OverTime growing;
+  OverTime level;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    const std::int64_t arrival = i * 50'000'000;
+    growing.add(arrival, arrival + 1, {.arrived = 1, .waited = 1e-9 * static_cast<double>(arrival)});
+    level.add(arrival, arrival + 1, {.arrived = 1, .waited = 2});
+  }
+  const auto overload = growing.overload();
+  ASSERT_TRUE(overload);
+  EXPECT_NEAR(overload->arriving, 20, 1);
+  EXPECT_NEAR(overload->served, 10, 1);
+  EXPECT_FALSE(level.overload());
+  OverTime at_once;
+  for (int i = 0; i < 1000; ++i) at_once.add(0, 1, {.arrived = 1, .waited = 0.01 * i});
+  EXPECT_FALSE(at_once.overload());
+}
+
 TEST(Spread, IsByNearestRank) {
   std::vector<double> values;
   for (int i = 100; i >= 1; --i) values.push_back(i);
@@ -299,7 +318,8 @@ TEST(Spread, IsByNearestRank) {
   EXPECT_DOUBLE_EQ(spread.p50, 50);
   EXPECT_DOUBLE_EQ(spread.p90, 90);
   EXPECT_DOUBLE_EQ(spread.p99, 99);
-  EXPECT_DOUBLE_EQ(spread_of({}).p99, 0);
+  EXPECT_EQ(spread.values, 100U);
+  EXPECT_EQ(spread_of({}).values, 0U);
 }
 
 }  // namespace replica_test

@@ -61,6 +61,7 @@ struct ServeRow {
   Spread ttft{};  ///< seconds
   Spread tpot{};
   Spread latency{};
+  std::optional<Overload> overload{};
 
   double seconds() const { return static_cast<double>(tally.end_ns) * 1e-9; }
 };

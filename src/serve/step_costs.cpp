@@ -81,7 +81,7 @@ class Parts {
     const auto parts = parts_of(phase, latent);
     if (!parts || !latent) return parts.map([](const StepParts& p) { return p.attention; });
     const auto plain = decode(tokens, 1);
-    if (!plain) return tl::unexpected(plain.error());
+    if (!plain) return fail(plain.error());
     return std::max(parts->attention, parts->attention + parts->body - plain->body);
   }
 
@@ -98,7 +98,7 @@ class Parts {
         double seconds = 0;
         if (const CollectiveWork* work = op.collective()) {
           const auto way = costs_.serial(*work, pipeline::ranks_of(work->group, layout_, costs_.machine()), true);
-          if (!way) return tl::unexpected(way.error());
+          if (!way) return fail(way.error());
           seconds = way->exposed;
         } else {
           seconds = costs_.kernel(op).seconds;
@@ -154,14 +154,14 @@ Outcome<StepCosts> make_step_costs(const Model& model, const Layout& layout, con
   std::vector<double> body;
   for (const double point : tokens) {
     const auto step = parts.decode(static_cast<std::uint64_t>(point), 1);
-    if (!step) return tl::unexpected(step.error());
+    if (!step) return fail(step.error());
     body.push_back(step->body);
   }
   tables.body = dense(tokens, body);
   std::vector<double> head;
   for (const double point : sequences) {
     const auto step = parts.decode(static_cast<std::uint64_t>(point), 1);
-    if (!step) return tl::unexpected(step.error());
+    if (!step) return fail(step.error());
     head.push_back(step->head);
   }
   tables.head = dense(sequences, head);
@@ -174,14 +174,14 @@ Outcome<StepCosts> make_step_costs(const Model& model, const Layout& layout, con
   }
   tables.decode = Grid(sequences, contexts, std::move(values));
   const auto start = parts.prompt(1, 0);
-  if (!start) return tl::unexpected(start.error());
+  if (!start) return fail(start.error());
   tables.prompt_start = *start;
   contexts.insert(contexts.begin(), 0);
   values.clear();
   for (const double chunk : tokens) {
     for (const double context : contexts) {
       const auto seconds = parts.prompt(static_cast<std::uint64_t>(chunk), static_cast<std::uint64_t>(context));
-      if (!seconds) return tl::unexpected(seconds.error());
+      if (!seconds) return fail(seconds.error());
       values.push_back(*seconds - *start);
     }
   }

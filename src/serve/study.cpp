@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "gemm/gemm.hpp"
 #include "gemm/kernels.hpp"
 #include "serve/fetch_ways.hpp"
@@ -32,8 +33,8 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
   const std::uint64_t gpus = std::uint64_t{request.layout.tp} * request.replicas;
   if (request.replicas == 0 || gpus > machine.gpus) {
     return fail("model.layout",
-                fmt::format("{} replicas of {} GPUs do not fit the {} of {}", request.replicas, request.layout.tp,
-                            machine.gpus, machine.name),
+                fmt::format("{} of {} do not fit the {} of {}", counted(request.replicas, "replica"),
+                            counted(request.layout.tp, "GPU"), machine.gpus, machine.name),
                 "give fewer --replicas or a smaller --tp");
   }
   if (request.limits.max_tokens > kMostTokens) {
@@ -82,7 +83,7 @@ Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& 
                   "{:.1f}: no room for a KV cache",
                   100 * request.memory_share, machine.name, all / kGiB, static_cast<double>(need.weights.value) / kGiB,
                   static_cast<double>(need.activations.value) / kGiB),
-      "spread it further with --tp, give --dtype f8, or smaller --max-tokens");
+      "give a larger --memory-share, spread it further with --tp, or give --dtype f8 or smaller --max-tokens");
 }
 
 std::uint32_t block_of(const ServeRequest& request) {
@@ -207,6 +208,7 @@ class WayRunner {
       report_.timeline_cut = report_.timeline_cut || one.spans.size() == kTraceSpans;
     }
     if (trace) report_.timeline = maker.finish(report_.machine);
+    row.overload = row.tally.over_time.overload();
     row.ttft = spread_of(std::exchange(row.tally.ttft, {}));
     row.tpot = spread_of(std::exchange(row.tally.tpot, {}));
     row.latency = spread_of(std::exchange(row.tally.latency, {}));
@@ -270,7 +272,7 @@ Outcome<const StepCosts*> ServingStudy::step_costs(const ServeRequest& request) 
       fmt::format("{} {} {}", key_of(request), request.limits.max_tokens, request.limits.max_sequences);
   if (const auto known = steps_.find(key); known != steps_.end()) return &known->second;
   auto costs = make_step_costs(request.model, request.layout, types_of(request), request.limits, machine_);
-  if (!costs) return tl::unexpected(costs.error());
+  if (!costs) return fail(costs.error());
   return &steps_.emplace(key, *std::move(costs)).first->second;
 }
 
@@ -281,6 +283,7 @@ Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const Ser
                        .page = request.page,
                        .block = block_of(request),
                        .context = request.model.context,
+                       .request_ns = machine_.timing->serving ? machine_.timing->serving->request.value : 0,
                        .slo_ttft = request.slo_ttft,
                        .slo_tpot = request.slo_tpot};
   if (way == kRecompute) config.reuse = Reuse::none;
@@ -297,7 +300,7 @@ Outcome<ReplicaConfig> ServingStudy::config_of(const std::string& way, const Ser
   if (known == fetches_.end()) {
     auto cost =
         fetch_way(way, {request.model, request.layout.tp, request.kv_dtype, request.page, request.kv_layout}, machine_);
-    if (!cost) return tl::unexpected(cost.error());
+    if (!cost) return fail(cost.error());
     known = fetches_.emplace(key, *std::move(cost)).first;
   }
   config.fetch = known->second;
@@ -310,11 +313,11 @@ Outcome<ServeReport> ServingStudy::run(const ServeRequest& request, const ServeO
   std::vector<ReplicaConfig> configs;
   for (const std::string& way : request.ways) {
     auto config = config_of(way, request, *report);
-    if (!config) return tl::unexpected(config.error());
+    if (!config) return fail(config.error());
     configs.push_back(*std::move(config));
   }
   const auto costs = step_costs(request);
-  if (!costs) return tl::unexpected(costs.error());
+  if (!costs) return fail(costs.error());
   WayRunner runner(options, *report);
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const bool last = i + 1 == configs.size();

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "serve/source.hpp"
 
 namespace cortado::serve {
@@ -37,7 +37,7 @@ class TraceSource : public Source {
   void ended(const Request&, std::int64_t) override {}
 
  private:
-  tl::unexpected<Diagnostic> wrong(std::string message, std::string hint) const {
+  Unexpected<Diagnostic> wrong(std::string message, std::string hint) const {
     Diagnostic error{"serve.trace", std::move(message), std::move(hint)};
     error.place.file = path_;
     error.place.line = line_;
@@ -64,26 +64,26 @@ class TraceSource : public Source {
     return {};
   }
 
-  Result<std::uint32_t> length(const nlohmann::json& object, const char* key) const {
-    const auto found = object.find(key);
+  Result<std::uint32_t> length(const Json& object, const char* key) const {
+    const Json* const found = object.find(key);
     const char* const hint = "a whole number of tokens";
-    if (found == object.end()) return wrong(fmt::format("{} is missing", key), hint);
-    const bool whole =
-        found->is_number_unsigned() && found->get<std::uint64_t>() <= std::numeric_limits<std::int32_t>::max();
+    if (found == nullptr) return wrong(fmt::format("{} is missing", key), hint);
+    const bool whole = found->is_number_unsigned() && found->whole() <= std::numeric_limits<std::int32_t>::max();
     if (!whole) return wrong(fmt::format("{} is {}", key, found->dump()), hint);
-    return found->get<std::uint32_t>();
+    return static_cast<std::uint32_t>(found->whole());
   }
 
   Result<Request> parse(const std::string& text) {
-    const auto object = nlohmann::json::parse(text, nullptr, false);
-    if (!object.is_object()) {
+    const auto parsed = Json::parse(text);
+    if (!parsed || !parsed->is_object()) {
       return wrong("not a JSON object",
                    "one a line: {\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 64}");
     }
-    const auto time = object.find("timestamp");
-    const bool timed = time != object.end() && time->is_number() && time->get<double>() <= kLongestMs;
+    const Json& object = *parsed;
+    const Json* const time = object.find("timestamp");
+    const bool timed = time != nullptr && time->is_number() && time->number() <= kLongestMs;
     if (!timed) return wrong("timestamp is missing or not a number", "give milliseconds since the start of the trace");
-    const auto at = time->get<double>();
+    const double at = time->number();
     if (at < 0)
       return wrong(fmt::format("timestamp {} is negative", time->dump()),
                    "give milliseconds since the start of the trace");
@@ -100,18 +100,19 @@ class TraceSource : public Source {
     return request;
   }
 
-  Result<std::vector<std::uint64_t>> names(const nlohmann::json& object, std::uint32_t input) const {
+  Result<std::vector<std::uint64_t>> names(const Json& object, std::uint32_t input) const {
     std::vector<std::uint64_t> listed;
-    const auto found = object.find("hash_ids");
-    if (found == object.end()) return listed;
-    const char* const hint = "a list of whole numbers, one for every 512 tokens of the prompt";
+    const Json* const found = object.find("hash_ids");
+    if (found == nullptr) return listed;
+    const char* const hint = "a list of whole numbers, one for every 512 tokens of the prompt, or none at all";
     if (!found->is_array()) return wrong("hash_ids is no list", hint);
-    for (const auto& id : *found) {
+    for (const Json& id : *found) {
       if (!id.is_number_unsigned()) return wrong(fmt::format("hash_ids has {}", id.dump()), hint);
-      listed.push_back(id.get<std::uint64_t>());
+      listed.push_back(id.whole());
     }
     const std::uint32_t most = (input + kTraceBlock - 1) / kTraceBlock;
-    if (listed.size() > most) {
+    const std::uint32_t least = listed.empty() ? 0 : input / kTraceBlock;  // the last, if not full, may have no name
+    if (listed.size() > most || listed.size() < least) {
       return wrong(fmt::format("{} hash_ids for {} tokens", listed.size(), input), hint);
     }
     return listed;

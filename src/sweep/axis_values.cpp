@@ -77,7 +77,7 @@ class Form {
   }
   Result<Value> number(std::string_view key) const { return number(key, table_.get(key)); }
 
-  tl::unexpected<Diagnostic> refuse(std::string message, std::string hint) const {
+  Unexpected<Diagnostic> refuse(std::string message, std::string hint) const {
     return fail({"sweep.axis", std::move(message), std::move(hint), place_});
   }
 

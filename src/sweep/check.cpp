@@ -75,8 +75,8 @@ class SpecCheck {
   }
 
  private:
-  tl::unexpected<Diagnostic> unknown(const std::string& name, std::uint32_t line, const std::string& key,
-                                     const std::vector<std::string>& known) const {
+  Unexpected<Diagnostic> unknown(const std::string& name, std::uint32_t line, const std::string& key,
+                                 const std::vector<std::string>& known) const {
     return fail(
         {"sweep.name",
          fmt::format("{} is no flag of cortado {} that a sweep has, no field of a machine, no label, and stands "
@@ -106,7 +106,7 @@ class SpecCheck {
     return checked ? Status{} : refuse(checked.error(), axis);
   }
 
-  tl::unexpected<Diagnostic> refuse(Diagnostic error, const Axis* axis) const {
+  Unexpected<Diagnostic> refuse(Diagnostic error, const Axis* axis) const {
     if (error.place.file.empty()) {
       const std::string key = !error.place.key.empty() ? error.place.key : axis != nullptr ? axis->name : "";
       error.place = in_file(spec_.file, axis != nullptr ? axis->line : 0, key);

@@ -43,7 +43,7 @@ toml::table* find(toml::table& root, std::string_view path) {
   return found.is_table() && is_field(*found.node()) ? found.as_table() : nullptr;
 }
 
-tl::unexpected<Diagnostic> wrong_value(const Parameter& field, std::string_view wanted) {
+Unexpected<Diagnostic> wrong_value(const Parameter& field, std::string_view wanted) {
   return fail("sweep.field", fmt::format("{} does not take {}", field.name, field.text),
               fmt::format("give {}", wanted));
 }

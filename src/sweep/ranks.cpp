@@ -23,7 +23,7 @@ constexpr char kTasks = 't';
 constexpr char kStop = 's';  // points that were not begun stay undone
 constexpr char kEnd = 'e';
 
-tl::unexpected<Diagnostic> mpi_error(const char* text) {
+Unexpected<Diagnostic> mpi_error(const char* text) {
   return fail(About::environment, "sweep.mpi", fmt::format("MPI: {}", text),
               "the same command goes on where it stopped");
 }

@@ -59,7 +59,9 @@ class Shown {
       return document;
     }
     CORTADO_RETURN_IF_ERROR(check_columns());
-    CORTADO_ASSIGN_OR_RETURN(report::Table table, rows(request_.group_by.empty() ? plain_sql() : grouped_sql()));
+    CORTADO_ASSIGN_OR_RETURN(const std::string sql,
+                             request_.group_by.empty() ? plain_sql() : Result<std::string>(grouped_sql()));
+    CORTADO_ASSIGN_OR_RETURN(report::Table table, rows(sql));
     table.charts = charts(table);
     document.tables = {std::move(table)};
     return document;
@@ -109,13 +111,33 @@ class Shown {
   std::string condition() const { return request_.where.empty() ? "1" : fmt::format("({})", request_.where); }
 
   bool ranked() const { return std::ranges::count(columns_, column_) > 0 && std::ranges::count(columns_, label_) > 0; }
-  std::string scored() const { return sql_name(std::ranges::count(columns_, score_) > 0 ? score_ : column_); }
+  const std::string& scored() const { return std::ranges::count(columns_, score_) > 0 ? score_ : column_; }
 
-  std::string plain_sql() const {
+  /// Columns before the one that ranks, in which rows of a point differ though they have the same label.
+  Result<std::vector<std::string>> distinguishing() {
+    std::vector<std::string> found;
+    if (!ranked()) return found;
+    for (const std::string& name : columns_) {
+      if (name == column_) break;
+      if (name == "row" || name == label_ || std::ranges::count(axes_, name) > 0) continue;
+      CORTADO_ASSIGN_OR_RETURN(Statement differ,
+                               database_.prepare(fmt::format(
+                                   "SELECT 1 FROM results GROUP BY point, {} HAVING count(DISTINCT {}) > 1 LIMIT 1",
+                                   sql_name(label_), sql_name(name))));
+      CORTADO_ASSIGN_OR_RETURN(const bool row, differ.step());
+      if (row) found.push_back(name);
+    }
+    return found;
+  }
+
+  Result<std::string> plain_sql() {
     std::vector<std::string> chosen = request_.columns;
     if (chosen.empty()) {
       chosen = shown_axes_;
-      for (const std::string& name : {label_, column_, score_}) chosen.push_back(name);
+      chosen.push_back(label_);
+      CORTADO_ASSIGN_OR_RETURN(const std::vector<std::string> more, distinguishing());
+      chosen.insert(chosen.end(), more.begin(), more.end());
+      chosen.insert(chosen.end(), {column_, score_});
     }
     std::vector<std::string> names;
     for (const std::string& name : chosen) {
@@ -136,7 +158,7 @@ class Shown {
                          condition(), by, by);
     }
     const std::string label = sql_name(label_);
-    const std::string score = scored();
+    const std::string score = sql_name(scored());
     if (request_.best) {
       return fmt::format(
           // Names that no axis has.
@@ -169,7 +191,7 @@ class Shown {
     for (int i = 0; i < statement.columns(); ++i) {
       const std::string name = statement.name(i);
       table.columns.push_back(
-          {.key = name, .head = name, .meaning = meaning_of(name), .notation = report::Notation::shortest});
+          {.key = name, .head = head_of(name), .meaning = meaning_of(name), .notation = report::Notation::shortest});
     }
     for (;;) {
       CORTADO_ASSIGN_OR_RETURN(const bool row, statement.step());
@@ -180,10 +202,18 @@ class Shown {
     }
   }
 
+  bool of_score(const std::string& name) const {
+    return !request_.group_by.empty() && (name == "mean" || name == "least" || name == "most");
+  }
+
+  std::string head_of(const std::string& name) const {
+    return of_score(name) ? fmt::format("{} {}", name, scored()) : name;
+  }
+
   std::string meaning_of(const std::string& name) const {
     if (name == "points") return "of the group";
     if (name == "wins") return "points at which it is the best";
-    if (name == "mean" || name == "least" || name == "most") return fmt::format("{} over the group", score_);
+    if (of_score(name)) return fmt::format("{} over the group", scored());
     if (name == "mean_regret") return fmt::format("{} over that of the best, less 1, on average", column_);
     return std::ranges::count(axes_, name) > 0 ? "axis" : fmt::format("as in cortado {} --json", question_);
   }

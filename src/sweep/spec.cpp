@@ -79,8 +79,8 @@ class SpecReader {
     return {};
   }
 
-  tl::unexpected<Diagnostic> refuse(const toml::node& node, const std::string& key, std::string message,
-                                    std::string hint) const {
+  Unexpected<Diagnostic> refuse(const toml::node& node, const std::string& key, std::string message,
+                                std::string hint) const {
     return fail({"sweep.spec", std::move(message), std::move(hint), place_in(file_, node, key)});
   }
 
@@ -173,6 +173,12 @@ class SpecReader {
       const auto file = (*table)["file"].value<std::string>();
       const bool of_models = table->contains("models");
       if (of_models || (file && table->size() == 1)) {
+        if (of_models && spec_.question != "overlap") {
+          return refuse(
+              one, "models",
+              fmt::format("layers of models are asked about by overlap, and this sweep asks {}", spec_.question),
+              "give question = \"overlap\"; whole models are an axis: model = [\"llama-3.1-8b\"]");
+        }
         if (of_models) {
           CORTADO_ASSIGN_OR_RETURN(group.axes, axes_of_models(*table, file_, folder_));
           spec_.labels.insert(spec_.labels.end(), kModelLabels.begin(), kModelLabels.end());

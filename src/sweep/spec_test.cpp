@@ -1,5 +1,6 @@
 #include "sweep/spec.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -75,6 +76,40 @@ TEST(Spec, LayersOfModelsAreAxes) {
   EXPECT_THAT(spec.labels, ElementsAre("operator", "model", "prompt"));
 }
 
+const Axis& axis_of(const Spec& spec, std::string_view name) {
+  const auto& axes = spec.groups[0].axes;
+  return *std::ranges::find(axes, name, &Axis::name);
+}
+
+// Mixtral 8x7B: hidden 4096, 8 experts of 14336, two for each token. Each of 8 GPUs has 1024 tokens and one expert, to
+// which 8 x 1024 x 2 / 8 = 2048 rows come; gate and up are one GEMM.
+TEST(Spec, ExpertsOfModelsAreAxes) {
+  const Spec spec = spec_of("question = \"overlap\"\n[[zip]]\nmodels = [\"mixtral-8x7b\"]\nep = 8\ntokens = 1024\n");
+  EXPECT_THAT(texts(axis_of(spec, "collective")), ElementsAre("all-to-all", "all-to-all"));
+  EXPECT_THAT(texts(axis_of(spec, "ranks")), ElementsAre("8", "8"));
+  EXPECT_THAT(texts(axis_of(spec, "gemm")), ElementsAre("2048x28672x4096", "2048x4096x14336"));
+  EXPECT_THAT(texts(axis_of(spec, "gemm-first")), ElementsAre("false", "true"));
+}
+
+// Llama 3.1 8B on 8 GPUs: forward the GEMMs of a layer beside the gather of its weights, in bf16 2 x (4096 x 6144 +
+// 4096 x 4096 + 3 x 4096 x 14336) bytes and norms; backward beside a gather and a reduce-scatter.
+TEST(Spec, ShardedLayersInTrainingAreAxes) {
+  const Spec spec = spec_of(
+      "question = \"overlap\"\n[[zip]]\nmodels = [\"llama-3.1-8b\"]\nfsdp = 8\nphase = \"train\"\ntokens = 4096\n");
+  const auto operators = texts(axis_of(spec, "operator"));
+  const auto forward = std::ranges::find(operators, "llama-3.1-8b 4096 layer beside weights");
+  const auto backward = std::ranges::find(operators, "llama-3.1-8b 4096 backward of a layer beside weights");
+  ASSERT_TRUE(forward != operators.end() && backward != operators.end());
+  const auto at = [&](std::string_view name, auto point) {
+    return texts(axis_of(spec, name))[static_cast<std::size_t>(point - operators.begin())];
+  };
+  EXPECT_EQ(at("collective", forward), "all-gather");
+  EXPECT_EQ(at("collective", backward), "all-gather,reduce-scatter");
+  EXPECT_EQ(at("independent", forward), "true");
+  EXPECT_EQ(at("gemm", forward), "4096x6144x4096,4096x4096x4096,4096x28672x4096,4096x4096x14336");
+  EXPECT_NEAR(std::stod(at("bytes", forward)), 436.2e6, 0.1e6);
+}
+
 TEST(Spec, ModelsThatCannotBeAxesAreRefused) {
   const auto refused = [](const std::string& zip) {
     const auto spec = parse_spec("question = \"overlap\"\n[[zip]]\n" + zip, "s.toml");
@@ -86,6 +121,12 @@ TEST(Spec, ModelsThatCannotBeAxesAreRefused) {
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\n"), HasSubstr("tokens is missing"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = [0]\n"), HasSubstr("no number above 0"));
   EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 1\nm = [1]\n"), HasSubstr("m beside models"));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\nfsdp = 8\ntokens = 64\n"), HasSubstr("phase = \"train\""));
+  EXPECT_THAT(refused("models = [\"llama-3.1-8b\"]\ntp = 8\nphase = 3\ntokens = 64\n"), HasSubstr("neither prefill"));
+  const auto other =
+      parse_spec("question = \"kv\"\n[[zip]]\nmodels = [\"llama-3.1-8b\"]\ntp = 8\ntokens = 64\n", "s.toml");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(to_string(other.error()), HasSubstr("layers of models are asked about by overlap"));
 }
 
 TEST(Spec, FilesOfValuesStandBesideTheSpec) {

@@ -68,6 +68,11 @@ Result<std::string> meta(Database& database, std::string_view key) {
 }
 
 Result<Database> open_results(const std::string& path, Database::Access access) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return fail({"sweep.database", "there is no such file", fmt::format("cortado sweep SPEC -o {} makes it", path),
+                 in_file(path), About::environment});
+  }
   CORTADO_ASSIGN_OR_RETURN(Database database, Database::open(path, access));
   CORTADO_ASSIGN_OR_RETURN(const std::int64_t application, database.count("PRAGMA application_id"));
   CORTADO_ASSIGN_OR_RETURN(const std::int64_t schema, database.count("PRAGMA user_version"));

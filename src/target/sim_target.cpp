@@ -15,7 +15,7 @@ Nanoseconds power_sample(const std::vector<Nanoseconds>& ends) {
 }
 
 /// A stall is the program's own fault; everything else is refused before the simulation starts.
-tl::unexpected<Failure> failed(const Diagnostic& error) {
+Unexpected<Failure> failed(const Diagnostic& error) {
   return fail_at(error.code == "sim.stall" ? Stage::run : Stage::prepare, error);
 }
 

@@ -17,7 +17,7 @@ bool has_soft_options(const TargetRequest& request) {
   return request.soft.workers || request.soft.adversarial_seed || !request.soft.faults.empty();
 }
 
-tl::unexpected<Diagnostic> soft_only() {
+Unexpected<Diagnostic> soft_only() {
   return fail("device.option", "workers, adversarial order and injected faults exist on the embedded node only",
               "leave them out or run on soft");
 }
@@ -29,7 +29,7 @@ Opened open_sim(const TargetRequest& request, const Machine& machine) {
 
 #if CORTADO_HOSTED
 Opened with_enough_gpus(const TargetRequest& request, Result<std::unique_ptr<device::Driver>> driver) {
-  if (!driver) return tl::unexpected(driver.error());
+  if (!driver) return fail(driver.error());
   if (const std::size_t gpus = (*driver)->topology().gpus.size(); gpus < request.gpus) {
     return fail("device.gpus", fmt::format("{} GPUs are needed, {} has {}", request.gpus, request.name, gpus),
                 fmt::format("plan for at most {} ranks or run on soft", gpus));
@@ -100,7 +100,7 @@ Outcome<VerifiedProgram> prove(Result<Program> program, const Machine& machine, 
 
 Outcome<Run> run_on(Target& target, Result<Program> program, const Machine& machine, const RunOptions& options) {
   const auto verified = prove(std::move(program), machine, options.on_stage);
-  if (!verified) return tl::unexpected(verified.error());
+  if (!verified) return fail(verified.error());
   return target.run(*verified, options);
 }
 

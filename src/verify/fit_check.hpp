@@ -48,7 +48,7 @@ class FitCheck {
 
   bool all_inside(const Command& command) {
     bool good = true;
-    for (const Access& access : accesses(command)) good = inside(access.region) && good;
+    for_each_access(command, [&](const Region& region, AccessKind) { good = inside(region) && good; });
     return good;
   }
 

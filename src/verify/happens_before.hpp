@@ -27,6 +27,14 @@ class HappensBefore {
   /// The query whether a step is finished before another one starts.
   Query finished_before(Node first, Node second) const { return {unrolled_.completion(first), second, false}; }
 
+  /// All of `before` are finished before a step of the queue, and all of `after` start behind it.
+  bool separates(std::uint32_t queue, std::span<const Node> before, std::span<const Node> after) const {
+    std::vector<Node> finished;
+    finished.reserve(before.size());
+    for (const Node node : before) finished.push_back(unrolled_.completion(node));
+    return reachability_->separates(queue, finished, after);
+  }
+
   /// Nodes and pairs looked at so far by the last round of derivation and the queries since.
   std::uint64_t work() const { return reachability_->work(); }
 

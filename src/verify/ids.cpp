@@ -36,7 +36,7 @@ class IdCheck {
       findings_.add(place, fmt::format("a {} queue does not take the command {}", to_string(kind), row.name),
                     fmt::format("put it on a {} queue", row.on_dma ? "dma" : (row.on_compute ? "compute" : "host")));
     }
-    for (const Access& access : accesses(command)) check_buffer(access.region.buffer, place);
+    for_each_access(command, [&](const Region& region, AccessKind) { check_buffer(region.buffer, place); });
     match(
         command, [&](const Signal& signal) { check_signal(signal.signal, place); },
         [&](const Trigger& trigger) { check_signal(trigger.signal, place); },

@@ -2,7 +2,11 @@
 //
 // The steps are visited in the order of one execution. For every byte the last write and the reads since then are kept;
 // a new access is compared with those only. That is enough: if all compared pairs are ordered, so are all pairs,
-// because order is transitive. The pairs are collected first and asked for all at once.
+// because order is transitive. The pairs are collected first and asked for all at once. Two steps of the second
+// iteration are ordered if they are in the first: the graph of the one is that of the other. Where a step of a host
+// separates the iterations, as barriers do, the second one is not looked at any further: of what stands before that
+// step, only the callers' new inputs can meet what the first iteration still uses. If there is a race, all is looked at
+// again in the order of the execution, which is how it is told.
 //
 // Updates with op add of tracked bytes are not compared with those of the same iteration: together they are one write,
 // and each of them is compared with what came before the first. When the tracker has fired, that stands for the write:
@@ -78,31 +82,44 @@ class ConflictFinder {
     for (std::uint32_t b = 0; b < touched_.size(); ++b) touched_[b].resize(owners_.strips({b}).count());
   }
 
-  std::vector<Conflict> run(const Execution& execution) {
-    const bool tracked = !unrolled_.program().trackers.empty();
+  std::vector<Conflict> of_both_iterations(const Execution& execution) && {
     for (const Node node : execution.order) {
-      if (!unrolled_.is_step(node)) continue;
-      const Step& step = unrolled_.step(node);
-      if (unrolled_.is_tracker(step.queue)) {
-        fire(node, unrolled_.tracker(step.queue));
-        continue;
-      }
-      const std::size_t index = unrolled_.step_index(step);
-      const std::span accesses(accesses_.data() + first_access_[index], accesses_.data() + first_access_[index + 1]);
-      const bool update = tracked && unrolled_.is_update(step);
-      for (const Access& access : accesses) {
-        if (access.kind != AccessKind::write)
-          read(node, access.region, update && access.kind == AccessKind::read_write);
-      }
-      for (const Access& access : accesses) {
-        if (access.kind != AccessKind::read)
-          write(node, access.region, update && access.kind == AccessKind::read_write);
-      }
+      if (unrolled_.is_step(node)) touch(node);
     }
     return std::move(conflicts_);
   }
 
+  /// Within the first iteration, and of it with the callers' inputs of the second.
+  std::vector<Conflict> of_first_iteration(const Execution& execution) && {
+    std::vector<Node> new_inputs;
+    for (const Node node : execution.order) {
+      if (!unrolled_.is_step(node)) continue;
+      if (unrolled_.iteration(node) == 0) {
+        touch(node);
+      } else if (unrolled_.step(node).kind == StepKind::caller_fill) {
+        new_inputs.push_back(node);
+      }
+    }
+    for (const Node node : new_inputs) touch(node);
+    return std::move(conflicts_);
+  }
+
  private:
+  void touch(Node node) {
+    const Step& step = unrolled_.step(node);
+    if (unrolled_.is_tracker(step.queue)) return fire(node, unrolled_.tracker(step.queue));
+    const std::size_t index = unrolled_.step_index(step);
+    const std::span accesses(accesses_.data() + first_access_[index], accesses_.data() + first_access_[index + 1]);
+    if (accesses.empty()) return;
+    const bool update = !unrolled_.program().trackers.empty() && unrolled_.is_update(step);
+    for (const Access& access : accesses) {
+      if (access.kind != AccessKind::write) read(node, access.region, update && access.kind == AccessKind::read_write);
+    }
+    for (const Access& access : accesses) {
+      if (access.kind != AccessKind::read) write(node, access.region, update && access.kind == AccessKind::read_write);
+    }
+  }
+
   RegionOwners find_accesses() {
     std::vector<Region> tracked;
     for (const Tracker& tracker : unrolled_.program().trackers) tracked.push_back(tracker.region);
@@ -213,6 +230,7 @@ class ConflictFinder {
   }
 
   void conflict(Node first, const Second& second, BufferId buffer, const Strips::Cell& cell) {
+    if (unrolled_.iteration(first) > 0 && unrolled_.iteration(second.node) > 0) return;
     const auto run = owners_.strips(buffer).first_run(cell);
     const auto& [node, tracker, written, overwritten] = second;
     if (!conflicts_.empty()) {
@@ -410,13 +428,35 @@ class RaceText {
   const Program& program_;
 };
 
+/// A step of the first host queue comes when all that the first iteration does is finished, and before whatever the
+/// second one does but for the callers' new inputs. Trackers, whose updates have an order of their own, are not looked
+/// at.
+bool are_apart(const Unrolled& unrolled, const HappensBefore& order) {
+  const Program& program = unrolled.program();
+  const auto host = std::ranges::find(program.queues, QueueKind::host, &Queue::kind);
+  if (host == program.queues.end() || !program.trackers.empty()) return false;
+  std::vector<Node> first;
+  std::vector<Node> second;
+  for (std::uint32_t s = 0; s < unrolled.steps().size(); ++s) {
+    const StepKind kind = unrolled.steps()[s].kind;
+    if (kind != StepKind::work && kind != StepKind::caller_fill && kind != StepKind::caller_read) continue;
+    first.push_back(unrolled.node(s, 0));
+    if (kind != StepKind::caller_fill) second.push_back(unrolled.node(s, 1));
+  }
+  return order.separates(static_cast<std::uint32_t>(host - program.queues.begin()), first, second);
+}
+
 }  // namespace
 
 void check_race(Subject& subject, Findings& findings) {
   const Unrolled& unrolled = subject.unrolled();
   const HappensBefore& order = subject.happens_before();
-  const std::vector<Conflict> conflicts = ConflictFinder(unrolled).run(subject.execution());
-  std::vector<Conflict> races = OrderCheck(unrolled, order).races(conflicts);
+  const OrderCheck check(unrolled, order);
+  if (are_apart(unrolled, order) &&
+      check.races(ConflictFinder(unrolled).of_first_iteration(subject.execution())).empty()) {
+    return;
+  }
+  std::vector<Conflict> races = check.races(ConflictFinder(unrolled).of_both_iterations(subject.execution()));
   // A pair that races in the first iteration does so in the second as well: tell it once, and what happens within one
   // iteration first.
   const auto crosses = [&](const Conflict& race) {

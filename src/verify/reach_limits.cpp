@@ -106,10 +106,10 @@ class ReachCheck {
         no_link(rank, buffer.rank, fmt::format("{}, where {} goes,", buffer.name, block_name(*gemm, b)), place);
       }
     } else {
-      for (const Access& access : accesses(command)) {
-        const Buffer& buffer = program_.buffer(access.region.buffer);
+      for_each_access(command, [&](const Region& region, AccessKind) {
+        const Buffer& buffer = program_.buffer(region.buffer);
         if (!buffer.host) touch(buffer.rank, buffer.name);
-      }
+      });
     }
     host_memory(command, place);
     const auto touch_signal = [&](SignalId id) {
@@ -121,9 +121,9 @@ class ReachCheck {
 
   /// Copies alone read and write it, in NUMA nodes that there are.
   void host_memory(const Command& command, const Spot& place) {
-    for (const Access& access : accesses(command)) {
-      const Buffer& buffer = program_.buffer(access.region.buffer);
-      if (!buffer.host) continue;
+    for_each_access(command, [&](const Region& region, AccessKind) {
+      const Buffer& buffer = program_.buffer(region.buffer);
+      if (!buffer.host) return;
       if (!moves_bytes(command) || std::holds_alternative<Swap>(command)) {
         findings_.add(place, fmt::format("{} is in host memory, which only copies reach", buffer.name),
                       "copy it to the memory of a GPU first");
@@ -135,7 +135,7 @@ class ReachCheck {
                                   machine_.name, link->numa_nodes),
                       "nodes are counted from 0");
       }
-    }
+    });
   }
 
   const Program& program_;

@@ -96,6 +96,18 @@ void Reachability::answer(std::span<Query> queries) const {
   answer_by_search(open, search, std::numeric_limits<std::uint64_t>::max());
 }
 
+bool Reachability::separates(std::uint32_t queue, std::span<const Node> before, std::span<const Node> after) const {
+  HubTables<1> tables;
+  fill(std::span(&queue, 1), tables);
+  work_ += before.size() + after.size();
+  std::int32_t reached = 0;  // the step of the queue that all of `before` reach
+  for (const Node node : before) {
+    if (node == kNoNode) return false;
+    reached = std::max(reached, tables.first[execution_.position[node]][0]);
+  }
+  return std::ranges::all_of(after, [&](Node node) { return reached < tables.last[execution_.position[node]][0]; });
+}
+
 void Reachability::answer_nearby(std::vector<Query*>& open) const {
   std::erase_if(open, [&](Query* query) {
     return query->holds = is_near(execution_.position[query->from], execution_.position[query->to]);
@@ -117,8 +129,7 @@ bool Reachability::is_near(std::uint32_t from, std::uint32_t to) const {
 }
 
 template <std::size_t Lanes>
-void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables,
-                                  std::vector<Query*>& open) const {
+void Reachability::fill(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables) const {
   using Row = std::array<std::int32_t, Lanes>;
   const std::uint32_t nodes = unrolled_.node_count();
   auto& [first, last] = tables;
@@ -153,10 +164,17 @@ void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables
     }
     last[i] = most;
   }
-  work_ += nodes + open.size();
+  work_ += nodes;
+}
+
+template <std::size_t Lanes>
+void Reachability::answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables,
+                                  std::vector<Query*>& open) const {
+  fill(hubs, tables);
+  work_ += open.size();
   std::erase_if(open, [&](Query* query) {
-    const Row& from = first[execution_.position[query->from]];
-    const Row& to = last[execution_.position[query->to]];
+    const auto& from = tables.first[execution_.position[query->from]];
+    const auto& to = tables.last[execution_.position[query->to]];
     for (std::size_t lane = 0; lane < Lanes; ++lane) query->holds = query->holds || from[lane] < to[lane];
     return query->holds;
   });

@@ -39,6 +39,9 @@ class Reachability {
 
   void answer(std::span<Query> queries) const;
 
+  /// Some step of the queue comes after all of `before` and, on paths through it, before all of `after`.
+  bool separates(std::uint32_t queue, std::span<const Node> before, std::span<const Node> after) const;
+
   /// Nodes and pairs looked at so far: a measure of cost that does not depend on the machine.
   std::uint64_t work() const { return work_; }
 
@@ -61,6 +64,8 @@ class Reachability {
     std::vector<std::array<std::int32_t, Lanes>> first;  // signed: vector instructions compare these
     std::vector<std::array<std::int32_t, Lanes>> last;
   };
+  template <std::size_t Lanes>
+  void fill(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables) const;
   template <std::size_t Lanes>
   void answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables, std::vector<Query*>& open) const;
   struct Search {

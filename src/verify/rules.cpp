@@ -42,7 +42,7 @@ std::span<const Rule> rules() {
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker"},
            check_deadlock},
       Rule{"verify.units",
-           "tiles that wait cannot hold all compute units that what they wait for needs",
+           "tiles and kernels that wait cannot hold all compute units that what they wait for needs",
            {"verify.ids", "verify.structure", "verify.bounds", "verify.tracker", "verify.deadlock"},
            check_units},
       Rule{"verify.equal_wait",

@@ -30,7 +30,7 @@ std::vector<std::vector<Region>> used_regions(const Program& program) {
   for (const Queue& queue : program.queues) {
     for (const Command& command : queue.commands) {
       if (moves_single_rows(command)) continue;  // single rows have no pitch to agree on
-      for (const Access& access : accesses(command)) use(access.region);
+      for_each_access(command, [&](const Region& region, AccessKind) { use(region); });
     }
   }
   for_each_output(program.contract, use);

@@ -1,27 +1,30 @@
-// verify.units: a tile that waits holds its compute unit (rule 8 of cortado/program.hpp). If what it waits for needs
-// units of a GPU all of whose units may be held by waiting tiles, both may wait for ever.
+// verify.units: who waits and holds compute units (rule 8 of cortado/program.hpp) may hold all that what it waits for
+// needs; then both wait for ever. Holders are
+//   - Gemms with tiles that wait: each tile holds one unit;
+//   - kernels with parts that wait: they hold the units of all their parts from launch to end.
 //
-// A waiting Gemm G needs a step w if G cannot end without w but can begin without it. A waiting Gemm G' of the GPU of
-// w, on another queue, may keep w from starting unless
-//   - w is finished before G' begins, or begins after G' has ended;
-//   - the queues of waiting Gemms of the GPU are limited so that units are left for w: one, or one for every part of a
-//     kernel;
-//   - w is launched before G' begins, and has no lower priority: then it is before G' when units are given (rule 8). A
+// A holder H needs a step w if H cannot end without w but can begin without it. A holder H' of the GPU of w, other than
+// the stream or kernel of w itself, may keep w from starting unless
+//   - w is finished before H' begins, or begins after H' has ended;
+//   - the holders of the GPU are limited so that units are left for w: one, or one for every part of a kernel;
+//   - w is launched before H' begins, and has no lower priority: then it is before H' when units are given (rule 8). A
 //     part of a kernel, which holds its units from launch to end, is launched when its queue is submitted; any other
 //     step when all that stands before it in its queue is over, so of a stream that is submitted first only the first.
 //     In either case the queue is through with the iteration before.
-// A higher priority alone does not help: nobody loses units that it holds. A circle G -> w -> G' -> ... -> G is
+// A higher priority alone does not help: nobody loses units that it holds. A circle H -> w -> H' -> ... -> H is
 // refused. It may go over several GPUs: where copy kernels push, each GPU waits for the kernel that another one cannot
 // start.
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
 
+#include "ir/kernel_units.hpp"
 #include "verify/happens_before.hpp"
 #include "verify/naming.hpp"
 #include "verify/rule.hpp"
@@ -29,98 +32,145 @@
 namespace cortado::verifier {
 namespace {
 
-/// A Gemm whose tiles wait.
-struct WaitingGemm {
+/// A Gemm whose tiles wait, or a part of a kernel that waits.
+struct Holder {
   std::uint32_t queue = 0;
-  std::uint32_t command = 0;
-  std::uint32_t begin = 0;  ///< step that submits its first tiles
-  std::uint32_t end = 0;    ///< step that joins its last ones
+  std::uint32_t command = 0;  ///< the Gemm, or the first Wait
+  std::uint32_t begin = 0;    ///< step that submits the first tiles, or the part
+  std::uint32_t end = 0;      ///< step that joins the last ones, or the last of the part
 };
 
-/// G needs the step, which G' may keep from starting.
+/// H needs the step, which H' may keep from starting.
 struct Blocked {
   std::uint32_t step = 0;
   std::size_t by = 0;
 };
 
-class UnitCheck {
+bool is_wait(const Command& command) {
+  return std::holds_alternative<Wait>(command);
+}
+
+bool has_waiting_tiles(const Command& command) {
+  const auto* gemm = std::get_if<Gemm>(&command);
+  return gemm != nullptr && !gemm->waits.empty();
+}
+
+bool part_waits(const Queue& queue) {
+  return !queue.kernel.empty() && std::ranges::any_of(queue.commands, is_wait);
+}
+
+/// Who holds units of which GPU: the parts of a kernel together, or a stream.
+class Tenants {
  public:
-  UnitCheck(const Unrolled& unrolled, const HappensBefore& order, const Machine& machine)
-      : unrolled_(unrolled), order_(order), program_(unrolled.program()), machine_(machine) {
-    find_gemms();
-    for (const Queue& queue : program_.queues) {
-      if (!queue.kernel.empty()) ++parts_[{queue.rank->value, queue.kernel}];
+  Tenants(const Program& program, const Machine& machine) : units_(machine.compute_units), of_(program.queues.size()) {
+    std::map<std::pair<std::uint32_t, std::string>, std::size_t> kernels;
+    for (std::size_t q = 0; q < program.queues.size(); ++q) {
+      const Queue& queue = program.queues[q];
+      if (queue.kind != QueueKind::compute) continue;
+      const std::size_t next = tenants_.size();
+      of_[q] = queue.kernel.empty() ? next : kernels.try_emplace({queue.rank->value, queue.kernel}, next).first->second;
+      if (of_[q] == next) tenants_.push_back({.gpu = queue.rank->value});
+      Tenant& tenant = tenants_[of_[q]];
+      tenant.parts.push_back(queue.compute_units.value_or(units_));
+      tenant.holds = tenant.holds || part_waits(queue) || std::ranges::any_of(queue.commands, has_waiting_tiles);
+    }
+    for (const Tenant& tenant : tenants_) {
+      if (tenant.holds) held_[tenant.gpu] += most(tenant);
     }
   }
 
+  bool same(std::uint32_t a, std::uint32_t b) const { return of_[a] == of_[b]; }
+  /// What the stream or kernel of the queue may hold.
+  std::uint32_t most_of(std::uint32_t queue) const { return most(tenants_[of_[queue]]); }
+
+  /// Holders leave the queue's kernel or stream the units that it needs to begin.
+  bool has_room(std::uint32_t queue) const { return has_room(tenants_[of_[queue]]); }
+  bool all_have_room() const {
+    return std::ranges::all_of(tenants_, [this](const Tenant& tenant) { return has_room(tenant); });
+  }
+
+ private:
+  struct Tenant {
+    std::uint32_t gpu = 0;
+    bool holds = false;
+    std::vector<std::uint32_t> parts{};  ///< units of each
+  };
+
+  std::uint32_t most(const Tenant& tenant) const { return std::min(units_, units_of_parts(tenant.parts)); }
+  bool has_room(const Tenant& tenant) const {
+    const auto held = held_.find(tenant.gpu);
+    if (held == held_.end()) return true;
+    const std::uint64_t others = held->second - (tenant.holds ? most(tenant) : 0);
+    return others + tenant.parts.size() <= units_;
+  }
+
+  std::uint32_t units_;
+  std::vector<std::size_t> of_;  // by queue
+  std::vector<Tenant> tenants_;
+  std::map<std::uint32_t, std::uint64_t> held_;  // by GPU: what holders may hold together
+};
+
+class UnitCheck {
+ public:
+  UnitCheck(const Unrolled& unrolled, const HappensBefore& order, const Tenants& tenants, const Machine& machine)
+      : unrolled_(unrolled), order_(order), tenants_(tenants), program_(unrolled.program()), machine_(machine) {
+    find_holders();
+  }
+
   void run(Findings& findings) {
-    if (gemms_.empty()) return;
     const std::vector<Blocked> blocked = blocked_steps();
     if (blocked.empty()) return;
-    needs_.resize(gemms_.size());
+    needs_.resize(holders_.size());
     std::vector<Query> queries;
-    for (const WaitingGemm& gemm : gemms_) {
+    for (const Holder& holder : holders_) {
       for (const Blocked& one : blocked) {
-        queries.push_back({unrolled_.node(one.step, 0), unrolled_.node(gemm.end, 0), false});
-        queries.push_back({unrolled_.node(one.step, 0), unrolled_.node(gemm.begin, 0), false});
+        queries.push_back({unrolled_.node(one.step, 0), unrolled_.node(holder.end, 0), false});
+        queries.push_back({unrolled_.node(one.step, 0), unrolled_.node(holder.begin, 0), false});
       }
     }
     order_.answer(queries);
     auto query = queries.begin();
-    for (std::size_t g = 0; g < gemms_.size(); ++g) {
+    for (std::size_t h = 0; h < holders_.size(); ++h) {
       for (const Blocked& one : blocked) {
         const bool before_end = (query++)->holds;
         const bool before_begin = (query++)->holds;
-        if (before_end && !before_begin) needs_[g].push_back(one);
+        if (before_end && !before_begin) needs_[h].push_back(one);
       }
     }
-    for (std::size_t g = 0; g < gemms_.size() && !findings.full(); ++g) {
-      if (const auto circle = circle_from(g)) return report(g, *circle, findings);
+    for (std::size_t h = 0; h < holders_.size() && !findings.full(); ++h) {
+      if (const auto circle = circle_from(h)) return report(h, *circle, findings);
     }
   }
 
  private:
   RankId gpu(std::uint32_t queue) const { return *program_.queues[queue].rank; }
 
-  void find_gemms() {
+  void find_holders() {
+    submitter_.resize(unrolled_.chain_count());
     for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
       const Step& step = unrolled_.steps()[s];
-      if (unrolled_.is_tiles(step.chain)) return;
+      if (step.kind == StepKind::submit) submitter_[step.target] = s;
+      if (unrolled_.is_tiles(step.chain)) continue;
       if (step.kind == StepKind::submit && unrolled_.is_tiles(step.target) && step.part == 0) {
-        gemms_.push_back({step.queue, step.command, s, s});
+        holders_.push_back({step.queue, step.command, s, s});
       }
-      if (step.kind == StepKind::join) gemms_.back().end = s;
+      if (step.kind == StepKind::join) holders_.back().end = s;
+    }
+    for (std::uint32_t q = 0; q < program_.queues.size(); ++q) {
+      const Queue& queue = program_.queues[q];
+      if (!part_waits(queue)) continue;
+      const auto wait = std::ranges::find_if(queue.commands, is_wait);
+      holders_.push_back({q, static_cast<std::uint32_t>(wait - queue.commands.begin()), submitter_[q],
+                          unrolled_.first_step(q) + unrolled_.step_count(q) - 1});
     }
   }
 
-  /// Units of the GPU that its waiting Gemms leave, but for those of one queue.
-  std::uint32_t left_on(RankId on, std::uint32_t but) const {
-    std::uint64_t held = 0;
-    std::uint32_t last = ~0U;
-    for (const WaitingGemm& gemm : gemms_) {
-      if (gpu(gemm.queue) != on || gemm.queue == but || gemm.queue == std::exchange(last, gemm.queue)) continue;
-      held += program_.queues[gemm.queue].compute_units.value_or(machine_.compute_units);
-    }
-    return machine_.compute_units - static_cast<std::uint32_t>(std::min<std::uint64_t>(held, machine_.compute_units));
-  }
-
-  bool has_room(std::uint32_t queue) const {
-    const Queue& q = program_.queues[queue];
-    const auto parts = parts_.find({q.rank->value, q.kernel});
-    return left_on(*q.rank, queue) >= (parts == parts_.end() ? 1 : parts->second);
-  }
-
-  /// What a waiting Gemm of the same GPU may keep from starting.
+  /// What a holder of the same GPU may keep from starting.
   std::vector<Blocked> blocked_steps() const {
     struct Doubt {
       Blocked blocked;
       bool yields = false;  // its priority is lower
     };
-    std::vector<std::uint32_t> submitter(unrolled_.chain_count(), 0);
-    for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
-      const Step& step = unrolled_.steps()[s];
-      if (step.kind == StepKind::submit) submitter[step.target] = s;
-    }
     std::vector<Doubt> doubts;
     std::vector<Query> queries;
     for (std::uint32_t s = 0; s < unrolled_.steps().size(); ++s) {
@@ -128,21 +178,21 @@ class UnitCheck {
       const bool rings = step.kind == StepKind::submit && unrolled_.is_kind(step.target, QueueKind::dma);
       const bool computes = (step.kind == StepKind::work || rings) && !unrolled_.is_tracker(step.queue) &&
                             unrolled_.is_kind(step.queue, QueueKind::compute);
-      if (!computes || has_room(step.queue)) continue;
-      for (std::size_t g = 0; g < gemms_.size(); ++g) {
-        const WaitingGemm& gemm = gemms_[g];
-        if (gemm.queue == step.queue || gpu(gemm.queue) != gpu(step.queue)) continue;
+      if (!computes || tenants_.has_room(step.queue)) continue;
+      for (std::size_t h = 0; h < holders_.size(); ++h) {
+        const Holder& holder = holders_[h];
+        if (tenants_.same(holder.queue, step.queue) || gpu(holder.queue) != gpu(step.queue)) continue;
         const Queue& queue = program_.queues[step.queue];
         const std::uint32_t first = unrolled_.first_step(step.chain);
         const std::uint32_t last = first + unrolled_.step_count(step.chain) - 1;
-        const Node begin = unrolled_.node(gemm.begin, 0);
-        const Node next_begin = unrolled_.node(gemm.begin, 1);
-        doubts.push_back({{s, g}, queue.priority < program_.queues[gemm.queue].priority});
+        const Node begin = unrolled_.node(holder.begin, 0);
+        const Node next_begin = unrolled_.node(holder.begin, 1);
+        doubts.push_back({{s, h}, queue.priority < program_.queues[holder.queue].priority});
         queries.push_back(order_.finished_before(unrolled_.node(s, 0), begin));
         queries.push_back(order_.finished_before(unrolled_.node(s, 0), next_begin));
-        queries.push_back({unrolled_.node(gemm.end, 0), unrolled_.node(s, 0), false});
+        queries.push_back({unrolled_.node(holder.end, 0), unrolled_.node(s, 0), false});
         queries.push_back(s == first || !queue.kernel.empty()
-                              ? Query{unrolled_.node(submitter[step.queue], 0), begin, false}
+                              ? Query{unrolled_.node(submitter_[step.queue], 0), begin, false}
                               : order_.finished_before(unrolled_.node(s - 1, 0), begin));
         queries.push_back(order_.finished_before(unrolled_.node(last, 0), next_begin));
       }
@@ -160,9 +210,9 @@ class UnitCheck {
     return blocked;
   }
 
-  /// The steps of a circle of needs from a Gemm back to itself.
+  /// The steps of a circle of needs from a holder back to itself.
   std::optional<std::vector<Blocked>> circle_from(std::size_t start) const {
-    std::vector<std::optional<std::pair<std::size_t, Blocked>>> reached(gemms_.size());  // from where, by what
+    std::vector<std::optional<std::pair<std::size_t, Blocked>>> reached(holders_.size());  // from where, by what
     std::vector<std::size_t> open{start};
     while (!open.empty()) {
       const std::size_t at = open.back();
@@ -182,51 +232,57 @@ class UnitCheck {
     return circle;
   }
 
-  std::string units_of(const WaitingGemm& gemm) const {
-    const std::uint32_t most = program_.queues[gemm.queue].compute_units.value_or(machine_.compute_units);
-    return fmt::format("{} of the {} compute units of GPU {}", std::min(most, machine_.compute_units),
-                       machine_.compute_units, gpu(gemm.queue).value);
+  bool is_kernel(const Holder& holder) const { return !program_.queues[holder.queue].kernel.empty(); }
+
+  std::string units_of(const Holder& holder) const {
+    return fmt::format("{} of the {} compute units of GPU {}", tenants_.most_of(holder.queue), machine_.compute_units,
+                       gpu(holder.queue).value);
+  }
+
+  /// "tiles of queue stream, command 0" or "kernel cores of queue cores0.to1, command 0"
+  std::string who(const Holder& holder) const {
+    return fmt::format("{} of {}",
+                       is_kernel(holder) ? fmt::format("kernel {}", program_.queues[holder.queue].kernel) : "tiles",
+                       where(program_, QueueId{holder.queue}, holder.command));
   }
 
   void report(std::size_t start, const std::vector<Blocked>& circle, Findings& findings) const {
-    const WaitingGemm& gemm = gemms_[start];
-    std::string message = fmt::format("tiles that wait may hold {} for ever: they wait for", units_of(gemm));
+    const Holder& holder = holders_[start];
+    std::string message = is_kernel(holder)
+                              ? fmt::format("kernel {}, which waits, may hold {} for ever: it waits for",
+                                            program_.queues[holder.queue].kernel, units_of(holder))
+                              : fmt::format("tiles that wait may hold {} for ever: they wait for", units_of(holder));
     for (std::size_t i = 0; i < circle.size(); ++i) {
       const Step& step = unrolled_.steps()[circle[i].step];
-      const WaitingGemm& holder = gemms_[circle[i].by];
-      message +=
-          fmt::format("{} {} ({}), which needs a unit that tiles of {} may hold", i == 0 ? "" : "; these wait for",
-                      unrolled_.who(step), to_string(program_, program_.queues[step.queue].commands[step.command]),
-                      where(program_, QueueId{holder.queue}, holder.command));
+      message += fmt::format(
+          "{} {} ({}), which needs a unit that {} may hold", i == 0 ? "" : "; these wait for", unrolled_.who(step),
+          to_string(program_, program_.queues[step.queue].commands[step.command]), who(holders_[circle[i].by]));
     }
-    findings.add(Spot(program_, QueueId{gemm.queue}, gemm.command), std::move(message),
-                 "limit the queue of the gemm so that units are left (compute_units), make the copies parts of one "
-                 "kernel that is submitted before the gemm and has no lower priority, or let DMA engines copy");
+    findings.add(
+        Spot(program_, QueueId{holder.queue}, holder.command), std::move(message),
+        is_kernel(holder)
+            ? "give the kernel fewer compute units, submit it behind what it waits for, or let DMA engines copy"
+            : "limit the queue of the gemm so that units are left (compute_units), make the copies parts of "
+              "one kernel that is submitted before the gemm and has no lower priority, or let DMA engines "
+              "copy");
   }
 
   const Unrolled& unrolled_;
   const HappensBefore& order_;
+  const Tenants& tenants_;
   const Program& program_;
   const Machine& machine_;
-  std::vector<WaitingGemm> gemms_;                                        // queue by queue
-  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t> parts_;  // of a kernel
-  std::vector<std::vector<Blocked>> needs_;                               // of a Gemm
+  std::vector<std::uint32_t> submitter_;     // by chain: the step that submits it
+  std::vector<Holder> holders_;              // Gemms, queue by queue; then parts of kernels
+  std::vector<std::vector<Blocked>> needs_;  // of a holder
 };
-
-bool any_waits(const Program& program) {
-  const auto waits = [](const Command& command) {
-    const auto* gemm = std::get_if<Gemm>(&command);
-    return gemm != nullptr && !gemm->waits.empty();
-  };
-  return std::ranges::any_of(program.queues,
-                             [&](const Queue& queue) { return std::ranges::any_of(queue.commands, waits); });
-}
 
 }  // namespace
 
 void check_units(Subject& subject, Findings& findings) {
-  if (!any_waits(subject.program())) return;
-  UnitCheck(subject.unrolled(), subject.happens_before(), subject.machine()).run(findings);
+  const Tenants tenants(subject.program(), subject.machine());
+  if (tenants.all_have_room()) return;
+  UnitCheck(subject.unrolled(), subject.happens_before(), tenants, subject.machine()).run(findings);
 }
 
 }  // namespace cortado::verifier

@@ -90,19 +90,19 @@ std::vector<RuleInfo> verify_rules() {
   return infos;
 }
 
-tl::expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine) {
+Expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine) {
   auto checked = check_program(std::move(program), machine, {});
-  if (!checked) return tl::unexpected(std::move(checked).error());
+  if (!checked) return fail(std::move(checked).error());
   return VerifiedProgram(*std::move(checked));
 }
 
-tl::expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
-                                                                    const VerifyOptions& options) {
-  if (auto errors = unknown_skips(options.skip_rules); !errors.empty()) return tl::unexpected(std::move(errors));
+Expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
+                                                                const VerifyOptions& options) {
+  if (auto errors = unknown_skips(options.skip_rules); !errors.empty()) return fail(std::move(errors));
   auto shared = std::make_shared<const Program>(std::move(program));
   Run run(*shared, machine, options);
   run.all();
-  if (!run.errors().empty()) return tl::unexpected(std::move(run.errors()));
+  if (!run.errors().empty()) return fail(std::move(run.errors()));
   return CheckedProgram(std::move(shared), std::make_shared<const Machine>(machine), std::move(run.skipped()));
 }
 

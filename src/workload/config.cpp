@@ -16,9 +16,9 @@ Place place_of(std::string file, std::string_view key) {
   return place;
 }
 
-const nlohmann::json* Config::find(std::string_view key) const {
-  const auto found = json_.find(key);
-  return found == json_.end() || found->is_null() ? nullptr : &*found;
+const Json* Config::find(std::string_view key) const {
+  const Json* const found = json_.find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
 }
 
 bool Config::has(std::string_view key) const {
@@ -32,73 +32,73 @@ void Config::refuse(std::string_view key, const std::string& message) {
 }
 
 std::string Config::text(std::string_view key) {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr || !value->is_string()) {
     refuse(key, value == nullptr ? fmt::format("{} is missing", key) : fmt::format("{} is not a text", key));
     return {};
   }
-  return value->get<std::string>();
+  return value->text();
 }
 
 std::uint64_t Config::number(std::string_view key) {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) {
     refuse(key, fmt::format("{} is missing", key));
     return 1;
   }
-  if (!value->is_number_unsigned() || *value == 0 || *value > kLargest) {
+  if (!value->is_number_unsigned() || value->whole() == 0 || value->whole() > kLargest) {
     refuse(key, fmt::format("{} is not a whole number from 1 to 2^40", key));
     return 1;
   }
-  return value->get<std::uint64_t>();
+  return value->whole();
 }
 
 std::uint64_t Config::number_or(std::string_view key, std::uint64_t fallback) {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return fallback;
-  if (value->is_number_unsigned() && *value == 0) return 0;
+  if (value->is_number_unsigned() && value->whole() == 0) return 0;
   return number(key);
 }
 
 bool Config::flag_or(std::string_view key, bool fallback) {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return fallback;
   if (!value->is_boolean()) refuse(key, fmt::format("{} is neither true nor false", key));
-  return value->is_boolean() && value->get<bool>();
+  return value->is_boolean() && value->boolean();
 }
 
 std::vector<std::string> Config::texts(std::string_view key) {
   std::vector<std::string> all;
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return all;
   if (!value->is_array()) refuse(key, fmt::format("{} is not a list", key));
-  for (const nlohmann::json& item : *value) {
+  for (const Json& item : *value) {
     if (!item.is_string()) {
       refuse(key, fmt::format("{} is not a list of texts", key));
       return {};
     }
-    all.push_back(item.get<std::string>());
+    all.push_back(item.text());
   }
   return all;
 }
 
 std::vector<std::uint64_t> Config::numbers(std::string_view key) {
   std::vector<std::uint64_t> all;
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr) return all;
   if (!value->is_array()) refuse(key, fmt::format("{} is not a list", key));
-  for (const nlohmann::json& item : *value) {
+  for (const Json& item : *value) {
     if (!item.is_number_unsigned()) {
       refuse(key, fmt::format("{} is not a list of whole numbers", key));
       return {};
     }
-    all.push_back(item.get<std::uint64_t>());
+    all.push_back(item.whole());
   }
   return all;
 }
 
 std::optional<Config> Config::inner(std::string_view key) const {
-  const nlohmann::json* value = find(key);
+  const Json* value = find(key);
   if (value == nullptr || !value->is_object()) return std::nullopt;
   return Config(*value, file_);
 }

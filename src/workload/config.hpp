@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "cortado/result.hpp"
+
+#include "base/json.hpp"
 
 namespace cortado::workload {
 
@@ -18,7 +18,7 @@ Place place_of(std::string file, std::string_view key);
 /// Reads fields and remembers the first mistake.
 class Config {
  public:
-  Config(nlohmann::json json, std::string file) : json_(std::move(json)), file_(std::move(file)) {}
+  Config(Json json, std::string file) : json_(std::move(json)), file_(std::move(file)) {}
 
   bool present(std::string_view key) const { return json_.contains(key); }  ///< it may be null
   bool has(std::string_view key) const;                                     ///< and it is not null
@@ -35,9 +35,9 @@ class Config {
   const std::optional<Diagnostic>& mistake() const { return mistake_; }
 
  private:
-  const nlohmann::json* find(std::string_view key) const;  // nullptr: missing or null
+  const Json* find(std::string_view key) const;  // nullptr: missing or null
 
-  nlohmann::json json_;
+  Json json_;
   std::string file_;
   std::optional<Diagnostic> mistake_;
 };

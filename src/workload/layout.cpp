@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, Recompute>, 4> kRecomputes{{{"n
                                                                              {"ops", Recompute::ops},
                                                                              {"full", Recompute::full}}};
 
-tl::unexpected<Diagnostic> bad_layout(std::string_view message, std::string_view hint) {
+Unexpected<Diagnostic> bad_layout(std::string_view message, std::string_view hint) {
   return fail("model.layout", message, hint);
 }
 

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,30 +21,59 @@ using workload::Config;
 using workload::Family;
 
 constexpr SizeLimit kConfigLimit{1_MiB, "configurations of models"};
-constexpr int kMostNesting = 32;
+constexpr JsonRules kConfigRules{.most_nesting = 32};
 constexpr double kMostParameters = 1e15;
 
-/// Scales: one f32 per block of 128 x 128 weights of fp8, one byte per 32 weights of mxfp4.
-WeightFormat read_weights(const Config& config) {
+struct WeightType {
+  std::string_view stored;  // as PyTorch calls it
+  const char* name;
+  double bits;
+};
+
+/// What a file says of the type of its weights, by either of the names that versions of transformers have for it; none
+/// if it says nothing, or leaves it to the program ("auto").
+std::optional<std::pair<std::string, std::string>> stored_type(Config& config) {
+  for (const char* key : {"torch_dtype", "dtype"}) {
+    if (!config.has(key)) continue;
+    std::string type = config.text(key);
+    if (type.starts_with("torch.")) type.erase(0, std::string_view("torch.").size());
+    if (type == "auto") return std::nullopt;
+    return std::pair(std::string(key), std::move(type));
+  }
+  return std::nullopt;
+}
+
+/// Weights without scales. A type that is not known is refused: nothing says how many bytes it has.
+WeightFormat read_plain_weights(Config& config) {
+  constexpr WeightType kTypes[] = {{"bfloat16", "bf16", 16},  {"float16", "f16", 16},       {"half", "f16", 16},
+                                   {"float32", "f32", 32},    {"float", "f32", 32},         {"float8_e4m3fn", "fp8", 8},
+                                   {"float8_e5m2", "fp8", 8}, {"float8_e4m3fnuz", "fp8", 8}};
+  const auto type = stored_type(config);
+  if (!type) return {.name = "bf16", .bits = 16};
+  const auto known = std::ranges::find(kTypes, std::string_view(type->second), &WeightType::stored);
+  if (known != std::end(kTypes)) return {.name = known->name, .bits = known->bits};
+  config.refuse(type->first,
+                fmt::format("weights of type {} are not known; bfloat16, float16, float32 and float8_e4m3fn "
+                            "are",
+                            type->second));
+  return {};
+}
+
+/// Scales: one f32 per block of 128 x 128 weights of fp8, one per row of fbgemm_fp8, which is next to nothing, one byte
+/// per 32 weights of mxfp4.
+WeightFormat read_weights(Config& config) {
   const auto quantization = config.inner("quantization_config");
-  if (!quantization || !quantization->has("quant_method")) return {.name = "bf16", .bits = 16};
+  if (!quantization || !quantization->has("quant_method")) return read_plain_weights(config);
   Config fields = *quantization;
   const std::string method = fields.text("quant_method");
   if (method == "fp8") return {.name = "fp8", .bits = 8 + 32.0 / (128 * 128)};
+  if (method == "fbgemm_fp8") return {.name = "fp8", .bits = 8};
   if (method == "mxfp4") return {.name = "mxfp4", .bits = 4 + 8.0 / 32, .experts_only = true};
-  return {.name = method, .bits = 16};
-}
-
-/// None if it is no JSON, or nests too deep to be a configuration.
-std::optional<nlohmann::json> parse_json(const std::string& text) {
-  bool too_deep = false;
-  const auto note_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep = too_deep || depth > kMostNesting;
-    return !too_deep;
-  };
-  nlohmann::json json = nlohmann::json::parse(text, note_depth, false);
-  if (too_deep || json.is_discarded()) return std::nullopt;
-  return json;
+  config.refuse("quantization_config",
+                fmt::format("weights by quant_method {} are not known; fp8, fbgemm_fp8 and mxfp4 "
+                            "are. Without quantization_config they have the torch_dtype",
+                            method.empty() ? "of another type" : method));
+  return {};
 }
 
 /// In floating point, so that what is counted in whole numbers later cannot overflow.
@@ -74,13 +106,19 @@ std::string no_such_family(const std::string& family) {
 
 }  // namespace
 
+DType usual_type(const WeightFormat& weights) {
+  if (weights.name == "fp8") return DType::f8;
+  return weights.name == "f16" ? DType::f16 : DType::bf16;
+}
+
 Result<Model> parse_model(const std::string& text, const std::string& file) {
-  auto json = parse_json(text);
+  auto json = Json::parse(text, kConfigRules);
   if (!json || !json->is_object()) {
     return fail(Diagnostic{"model.json", "this is not a JSON object", "give a config.json of Hugging Face",
                            workload::place_of(file, {})});
   }
   Config config(*std::move(json), file);
+  Config whole = config;
   const std::string outer = config.has("model_type") ? config.text("model_type") : "";
   // Models that also see pictures keep what is said of the text model in an object of its own.
   if (const auto text_config = config.inner("text_config"); text_config && !config.has("hidden_size")) {
@@ -101,7 +139,10 @@ Result<Model> parse_model(const std::string& text, const std::string& file) {
   model.family = name;
   model.file = file;
   family->read(config, model);
-  model.weights = read_weights(config);
+  const bool says_type = config.has("quantization_config") || config.has("torch_dtype") || config.has("dtype");
+  Config& of_weights = says_type ? config : whole;
+  model.weights = read_weights(of_weights);
+  if (of_weights.mistake()) return fail(*of_weights.mistake());
   if (is_too_large(model)) config.refuse("hidden_size", "the model would have more than 10^15 parameters");
   if (config.mistake()) return fail(*config.mistake());
   return model;

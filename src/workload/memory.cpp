@@ -62,11 +62,12 @@ double cached_bytes(const Model& model, const Layout& layout, const Phase& phase
          static_cast<double>(size_of(phase.kv_dtype).value);
 }
 
-/// Bytes of a weight of the layers, on average.
+/// Bytes of a weight of the layers, on average. Engines convert weights that are stored in f32 to 16 bits.
 double weight_width(const Model& model, const Phase& phase) {
   if (phase.trains()) return kHalf;
   if (phase.dtype == DType::f8) return 1;
   const ParameterCounts counts = count_parameters(model);
+  if (model.weights.bits > 8 * kHalf) return kHalf;
   const double embeddings = kHalf * static_cast<double>(counts.embeddings);
   return (static_cast<double>(weight_bytes(model).value) - embeddings) /
          static_cast<double>(counts.total - counts.embeddings);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
@@ -114,10 +115,36 @@ TEST(Model, MistakesAreNamed) {
   EXPECT_THAT(
       refusal(replaced(kSmall, "\"num_attention_heads\": 4", "\"num_attention_heads\": 4, \"num_key_value_heads\": 3")),
       HasSubstr("cannot be divided"));
+  const auto with = [&](const std::string& field) { return refusal(replaced(kSmall, "{", "{" + field + ", ")); };
+  EXPECT_EQ(with(R"("torch_dtype": "bfloat16")"), "");
+  EXPECT_EQ(with(R"("dtype": "auto")"), "");
+  EXPECT_THAT(with(R"("torch_dtype": "float7")"), HasSubstr("weights of type float7 are not known"));
+  EXPECT_THAT(with(R"("dtype": "int3")"), HasSubstr("weights of type int3 are not known"));
+  EXPECT_THAT(with(R"("torch_dtype": 16)"), HasSubstr("torch_dtype is not a text"));
+  EXPECT_THAT(with(R"("quantization_config": {"quant_method": "awq", "bits": 4})"),
+              HasSubstr("weights by quant_method awq are not known"));
   const auto unknown = load_model("llama-3.1-71b");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, "model.unknown");
   EXPECT_THAT(unknown.error().hint, HasSubstr("llama-3.1-70b"));
+}
+
+TEST(Model, TypesOfWeightsAreThoseOfTheFile) {
+  const auto weights_of = [](const std::string& field) {
+    const auto model = parse_model(replaced(kSmall, "{", "{" + field + ", "), "x.json");
+    EXPECT_TRUE(model) << to_string(model.error());
+    return model ? std::tuple(model->weights.name, usual_type(model->weights),
+                              static_cast<double>(weight_bytes(*model).value) /
+                                  static_cast<double>(count_parameters(*model).total))
+                 : std::tuple(std::string(), DType::f32, 0.0);
+  };
+  EXPECT_EQ(weights_of(R"("torch_dtype": "float16")"), std::tuple("f16", DType::f16, 2.0));
+  EXPECT_EQ(weights_of(R"("torch_dtype": "torch.bfloat16")"), std::tuple("bf16", DType::bf16, 2.0));
+  EXPECT_EQ(weights_of(R"("dtype": "float32")"), std::tuple("f32", DType::bf16, 4.0));
+  EXPECT_EQ(std::get<1>(weights_of(R"("torch_dtype": "float8_e4m3fn")")), DType::f8);
+  // Scales in a configuration of its own rule over the type of what is not narrowed.
+  EXPECT_EQ(std::get<0>(weights_of(R"("torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8"})")),
+            "fp8");
 }
 
 TEST(Model, NestingAndSizesAreLimited) {

@@ -86,8 +86,9 @@ Bytes weight_bytes(const Model& model) {
   if (model.weights.experts_only) {
     narrow = sparse == 0 ? 0 : sparse * model.experts->count * 3 * model.hidden * model.experts->intermediate;
   }
-  const double bits =
-      static_cast<double>(narrow) * model.weights.bits + static_cast<double>(counts.total - narrow) * 16;
+  // What is not narrowed has 16 bits, or more if all weights have.
+  const double bits = static_cast<double>(narrow) * model.weights.bits +
+                      static_cast<double>(counts.total - narrow) * std::max(16.0, model.weights.bits);
   return {static_cast<std::uint64_t>(std::llround(bits / 8))};
 }
 

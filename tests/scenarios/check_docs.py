@@ -17,7 +17,7 @@ from run_scenario import ANY_LINES, Step, matches
 
 DECIMAL = re.compile(r" *\d+\.\d+")
 # What is simulated comes out the same everywhere; what is measured does not.
-SIMULATED = re.compile(r"cortado (reproduce|overlap|power|serve-sim) (?!.*--on soft)|--explain|--on sim")
+SIMULATED = re.compile(r"cortado (reproduce|overlap|power|serve-sim|kv|bench features) ?(?!.*--on soft)|--explain|--on sim")
 
 
 def steps_of(text):

@@ -138,8 +138,17 @@ def interrupted_in_a_pipe():
                    f"{arguments[0]}: {process.returncode}, {out}, {err}")
 
 
+def a_long_study_shows_itself_and_ends_at_once():
+    question = ["overlap", "all-gather", "--gemm", "65536x1024x1024", "--strategy", "hetero-unfused-1d", "--chunks", "4096"]
+    command = OnTerminal(*question)
+    command.wait_for("--chunks 4096: 229376 copies in every schedule, which may take minutes to prove\n")
+    command.wait_for(f"{ERASE}predicting")
+    command.process.send_signal(signal.SIGINT)
+    check_ended(command)
+
+
 CORTADO = str(pathlib.Path(sys.argv[1]).resolve())
 for check in (progress_while_reading, progress_with_a_fraction, products_in_software_are_announced,
-              interrupted_while_planning, interrupted_in_a_pipe):
+              interrupted_while_planning, interrupted_in_a_pipe, a_long_study_shows_itself_and_ends_at_once):
     print(check.__name__)
     check()

@@ -49,7 +49,7 @@ const PAGES = [
     timelines: 1,
   },
   { name: 'what-if', words: ['overlap', 'reduce-scatter', '--gemm', '8192x8192x3584', '--with', 'tracker,nmc,mca'], charts: ['Time by strategy'] },
-  { name: 'map', words: ['overlap', 'all-gather', '--map', '--n', '1024', '--m', '4096:16384', '--k', '1024:4096'], charts: ['The fastest schedule'] },
+  { name: 'map', words: ['overlap', 'all-gather', '--map', '--n', '1024', '--m', '4096:16384', '--k', '1024:4096'], charts: ['The strategy to use'] },
   { name: 'bench', words: ['bench', 'all-gather', '--on', 'sim', '--sizes', '1KiB:1MiB'], charts: ['Bus bandwidth'] },
   {
     name: 'power',
@@ -61,8 +61,10 @@ const PAGES = [
   {
     name: 'serve-sim',
     words: ['serve-sim', '--model', 'llama-3.1-8b', '--requests', '40', '--rate', '10', '--input', '512', '--output', '16'],
-    charts: ['Tokens of answers', 'Sequences', 'Pages of the KV cache', 'Host link'],
+    charts: ['Tokens of answers', 'Time to the first token', 'Sequences', 'Pages of the KV cache', 'Host link'],
   },
+  { name: 'bench gemm', words: ['bench', 'gemm', '--shapes', '4096x4096x4096,1x8192x8192'], charts: ['Rate by shape'] },
+  { name: 'bench features', words: ['bench', 'features', '--with', 'multicast'], charts: ['Gain by feature'] },
   { name: 'plan --explain', words: ['plan', 'all-gather', '--bytes', '1MiB', '--explain'], charts: ['Time'] },
   { name: 'sweep, lines', words: ['sweep', 'show', 'engines.db', '--group-by', 'links.rate_GBps'], charts: ['over links.rate_GBps'] },
   { name: 'sweep, map', words: ['sweep', 'show', 'engines.db', '--best', '--group-by', 'links.rate_GBps,dma.engines'], charts: ['of the best variant'] },
@@ -124,11 +126,45 @@ test('a page without JavaScript has its tables with the same texts', async () =>
 test('reproduce: published and ours', async () => {
   const { tab, json: printed } = await pageOf(['reproduce', 'dma-latte']);
   const json = printed.reproductions[0];
-  assert.equal(await tab.locator('figure.chart').count(), json.tables.length);
+  assert.equal(await tab.locator('figure.chart').count(), json.tables.length + 1); // and errors of single numbers
   const cells = await tab.evaluate(() => [...document.querySelectorAll('td[data-key=ours]')].map((cell) => Number(cell.dataset.value)));
   const ours = new Set(cells);
   for (const row of json.rows.filter((one) => !json.figures.some((figure) => figure.name === one.item))) assert.ok(ours.has(row.ours), row.item);
-  assert.ok((await chart(tab, 1)).rings > 10);
+  assert.ok((await chart(tab, 2)).rings > 10);
+  await tab.context().close();
+});
+
+test('the strategy to use is marked, and long times are in ms', async () => {
+  const { tab, json } = await pageOf(['overlap', 'all-gather', '--gemm', '65536x8192x16384']);
+  const { place, texts } = await tab.evaluate(() => {
+    const all = [...document.querySelectorAll('figure.chart svg text')];
+    const marked = all.filter((one) => one.textContent.includes('◀ use'));
+    return { place: marked.map((one) => one.getBoundingClientRect().top), texts: all.map((one) => [one.textContent, one.getBoundingClientRect().top]) };
+  });
+  assert.equal(place.length, 1);
+  const name = texts.find(([text]) => text === json.choice);
+  assert.ok(Math.abs(name[1] - place[0]) < 4, 'the mark stands in the row of the choice');
+  assert.ok(texts.some(([text]) => text === 'time, ms'), texts.map(([text]) => text).join('; '));
+  await tab.context().close();
+});
+
+test('titles of axes stand beside their numbers', async () => {
+  const { tab } = await pageOf(['serve-sim', '--model', 'llama-3.1-8b', '--requests', '4k', '--rate', '400', '--input', '1k', '--output', '64']);
+  const overlaps = await tab.evaluate(() =>
+    [...document.querySelectorAll('figure.chart .plot svg')].flatMap((svg) => {
+      const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent);
+      const upright = (one) => !/rotate\(-90\)/.test(`${one.getAttribute('transform')} ${one.parentElement.getAttribute('transform')}`);
+      const titles = texts.filter((one) => !upright(one));
+      const boxes = texts.filter(upright).map((one) => [one.textContent, one.getBoundingClientRect()]);
+      return titles.flatMap((title) => {
+        const box = title.getBoundingClientRect();
+        return boxes.filter(([, other]) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom).map(([text]) => `${title.textContent} on ${text}`);
+      });
+    }),
+  );
+  assert.deepEqual(overlaps, []);
+  const titles = await tab.evaluate(() => [...document.querySelectorAll('figure.chart .plot svg text')].filter((one) => /rotate/.test(one.outerHTML + one.parentElement.outerHTML)).length);
+  assert.ok(titles > 0);
   await tab.context().close();
 });
 

@@ -1,5 +1,6 @@
 // What the linker asks for and there is not here.
 #include "device/soft/soft.hpp"
+#include "sweep/embedded.hpp"
 
 namespace cortado::device {
 
@@ -9,6 +10,15 @@ double soft_gemm_rate(DType, const SoftOptions&) {
 }
 
 }  // namespace cortado::device
+
+namespace cortado::sweep {
+
+/// There are no sweeps here, and no completion of their names.
+std::span<const std::pair<std::string_view, std::string_view>> embedded_studies() {
+  return {};
+}
+
+}  // namespace cortado::sweep
 
 // Destructors of thread_local variables, by the Itanium C++ ABI: the only thread ends with the program.
 extern "C" {

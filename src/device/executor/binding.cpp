@@ -18,7 +18,7 @@ namespace {
 /// Ranges that stay mapped although nothing is bound to them any more: programs go round a few buffers.
 constexpr std::size_t kMostMapped = 64;
 
-[[gnu::cold]] tl::unexpected<Diagnostic> bad_binding(const Buffer& buffer, std::string message, std::string hint) {
+[[gnu::cold]] Unexpected<Diagnostic> bad_binding(const Buffer& buffer, std::string message, std::string hint) {
   Diagnostic diagnostic{"device.binding", fmt::format("buffer {}: {}", buffer.name, message), std::move(hint)};
   diagnostic.place.rank = buffer.rank;
   return fail(std::move(diagnostic));

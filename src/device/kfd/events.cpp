@@ -21,13 +21,13 @@ const char* cause(const kfd::MemoryException& what) {
 
 }  // namespace
 
-tl::expected<KfdEvents::Created, int> KfdEvents::create_locked(kfd::EventType type) {
+Expected<KfdEvents::Created, int> KfdEvents::create_locked(kfd::EventType type) {
   kfd::CreateEvent request;
   request.type = static_cast<std::uint32_t>(type);
   request.auto_reset = 1;
   if (page_ && !page_known_) request.page_offset = page_->handle;
   if (const int error = system_.call(files_.kfd, kfd::Call::create_event, request); error != 0) {
-    return tl::unexpected(error);
+    return Unexpected(error);
   }
   if (page_) page_known_ = true;
   return Created{request.event_id, request.slot};

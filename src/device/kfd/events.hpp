@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cortado/expected.hpp"
 #include "cortado/result.hpp"
 
 #include "device/driver/driver.hpp"
@@ -39,7 +40,7 @@ class KfdEvents {
     std::uint32_t id = 0;
     std::uint32_t slot = 0;
   };
-  tl::expected<Created, int> create_locked(kfd::EventType type);
+  Expected<Created, int> create_locked(kfd::EventType type);
   void destroy_id(std::uint32_t id);
 
   KfdSystem& system_;

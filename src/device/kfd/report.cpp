@@ -74,7 +74,7 @@ class CountingSystem final : public KfdSystem {
     ++counts_[{fmt::format("ioctl {}", call_name(static_cast<kfd::Call>(_IOC_NR(request)))), error}];
     return error;
   }
-  tl::expected<std::string, int> read(const std::string& path) override { return real_->read(path); }
+  Expected<std::string, int> read(const std::string& path) override { return real_->read(path); }
 
  private:
   std::unique_ptr<KfdSystem> real_;

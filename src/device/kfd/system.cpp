@@ -28,14 +28,14 @@ class LinuxSystem final : public KfdSystem {
     }
   }
 
-  tl::expected<std::string, int> read(const std::string& path) override {
+  Expected<std::string, int> read(const std::string& path) override {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) return tl::unexpected(errno);
+    if (file < 0) return Unexpected(errno);
     std::string text(65536, '\0');  // files of sysfs are at most a page
     const ssize_t bytes = ::read(file, text.data(), text.size());
     const int error = errno;
     ::close(file);
-    if (bytes < 0) return tl::unexpected(error);
+    if (bytes < 0) return Unexpected(error);
     text.resize(static_cast<std::size_t>(bytes));
     return text;
   }

@@ -6,8 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <tl/expected.hpp>
-
+#include "cortado/expected.hpp"
 #include "cortado/result.hpp"
 
 #include "device/abi/kfd_abi.hpp"
@@ -30,7 +29,7 @@ class KfdSystem {
   /// 0 or an errno. Calls that a signal interrupted are repeated.
   virtual int ioctl(int file, unsigned long request, void* argument) = 0;
   /// All of a small file, or an errno.
-  virtual tl::expected<std::string, int> read(const std::string& path) = 0;
+  virtual Expected<std::string, int> read(const std::string& path) = 0;
 
   template <class T>
   int call(int file, kfd::Call number, T& argument) {

@@ -72,9 +72,9 @@ class VirtualSystem final : public KfdSystem {
     return result;
   }
 
-  tl::expected<std::string, int> read(const std::string& path) override {
+  Expected<std::string, int> read(const std::string& path) override {
     const auto found = computer_.files.find(path);
-    if (found == computer_.files.end()) return tl::unexpected(ENOENT);
+    if (found == computer_.files.end()) return Unexpected(ENOENT);
     return found->second;
   }
 

@@ -13,8 +13,8 @@ namespace cortado::sdma {
 namespace {
 
 using Ring = std::span<const std::uint32_t>;
-using Outcome = tl::expected<Decoded, DecodeError>;
-using Error = tl::unexpected<DecodeError>;
+using Outcome = Expected<Decoded, DecodeError>;
+using Error = Unexpected<DecodeError>;
 
 // Errors are off the fast path: out of line, so that the packets' own code stays small.
 
@@ -70,7 +70,7 @@ template <class Wire>
 
 template <class P>
 Outcome decoded(std::size_t size, P&& packet) {
-  return Outcome(tl::in_place, std::forward<P>(packet), size);
+  return Outcome(std::in_place, std::forward<P>(packet), size);
 }
 
 template <class Wire, class P>
@@ -322,7 +322,7 @@ Outcome without_sub_opcode(Ring ring, Decoder decoder) {
 
 }  // namespace
 
-tl::expected<Decoded, DecodeError> decode(std::span<const std::uint32_t> ring) {
+Expected<Decoded, DecodeError> decode(std::span<const std::uint32_t> ring) {
   if (ring.empty()) return Error(DecodeError{DecodeErrorKind::truncated, 0, 1, 0, "no dword left"});
   switch (static_cast<wire::Op>(wire::Opcode::get(ring[0]))) {
     case wire::Op::nop:

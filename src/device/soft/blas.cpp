@@ -32,7 +32,7 @@ class OneThread {
   std::optional<std::string> before_;
 };
 
-tl::unexpected<Diagnostic> no_blas(std::string message) {
+Unexpected<Diagnostic> no_blas(std::string message) {
   return fail(Diagnostic{"device.no_library",
                          std::move(message),
                          "install libopenblas0: GEMMs of the embedded node need it",

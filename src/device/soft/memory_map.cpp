@@ -35,7 +35,7 @@ bool is_mapped(std::uint64_t address) {
   return ::mincore(reinterpret_cast<void*>(address / page * page), 1, &resident) == 0;
 }
 
-tl::unexpected<Diagnostic> no_memory(std::string message) {
+Unexpected<Diagnostic> no_memory(std::string message) {
   return fail(Diagnostic{"device.memory",
                          std::move(message),
                          "use smaller buffers or fewer ranks, or predict it with cortado run --on sim",

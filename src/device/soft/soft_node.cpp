@@ -251,7 +251,7 @@ class SoftNode final : public Driver, private EngineHost {
   void fault(EngineFault what) override { faults_.add(std::move(what)); }
   std::uint64_t timestamp(const SdmaQueue&) override { return steady_nanoseconds(); }
 
-  tl::unexpected<Diagnostic> no_gpu(RankId gpu) const {
+  Unexpected<Diagnostic> no_gpu(RankId gpu) const {
     return fail("device.queue", fmt::format("there is no GPU {} on a node of {}", gpu.value, topology_.gpus.size()));
   }
 

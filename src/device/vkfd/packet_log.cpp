@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
+#include "base/json.hpp"
 #include "device/soft/node_clock.hpp"
 
 namespace cortado::device::vkfd {
@@ -99,7 +99,6 @@ std::string packet_listing(const std::vector<LoggedPacket>& packets) {
 }
 
 std::string packet_trace(const std::vector<LoggedPacket>& packets, bool modelled) {
-  using Json = nlohmann::ordered_json;
   Json events = Json::array();
   std::set<std::pair<std::uint32_t, std::uint32_t>> tracks;
   for (const LoggedPacket& packet : packets) {

@@ -5,16 +5,16 @@
 
 namespace cortado::device::vkfd {
 
-tl::expected<QueueSlots::Slot, int> QueueSlots::take(kfd::QueueType type, std::uint32_t engine) {
+Expected<QueueSlots::Slot, int> QueueSlots::take(kfd::QueueType type, std::uint32_t engine) {
   if (type == kfd::QueueType::sdma_by_engine && engine >= ordinary_engines_ + xgmi_engines_) {
-    return tl::unexpected(EINVAL);
+    return Unexpected(EINVAL);
   }
   const auto doorbell = std::ranges::find(doorbells_, false);
-  if (doorbell == doorbells_.end()) return tl::unexpected(ENOSPC);
+  if (doorbell == doorbells_.end()) return Unexpected(ENOSPC);
   Slot slot;
   slot.doorbell = static_cast<std::uint32_t>(doorbell - doorbells_.begin());
   if (type == kfd::QueueType::compute_aql) {
-    if (compute_queues_ == kMostComputeQueues) return tl::unexpected(ENOMEM);
+    if (compute_queues_ == kMostComputeQueues) return Unexpected(ENOMEM);
     ++compute_queues_;
     *doorbell = true;
     slot.compute = true;
@@ -28,7 +28,7 @@ tl::expected<QueueSlots::Slot, int> QueueSlots::take(kfd::QueueType type, std::u
   const bool chosen = type == kfd::QueueType::sdma_by_engine;
   std::uint32_t place = chosen ? engine - first : 0;
   while (place < places.size() && places[place]) place += chosen ? engines : 1;
-  if (place >= places.size()) return tl::unexpected(ENOMEM);
+  if (place >= places.size()) return Unexpected(ENOMEM);
   *doorbell = true;
   places[place] = true;
   slot.place = place;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <tl/expected.hpp>
+#include "cortado/expected.hpp"
 
 #include "device/abi/kfd_abi.hpp"
 
@@ -31,7 +31,7 @@ class QueueSlots {
     std::uint32_t doorbell = 0;  ///< word of the doorbell page
   };
   /// Or an errno.
-  tl::expected<Slot, int> take(kfd::QueueType type, std::uint32_t engine);
+  Expected<Slot, int> take(kfd::QueueType type, std::uint32_t engine);
   void give_back(const Slot& slot);
 
  private:

@@ -32,8 +32,8 @@ TEST(Explain, NumbersAreThoseOfTheSimulator) {
       "synchronisation 7.7 %), and what it saves over pcpy is mostly host control: 7.20 us instead of 33.60 us.");
   // 1 GiB: b2b moves 7 blocks through one engine, pcpy through seven. (36661 - 13261) / 13261 = 176.5 %.
   EXPECT_EQ(text[2],
-            "pcpy comes second with 36.66 us, 176.5 % more; between 1KiB and 1GiB the choice changes to pcpy at 1GiB, "
-            "and not below.");
+            "pcpy comes second with 36.66 us, 176.5 % more; for larger sizes the choice changes to pcpy, first at "
+            "1GiB; down to 1KiB it stays the same.");
 }
 
 TEST(Explain, OneCandidateHasNothingBesideIt) {

@@ -76,14 +76,24 @@ std::string where_it_changes(const Explanation& explanation) {
   const ChoiceChanges changes =
       changes_around(explanation.table, explanation.row.bytes, explanation.row.best().request);
   const auto change = [](const ChoiceRow& row) {
-    return fmt::format("to {} at {}", way_name(row.best().request), format_bytes(row.bytes));
+    return fmt::format("to {}, first at {}", way_name(row.best().request), format_bytes(row.bytes));
   };
+  const Bytes smallest = explanation.table.front().bytes;
+  const Bytes largest = explanation.table.back().bytes;
   if (changes.below != nullptr && changes.above != nullptr) {
-    return fmt::format("the choice changes {} and {}", change(*changes.below), change(*changes.above));
+    return fmt::format("for smaller sizes the choice changes {}, for larger ones {}", change(*changes.below),
+                       change(*changes.above));
   }
-  if (changes.below != nullptr) return fmt::format("the choice changes {}, and not above", change(*changes.below));
-  if (changes.above != nullptr) return fmt::format("the choice changes {}, and not below", change(*changes.above));
-  return "the choice does not change";
+  if (changes.below != nullptr) {
+    return fmt::format("for smaller sizes the choice changes {}", change(*changes.below)) +
+           (largest > explanation.row.bytes ? fmt::format("; up to {} it stays the same", format_bytes(largest)) : "");
+  }
+  if (changes.above != nullptr) {
+    return fmt::format("for larger sizes the choice changes {}", change(*changes.above)) +
+           (smallest < explanation.row.bytes ? fmt::format("; down to {} it stays the same", format_bytes(smallest))
+                                             : "");
+  }
+  return fmt::format("from {} to {} the choice stays the same", format_bytes(smallest), format_bytes(largest));
 }
 
 std::string second_and_changes(const Explanation& explanation) {
@@ -92,8 +102,7 @@ std::string second_and_changes(const Explanation& explanation) {
   const bool alone =
       std::all_of(table.begin(), table.end(), [&](const ChoiceRow& row) { return row.bytes == explanation.row.bytes; });
   if (alone) return fmt::format("{}; other sizes were not looked at.", second);
-  return fmt::format("{}; between {} and {} {}.", second, format_bytes(table.front().bytes),
-                     format_bytes(table.back().bytes), where_it_changes(explanation));
+  return fmt::format("{}; {}.", second, where_it_changes(explanation));
 }
 
 }  // namespace

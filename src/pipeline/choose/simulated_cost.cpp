@@ -68,7 +68,8 @@ Result<Nanoseconds> SimulatedCost::of_last_rank(const DependentRequest& request,
   CORTADO_ASSIGN_OR_RETURN(const std::vector<RankProgram> ranks, plan_ficco_ranks(request, schedule, machine_));
   Nanoseconds last{};
   for (const RankProgram& rank : ranks) {
-    last = std::max(last, sim::time_of_rank(rank.program, rank.closed, machine_, sharing));
+    CORTADO_ASSIGN_OR_RETURN(const Nanoseconds time, sim::time_of_rank(rank.program, rank.closed, machine_, sharing));
+    last = std::max(last, time);
   }
   return last;
 }

@@ -67,19 +67,22 @@ report::Document kv_document(const KvReport& report) {
   const KvStudyRequest& request = report.request;
   const plan::KvRequest& transfer = report.transfer;
   report::Document document{.schema = "cortado.kv"};
-  document.title = fmt::format("{}: KV of {} tokens from host memory to {} GPUs of {}", request.model.name,
-                               request.tokens, request.blocks.tp, report.machine);
+  document.title = fmt::format("{}: KV of {} from host memory to {} of {}", request.model.name,
+                               counted(request.tokens, "token"), counted(request.blocks.tp, "GPU"), report.machine);
   const Bytes of_gpu = transfer.fragment * transfer.fragments * transfer.blocks;
   document.about = {
-      fmt::format("{} blocks of {} tokens, layout {}: {} copies of {} for each GPU, {}", transfer.blocks,
-                  request.blocks.tokens, request.blocks.layout, transfer.blocks * transfer.fragments,
+      fmt::format("{} of {}, layout {}: {} of {} for each GPU, {}", counted(transfer.blocks, "block"),
+                  counted(request.blocks.tokens, "token"), request.blocks.layout,
+                  transfer.blocks * transfer.fragments == 1
+                      ? "1 copy"
+                      : fmt::format("{} copies", transfer.blocks * transfer.fragments),
                   format_bytes(transfer.fragment), format_bytes(of_gpu)),
       transfer.group > 1 ? fmt::format("{} GPUs each hold the same bytes", transfer.group)
                          : std::string("every GPU holds bytes of its own"),
       fmt::format("recomputing takes {:.1f} us, the pass of the last token {:.1f} us; scheduling {:.0f} us is an "
                   "assumption",
                   report.recompute_seconds * kMicro, report.last_token_seconds * kMicro,
-                  request.scheduling_seconds * kMicro),
+                  report.scheduling_seconds * kMicro),
       "predicted by the simulator; longer prefixes by a line through two simulations"};
   document.facts = {
       {"model", request.model.name, "the model"},
@@ -92,8 +95,9 @@ report::Document kv_document(const KvReport& report) {
       {"fragment_bytes", transfer.fragment, "bytes of one copy"},
       {"replicated", transfer.group, "GPUs that hold the same bytes"},
       {"recompute_us", report.recompute_seconds * kMicro, "computing the prefix again"},
-      {"ttft_us", report.ttft_seconds() * kMicro,
-       "first token of one request on an idle machine by the choice: scheduling, the prefix, the last token's pass"},
+      {"ttft_us", report.ttft_seconds ? Cell(*report.ttft_seconds * kMicro) : Cell(),
+       "first token of one request on an idle machine by the choice: scheduling, the prefix, the last token's pass, as "
+       "serve-sim has it; null: the GPUs have no room for it"},
       {"break_even_tokens", Cell(report.break_even_tokens),
        "shortest prefix that the fastest strategy fetches faster than it is computed; null: none up to the tokens"},
       {"kappa", report.kappa, "cached tokens per new token at which fetching takes as long as computing"},
@@ -103,10 +107,11 @@ report::Document kv_document(const KvReport& report) {
   for (const KvSkipped& skipped : report.skipped) {
     document.notes.push_back(fmt::format("{} left out: {}", skipped.strategy, skipped.why));
   }
-  document.notes.push_back(
-      fmt::format("kappa {:.1f}: with more cached tokens per new token the host link is the limit; time "
-                  "to the first token {:.1f} us",
-                  report.kappa, report.ttft_seconds() * kMicro));
+  document.notes.push_back(fmt::format(
+      "kappa {:.1f}: with more cached tokens per new token the host link is the limit{}", report.kappa,
+      report.ttft_seconds ? fmt::format("; time to the first token {:.1f} us", *report.ttft_seconds * kMicro) : ""));
+  if (!report.ttft_seconds)
+    document.notes.emplace_back("no time to the first token: the GPUs have no room for the prompt");
   document.answer = {answer_of(report)};
   return document;
 }

@@ -14,7 +14,7 @@ Outcome<KvFetchCost> kv_fetch_cost(const KvFetchQuestion& question, const Machin
   const auto strategy = plan::find_kv_strategy(question.strategy);
   if (!strategy) return fail_at(Stage::plan, strategy.error());
   const auto line = kv_line(*strategy, *request, machine);
-  if (!line) return tl::unexpected(line.error());
+  if (!line) return fail(line.error());
   KvFetchCost cost;
   cost.seconds_fixed = line->fixed.seconds;
   cost.seconds_per_block = line->per_block.seconds;

@@ -25,9 +25,9 @@ Outcome<HostCopyRow> host_copy(Bytes block, std::uint64_t count, const std::stri
   if (!named) return fail_at(Stage::plan, named.error());
   const plan::KvRequest request{.blocks = count, .fragment = block, .direction = direction, .engines = named->engines};
   const auto program = prove(named->strategy->plan(request, machine), machine);
-  if (!program) return tl::unexpected(program.error());
+  if (!program) return fail(program.error());
   const auto run = target.run(*program, options);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   HostCopyRow row{block, direction, strategy, count, static_cast<double>(run->time.value) * 1e-9, 0, {}};
   const double bytes =
       static_cast<double>(block.value) * static_cast<double>(count) * (direction == plan::KvDirection::both ? 2 : 1);
@@ -43,7 +43,7 @@ Outcome<HostCopyReport> bench_host_copy(const HostCopyRequest& request, const Ma
     for (const std::string& strategy : request.strategies) {
       for (const Bytes block : request.blocks) {
         auto row = host_copy(block, request.count, strategy, direction, machine, target, options);
-        if (!row) return tl::unexpected(row.error());
+        if (!row) return fail(row.error());
         report.rows.push_back(*std::move(row));
       }
     }

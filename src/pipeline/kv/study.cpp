@@ -39,13 +39,14 @@ class KvStudy {
     report_.transfer = *transfer;
     report_.transfer.blocks = blocks_of(request_.tokens);
     const auto recompute = prefill_seconds(request_.tokens);
-    if (!recompute) return tl::unexpected(recompute.error());
+    if (!recompute) return fail(recompute.error());
     report_.recompute_seconds = *recompute;
     const auto last = seconds_of({.kind = PhaseKind::decode, .context = request_.tokens});
-    if (!last) return tl::unexpected(last.error());
+    if (!last) return fail(last.error());
     report_.last_token_seconds = *last;
-    if (auto rows = add_rows(); !rows) return tl::unexpected(rows.error());
-    if (auto even = find_break_even(); !even) return tl::unexpected(even.error());
+    if (machine_.timing->serving) report_.scheduling_seconds = to_seconds(machine_.timing->serving->request);
+    if (auto rows = add_rows(); !rows) return fail(rows.error());
+    if (auto even = find_break_even(); !even) return fail(even.error());
     return std::move(report_);
   }
 
@@ -59,7 +60,7 @@ class KvStudy {
     phase.kv_dtype = request_.blocks.dtype;
     const auto report = models_.run({request_.model, {.tp = request_.blocks.tp}, phase},
                                     {.systems = kServingSystem, .threads = threads_});
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     return report->rows.front().seconds;
   }
 
@@ -74,9 +75,9 @@ class KvStudy {
     const auto strategy = plan::find_kv_strategy(name);
     if (!strategy) return fail_at(Stage::plan, strategy.error());
     const auto line = kv_line(*strategy, report_.transfer, machine_);
-    if (!line) return tl::unexpected(line.error());
+    if (!line) return fail(line.error());
     const auto transfer = kv_transfer(*strategy, report_.transfer, machine_, *line);
-    if (!transfer) return tl::unexpected(transfer.error());
+    if (!transfer) return fail(transfer.error());
     const plan::KvRequest& asked = report_.transfer;
     const double bytes = static_cast<double>(asked.fragment.value) * static_cast<double>(asked.fragments) *
                          static_cast<double>(asked.blocks);
@@ -101,7 +102,7 @@ class KvStudy {
     for (const std::string& name : names) {
       const auto added = add_row(name);
       if (added) continue;
-      if (asked) return tl::unexpected(added.error());
+      if (asked) return fail(added.error());
       report_.skipped.push_back({name, added.error().errors.front().message});
     }
     if (report_.rows.empty()) return {};
@@ -124,7 +125,7 @@ class KvStudy {
     std::uint64_t shorter = 0;
     for (std::uint64_t tokens = kShortest; tokens <= std::max(request_.tokens, kShortest); tokens *= kStep) {
       const auto recompute = prefill_seconds(tokens);
-      if (!recompute) return tl::unexpected(recompute.error());
+      if (!recompute) return fail(recompute.error());
       const double gain = *recompute - line.at(blocks_of(tokens)).seconds;
       if (gain > 0) {
         const double share = shorter == 0 ? 1 : -before / (gain - before);
@@ -149,11 +150,6 @@ class KvStudy {
 };
 
 }  // namespace
-
-double KvReport::ttft_seconds() const {
-  const double prefix = fetch ? rows[best].transfer.seconds + last_token_seconds : recompute_seconds;
-  return request.scheduling_seconds + prefix;
-}
 
 Outcome<KvReport> study_kv(const KvStudyRequest& request, const Machine& machine, std::uint32_t threads) {
   if (request.tokens == 0) {

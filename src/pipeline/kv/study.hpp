@@ -22,9 +22,6 @@ struct KvStudyRequest {
   std::uint64_t tokens = 0;               ///< of the cached prefix
   DType dtype = DType::bf16;              ///< of GEMMs, where it is recomputed
   std::vector<std::string> strategies{};  ///< empty: all that apply
-  /// From a request that is there to the first kernel, and from the last one to the token: not published apart for any
-  /// machine; docs/models.md, "Host memory".
-  double scheduling_seconds = 3.5e-3;
 };
 
 struct KvRow {
@@ -46,15 +43,16 @@ struct KvReport {
   plan::KvRequest transfer{};
   double recompute_seconds = 0;
   double last_token_seconds = 0;
+  double scheduling_seconds = 0;  ///< of one request in a serving engine, beside its steps
   std::vector<KvRow> rows{};
   std::vector<KvSkipped> skipped{};
   std::size_t best = 0;                              ///< of the rows
   bool fetch = false;                                ///< the best row is faster than recomputing
   std::optional<std::uint64_t> break_even_tokens{};  ///< shortest prefix that the best row fetches faster
   double kappa = 0;                                  ///< cached tokens per new token at which fetching takes as long
+  std::optional<double> ttft_seconds{};              ///< of the prefix and one token; serve/first_token.hpp fills it in
 
   std::string choice() const { return fetch ? rows[best].strategy : "recompute"; }
-  double ttft_seconds() const;
 };
 
 /// Refuses what kv_request, plan::find_kv_strategy and ModelStudy refuse.

@@ -64,6 +64,12 @@ Result<plan::KvRequest> kv_request(const Model& model, const KvBlocks& blocks, c
   if (blocks.tokens == 0 || blocks.tokens > kMostTokens) {
     return fail("kv.block", fmt::format("blocks of {} tokens", blocks.tokens), "give 1 to 1048576 tokens a block");
   }
+  if (blocks.tokens > model.context) {
+    return fail(
+        "kv.block",
+        fmt::format("blocks of {} tokens, but {} has a context of {}", blocks.tokens, model.name, model.context),
+        "give a smaller --block, such as 16");
+  }
   const auto& known = kv_layouts();
   if (std::ranges::find(known, blocks.layout, &KvLayoutInfo::name) == known.end()) {
     return fail("kv.layout", fmt::format("unknown layout '{}'", blocks.layout), "known: per-layer, layer, cross-layer");
@@ -109,7 +115,7 @@ Outcome<KvTransfer> simulate_kv(const plan::NamedKvStrategy& strategy, const pla
   if (!program) return fail_at(Stage::plan, program.error());
   const auto run =
       simulate_checked(unproved(*std::move(program), machine), {.trace = true, .sim = {.span_names = false}});
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   KvTransfer transfer{static_cast<double>(run->time.value) * 1e-9, host_seconds(run->timeline), 0};
   if (run->energy) transfer.joules = run->energy->joules() * request.ranks / asked.ranks;
   return transfer;
@@ -133,10 +139,10 @@ Outcome<KvLine> kv_line(const plan::NamedKvStrategy& strategy, const plan::KvReq
   plan::KvRequest asked = request;
   asked.blocks = few;
   const auto first = simulate_kv(strategy, asked, machine);
-  if (!first) return tl::unexpected(first.error());
+  if (!first) return fail(first.error());
   asked.blocks = 2 * few;
   const auto second = simulate_kv(strategy, asked, machine);
-  if (!second) return tl::unexpected(second.error());
+  if (!second) return fail(second.error());
   const auto n = static_cast<double>(few);
   KvLine line{.from_blocks = few};
   line.per_block = {(second->seconds - first->seconds) / n, (second->host_seconds - first->host_seconds) / n,

@@ -53,19 +53,19 @@ class BlockPlanner {
         covered_(block_.operators.size()) {}
 
   Outcome<BlockProgram> plan() {
-    if (auto decided = decide_beside(); !decided) return tl::unexpected(decided.error());
+    if (auto decided = decide_beside(); !decided) return fail(decided.error());
     cover_pairs();
     std::vector<std::size_t> stream;
     for (std::size_t i = 0; i < block_.operators.size(); ++i) {
       if (const Pair* pair = pair_at(i)) {
-        if (auto added = add_stream(std::exchange(stream, {})); !added) return tl::unexpected(added.error());
-        if (auto added = add_pair(*pair); !added) return tl::unexpected(added.error());
+        if (auto added = add_stream(std::exchange(stream, {})); !added) return fail(added.error());
+        if (auto added = add_pair(*pair); !added) return fail(added.error());
       } else if (!covered_[i] && block_.operators[i].collective() == nullptr) {
         stream.push_back(i);
       }
     }
-    if (auto added = add_stream(stream); !added) return tl::unexpected(added.error());
-    if (auto added = add_beside(); !added) return tl::unexpected(added.error());
+    if (auto added = add_stream(stream); !added) return fail(added.error());
+    if (auto added = add_beside(); !added) return fail(added.error());
     made_.program = std::move(whole_->program);
     made_.program.name = block_.name;
     const auto kernels = std::ranges::count_if(block_.operators, [](const Operator& op) { return !op.collective(); });
@@ -169,7 +169,7 @@ class BlockPlanner {
     if (way.behind) {
       const OverlapProblem problem = independent_problem({work}, {gemm}, ranks_);
       auto planned = plan_strategy(problem, costs_.roomy(), way.name);
-      if (!planned) return tl::unexpected(planned.error());
+      if (!planned) return fail(planned.error());
       append(std::move(planned->program));
       return {};
     }
@@ -177,7 +177,7 @@ class BlockPlanner {
                                                                          : Relation::gemm_needs_collective;
     const OverlapProblem problem = overlapping_part(dependent_problem(work, gemm, relation, ranks_));
     auto planned = plan_strategy(problem, costs_.roomy(), way.name);
-    if (!planned) return tl::unexpected(planned.error());
+    if (!planned) return fail(planned.error());
     if (planned->arbitration) made_.arbitration = planned->arbitration;
     append(std::move(planned->program));
     if (work.collective != "all-reduce") return {};

@@ -29,31 +29,6 @@ std::optional<std::size_t> gemm_behind(const Block& block, std::size_t op) {
   return std::nullopt;
 }
 
-struct Partner {
-  std::size_t gemm;
-  Relation relation;
-};
-
-/// The GEMM that a collective depends on, or that depends on it, row by row.
-std::optional<Partner> partner_of(const Block& block, std::size_t op) {
-  const Operator& collective = block.operators[op];
-  const Collective what = collective.collective()->collective;
-  if (is_reduction(what)) {
-    if (op > 0 && block.operators[op - 1].gemm() != nullptr) return Partner{op - 1, Relation::collective_needs_gemm};
-    return std::nullopt;
-  }
-  if (what == "all-gather" && collective.hides_behind.empty()) {
-    if (const auto next = gemm_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
-  }
-  if (what == "all-to-all") {
-    if (const auto before = gemm_before(block, op); before && *before + 1 == op) {
-      return Partner{*before, Relation::collective_needs_gemm};
-    }
-    if (const auto next = gemm_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
-  }
-  return std::nullopt;
-}
-
 /// The ways of a system to do a collective; if there are none, all systems do as serial.
 bool does(std::string_view system, Family family) {
   using enum Family;
@@ -92,7 +67,7 @@ Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const Block& b
                                       const Ranks& ranks, ModelCosts& costs) {
   const GemmWork& gemm = *block.operators[behind].gemm();
   const auto beside = costs.beside({work}, {gemm}, {ranks});
-  if (!beside) return tl::unexpected(beside.error());
+  if (!beside) return fail(beside.error());
   const double alone = costs.kernel({"", gemm}).seconds;
   std::vector<Way> ways;
   for (const BesideWay& way : *beside) {
@@ -103,6 +78,25 @@ Outcome<std::vector<Way>> ways_behind(const CollectiveWork& work, const Block& b
 }
 
 }  // namespace
+
+std::optional<Partner> partner_of(const Block& block, std::size_t op) {
+  const Operator& collective = block.operators[op];
+  const Collective what = collective.collective()->collective;
+  if (is_reduction(what)) {
+    if (op > 0 && block.operators[op - 1].gemm() != nullptr) return Partner{op - 1, Relation::collective_needs_gemm};
+    return std::nullopt;
+  }
+  if (what == "all-gather" && collective.hides_behind.empty()) {
+    if (const auto next = gemm_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
+  }
+  if (what == "all-to-all") {
+    if (const auto before = gemm_before(block, op); before && *before + 1 == op) {
+      return Partner{*before, Relation::collective_needs_gemm};
+    }
+    if (const auto next = gemm_behind(block, op)) return Partner{*next, Relation::gemm_needs_collective};
+  }
+  return std::nullopt;
+}
 
 Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool inference, ModelCosts& costs) {
   CostedBlock costed{.block = &block};
@@ -118,18 +112,18 @@ Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool i
     const Ranks ranks = ranks_of(work->group, layout, costs.machine());
     Meeting meeting{.op = i};
     auto ways = costs.alone(*work, ranks, inference);
-    if (!ways) return tl::unexpected(ways.error());
+    if (!ways) return fail(ways.error());
     meeting.ways = *std::move(ways);
     if (const auto partner = partner_of(block, i)) {
       meeting.gemm = partner->gemm;
       meeting.has_gemm = true;
       const auto cut = costs.dependent(*work, *block.operators[partner->gemm].gemm(), partner->relation, ranks);
-      if (!cut) return tl::unexpected(cut.error());
+      if (!cut) return fail(cut.error());
       meeting.ways.insert(meeting.ways.end(), cut->begin(), cut->end());
     }
     for (const std::size_t behind : op.hides_behind) {
       const auto hidden = ways_behind(*work, block, behind, ranks, costs);
-      if (!hidden) return tl::unexpected(hidden.error());
+      if (!hidden) return fail(hidden.error());
       meeting.ways.insert(meeting.ways.end(), hidden->begin(), hidden->end());
     }
     costed.meetings.push_back(std::move(meeting));
@@ -142,13 +136,13 @@ Outcome<CostedBlock> cost_block(const Block& block, const Layout& layout, bool i
   for (const CollectiveWork& work : block.beside) {
     ranks.push_back(ranks_of(work.group, layout, costs.machine()));
     const auto ways = costs.alone(work, ranks.back(), inference);
-    if (!ways) return tl::unexpected(ways.error());
+    if (!ways) return fail(ways.error());
     costed.last_beside = ways->front().exposed;
     costed.beside_alone += ways->front().exposed;
     costed.beside_joules += ways->front().joules;
   }
   auto beside = costs.beside(block.beside, gemms, ranks);
-  if (!beside) return tl::unexpected(beside.error());
+  if (!beside) return fail(beside.error());
   costed.beside = *std::move(beside);
   return costed;
 }
@@ -184,6 +178,16 @@ BlockTime block_time(const CostedBlock& block, std::string_view system) {
   return time;
 }
 
+namespace {
+
+double least_joules(const std::vector<KernelCost>& kernels) {
+  double joules = 0;
+  for (const KernelCost& kernel : kernels) joules += kernel.seconds * kernel.least_w;
+  return joules;
+}
+
+}  // namespace
+
 SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, std::string_view system,
                      const ModelRequest& request, const Machine& machine) {
   SystemRow row;
@@ -198,8 +202,12 @@ SystemRow system_row(const std::vector<CostedBlock>& blocks, const Step& step, s
     const double times = costed.block->times;
     (costed.block->once ? once : micro) += time.seconds * times + time.ends;
     (costed.block->once ? row.compute : micro_compute) += costed.compute.seconds * times;
-    // Kernels are counted alone, each at its own clock; together they draw what the board lets them.
-    const double drawn = machine.power ? std::min(time.joules, machine.power->cap_w * time.seconds) : 0;
+    // Kernels are counted alone, each at its own clock; together they draw what the board lets them, and no less than
+    // GEMMs do at the lowest clock.
+    const double drawn =
+        machine.power
+            ? std::min(time.joules, std::max(machine.power->cap_w * time.seconds, least_joules(costed.kernels)))
+            : 0;
     joules += drawn * times * (costed.block->once ? 1 : step.micro_batches);
   }
   row.seconds = micro * (step.micro_batches + step.bubble) + once;

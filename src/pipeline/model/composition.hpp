@@ -1,6 +1,7 @@
 // A step put together from its operators, by one system after another.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,14 @@
 #include "pipeline/model/costs.hpp"
 
 namespace cortado::pipeline {
+
+/// The GEMM of a block that a collective depends on, or that depends on it.
+struct Partner {
+  std::size_t gemm;  ///< index in the block
+  Relation relation;
+};
+/// Row by row; none if there is no such GEMM.
+std::optional<Partner> partner_of(const Block& block, std::size_t op);
 
 /// All ways of one collective of a block.
 struct Meeting {

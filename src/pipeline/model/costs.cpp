@@ -16,9 +16,6 @@
 namespace cortado::pipeline {
 namespace {
 
-/// Rows that each rank must have before GEMMs are cut for overlap: the shortest tile that kernels exist for.
-constexpr std::uint64_t kLeastRows = 16;
-
 double per_gpu(const std::optional<EnergyUse>& energy) {
   return energy ? energy->joules() / energy->gpus : 0;
 }
@@ -138,10 +135,11 @@ ModelCosts::ModelCosts(const Machine& machine) : machine_(machine), roomy_(machi
 KernelCost ModelCosts::gemm_cost(const GemmShape& shape) {
   const Tiling tiling = choose_tiling(shape, roomy_, machine_.compute_units);
   const GemmEstimate estimate = estimate_gemm(shape, tiling, roomy_, machine_.compute_units);
-  KernelCost cost{estimate.seconds + to_seconds(gemm_start(machine_)), 0};
+  KernelCost cost{.seconds = estimate.seconds + to_seconds(gemm_start(machine_))};
   if (machine_.power && machine_.power->xcd) {
     const GemmModel model(shape, tiling, roomy_);
     cost.joules = cost.seconds * gemm_watts(model, roomy_, machine_.compute_units, estimate.clock_ghz);
+    cost.least_w = gemm_watts(model, roomy_, machine_.compute_units, machine_.power->xcd->curve.lowest());
   }
   return cost;
 }
@@ -261,7 +259,7 @@ Outcome<std::vector<Way>> ModelCosts::alone_in_node(const CollectiveWork& work, 
     way.joules *= work.imbalance;
   }
   const auto serial = serial_in_node(work, ranks, inference);
-  if (!serial && ways.empty()) return tl::unexpected(serial.error());
+  if (!serial && ways.empty()) return fail(serial.error());
   ways.insert(ways.begin(), serial ? *serial : ways.front());
   ways.front().family = Family::serial;
   return ways;
@@ -332,7 +330,7 @@ Outcome<std::vector<Way>> ModelCosts::dependent(const CollectiveWork& work, cons
       ways.push_back(std::move(way));
     }
   } else if (report.error().stage == Stage::run) {
-    return tl::unexpected(report.error());
+    return fail(report.error());
   }
   const std::scoped_lock guard(lock_);
   ways_.emplace(key, ways);
@@ -357,7 +355,7 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
   double idle_joules = 0;
   for (std::size_t i = 0; i < works.size(); ++i) {
     const auto ways = alone(works[i], ranks[i], false);
-    if (!ways) return tl::unexpected(ways.error());
+    if (!ways) return fail(ways.error());
     if (ranks[i].nodes > 1) {
       network += ways->front().exposed;
       continue;
@@ -377,7 +375,7 @@ Outcome<std::vector<BesideWay>> ModelCosts::beside(const std::vector<CollectiveW
   } else {
     const auto report = study_overlap(
         problem, roomy_, {.strategies = {"serial", "c3", "c3-sp", "c3-rp", "c3-sp-rp", "conccl", "conccl-rp"}});
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     const double gemms_alone = to_seconds(report->gemm_alone);
     const OverlapRow* serial = report->row("serial");
     for (const OverlapRow& row : report->rows) {

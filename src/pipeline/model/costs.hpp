@@ -18,6 +18,9 @@
 
 namespace cortado::pipeline {
 
+/// Rows that each rank must have before GEMMs are cut for overlap: the shortest tile that kernels exist for.
+inline constexpr std::uint64_t kLeastRows = 16;
+
 /// GPUs of a collective: how many of a node, and in how many nodes.
 struct Ranks {
   std::uint32_t in_node = 1;
@@ -51,7 +54,8 @@ struct BesideWay {
 
 struct KernelCost {
   double seconds = 0;
-  double joules = 0;  ///< of one GPU
+  double joules = 0;   ///< of one GPU
+  double least_w = 0;  ///< of a GEMM: what a GPU draws at the lowest clock
 };
 
 class ModelCosts {

@@ -18,16 +18,19 @@ using report::Notation;
 using report::View;
 
 std::string phase_text(const Phase& phase) {
-  const std::string sequences = phase.batch == 1 ? "1 sequence" : fmt::format("{} sequences", phase.batch);
+  const std::string sequences = counted(phase.batch, "sequence");
   switch (phase.kind) {
     case PhaseKind::train:
-      return fmt::format("train, {} of {} tokens, recompute {}", sequences, phase.tokens, name_of(phase.recompute));
+      return fmt::format("train, {} of {}, recompute {}", sequences, counted(phase.tokens, "token"),
+                         name_of(phase.recompute));
     case PhaseKind::prefill:
-      return fmt::format("prefill, {} of {} tokens behind {} cached ones", sequences, phase.tokens, phase.context);
+      return fmt::format("prefill, {} of {} behind {} cached ones", sequences, counted(phase.tokens, "token"),
+                         phase.context);
     case PhaseKind::decode:
-      return fmt::format("decode, {} with {} cached tokens", sequences, phase.context);
+      return fmt::format("decode, {} with {}", sequences, counted(phase.context, "cached token"));
     case PhaseKind::generate:
-      return fmt::format("generate {} tokens, {} of {} tokens", phase.output, sequences, phase.tokens);
+      return fmt::format("generate {}, {} of {}", counted(phase.output, "token"), sequences,
+                         counted(phase.tokens, "token"));
   }
   return {};
 }
@@ -311,7 +314,7 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
   report::Document document{.schema = "cortado.model-step",
                             .title = fmt::format("{}: {}", request.model.name, phase_text(request.phase))};
   document.about = {
-      fmt::format("{} GPUs of {}, {}; {} GEMMs{}", report.gpus, report.machine, layout_text(request.layout),
+      fmt::format("{} of {}, {}; {} GEMMs{}", counted(report.gpus, "GPU"), report.machine, layout_text(request.layout),
                   to_string(request.phase.dtype),
                   request.phase.trains() ? "" : fmt::format(", {} KV cache", to_string(request.phase.kv_dtype))),
       fmt::format("memory of a GPU: {:.1f} GB (weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
@@ -359,6 +362,12 @@ report::Document model_document(const ModelReport& report, bool by_operator) {
                                   report::perfetto_trace(of_first_gpu(*report.timeline), Program{})});
   }
   document.notes = report.notes;
+  if (!report.policies.empty()) {
+    document.notes.emplace_back(
+        "policy none differs from the table of systems by a few %: there every GEMM has the one clock that its own "
+        "watts "
+        "allow, here the clock follows what the board draws while blocks run one behind another");
+  }
   document.answer = {answer_text(report)};
   return document;
 }

@@ -104,7 +104,7 @@ Outcome<Timeline> ModelStudy::layer_timeline(const ModelRequest& request, const 
   for (const Block& block : step.blocks) {
     if (!is_layer(block)) continue;
     auto costed = cost_block(block, part.layout, !part.phase.trains(), *costs_);
-    if (!costed) return tl::unexpected(costed.error());
+    if (!costed) return fail(costed.error());
     layers.push_back(*std::move(costed));
     auto program = plan_block(layers.back(), system, part.layout, *costs_);
     if (program) {
@@ -113,7 +113,7 @@ Outcome<Timeline> ModelStudy::layer_timeline(const ModelRequest& request, const 
       no_program = program.error();
     }
   }
-  if (no_program && no_program->errors.front().code != "model.program") return tl::unexpected(*no_program);
+  if (no_program && no_program->errors.front().code != "model.program") return fail(*no_program);
   Timeline timeline;
   timeline.simulated = true;
   timeline.where = fmt::format("simulated {}, {}", machine_.name, system);
@@ -124,7 +124,7 @@ Outcome<Timeline> ModelStudy::layer_timeline(const ModelRequest& request, const 
   } else {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       auto run = simulate_block(programs[i], costs_->roomy(), {.trace = true, .sim = {.energy = false}});
-      if (!run) return tl::unexpected(run.error());
+      if (!run) return fail(run.error());
       name_spans(run->timeline, programs[i]);
       const std::string pass = layers[i].block->name.starts_with("backward") ? "backward" : "forward";
       const std::string name = layers.size() > 2 ? fmt::format("{} {}", pass, i + 1) : pass;

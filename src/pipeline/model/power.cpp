@@ -57,11 +57,11 @@ struct ManagedBlock {
 
 Outcome<Drawn> managed(const ManagedBlock& block, const Machine& machine, const sim::PowerManagement& management) {
   const auto once = simulate_block(block.program, machine, {.sim = {.energy = false}});
-  if (!once) return tl::unexpected(once.error());
+  if (!once) return fail(once.error());
   RunOptions options{.iterations = settled_iterations(to_seconds(once->time), *machine.power, kLeastLayers)};
   options.sim.manage = management;
   const auto run = simulate_block(block.program, machine, options);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   const EnergyUse use = settled_use(run->timeline);
   Drawn drawn{use.seconds, use.energy * (1.0 / use.gpus)};
   for (std::size_t i = 0; i < drawn.cycles.size(); ++i) {
@@ -94,9 +94,9 @@ Outcome<std::vector<PolicyRow>> ModelStudy::run_policies(const ModelReport& repo
     const Step step = step_of(part.model, part.layout, part.phase);
     for (const Block& block : step.blocks) {
       auto costed = cost_block(block, part.layout, !part.phase.trains(), *costs_);
-      if (!costed) return tl::unexpected(costed.error());
+      if (!costed) return fail(costed.error());
       auto program = plan_block(*costed, system, part.layout, *costs_);
-      if (!program) return tl::unexpected(program.error());
+      if (!program) return fail(program.error());
       const BlockTime time = block_time(*costed, system);
       const double passes = (block.once ? 1 : step.micro_batches) * steps;
       const double in_bubble = block.once ? 0 : block.times * step.bubble * steps;
@@ -117,7 +117,7 @@ Outcome<std::vector<PolicyRow>> ModelStudy::run_policies(const ModelReport& repo
     double bubble = 0;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
       const auto& one = drawn[p * blocks.size() + b];
-      if (!one) return tl::unexpected(one.error());
+      if (!one) return fail(one.error());
       whole.add(*one, blocks[b].times);
       bubble += one->seconds * blocks[b].in_bubble;
     }

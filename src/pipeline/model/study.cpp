@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -33,9 +34,28 @@ Outcome<void> prepare(const Step& step, const ModelRequest& request, const Model
       [&](std::size_t finished) { return !options.progress || options.progress(finished, step.blocks.size()); });
   if (!done) return fail_at(Stage::run, {"model.interrupted", "interrupted before all was done", ""});
   for (const auto& result : results) {
-    if (!result) return tl::unexpected(result.error());
+    if (!result) return fail(result.error());
   }
   return {};
+}
+
+/// Clocks go down to the lowest, and no further.
+Status check_cap(const std::vector<CostedBlock>& blocks, const Machine& machine) {
+  if (!machine.power || machine.clock == ClockMode::fixed) return {};
+  double seconds = 0;
+  double joules = 0;
+  for (const CostedBlock& block : blocks) {
+    for (const KernelCost& kernel : block.kernels) {
+      if (kernel.least_w == 0) continue;
+      seconds += kernel.seconds * block.block->times;
+      joules += kernel.seconds * kernel.least_w * block.block->times;
+    }
+  }
+  if (joules <= machine.power->cap_w * seconds) return {};
+  return fail("model.cap",
+              fmt::format("the GEMMs of this step draw {:.0f} W at the lowest clock, and the cap is {:.0f} W",
+                          joules / seconds, machine.power->cap_w),
+              fmt::format("give --cap {:.0f} or more", std::ceil(joules / seconds)));
 }
 
 PairRow pair_row(const CostedBlock& costed, const Meeting& meeting, const Step& step,
@@ -195,7 +215,7 @@ Outcome<ModelReport> ModelStudy::run_step(const ModelRequest& request, const Mod
   if (!systems) return fail_at(Stage::plan, systems.error());
   const Step step = step_of(request.model, request.layout, request.phase);
   if (const auto prepared = prepare(step, request, options, *costs_); !prepared) {
-    return tl::unexpected(prepared.error());
+    return fail(prepared.error());
   }
   ModelReport report{.request = request,
                      .machine = machine_.name,
@@ -207,9 +227,10 @@ Outcome<ModelReport> ModelStudy::run_step(const ModelRequest& request, const Mod
   std::vector<CostedBlock> blocks;
   for (const Block& block : step.blocks) {
     auto costed = cost_block(block, request.layout, !request.phase.trains(), *costs_);
-    if (!costed) return tl::unexpected(costed.error());
+    if (!costed) return fail(costed.error());
     blocks.push_back(*std::move(costed));
   }
+  if (const Status reachable = check_cap(blocks, machine_); !reachable) return fail_at(Stage::plan, reachable.error());
   for (const std::string& system : *systems) {
     report.rows.push_back(system_row(blocks, step, system, request, machine_));
   }
@@ -260,7 +281,7 @@ Outcome<ModelReport> ModelStudy::run_generation(const ModelRequest& request, con
   for (std::size_t part = 1; part < parts.size(); ++part) {
     const auto& [step, times] = parts[part];
     const auto decode = run_step(step, options);
-    if (!decode) return tl::unexpected(decode.error());
+    if (!decode) return fail(decode.error());
     for (std::size_t i = 0; i < report->rows.size(); ++i) add_steps(report->rows[i], decode->rows[i], times);
     flops_of_all += times * flops_of(decode->rows.front());
     if (times == 0) continue;

@@ -43,7 +43,7 @@ Status Basis::plan(const OverlapProblem& problem, bool measured, bool in_memory)
 
 Status Basis::plan_independent(bool measured) {
   auto serial = find_strategy("serial")->strategy->plan(question());
-  if (!serial) return tl::unexpected(serial.error());
+  if (!serial) return fail(serial.error());
   Bytes memory;
   for (const GemmShape& gemm : problem().gemms) memory += operand_bytes(gemm);
   std::vector<CollectiveRequest> library;
@@ -63,7 +63,7 @@ Status Basis::plan_dependent(bool measured, bool in_memory) {
   OverlapProblem part = overlapping_part(problem());
   part.collectives.front().runtime = RuntimeMode::raw;  // libraries run on compute units
   auto gemm = plan_gemms({largest_gemm()}, {}, problem().ranks, roomy_);
-  if (!gemm) return tl::unexpected(gemm.error());
+  if (!gemm) return fail(gemm.error());
   gemm_seconds_ = seconds_of_gemms(*gemm, machine_);
   add(std::move(gemm));
   if (problem().tokens.empty()) {

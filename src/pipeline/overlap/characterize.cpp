@@ -49,13 +49,13 @@ class Characterizer {
     if (!serial) return fail_at(Stage::plan, serial.error());
     whole_ = pieces_of(serial->program, machine_);
     if (const auto done = do_all(jobs_.size(), options, [&](std::size_t i) { work(jobs_[i]); }); !done) {
-      return tl::unexpected(done.error());
+      return fail(done.error());
     }
     set_basis();
     for (const Job& job : jobs_) {
       if (!job.outcome) {
         const Diagnostic& reason = job.outcome.error().errors.front();
-        if (job.outcome.error().stage != Stage::plan) return tl::unexpected(job.outcome.error());
+        if (job.outcome.error().stage != Stage::plan) return fail(job.outcome.error());
         skip(job, reason);
       } else {
         job.cut_only ? add_decomposition(job) : add_contention(job);

@@ -58,7 +58,7 @@ Outcome<Half> simulate_only(const CheckedProgram& program, Keep keep) {
                                   {.skip_rules = {"verify.race", "verify.contract"}});
   if (!half) return fail_at(Stage::verify, half.error());
   auto run = simulate_checked(*half, {.trace = true, .sim = {.energy = false}});
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   return Half{*half, std::move(run->timeline)};
 }
 
@@ -128,9 +128,9 @@ double Contention::comm() const {
 
 Outcome<Contention> contention_of(const CheckedProgram& program, const Timeline& overlapped) {
   const auto products = simulate_only(program, Keep::products);
-  if (!products) return tl::unexpected(products.error());
+  if (!products) return fail(products.error());
   const auto copies = simulate_only(program, Keep::copies);
-  if (!copies) return tl::unexpected(copies.error());
+  if (!copies) return fail(copies.error());
   const std::vector<Nanoseconds> by_rank = products_by_rank(program.program(), overlapped);
   const auto slowest = static_cast<std::size_t>(std::ranges::max_element(by_rank) - by_rank.begin());
   Contention found;

@@ -60,6 +60,8 @@ class Ideal {
     request.host = HostThreads::per_rank;
     request.ranks = problem_.ranks;
     request.prelaunch = independent();  // nothing that depends on a GEMM is submitted ahead
+    // Whoever writes or reads an all-to-all's rows with a GEMM has its own block in place.
+    if (!independent() && request.collective == "all-to-all") request.own_block = false;
     ChoiceRequest choice{.base = request, .among = {kDmaVariants}};
     if (independent()) choice.in_place = request.in_place;
     const auto candidates = list_candidates(choice);

@@ -20,7 +20,7 @@ Outcome<PlannedOverlap> plan_best(const OverlapProblem& problem, const Machine& 
     options.strategies = {"ficco", "t3", "t3-mca"};
   }
   auto report = study_overlap(problem, machine, options);
-  if (!report) return tl::unexpected(report.error());
+  if (!report) return fail(report.error());
   return *report->chosen;
 }
 

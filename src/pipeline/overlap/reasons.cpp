@@ -54,7 +54,8 @@ std::vector<std::string> other_families(const OverlapReport& report, const Overl
 
 std::string time_reason(const OverlapReport& report, const OverlapRow& best) {
   std::vector<std::string> sentences;
-  const std::string_view bottleneck = report.gemm_alone < report.comm_alone ? "collective" : "GEMM";
+  const std::string_view bottleneck =
+      report.gemm_alone < std::min(report.comm_alone, report.ideal) ? "collective" : "GEMM";
   if (!has_gain(report.serial, report.ideal)) {
     sentences.push_back(fmt::format("little can be gained: serial takes no longer than the {} alone", bottleneck));
   } else if (family_of(best) == "serial") {

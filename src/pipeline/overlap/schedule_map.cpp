@@ -1,49 +1,35 @@
+#include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "cortado/program.hpp"
+#include "cortado/study.hpp"
 
 #include "pipeline/overlap/characterize_parts.hpp"
-#include "pipeline/overlap/times.hpp"
-#include "plan/choose_schedule.hpp"
 #include "sim/gpu/simulate.hpp"
 
 namespace cortado::pipeline {
 namespace {
 
-/// C3 of a dependent problem: two halves, the collective on compute units.
-constexpr FiccoSchedule kTwoHalves{
-    .grain = Grain::chunks, .uniform = true, .fused = true, .chunks = 2, .means = CollectiveMeans::cores};
+/// Without the number of chunks: "hetero-fused-1d" of "hetero-fused-1d/8".
+std::string family_name(const std::string& strategy) {
+  return strategy.substr(0, strategy.find('/'));
+}
 
-std::vector<FiccoSchedule> mapped_schedules(const MapRequest& request, const Machine& machine) {
-  std::vector<FiccoSchedule> schedules = usual_schedules();
-  const DependentRequest any{.collective = request.collective, .dependence = request.dependence};
-  for (const FiccoScheduleInfo& info : list_tile_schedules()) {
-    for (const std::uint32_t chunks : tile_chunks(info.schedule.grain, any, machine)) {
-      schedules.push_back(info.schedule);
-      schedules.back().chunks = chunks;
-    }
+char letter_of(std::string_view name) {
+  constexpr std::pair<std::string_view, char> kLetters[] = {
+      {"serial-dma", 'D'},      {"serial", 'S'}, {"shard-p2p", 'P'}, {"uniform-fused-1d", 'U'},
+      {"hetero-fused-1d", 'H'}, {"tiles", 'T'},  {"waves", 'W'},     {"hetero-unfused", 'N'},
+      {"uniform-unfused", 'N'}, {"c3", '3'},     {"t3-mca", 'A'},    {"t3", 'M'}};
+  if (name.ends_with("2d")) return 'C';  // columns
+  for (const auto& [start, letter] : kLetters) {
+    if (name.starts_with(start)) return letter;
   }
-  if (machine.timing && machine.timing->cores.collective_units > 0) schedules.push_back(kTwoHalves);
-  return schedules;
-}
-
-std::string map_name(const FiccoSchedule& schedule) {
-  if (schedule == kTwoHalves) return "c3";
-  return has_tiles(schedule.grain) ? full_name(schedule) : name_of(schedule);
-}
-
-char letter_of(const FiccoSchedule& schedule) {
-  if (schedule == kTwoHalves) return '3';
-  if (has_tiles(schedule.grain)) return schedule.grain == Grain::waves ? 'W' : 'T';
-  if (schedule.grain != Grain::chunks) return schedule.grain == Grain::whole ? 'S' : 'P';
-  if (schedule.shape == CommShape::panels_2d) return 'C';  // columns
-  if (schedule.uniform) return 'U';
-  return schedule.fused ? 'H' : 'N';
+  return 'X';
 }
 
 /// Everything but the times.
-report::ScheduleMap empty_map(const MapRequest& request, const std::vector<FiccoSchedule>& schedules,
-                              const Machine& machine) {
+report::ScheduleMap empty_map(const MapRequest& request, const Machine& machine) {
   report::ScheduleMap map;
   map.collective = request.collective.name();
   map.product_first = request.dependence == Dependence::product_first;
@@ -51,25 +37,12 @@ report::ScheduleMap empty_map(const MapRequest& request, const std::vector<Ficco
   map.n = request.n;
   map.ranks = request.ranks == 0 ? machine.gpus : request.ranks;
   map.machine = machine.name;
-  for (const FiccoSchedule& schedule : schedules) {
-    map.schedules.push_back(map_name(schedule));
-    map.letters += letter_of(schedule);
-  }
   map.m = request.m;
   map.k = request.k;
   for (const std::uint64_t m : map.m) {
-    for (const std::uint64_t k : map.k) {
-      map.cells.push_back({m, k, std::vector<std::optional<Nanoseconds>>(schedules.size()),
-                           std::vector<std::optional<EnergyUse>>(schedules.size())});
-    }
+    for (const std::uint64_t k : map.k) map.cells.push_back({.m = m, .k = k});
   }
   return map;
-}
-
-Outcome<OverlapTimes> time_of(const DependentRequest& request, const FiccoSchedule& schedule, const Machine& machine) {
-  auto plan = plan_ficco(request, schedule, machine);
-  if (!plan) return fail_at(Stage::plan, plan.error());
-  return time_program(*simulator(), std::move(plan->program), machine, {.by_command = false});
 }
 
 /// What one GPU multiplies.
@@ -91,36 +64,69 @@ Status check_shapes(const report::ScheduleMap& map, const MapRequest& request, c
   return {};
 }
 
+/// The columns of the map are the strategies of all cells, in the order in which studies have them.
+void fill_map(const std::vector<std::optional<OverlapReport>>& reports, report::ScheduleMap& map) {
+  const auto column_of = [&](const std::string& strategy) {
+    const std::string name = family_name(strategy);
+    const auto found = std::ranges::find(map.schedules, name);
+    if (found != map.schedules.end()) return static_cast<std::size_t>(found - map.schedules.begin());
+    map.schedules.push_back(name);
+    map.letters += letter_of(name);
+    return map.schedules.size() - 1;
+  };
+  for (const auto& report : reports) {
+    for (std::size_t i = 0; report && i < report->rows.size(); ++i) {
+      if (!report->rows[i].bound) column_of(report->rows[i].strategy);
+    }
+  }
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    report::MapCell& cell = map.cells[i];
+    cell.times.resize(map.schedules.size());
+    cell.energies.resize(map.schedules.size());
+    if (!reports[i]) continue;
+    cell.serial = reports[i]->serial;
+    cell.choice = reports[i]->choice;
+    cell.winner = column_of(cell.choice);
+    for (const OverlapRow& row : reports[i]->rows) {
+      if (row.bound) continue;
+      const std::size_t column = column_of(row.strategy);
+      // Of several numbers of chunks the chosen one, else the fastest.
+      const bool better = !cell.times[column] || (row.time < *cell.times[column] && column != cell.winner);
+      if (!better && row.strategy != cell.choice) continue;
+      cell.times[column] = row.time;
+      cell.energies[column] = row.energy;
+    }
+  }
+}
+
 }  // namespace
 
 Outcome<report::ScheduleMap> map_schedules(const MapRequest& request, const Machine& machine,
                                            const CharacterizeOptions& options) {
   if (const Status timed = sim::check_timing(machine); !timed) return fail_at(Stage::plan, timed.error());
-  const std::vector<FiccoSchedule> schedules = mapped_schedules(request, machine);
-  report::ScheduleMap map = empty_map(request, schedules, machine);
+  report::ScheduleMap map = empty_map(request, machine);
   if (const Status shapes = check_shapes(map, request, machine); !shapes) return fail_at(Stage::plan, shapes.error());
+  std::vector<std::optional<OverlapReport>> reports(map.cells.size());
   std::vector<std::optional<Failure>> failures(map.cells.size());
   const auto work = [&](std::size_t i) {
-    report::MapCell& cell = map.cells[i];
-    DependentRequest one{.gemm = shape_of(cell, request),
-                         .collective = request.collective,
-                         .dependence = request.dependence,
-                         .ranks = map.ranks};
-    if (one.collective == "all-to-all") one.gemm.m *= map.ranks;  // rows of all ranks
-    for (std::size_t s = 0; s < schedules.size() && !failures[i]; ++s) {
-      const auto times = time_of(one, schedules[s], machine);
-      if (times) {
-        cell.times[s] = times->time;
-        cell.energies[s] = times->energy;
-      } else if (times.error().stage != Stage::plan) {
-        failures[i] = times.error();
-      }
+    const OverlapProblem problem{
+        .relation = map.product_first ? Relation::collective_needs_gemm : Relation::gemm_needs_collective,
+        .gemms = {shape_of(map.cells[i], request)},
+        .collectives = {{.collective = request.collective}},
+        .ranks = map.ranks};
+    auto report = study_overlap(problem, machine);
+    if (report) {
+      report->chosen.reset();  // its program may be large
+      reports[i] = *std::move(report);
+    } else if (report.error().stage != Stage::plan) {
+      failures[i] = report.error();
     }
   };
-  if (const auto done = do_all(map.cells.size(), options, work); !done) return tl::unexpected(done.error());
+  if (const auto done = do_all(map.cells.size(), options, work); !done) return fail(done.error());
   for (const auto& failure : failures) {
-    if (failure) return tl::unexpected(*failure);
+    if (failure) return fail(*failure);
   }
+  fill_map(reports, map);
   return map;
 }
 

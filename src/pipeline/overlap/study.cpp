@@ -64,10 +64,10 @@ class OverlapStudy {
       jobs.push_back([this, i] { return time_strategy(i); });
     }
     const auto times = time_all(jobs, report_.simulated, options_.threads, options_.progress);
-    if (!times) return tl::unexpected(times.error());
+    if (!times) return fail(times.error());
     std::vector<OverlapTimes> of_basis;
     for (std::size_t i = 0; i < basis; ++i) {
-      if (!(*times)[i]) return tl::unexpected((*times)[i].error());
+      if (!(*times)[i]) return fail((*times)[i].error());
       of_basis.push_back(*(*times)[i]);
     }
     basis_.take(of_basis);
@@ -78,7 +78,7 @@ class OverlapStudy {
       } else if (const auto& timed = (*times)[*job_of[i]]; timed) {
         add_row(*plans_[i], *timed);
       } else if (!concerns_strategy(timed.error())) {
-        return tl::unexpected(timed.error());
+        return fail(timed.error());
       } else {
         report_.skipped.push_back({asked_[i].name, timed.error().errors.front()});
       }
@@ -112,7 +112,7 @@ class OverlapStudy {
       roomy_.memory_bytes = Bytes{std::numeric_limits<std::int64_t>::max()};
       checked = check_problem(problem(), roomy_);
     }
-    if (!checked) return tl::unexpected(checked.error());
+    if (!checked) return fail(checked.error());
     report_.problem = *std::move(checked);
     CORTADO_RETURN_IF_ERROR(check_units());
     CORTADO_ASSIGN_OR_RETURN(asked_, find_asked(problem(), machine_, options_, report_.skipped));
@@ -136,7 +136,7 @@ class OverlapStudy {
   Outcome<OverlapTimes> timed(ProvedOnce& program, const Machine& machine, std::optional<ArbitrationPolicy> arbitration,
                               bool contention) const {
     const Outcome<VerifiedProgram>& proof = program.proof(machine);
-    if (!proof) return tl::unexpected(proof.error());
+    if (!proof) return fail(proof.error());
     return time_program(
         target_, *proof,
         {.by_command = !independent(), .contention = contention, .arbitration = arbitration, .run = options_.run});
@@ -282,8 +282,9 @@ class OverlapStudy {
         row.comm_cus = basis_.library_cus();
       }
     } else {
+      // Memory that can add need not: it is a bound, too.
       const Nanoseconds in_memory = std::max(basis_.gemm().time, report_.in_memory) + basis_.behind().time;
-      row = row_of({.time = asked.name == "ideal" ? report_.ideal : in_memory});
+      row = row_of({.time = asked.name == "ideal" ? report_.ideal : std::min(report_.ideal, in_memory)});
       row.bound = true;
     }
     row.strategy = asked.named.strategy->name;

@@ -1,4 +1,6 @@
 // An overlap study as a document.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cortado/study.hpp"
@@ -241,17 +243,24 @@ report::Document overlap_document(const OverlapReport& report) {
       {"iterations", report.simulated ? Cell() : Cell(report.iterations), "measured, of each program"},
       {"serial_us", microseconds(report.serial), "GEMM and library collective, one after the other"},
       {"ideal_us", microseconds(report.ideal),
-       "the longer of the two alone, each by the fastest that strategies may use"},
+       "the longer of the two alone, each by the fastest that strategies may use; of an all-reduce only the "
+       "reduce-scatter counts so, and the all-gather behind it is added; or the library does all of it behind the "
+       "GEMM, "
+       "where that is faster"},
       {"gemm_alone_us", microseconds(report.gemm_alone), "GEMM alone"},
       {"comm_alone_us", microseconds(report.comm_alone), "library collective alone"},
       {"class", report.scenario, "G-long, C-long or GC-equal"},
       {"memory_bound", report.memory_bound, "the GEMM"},
       {"objective", name_of(report.objective), "what the choice is made by"},
-      {"choice", report.choice, "strategy to use"},
+      {"choice", report.choice, "strategy to use: the first of those within 0.1 % of the best"},
       {"reason", report.reason, "why"},
       {"note", report.note, "how to read it"}};
   report::Table rows = report::table_of<OverlapRow>("rows", "one per strategy", fields(report), report.rows);
-  rows.charts = {{.title = "Time by strategy", .values = {"time_us"}, .labels = {"strategy"}}};
+  rows.charts = {{.title = "Time by strategy",
+                  .values = {"time_us"},
+                  .labels = {"strategy"},
+                  .marked = report.choice,
+                  .about = fmt::format("The one to use is marked: {}.", report.choice)}};
   document.measured = !report.simulated;
   document.tables = {std::move(rows), report::skipped_table(report.skipped, "strategy")};
   document.notes = report::skipped_notes(report.skipped);
@@ -261,7 +270,9 @@ report::Document overlap_document(const OverlapReport& report) {
     break;
   }
   if (!report.note.empty()) document.notes.push_back(report.note);
-  document.answer = {fmt::format("use {}: {}", report.choice, report.reason)};
+  const bool any = std::ranges::any_of(report.rows, [](const OverlapRow& row) { return !row.bound; });
+  document.answer = {any ? fmt::format("use {}: {}", report.choice, report.reason)
+                         : fmt::format("nothing to use: {}", report.reason)};
   return document;
 }
 

@@ -58,7 +58,7 @@ Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& pro
   run_options.sim.span_names = false;
   run_options.sim.arbitration = options.arbitration;
   const auto run = target.run(program, run_options);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   const RoleTimes parts =
       options.by_command ? times_by_role(run->timeline, program.program()) : parts_by_queue(*run, program.program());
   OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
@@ -71,7 +71,7 @@ Outcome<OverlapTimes> predicted_times(Target& target, const VerifiedProgram& pro
   }
   if (options.contention) {
     const auto contention = contention_of(program, run->timeline);
-    if (!contention) return tl::unexpected(contention.error());
+    if (!contention) return fail(contention.error());
     times.contention = *contention;
   }
   return times;
@@ -85,18 +85,18 @@ Outcome<OverlapTimes> measured_times(Target& target, const VerifiedProgram& prog
   once.iterations = 1;
   once.warmup = 0;
   const auto first = target.run(program, once);
-  if (!first) return tl::unexpected(first.error());
+  if (!first) return fail(first.error());
   const bool is_long = first->time > kLong;
   if (is_long) asked.warmup = std::min(asked.warmup, 1U);
   const auto run = target.run(program, asked);
-  if (!run) return tl::unexpected(run.error());
+  if (!run) return fail(run.error());
   RunOptions traced = asked;
   traced.trace = true;
   traced.warmup = is_long ? 0 : std::min(asked.warmup, 1U);
   traced.iterations = is_long ? 1 : std::min(asked.iterations, kTracedIterations);
   traced.device.check = device::CheckOutputs::none;
   const auto spans = target.run(program, traced);
-  if (!spans) return tl::unexpected(spans.error());
+  if (!spans) return fail(spans.error());
   const RoleTimes parts = times_by_role(spans->timeline, program.program());
   OverlapTimes times{.time = run->time, .gemm = parts.gemm, .comm = parts.collective, .sent = parts.sent};
   times.wrong = run->check->wrong;
@@ -132,7 +132,7 @@ Outcome<OverlapTimes> time_program(Target& target, const VerifiedProgram& progra
 Outcome<OverlapTimes> time_program(Target& target, Result<Program> program, const Machine& machine,
                                    const TimeOptions& options) {
   const auto verified = prove(std::move(program), machine);
-  if (!verified) return tl::unexpected(verified.error());
+  if (!verified) return fail(verified.error());
   return time_program(target, *verified, options);
 }
 

@@ -147,9 +147,14 @@ Outcome<WhatIfReport> what_if(const OverlapProblem& problem, const Machine& toda
   const auto tomorrow = as ? with_features(today, features, *as) : with_features(today, features);
   if (!tomorrow) return fail_at(Stage::plan, tomorrow.error());
   auto before = study_overlap(problem, today, options);
-  if (!before) return tl::unexpected(before.error());
+  if (!before && !options.strategies.empty()) {  // which may need what today's machine has not
+    OverlapOptions without = options;
+    without.strategies = {"serial"};
+    if (auto serial = study_overlap(problem, today, without)) before = std::move(serial);
+  }
+  if (!before) return fail(before.error());
   auto after = study_overlap(problem, *tomorrow, options);
-  if (!after) return tl::unexpected(after.error());
+  if (!after) return fail(after.error());
   for (const OverlapRow& row : before->rows) use_if_faster(row, *before, *after);
   return WhatIfReport{features, *std::move(before), *std::move(after)};
 }
@@ -190,8 +195,12 @@ report::Document what_if_document(const WhatIfReport& report) {
   table.charts = {
       {.title = "Time by strategy, today and tomorrow", .values = {"time_us"}, .labels = {"when", "strategy"}}};
   document.tables = {std::move(table)};
-  document.answer = {fmt::format("tomorrow's best, {}, is {:.2f} times as fast as today's, {}", report.tomorrow.choice,
-                                 report.gain(), report.today.choice)};
+  const std::string gain = fmt::format("{:.2f}", report.gain());
+  document.answer = {gain == "1.00" && report.tomorrow.choice == report.today.choice
+                         ? fmt::format("{} changes nothing: {} stays the best and takes as long",
+                                       join(report.features, " and "), report.today.choice)
+                         : fmt::format("tomorrow's best, {}, is {} times as fast as today's, {}",
+                                       report.tomorrow.choice, gain, report.today.choice)};
   return document;
 }
 

@@ -41,10 +41,10 @@ class PowerStudy {
   Outcome<report::PowerReport> run() {
     if (const Status checked = check(); !checked) return fail_at(Stage::plan, checked.error());
     auto programs = plan();
-    if (!programs) return tl::unexpected(programs.error());
+    if (!programs) return fail(programs.error());
     total_ = programs->size() * (1 + policies_.size());
-    if (const auto prepared = prepare(*std::move(programs)); !prepared) return tl::unexpected(prepared.error());
-    if (const auto simulated = simulate_rows(); !simulated) return tl::unexpected(simulated.error());
+    if (const auto prepared = prepare(*std::move(programs)); !prepared) return fail(prepared.error());
+    if (const auto simulated = simulate_rows(); !simulated) return fail(simulated.error());
     describe();
     return std::move(report_);
   }
@@ -84,9 +84,11 @@ class PowerStudy {
   }
 
   Status check_unmanaged() {
-    if (options_.policies || options_.cap_w || options_.limit_w || options_.components) {
-      return fail("power.unmanaged", "a policy, cap, limit or components for clocks that are not managed",
-                  "leave policy and limit out, or give a cap");
+    const auto asks = [](Policy policy) { return policy != &sim::kNoPowerPolicy; };
+    const bool policies = options_.policies && std::ranges::any_of(*options_.policies, asks);
+    if (policies || options_.cap_w || options_.limit_w || options_.components) {
+      return fail("power.unmanaged", "clocks are not managed, but a policy, cap, limit or components ask for it",
+                  "leave these out, or --cap none");
     }
     CORTADO_RETURN_IF_ERROR(sim::check_power(machine_));
     policies_ = {nullptr};
@@ -124,7 +126,7 @@ class PowerStudy {
       programs->push_back({"both", *std::move(both)});
     } else {
       auto both = plan_strategy(problem(), machine_, request_.strategy, request_.knobs, options_.threads);
-      if (!both) return tl::unexpected(both.error());
+      if (!both) return fail(both.error());
       report_.strategy = both->name;
       programs->push_back({"both", std::move(both->program), both->arbitration});
     }
@@ -198,7 +200,7 @@ class PowerStudy {
     };
     if (auto done = in_parallel(programs.size(), 0, work); !done) return done;
     for (auto& one : prepared) {
-      if (!*one) return tl::unexpected(one->error());
+      if (!*one) return fail(one->error());
       cases_.push_back(**std::move(one));
     }
     return {};
@@ -206,9 +208,9 @@ class PowerStudy {
 
   Outcome<Case> prepared_case(Planned planned, bool over_time) const {
     auto verified = prove(std::move(planned.program), machine_);
-    if (!verified) return tl::unexpected(verified.error());
+    if (!verified) return fail(verified.error());
     const auto once = target_->run(*verified, {.sim = {.arbitration = planned.arbitration}});
-    if (!once) return tl::unexpected(once.error());
+    if (!once) return fail(once.error());
     const double time = std::max(to_seconds(once->time), 1e-9);
     Case made{planned.what, *std::move(verified)};
     made.arbitration = planned.arbitration;
@@ -224,7 +226,7 @@ class PowerStudy {
     };
     if (auto done = in_parallel(rows.size(), cases_.size(), work); !done) return done;
     for (auto& row : rows) {
-      if (!*row) return tl::unexpected(row->error());
+      if (!*row) return fail(row->error());
       report_.rows.push_back(**std::move(row));
     }
     for (report::PowerRow& row : report_.rows) {
@@ -245,7 +247,7 @@ class PowerStudy {
     options.sim.power_samples = what.sample;
     options.sim.arbitration = what.arbitration;
     const auto report = target_->run(what.program, options);
-    if (!report) return tl::unexpected(report.error());
+    if (!report) return fail(report.error());
     const Timeline& timeline = report->timeline;
     report::PowerRow row;
     row.what = what.what;

@@ -135,24 +135,24 @@ class ModelRunner {
   Outcome<ModelRun> run() {
     const auto tokens = random_prompts(shape_.vocabulary, request_.sequences * request_.prompt, request_.seed);
     auto prefill = pass("prefill", request_.prompt);
-    if (!prefill) return tl::unexpected(prefill.error());
+    if (!prefill) return fail(prefill.error());
     auto head = make_head();
-    if (!head) return tl::unexpected(head.error());
+    if (!head) return fail(head.error());
     std::vector<float> hidden;
-    if (const auto done = forward(*prefill, tokens, 0, hidden); !done) return tl::unexpected(done.error());
+    if (const auto done = forward(*prefill, tokens, 0, hidden); !done) return fail(done.error());
     run_.hidden = hidden;
     run_.tokens.resize(request_.sequences);
     run_.margins.resize(request_.sequences);
     auto next = choose(*head, last_rows(hidden));
-    if (!next) return tl::unexpected(next.error());
+    if (!next) return fail(next.error());
     if (request_.output > 1) {
       auto decode = pass("decode", 1);
-      if (!decode) return tl::unexpected(decode.error());
+      if (!decode) return fail(decode.error());
       for (std::uint64_t i = 1; i < request_.output; ++i) {
         const auto done = forward(*decode, *next, request_.prompt + i - 1, hidden);
-        if (!done) return tl::unexpected(done.error());
+        if (!done) return fail(done.error());
         next = choose(*head, hidden);
-        if (!next) return tl::unexpected(next.error());
+        if (!next) return fail(next.error());
       }
     }
     run_.notes = notes_.refused;
@@ -181,7 +181,7 @@ class ModelRunner {
   Outcome<Proved<Plan>> prove_plan(std::string name, Result<Plan> plan) {
     if (!plan) return fail_at(Stage::plan, plan.error());
     auto verified = prove(plan->program, machine_);
-    if (!verified) return tl::unexpected(verified.error());
+    if (!verified) return fail(verified.error());
     ModelProgram& row = run_.programs.emplace_back();
     row.name = std::move(name);
     row.pairs = notes_.names.empty() ? std::string(request_.tp == 1 ? "none" : kSerialPairs) : join(notes_.names);
@@ -193,11 +193,11 @@ class ModelRunner {
     const PassRequest request = pass_request(tokens);
     notes_.names = {"none"};
     auto embedding = prove_plan(name + " embedding", plan_embedding(request, machine_));
-    if (!embedding) return tl::unexpected(embedding.error());
+    if (!embedding) return fail(embedding.error());
     notes_.names.clear();
     auto layer = prove_plan(name + " layer",
                             with_pairs([&](const PairPlanner& pairs) { return plan_layer(request, machine_, pairs); }));
-    if (!layer) return tl::unexpected(layer.error());
+    if (!layer) return fail(layer.error());
     return Pass{*std::move(embedding), *std::move(layer), tokens};
   }
 
@@ -332,7 +332,7 @@ class ModelRunner {
       bindings.bind(rank.tokens, bytes_of(tokens[r]));
     }
     const auto done = execute(head, bindings);
-    if (!done) return tl::unexpected(done.error());
+    if (!done) return fail(done.error());
     for (std::uint64_t s = 0; s < request_.sequences; ++s) {
       run_.tokens[s].push_back(tokens[0][s]);
       run_.margins[s].push_back(margin(std::span(logits[0]).subspan(s * shape_.vocabulary, shape_.vocabulary)));

@@ -1,6 +1,9 @@
 #include "plan/c3/way.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -55,19 +58,51 @@ Diagnostic no_variant_on_cores(const CollectiveRequest& request) {
           .about = About::strategy};
 }
 
-Result<TimedCollectives> fastest_of(const CollectiveRequest& collective, const Question& question,
-                                    std::uint32_t units) {
+/// Not above the times of the candidates of one collective, in the order of list_candidates(); empty: nothing is known.
+using LeastTimes = std::vector<Nanoseconds>;
+
+/// Candidates that cannot be the fastest by what is known are not timed; `least` becomes the times of the others.
+Result<TimedCollectives> fastest_of(const CollectiveRequest& collective, const Question& question, std::uint32_t units,
+                                    LeastTimes& least) {
   ChoiceRequest choice{.base = collective, .in_place = collective.in_place, .among = {kCoresVariants}};
   choice.base.compute_units = units;
   const auto candidates = list_candidates(choice);
   if (!candidates) return fail(no_variant_on_cores(collective));
-  std::vector<Result<Nanoseconds>> times;
-  for (const CollectiveRequest& candidate : *candidates) {
-    const Status plannable = check_plannable(candidate, question.machine);
-    times.push_back(plannable ? question.cost.collective(candidate) : fail(plannable.error()));
+  least.resize(candidates->size());
+  std::vector<std::size_t> order(candidates->size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return least[i]; });
+  std::map<std::size_t, Result<Nanoseconds>> times;  // by candidate: of equally fast ones the first is taken
+  std::optional<Nanoseconds> best;
+  for (const std::size_t i : order) {
+    if (best && *best < least[i]) break;
+    const Status plannable = check_plannable((*candidates)[i], question.machine);
+    const auto& time =
+        times.emplace(i, plannable ? question.cost.collective((*candidates)[i]) : fail(plannable.error()))
+            .first->second;
+    if (!time) continue;
+    least[i] = *time;
+    best = best ? std::min(*best, *time) : *time;
   }
-  CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, rank_candidates(*candidates, times));
+  std::vector<CollectiveRequest> timed;
+  std::vector<Result<Nanoseconds>> in_order;
+  for (auto& [i, time] : times) {
+    timed.push_back((*candidates)[i]);
+    in_order.push_back(std::move(time));
+  }
+  CORTADO_ASSIGN_OR_RETURN(const ChoiceRow row, rank_candidates(timed, in_order));
   return TimedCollectives{{row.best().request}, row.best().time};
+}
+
+Result<TimedCollectives> fastest_each(const Question& question, std::uint32_t units, std::vector<LeastTimes>& least) {
+  TimedCollectives all;
+  for (std::size_t i = 0; i < question.problem.collectives.size(); ++i) {
+    CORTADO_ASSIGN_OR_RETURN(const TimedCollectives one,
+                             fastest_of(question.problem.collectives[i], question, units, least[i]));
+    all.requests.push_back(one.requests.front());
+    all.time = all.time + one.time;
+  }
+  return all;
 }
 
 /// What RCCL or NCCL would choose; where nothing is known of the library, the faster of the direct kernels.
@@ -80,8 +115,9 @@ Result<CollectiveRequest> by_library(CollectiveRequest request, const Question& 
   }
   std::uint32_t units = question.machine.timing->cores.collective_units;
   if (std::ranges::any_of(list_variants(request.collective), &VariantInfo::both_directions)) units *= 2;
+  LeastTimes nothing;
   CORTADO_ASSIGN_OR_RETURN(const TimedCollectives direct,
-                           fastest_of(request, question, std::min(units, question.units())));
+                           fastest_of(request, question, std::min(units, question.units()), nothing));
   return direct.requests.front();
 }
 
@@ -94,13 +130,8 @@ Status check_plannable(const CollectiveRequest& request, const Machine& machine)
 }
 
 Result<TimedCollectives> fastest_on_cores(const Question& question, std::uint32_t units) {
-  TimedCollectives all;
-  for (const CollectiveRequest& collective : question.problem.collectives) {
-    CORTADO_ASSIGN_OR_RETURN(const TimedCollectives one, fastest_of(collective, question, units));
-    all.requests.push_back(one.requests.front());
-    all.time = all.time + one.time;
-  }
-  return all;
+  std::vector<LeastTimes> nothing(question.problem.collectives.size());
+  return fastest_each(question, units, nothing);
 }
 
 Result<std::vector<CollectiveRequest>> library_collectives(const Question& question) {
@@ -154,12 +185,16 @@ OverlapWay beside_engines(std::vector<CollectiveRequest> collectives, std::uint3
 }
 
 Result<std::vector<Partition>> list_partitions(const Question& question) {
+  std::uint32_t most = question.units_step();
+  while (2 * most <= question.units() / 2) most *= 2;
+  // No kernel is faster on fewer units, so what is too slow on many of them need not be timed on fewer.
+  std::vector<LeastTimes> least(question.problem.collectives.size());
   std::vector<Partition> partitions;
   std::optional<Diagnostic> refused;
-  for (std::uint32_t units = question.units_step(); units <= question.units() / 2; units *= 2) {
-    Result<TimedCollectives> collectives = fastest_on_cores(question, units);
+  for (std::uint32_t units = most; units >= question.units_step() && units <= question.units() / 2; units /= 2) {
+    Result<TimedCollectives> collectives = fastest_each(question, units, least);
     if (!collectives) {
-      refused = std::move(collectives).error();
+      if (!refused) refused = std::move(collectives).error();
       continue;
     }
     Partition partition{*std::move(collectives), units, question.units() - units};
@@ -169,6 +204,7 @@ Result<std::vector<Partition>> list_partitions(const Question& question) {
     }
     partitions.push_back(std::move(partition));
   }
+  std::ranges::reverse(partitions);
   if (!partitions.empty()) return partitions;
   if (refused) return fail(*std::move(refused));
   return fail(About::strategy, "c3.partition",

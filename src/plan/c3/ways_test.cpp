@@ -25,7 +25,7 @@ class Ways : public testing::Test {
     cost_.gemm_times = {{304, 98}, {296, 100}, {288, 101}, {272, 105}, {240, 117}, {176, 150}};
     cost_.collective_times = {{"cores-ll 8", 900},      {"cores-simple 8", 400},  {"cores-ll 16", 500},
                               {"cores-simple 16", 200}, {"cores-ll 32", 104},     {"cores-simple 32", 110},
-                              {"cores-ll 64", 220},     {"cores-simple 64", 103}, {"cores-ll 128", 220},
+                              {"cores-ll 64", 104},     {"cores-simple 64", 103}, {"cores-ll 128", 104},
                               {"cores-simple 128", 102}};
   }
 
@@ -45,7 +45,7 @@ class Ways : public testing::Test {
 TEST_F(Ways, LibrariesDecideWithoutAGemm) {
   const auto library = library_collective(overlap_for_test().collective(), machine_, cost_);
   ASSERT_TRUE(library) << to_string(library.error());
-  EXPECT_EQ(library->variant, "cores-simple");  // 103 < 220
+  EXPECT_EQ(library->variant, "cores-simple");  // 103 < 104
   EXPECT_EQ(library->compute_units, 64U);
   const auto none = library_collective(overlap_for_test("gather").collective(), machine_, cost_);
   ASSERT_FALSE(none);
@@ -78,7 +78,7 @@ TEST_F(Ways, AtOnceIsAsC3OnUnitsAndAsConcclOnEngines) {
 TEST_F(Ways, SerialAndPlainTakeTheFasterKernelOfTheLibrary) {
   const OverlapWay serial = decide("serial");
   EXPECT_EQ(serial.order, LaunchOrder::serial);
-  EXPECT_EQ(serial.collective().variant, "cores-simple");  // 103 < 220
+  EXPECT_EQ(serial.collective().variant, "cores-simple");  // 103 < 104
   EXPECT_EQ(serial.collective().compute_units, 64U);
   EXPECT_EQ(serial.collective().ranks, 8U);
   EXPECT_TRUE(serial.on_cores());

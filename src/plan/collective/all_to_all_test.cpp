@@ -98,9 +98,9 @@ TEST(AllToAll, SwapRefusesBlocksItCannotExchange) {
   const Machine machine = machine_for_test("mi300x-8");
   const Diagnostic uneven = refusal(all_to_all("swap", Bytes{1000}), machine);
   EXPECT_EQ(uneven.code, "plan.size");
-  EXPECT_NE(uneven.hint.find("use 512 or 1KiB"), std::string::npos) << uneven.hint;  // multiples of 8 x 64 around 1000
+  EXPECT_NE(uneven.hint.find("use 512B or 1KiB"), std::string::npos) << uneven.hint;  // multiples of 8 x 64 around 1000
   const Diagnostic tiny = refusal(all_to_all("swap", Bytes{7}), machine);
-  EXPECT_EQ(tiny.hint.find("use 512,"), 0u) << tiny.hint;
+  EXPECT_EQ(tiny.hint.find("use 512B,"), 0u) << tiny.hint;
 }
 
 TEST(AllToAll, UnevenBlocksGiveLargerOutputsToTheFirstRanks) {

@@ -15,8 +15,6 @@
 namespace cortado::plan {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kRequestVersion = 1;
 
 Json describe_machine(const Machine& machine, std::uint32_t ranks) {
@@ -43,7 +41,7 @@ Json describe_machine(const Machine& machine, std::uint32_t ranks) {
           {"near_memory_compute", machine.features.near_memory_compute}};
 }
 
-tl::unexpected<Diagnostic> not_asked_for(const std::string& planner, const std::string& what) {
+Unexpected<Diagnostic> not_asked_for(const std::string& planner, const std::string& what) {
   return fail("planner.program", fmt::format("{} printed a program with {}", planner, what),
               "start from the program of the request: keep its ranks, machine, buffers and contract, and add to it");
 }
@@ -108,7 +106,7 @@ Result<Program> complete_program(const std::string& planner, const Json& asked, 
   Json request{{"schema", "cortado.plan-request"}, {"version", kRequestVersion}};
   request.update(asked);
   request["machine"] = describe_machine(machine, specification.ranks);
-  request["program"] = Json::parse(to_json(specification));
+  request["program"] = Json::parse(to_json(specification)).value();
   CORTADO_ASSIGN_OR_RETURN(const std::string answer, run_process(planner, request.dump()));
   CORTADO_ASSIGN_OR_RETURN(Program program, parse_program(answer, planner));
   CORTADO_RETURN_IF_ERROR(check_answer(planner, program, specification));

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "cortado/collective.hpp"
+
+#include "base/json.hpp"
 
 namespace cortado::plan {
 
@@ -18,12 +18,12 @@ namespace cortado::plan {
 Program specification(const Program& reference);
 
 /// {"collective": "all-gather", "bytes": 65536, ...}
-nlohmann::ordered_json describe_request(const CollectiveRequest& request);
+Json describe_request(const CollectiveRequest& request);
 
 /// What the planner makes of the specification. `asked` has what the request says besides the machine and the program.
 /// Fails as run_process and parse_program do, and if the program is for something else (planner.program).
-Result<Program> complete_program(const std::string& planner, const nlohmann::ordered_json& asked,
-                                 const Program& specification, const Machine& machine);
+Result<Program> complete_program(const std::string& planner, const Json& asked, const Program& specification,
+                                 const Machine& machine);
 
 /// Of a variant "planner:PATH".
 Result<Program> plan_externally(const CollectiveRequest& request, const Machine& machine);

@@ -23,11 +23,14 @@ double estimate(const ProtocolEstimate& protocol, const CollectiveRequest& reque
          static_cast<double>(request.bytes.value) / rate;
 }
 
+/// One channel for each GPU that sums up in the switch, and for 32 of them at most (NVIDIA/nccl: NCCL_MAX_NVLS_ARITY).
 double estimate(const MulticastTiming& multicast, const CollectiveRequest& request) {
+  constexpr std::uint32_t kMostHeads = 32;
+  const std::uint32_t heads = std::min(request.ranks, kMostHeads);
   for (const double rate : multicast.estimate_rates) {
-    if (request.ranks * rate > multicast.estimate_port.value) continue;
+    if (heads * rate > multicast.estimate_port.value) continue;
     return static_cast<double>(multicast.estimate_base.value) * 1e-9 +
-           static_cast<double>(request.bytes.value) / (multicast.estimate_efficiency * request.ranks * rate * 1e9);
+           static_cast<double>(request.bytes.value) / (multicast.estimate_efficiency * heads * rate * 1e9);
   }
   return std::numeric_limits<double>::infinity();
 }

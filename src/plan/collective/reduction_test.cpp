@@ -84,7 +84,7 @@ TEST(ReduceScatter, BlocksAreWholeElements) {
   request.bytes = Bytes{21};
   const Diagnostic refused = refusal(request, machine_for_test("mi300x-8"));
   EXPECT_EQ(refused.code, "plan.size");
-  EXPECT_EQ(refused.hint, "use 20 or 24");
+  EXPECT_EQ(refused.hint, "use 20B or 24B");
 }
 
 }  // namespace reduction_test

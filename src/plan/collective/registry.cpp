@@ -105,7 +105,7 @@ bool is_library(std::string_view variant) {
 }
 
 /// Collectives that libraries have on copy engines.
-bool on_engines(const CollectiveRequest& request) {
+bool runs_on_engines(const CollectiveRequest& request) {
   return request.runtime != RuntimeMode::raw &&
          (request.collective == "all-gather" || request.collective == "all-to-all");
 }
@@ -126,7 +126,7 @@ Result<const Variant*> find_variant(const CollectiveRequest& request) {
 
 Result<OpenProgram> plan_open(const CollectiveRequest& asked, const Machine& machine) {
   CollectiveRequest request = asked;
-  if (is_library(request.variant) && on_engines(request)) request.variant = engine_variant(request, machine);
+  if (is_library(request.variant) && runs_on_engines(request)) request.variant = engine_variant(request, machine);
   CORTADO_ASSIGN_OR_RETURN(const Variant* variant, find_variant(request));
   CORTADO_ASSIGN_OR_RETURN(CollectiveRequest checked, check_request(request, *variant, machine));
   Schedule schedule(std::move(checked), machine);

@@ -64,7 +64,7 @@ Status check_ranks(const CollectiveRequest& request, const Variant& variant, con
     return fail("plan.ranks",
                 fmt::format("{} from rank {} to rank {} of {} ranks", request.collective, request.root.value,
                             request.peer.value, request.ranks),
-                "source and destination must be two different ranks");
+                fmt::format("give --root and --peer two different ranks from 0 to {}", request.ranks - 1));
   }
   if (!variant.paired && request.peer != CollectiveRequest{}.peer) {
     return fail("plan.ranks",

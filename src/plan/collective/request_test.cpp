@@ -102,8 +102,8 @@ TEST(Request, MachinesThatCannotDoItAreRefused) {
 }
 
 TEST(Request, NearestMultiples) {
-  EXPECT_EQ(nearest_multiples(Bytes{1000}, Bytes{512}), "use 512 or 1KiB");
-  EXPECT_EQ(nearest_multiples(Bytes{3}, Bytes{4}), "use 4");
+  EXPECT_EQ(nearest_multiples(Bytes{1000}, Bytes{512}), "use 512B or 1KiB");
+  EXPECT_EQ(nearest_multiples(Bytes{3}, Bytes{4}), "use 4B");
 }
 
 TEST(Request, InPlaceDefaults) {

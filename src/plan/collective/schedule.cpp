@@ -405,7 +405,8 @@ void Schedule::check_links(RankId rank, const Command& command) {
     if (owner == rank || machine_->linked[rank.value][owner.value]) continue;
     refuse("plan.link",
            fmt::format("GPU {} of {} cannot address the memory of GPU {}", rank.value, machine_->name, owner.value),
-           "take variant pcpy or swap, which go through a third GPU, a ring, or fewer ranks");
+           "cortado bench and plan can take variant pcpy or swap, which go through a third GPU, or a ring; overlap "
+           "needs ranks that are all linked, such as --ranks 2");
   }
 }
 

@@ -67,9 +67,14 @@ std::vector<Batch> Carrier::one_at_a_time(std::uint32_t from) {
   return batches;
 }
 
+std::uint32_t carrier_units(const FiccoSchedule& way, const Machine& machine) {
+  if (way.units > 0) return way.units;
+  return std::min(machine.timing->cores.collective_units, machine.compute_units / 2);
+}
+
 Lane Carrier::lane_towards(std::uint32_t from, RankId to) {
   if (way_.means == CollectiveMeans::dma) return bench_.schedule().lane_towards(RankId{from}, to);
-  const std::uint32_t all = way_.units > 0 ? way_.units : machine_.timing->cores.collective_units;
+  const std::uint32_t all = carrier_units(way_, machine_);
   const bool alone = has_tiles(way_.grain) && takes_turns();
   const std::uint32_t units = alone ? all : all / (bench_.ranks() - 1);
   return bench_.schedule().kernel_part(RankId{from}, fmt::format("to{}", to.value), std::max(1U, units));

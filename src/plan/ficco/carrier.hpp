@@ -19,6 +19,10 @@ struct Batch {
   RankId home(std::uint32_t from) const { return to.size() == 1 ? to.front() : RankId{from}; }
 };
 
+/// Compute units of the kernels that carry pieces, of all peers together. If the schedule names none: those of a
+/// library, and at most half, because they hold them while they wait for GEMMs that need the others.
+std::uint32_t carrier_units(const FiccoSchedule& way, const Machine& machine);
+
 class Carrier {
  public:
   /// `variants` of the steps; none is `automatic`. All else outlives the carrier.

@@ -23,7 +23,7 @@ std::optional<std::uint64_t> parse_number(std::string_view text, std::uint64_t m
   return value;
 }
 
-tl::unexpected<Diagnostic> fail_in(const std::string& file, std::size_t line, std::string message, std::string hint) {
+Unexpected<Diagnostic> fail_in(const std::string& file, std::size_t line, std::string message, std::string hint) {
   Diagnostic diagnostic{"ficco.tokens", std::move(message), std::move(hint)};
   diagnostic.place.file = file;
   diagnostic.place.line = static_cast<std::uint32_t>(line);

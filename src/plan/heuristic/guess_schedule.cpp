@@ -54,7 +54,7 @@ const ScheduleTreeNode& leaf_of(std::span<const ScheduleTreeNode> tree, const Sc
 
 Result<ScheduleGuess> guess_schedule(const DependentRequest& request, const Machine& machine) {
   const auto features = plan::schedule_features(request, machine);
-  if (!features) return tl::unexpected(features.error());
+  if (!features) return fail(features.error());
   const plan::ScheduleTreeNode& leaf = plan::leaf_of(plan::schedule_tree(), *features);
   return ScheduleGuess{plan::guessed_schedules()[leaf.choice], leaf.share, leaf.loss,
                        plan::margin_of(leaf.choice, *features)};

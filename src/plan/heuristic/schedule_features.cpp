@@ -122,9 +122,12 @@ class RuleOfThumb {
     const double speed = sustained_clock_ghz(shape.dtype, machine) / reference_clock_ghz(shape.dtype, machine);
     step_ = compute_.step_latency_ns * 1e-9 / speed;
     per_fed_ = 1 / (compute_.dies * compute_.l2_rate.bytes_per_second() * speed);
+    units_ = machine.compute_units;
     per_unit_ = 1.0 / machine.compute_units;
     per_read_ = 1 / timing_.memory.rate.bytes_per_second();
-    per_written_ = compute_.write_rate.value > 0 ? 1 / compute_.write_rate.bytes_per_second() : per_read_;
+    const bool writes = compute_.write_rate.value > 0;
+    per_written_ = writes ? 1 / std::max(timing_.memory.rate, compute_.write_rate).bytes_per_second() : per_read_;
+    per_stored_ = writes ? 1 / compute_.write_rate.bytes_per_second() : 0;
     per_sum_ = compute_.split_rate.value > 0 ? 1 / compute_.split_rate.bytes_per_second() : 0;
     const double bytes =
         element_ * (real(shape.m) * real(shape.k) + real(shape.n) * real(shape.k) + real(shape.m) * real(shape.n));
@@ -255,15 +258,18 @@ class RuleOfThumb {
       for (std::uint64_t split = 1; split <= std::max<std::uint64_t>(most, 1); split *= 2) {
         const double depth = real(k) / real(split);
         const double waves = real(tiles * split) * per_unit_;
-        const double multiply = rounded(waves) * depth * kind.seconds_per_k;
+        const double all_waves = rounded(waves);
+        const double multiply = all_waves * depth * kind.seconds_per_k;
         if (multiply >= least) continue;  // the others only add to it
         const double turns = rounded(waves / kind.residents);
         const double latency = turns * depth * step_;
-        const double feed = real(tiles * split) * sides * depth * element_ * per_fed_;
+        const double feed =
+            (waves > 1 ? all_waves * units_ : real(tiles * split)) * sides * depth * element_ * per_fed_;
         const double sums = split == 1 ? 0 : split_ + 8 * real(split) * real(m) * real(n) * per_sum_;
-        const double beside = overhead_ * (turns - 1) + sums;
+        const double last_stores = results * per_stored_ / std::ceil(waves);
+        const double beside = overhead_ * (turns - 1) + sums + last_stores;
         if (std::max({multiply, latency, feed, memory}) + beside >= least) continue;
-        least = std::min(least, together(multiply, latency, feed, memory) + overhead_ * (turns - 1) + sums);
+        least = std::min(least, together(multiply, latency, feed, memory) + beside);
       }
     }
     return least + product_start_;
@@ -299,9 +305,11 @@ class RuleOfThumb {
   const double split_;      // time that a split costs
   double step_ = 0;         // of k, for one workgroup
   double per_fed_ = 0;      // seconds of a byte out of L2
+  double units_ = 0;        // compute units
   double per_unit_ = 0;     // 1 / compute units
   double per_read_ = 0;     // seconds of a byte of the memory
   double per_written_ = 0;  // the same of one that is written
+  double per_stored_ = 0;   // the same of one that the last wave stores
   double per_sum_ = 0;      // the same of a partial sum
   std::array<Kind, kTileCount> kinds_{};
   double missed_ = 0;  // share of what is copied that the last-level cache does not hold

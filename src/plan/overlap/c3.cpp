@@ -63,6 +63,13 @@ Result<OverlapWay> decide(const WayStrategy& strategy, const OverlapQuestion& as
   if (knobs.comm_cus && way.on_cores()) {
     for (CollectiveRequest& collective : way.collectives) collective.compute_units = *knobs.comm_cus;
   }
+  const std::uint32_t of_collective = way.on_cores() ? way.collective().compute_units : 0;
+  if (strategy.name.ends_with("-rp") && way.gemm_units + of_collective > question.units()) {
+    return fail("c3.compute_units",
+                fmt::format("{} divides {} compute units, and {} + {} are asked for", strategy.name, question.units(),
+                            way.gemm_units, of_collective),
+                "give --cus-gemm and --cus-comm that add up to no more, or one of them only");
+  }
   return way;
 }
 

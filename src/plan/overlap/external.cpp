@@ -11,8 +11,6 @@
 namespace cortado::plan {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json describe_problem(const OverlapProblem& problem) {
   Json gemms = Json::array();
   for (const GemmShape& gemm : problem.gemms) {

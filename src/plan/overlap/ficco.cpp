@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "plan/ficco/carrier.hpp"
 #include "plan/overlap/strategy.hpp"
 
 namespace cortado::plan {
@@ -100,7 +101,7 @@ Result<PlannedOverlap> plan_schedule(const FiccoSchedule& schedule, const Overla
   planned.how = fmt::format("{} {}{}, {}", plan.steps, steps, plan.steps == 1 ? "" : "s", moves);
   planned.gemm_cus = question.machine.compute_units;
   if (on_cores && question.machine.timing) {
-    planned.comm_cus = schedule.units > 0 ? schedule.units : question.machine.timing->cores.collective_units;
+    planned.comm_cus = carrier_units(schedule, question.machine);
   }
   planned.steps = plan.steps;
   planned.footprint = plan.footprint;

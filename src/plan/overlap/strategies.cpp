@@ -18,7 +18,7 @@ bool is_cut(const Strategy& strategy) {
          (strategy.family == "FiCCO" && strategy.name != "shard-p2p" && strategy.name != "ficco");
 }
 
-tl::unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_view knob) {
+Unexpected<Diagnostic> no_such_knob(const Strategy& strategy, std::string_view knob) {
   return fail("overlap.strategy", fmt::format("{} cannot be asked for with '/{}'", strategy.name, knob),
               "a number of chunks follows a FiCCO schedule or tiles (hetero-fused-1d/8, tiles-rs/2, tiles-rs/2-stores, "
               "tiles-ag/2-cores), a number of CUs c3-sp and c3-sp-rp "

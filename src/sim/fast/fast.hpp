@@ -21,6 +21,7 @@
 
 #include "cortado/machine.hpp"
 #include "cortado/program.hpp"
+#include "cortado/result.hpp"
 
 #include "gemm/gemm.hpp"
 
@@ -33,8 +34,8 @@ enum class Sharing {
 
 /// The program has one host queue, and queues of this rank only: at most one stream of kernels. `closed`: the rank
 /// waits for nobody but these queues; else they stand for others that are about alike, and the least time does not
-/// count them. The machine has timing and passed check_gemm.
-Nanoseconds time_of_rank(const Program& program, bool closed, const Machine& machine, Sharing sharing);
+/// count them. The machine has timing and passed check_gemm. Fails with sim.stall where kernels wait for ever.
+Result<Nanoseconds> time_of_rank(const Program& program, bool closed, const Machine& machine, Sharing sharing);
 
 /// A collective alone, as the busiest GPU sees it.
 struct CollectiveProfile {

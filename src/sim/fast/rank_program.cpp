@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.hpp"
 #include "ir/visit.hpp"
 #include "sim/fast/rank_run.hpp"
@@ -22,9 +24,13 @@ RankRun::RankRun(const Program& program, bool closed, const Machine& machine, Sh
   submit();
 }
 
-Nanoseconds RankRun::run() {
+Result<Nanoseconds> RankRun::run() {
   events_.run([this](const Event& event) { handle(event); });
-  CORTADO_CHECK(kernels_ == nullptr || command_ == kernels_->commands.size(), "a rank comes to its end");
+  if (kernels_ != nullptr && command_ < kernels_->commands.size()) {
+    return fail(About::strategy, "sim.stall",
+                fmt::format("queue {} cannot go on at command {}", kernels_->name, command_),
+                "kernels that wait may hold all compute units: give them fewer, or let DMA engines copy");
+  }
   SimTime last = kernels_end_ + to_sim_time(timing_.cores.flag);
   for (const Lane& lane : lanes_) {
     if (lanes_count_) last = std::max(last, lane.end);
@@ -201,7 +207,7 @@ void RankRun::change_copy_units(std::uint32_t units) {
   grant_tiles();
 }
 
-Nanoseconds time_of_rank(const Program& program, bool closed, const Machine& machine, Sharing sharing) {
+Result<Nanoseconds> time_of_rank(const Program& program, bool closed, const Machine& machine, Sharing sharing) {
   return RankRun(program, closed, machine, sharing).run();
 }
 

@@ -28,7 +28,7 @@ class TimeOfRank : public testing::Test {
   Times times(const DependentRequest& request, const FiccoSchedule& schedule) const {
     const RankProgram rank = plan_ficco_ranks(request, schedule, machine_).value().front();
     const auto time = [&](Sharing sharing) {
-      return static_cast<double>(time_of_rank(rank.program, rank.closed, machine_, sharing).value);
+      return static_cast<double>(time_of_rank(rank.program, rank.closed, machine_, sharing).value().value);
     };
     return {time(Sharing::ignored), time(Sharing::modelled)};
   }
@@ -134,7 +134,7 @@ TEST_F(TimeOfRank, IsNearTheSimulatorForTilesByAllMeans) {
           if (!has_tiles(schedule.grain)) continue;
           const RankProgram rank = plan_ficco_ranks(request, schedule, machine).value().front();
           const auto time = [&](Sharing sharing) {
-            return static_cast<double>(time_of_rank(rank.program, rank.closed, machine, sharing).value);
+            return static_cast<double>(time_of_rank(rank.program, rank.closed, machine, sharing).value().value);
           };
           const double all = simulated(request, schedule, machine);
           EXPECT_LE(time(Sharing::ignored), all) << name << " " << collective.name() << " " << full_name(schedule);

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "cortado/result.hpp"
+
 #include "sim/fast/one_gpu.hpp"
 #include "sim/gpu/compute_units.hpp"
 #include "sim/gpu/stores.hpp"
@@ -15,7 +17,7 @@ class RankRun : OneGpu {
  public:
   RankRun(const Program& program, bool closed, const Machine& machine, Sharing sharing);
 
-  Nanoseconds run();
+  Result<Nanoseconds> run();
 
  private:
   // Owners of flows. Below: lanes, by index.

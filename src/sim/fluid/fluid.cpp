@@ -60,7 +60,7 @@ FlowId FluidSystem::add_flow(const FlowSpec& spec) {
   check_weight(spec.weight);
   check_cap(spec.cap, spec.uses.size());
   CORTADO_CHECK(spec.priority < solver_->priority_classes(), "no such priority class");
-  CORTADO_CHECK(spec.uses.size() <= internal::UsePool::kMaxUses, "a flow uses at most 64 resources");
+  CORTADO_CHECK(spec.uses.size() <= internal::UsePool::kMaxUses, "a flow uses at most 512 resources");
   for (const ResourceUse& use : spec.uses) {
     checked(use.resource);
     CORTADO_CHECK(std::isfinite(use.factor) && use.factor > 0, "a factor is finite and positive");

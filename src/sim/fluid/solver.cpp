@@ -21,6 +21,7 @@ constexpr std::uint8_t kMovesBetweenSums = 64;
 }  // namespace
 
 std::uint32_t UsePool::take(std::size_t count) {
+  if (count >= free_.size()) free_.resize(count + 1);
   std::vector<std::uint32_t>& blocks = free_[count];
   if (blocks.empty()) {
     uses_.resize(uses_.size() + count);
@@ -89,7 +90,7 @@ std::uint32_t Solver::add_flow(const FlowSpec& spec) {
   flow = {.weight = spec.weight,
           .cap = spec.cap,
           .first_use = uses_.take(uses.size()),
-          .use_count = static_cast<std::uint8_t>(uses.size()),
+          .use_count = static_cast<std::uint16_t>(uses.size()),
           .priority = spec.priority,
           .alive = true,
           .touched = flow.touched};

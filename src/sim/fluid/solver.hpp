@@ -1,7 +1,6 @@
 // The data and the steps behind FluidSystem. Arguments have been checked.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -36,8 +35,8 @@ struct Flow {
   double limit = 0;  ///< the least of the cap and of what the resources give that it is alone on
   double rate = 0;   ///< what the caller was told
   std::uint32_t first_use = 0;
-  std::uint8_t use_count = 0;
-  std::uint8_t shared_count = 0;
+  std::uint16_t use_count = 0;
+  std::uint16_t shared_count = 0;
   std::uint8_t priority = 0;
   bool alive = false;
   bool touched = false;  ///< stands in Solver::touched_
@@ -57,10 +56,10 @@ struct Resource {
 /// A list of blocks of Use in one vector; freed blocks are given out again.
 class UsePool {
  public:
-  static constexpr std::size_t kMaxUses = 64;
+  static constexpr std::size_t kMaxUses = 512;
 
   std::uint32_t take(std::size_t count);
-  void release(std::uint32_t first, std::size_t count) { free_[count].push_back(first); }
+  void release(std::uint32_t first, std::size_t count) { free_[count].push_back(first); }  // it was taken before
 
   Use& operator[](std::size_t index) { return uses_[index]; }
   std::span<Use> of(const Flow& flow) { return {uses_.data() + flow.first_use, flow.use_count}; }
@@ -70,7 +69,7 @@ class UsePool {
 
  private:
   std::vector<Use> uses_;
-  std::array<std::vector<std::uint32_t>, kMaxUses + 1> free_;  // by number of uses
+  std::vector<std::vector<std::uint32_t>> free_;  // by number of uses, up to the greatest that was taken
 };
 
 class Solver {

@@ -5,24 +5,9 @@
 #include <string_view>
 
 #include "base/check.hpp"
+#include "ir/kernel_units.hpp"
 
 namespace cortado::sim {
-namespace {
-
-/// What a kernel holds whose parts may use so many units. A part that may use as many as all others together works
-/// while they wait (a reduction after an exchange), with the units that they have.
-std::uint32_t units_of_parts(const std::vector<std::uint32_t>& parts) {
-  std::uint32_t sum = 0;
-  std::uint32_t largest = 0;
-  for (const std::uint32_t units : parts) {
-    sum += units;
-    largest = std::max(largest, units);
-  }
-  return parts.size() > 1 && largest >= sum - largest ? largest : sum;
-}
-
-}  // namespace
-
 ComputeUnits::ComputeUnits(const Program& program, const Machine& machine, Listener& listener)
     : tenant_of_(program.queues.size(), kNone), gpus_(program.ranks), listener_(listener) {
   for (Gpu& gpu : gpus_) gpu.free = machine.compute_units;

@@ -124,7 +124,9 @@ std::vector<double> MachineResources::greatest_demands() const {
 }
 
 bool MachineResources::leaves(RankId gpu, const Command& command) const {
-  return std::ranges::any_of(accesses(command), [&](const Access& access) { return rank_of(access.region) != gpu; });
+  bool leaves = false;
+  for_each_access(command, [&](const Region& region, AccessKind) { leaves = leaves || rank_of(region) != gpu; });
+  return leaves;
 }
 
 bool MachineResources::moves_within(RankId gpu, const Command& command) const {
@@ -300,12 +302,14 @@ void MachineResources::add_port(const std::vector<ResourceId>& ports, RankId gpu
 }
 
 /// Ports that all GPUs share evenly take (terms + 1) bytes for each byte of a GPU's part; every loop costs its time
-/// besides.
+/// besides, which is given for 8 GPUs: a loop has a chunk of each of them.
 double MachineResources::rate_of_multicast(const Kernel& kernel, double loop_bytes) const {
+  constexpr double kGpusOfLoop = 8;
   const MulticastTiming& multicast = *timing_.library->multicast;
-  const double ports = static_cast<double>(kernel.sources.size()) + 1;
+  const double terms = static_cast<double>(kernel.sources.size());
   const double port = timing_.link.rate.bytes_per_second() * multicast.wire_efficiency;
-  return 1 / (ports / port + to_seconds(to_sim_time(multicast.loop)) / loop_bytes);
+  const double loop = to_seconds(to_sim_time(multicast.loop)) * terms / kGpusOfLoop;
+  return 1 / ((terms + 1) / port + loop / loop_bytes);
 }
 
 /// A Kernel reads and writes in its own memory, and beside that sends and fetches over links, with all of its units:

@@ -59,9 +59,9 @@ double Movers::share_of(const Mover& mover) const {
   if (!is_communication(mover)) return 1;
   if (mover.kind == Mover::Kind::stores) return arbitration_.share(mover.to.value);
   double share = 1;
-  for (const Access& access : accesses(*mover.command)) {
-    share = std::min(share, arbitration_.share(core_.program.buffer(access.region.buffer).rank.value));
-  }
+  for_each_access(*mover.command, [&](const Region& region, AccessKind) {
+    share = std::min(share, arbitration_.share(core_.program.buffer(region.buffer).rank.value));
+  });
   return share;
 }
 
@@ -88,11 +88,11 @@ void Movers::end_product(std::uint32_t queue, RankId gpu) {
 
 void Movers::count_streaming(const Command& command, double sign) {
   if (streaming_.empty()) return;
-  for (const Access& access : accesses(command)) {
-    const Buffer& buffer = core_.program.buffer(access.region.buffer);
-    if (buffer.host || trackers_.watches(access.region.buffer)) continue;  // not cached
-    streaming_[buffer.rank.value] += sign * static_cast<double>(access.region.bytes().value);
-  }
+  for_each_access(command, [&](const Region& region, AccessKind) {
+    const Buffer& buffer = core_.program.buffer(region.buffer);
+    if (buffer.host || trackers_.watches(region.buffer)) return;  // not cached
+    streaming_[buffer.rank.value] += sign * static_cast<double>(region.bytes().value);
+  });
 }
 
 }  // namespace cortado::sim

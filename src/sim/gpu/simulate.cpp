@@ -18,8 +18,9 @@
 namespace cortado::sim {
 namespace {
 
-// A kernel that reads so many GPUs takes two ports or links, a cache and a memory of each, and still fits one transfer.
-constexpr std::size_t kMostGpusOfAKernel = 12;
+// A kernel that reads so many GPUs takes two ports or links, a cache, a memory and a fabric of each, and still fits one
+// transfer.
+constexpr std::size_t kMostGpusOfAKernel = 96;
 
 /// Why the command cannot be simulated; empty if it can.
 std::string refusal(const Program& program, const Command& command) {

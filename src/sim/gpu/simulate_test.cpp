@@ -130,7 +130,8 @@ TEST(Simulate, AProgramWithoutCommandsTakesNoTime) {
 
 TEST(Simulate, AKernelThatReadsManyGpusIsRefused) {
   const auto reading = [](std::uint32_t gpus) {
-    ProgramBuilder builder("sum", "virtual-64", 64);
+    const Machine machine = load_machine("switch-1024").value();  // everybody reaches everybody
+    ProgramBuilder builder("sum", machine.name, machine.gpus);
     Kernel kernel{KernelOp::reduce, {}, {}, DType::f32, {}};
     Clause clause{{}, {}, DType::f32};
     for (std::uint32_t i = 0; i < gpus; ++i) {
@@ -146,12 +147,12 @@ TEST(Simulate, AKernelThatReadsManyGpusIsRefused) {
     const QueueId host = builder.host_queue("host");
     builder.add(host, Submit{compute}).add(host, Wait{done});
     builder.contract({"sum", {clause}});
-    const auto verified = verify(std::move(builder).finish(), round_machine());
+    const auto verified = verify(std::move(builder).finish(), machine);
     EXPECT_TRUE(verified) << to_string(verified.error().front());
     return simulate(*verified);
   };
-  EXPECT_TRUE(reading(12));
-  const auto refused = reading(40);
+  EXPECT_TRUE(reading(96));
+  const auto refused = reading(97);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "sim.command");
 }

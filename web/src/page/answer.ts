@@ -24,6 +24,7 @@ export interface ChartOf {
   published?: string;
   limit?: string;
   most?: number;
+  marked?: string; // label of the bar to use
 }
 
 export interface TableOf {

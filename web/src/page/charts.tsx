@@ -16,19 +16,42 @@ interface Part {
   plot: (Plot: Library, width: number) => PlotOptions;
 }
 
+/// Times of one axis in the unit in which the longest is short.
+const TIMES = ['us', 'ms', 's'];
+const LONG = 10_000;
+
 class Rows {
   readonly rows: Cell[][];
+  private readonly columns: Column[];
   constructor(
     readonly table: TableOf,
-    rows?: Cell[][],
+    chart: ChartOf,
   ) {
-    this.rows = rows ?? table.rows;
+    this.rows = table.rows;
+    this.columns = [...table.columns];
+    const values = [...chart.values, chart.published, chart.limit].filter((key) => key !== undefined);
+    for (const axis of [values, ...chart.labels.map((label) => [label])]) this.shorten(axis);
+  }
+  private shorten(keys: string[]): void {
+    const places = keys.map((key) => this.index(key)).filter((place) => place >= 0);
+    const unit = this.columns[places[0]]?.unit;
+    if (!TIMES.includes(unit) || places.some((place) => this.columns[place].unit !== unit)) return;
+    let longest = 0;
+    for (const row of this.rows) for (const place of places) longest = Math.max(longest, Math.abs(drawn(row[place], this.columns[place]) ?? 0));
+    let step = TIMES.indexOf(unit);
+    for (; longest >= LONG && step + 1 < TIMES.length; ++step) longest /= 1000;
+    if (TIMES[step] === unit) return;
+    const scale = 1000 ** (TIMES.indexOf(unit) - step);
+    for (const place of places) {
+      const column = this.columns[place];
+      this.columns[place] = { ...column, unit: TIMES[step], scale: (column.scale ?? 1) * scale, whole: false, digits: 4, notation: 'significant' };
+    }
   }
   index(key: string): number {
     return this.table.columns.findIndex((column) => column.key === key);
   }
   column(key: string): Column {
-    return this.table.columns[this.index(key)];
+    return this.columns[this.index(key)];
   }
   text(row: Cell[], key: string): string {
     return textOf(row[this.index(key)], this.column(key));
@@ -54,6 +77,13 @@ function margin(labels: string[], width: number): { marginLeft: number; cut: (la
   const longest = Math.max(0, ...labels.map((label) => label.length));
   const most = Math.max(8, Math.floor((0.4 * width) / 6.6));
   return { marginLeft: Math.min(longest, most) * 6.6 + 14, cut: (label) => (label.length > most ? `${label.slice(0, most - 1)}…` : label) };
+}
+
+/// Room for the numbers of an axis at the left and, beyond them, its title.
+function besideAxis(values: number[]): { marginLeft: number; labelOffset: number } {
+  const longest = Math.max(...[0, ...values].map((value) => short(Math.round(value)).length));
+  const numbers = 7 * Math.max(3, longest) + 12;
+  return { marginLeft: numbers + 22, labelOffset: numbers + 16 };
 }
 
 /// Names that differ, in the order of the rows.
@@ -85,7 +115,8 @@ function bars(of: Rows, chart: ChartOf): Part[] {
     const parts = chart.values.map((key) => of.number(row, key) ?? 0);
     const total = parts.filter((part) => part > 0).reduce((sum, part) => sum + part, 0);
     const text = chart.values.length === 1 ? of.text(row, chart.values[0]) : short(parts.reduce((sum, part) => sum + part, 0));
-    return { name: names[i], value: Math.min(total, most), text: total > most ? `${text} →` : text, cut: total > most };
+    const use = chart.marked !== undefined && of.label(row, chart.labels) === chart.marked;
+    return { name: names[i], value: Math.min(total, most), text: `${text}${total > most ? ' →' : ''}${use ? ' ◀ use' : ''}`, cut: total > most, use };
   });
   const unit = of.column(chart.values[0]).unit;
   const head = chart.values.length === 1 ? headOf(of.column(chart.values[0])) : unit;
@@ -119,13 +150,14 @@ function bars(of: Rows, chart: ChartOf): Part[] {
         return {
           height: 60 + 24 * names.length,
           marginLeft,
-          marginRight: 70,
+          marginRight: chart.marked === undefined ? 70 : 110,
           x,
           y: { label: null, domain: names, tickFormat: cut, tickSize: 0 },
           color: colour,
           marks: [
             Plot.barX(values, { x: 'value', y: 'name', fill: 'part', title: 'tip', tip: { fontSize: 12 }, insetTop: 2, insetBottom: 2 }),
-            Plot.text(ends, { x: 'value', y: 'name', text: 'text', textAnchor: 'start', dx: 5 }),
+            Plot.text(ends, { x: 'value', y: 'name', text: 'text', textAnchor: 'start', dx: 5, filter: (end) => !end.use }),
+            Plot.text(ends, { x: 'value', y: 'name', text: 'text', textAnchor: 'start', dx: 5, fontWeight: 'bold', filter: (end) => end.use }),
             Plot.ruleX([0]),
           ],
         };
@@ -180,15 +212,18 @@ function lines(of: Rows, chart: ChartOf): Part[] {
   if (points.length > MOST_POINTS || names.length > MOST_SERIES) return [leftOut(chart, `${points.length} points in ${names.length} lines`)];
   const rings = points.filter((point) => point.published !== undefined);
   const alone = points.length === names.length; // no lines: one point each
+  const nothing = points.every((point) => point.y === 0 && !point.published);
+  const { marginLeft, labelOffset } = besideAxis(points.map((point) => Math.max(point.y, point.published ?? 0)));
   return [
     {
       title: chart.title,
       about: chart.about,
       plot: (Plot, width) => ({
         height: Math.min(380, Math.max(240, width * 0.6)),
+        marginLeft,
         marginRight: 24,
         x: axis.options(width),
-        y: { label: headOf(of.column(key)), grid: true, zero: true, nice: true },
+        y: { label: headOf(of.column(key)), labelOffset, grid: true, zero: true, nice: true, ...(nothing ? { domain: [0, 1], ticks: [0, 1] } : {}) },
         color: { legend: names.length > 1, domain: names },
         marks: [
           Plot.ruleY([0]),
@@ -213,6 +248,7 @@ function areas(of: Rows, chart: ChartOf): Part[] {
   const totals = of.rows.map((row) => chart.values.reduce((sum, key) => sum + (of.number(row, key) ?? 0), 0));
   const limits = of.rows.map((row) => (chart.limit ? of.number(row, chart.limit) : undefined) ?? 0);
   const top = totals.reduce((most, one, i) => Math.max(most, one, limits[i]), 0);
+  const { marginLeft, labelOffset } = besideAxis([top]);
   return [...groups].map(([name, rows]) => {
     if (rows.length > MOST_POINTS) return leftOut({ ...chart, title: `${chart.title}: ${name}` }, `${rows.length} points`);
     const times = rows.map((row) => of.number(row, place) ?? 0);
@@ -233,8 +269,9 @@ function areas(of: Rows, chart: ChartOf): Part[] {
       about: limit === undefined ? chart.about : `${chart.about} Here ${short(limit)} ${unit}.`,
       plot: (Plot) => ({
         height: 220,
+        marginLeft,
         x: { label: headOf(of.column(place)) },
-        y: { label: unit, grid: true, domain: [0, top] },
+        y: { label: unit, labelOffset, grid: true, domain: [0, top] },
         color: { legend: true, domain: heads },
         marks: [
           Plot.areaY(values, { x: 'time', y: 'value', fill: 'part', z: 'part', curve: 'step-after' }),
@@ -307,7 +344,7 @@ function map(of: Rows, chart: ChartOf): Part[] {
 const KINDS = { bars, beside: bars, lines, areas, map };
 
 export function Charts({ table, name }: { table: TableOf; name: string }) {
-  const parts = table.charts.flatMap((chart) => (table.rows.length > 0 ? KINDS[chart.kind](new Rows(table), chart) : []));
+  const parts = table.charts.flatMap((chart) => (table.rows.length > 0 ? KINDS[chart.kind](new Rows(table, chart), chart) : []));
   return (
     <>
       {parts.map((part, i) => (

@@ -88,7 +88,7 @@ Result<std::optional<Nanoseconds>> simulated_time(const DependentRequest& reques
                                                   const CostModel& cost) {
   const auto time = cost.exact(request, candidate);
   if (!time && concerns_candidate(time.error())) return std::nullopt;
-  if (!time) return tl::unexpected(time.error());
+  if (!time) return fail(time.error());
   return *time;
 }
 

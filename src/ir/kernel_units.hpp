@@ -1,0 +1,22 @@
+// The compute units of a kernel whose parts are queues.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace cortado {
+
+/// What a kernel holds whose parts may use so many units. A part that may use as many as all others together works
+/// while they wait (a reduction after an exchange), with the units that they have.
+inline std::uint32_t units_of_parts(std::span<const std::uint32_t> parts) {
+  std::uint32_t sum = 0;
+  std::uint32_t largest = 0;
+  for (const std::uint32_t units : parts) {
+    sum += units;
+    largest = std::max(largest, units);
+  }
+  return parts.size() > 1 && largest >= sum - largest ? largest : sum;
+}
+
+}  // namespace cortado
