@@ -157,8 +157,11 @@ Result<Database> Database::open(const std::string& path, Access access) {
   sqlite3_extended_result_codes(opened, 1);
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
   // What is read first tells whether it is a database at all.
-  CORTADO_RETURN_IF_ERROR(database.ask("PRAGMA schema_version"));
-  return database;
+  const int first = sqlite3_exec(opened, "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  if (first == SQLITE_OK) return database;
+  // Who only reads cannot take back what a killed process had begun to write.
+  if (access == Access::read && (first & 0xff) == SQLITE_READONLY) return open(path, Access::write);
+  return fail(diagnostic(opened, first, path));
 }
 
 Status Database::run(const std::string& sql) {

@@ -59,7 +59,8 @@ class Database {
  public:
   enum class Access { read, write, create };
 
-  /// ":memory:" is in memory only. A file that is no database is refused (sweep.database).
+  /// ":memory:" is in memory only. A file that is no database is refused (sweep.database). What a killed process had
+  /// begun to write is taken back, whatever the access.
   static Result<Database> open(const std::string& path, Access access);
 
   Status run(const std::string& sql);

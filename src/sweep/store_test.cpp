@@ -146,6 +146,27 @@ TEST(Store, ForeignFilesAreRefusedAndStay) {
   EXPECT_EQ(Store::open(folder / "no/such/folder.db", spec, question, kVersion, {}).error().code, "sweep.database");
 }
 
+/// A database as a process leaves it that is killed while it writes: some pages are written, and the journal beside it
+/// has what they held.
+void leave_half_written(const Folder& folder, const std::string& name) {
+  auto database = Database::open(folder / "live.db", Database::Access::create).value();
+  ASSERT_TRUE(database.run("PRAGMA journal_mode = DELETE; CREATE TABLE t(x); INSERT INTO t VALUES (1);"
+                           "PRAGMA cache_size = 1; BEGIN; UPDATE t SET x = 2;"
+                           "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+                           "INSERT INTO t SELECT zeroblob(4000) FROM n"));
+  std::filesystem::copy_file(folder / "live.db", folder / name);
+  std::filesystem::copy_file(folder / "live.db-journal", folder / (name + "-journal"));
+}
+
+TEST(Store, WhatAKilledWriterBeganIsTakenBack) {
+  const Folder folder;
+  leave_half_written(folder, "half.db");
+  const auto reader = Database::open(folder / "half.db", Database::Access::read);
+  ASSERT_TRUE(reader) << reader.error().message;
+  auto again = Database::open(folder / "half.db", Database::Access::read).value();
+  EXPECT_EQ(again.count("SELECT sum(x) FROM t").value(), 1);
+}
+
 TEST(Store, RowsThatSomebodyChangedAreRefused) {
   const Folder folder;
   const Spec spec = spec_of("question = \"fake\"\n[axes]\na = [1, 2]\nb = [1]\n");
