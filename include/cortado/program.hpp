@@ -1,67 +1,67 @@
-// The Program: what planners make and what verifier, simulator and device take. A program is data.
+// The Program: the output of planners and the input of verifier, simulator and devices. A program is data.
 //
 // ---------------------------------------------------------------------------------------------------------------------
-// Meaning of a program. Verifier, simulator and device all implement exactly this.
+// Meaning of a program. Verifier, simulator and devices all implement exactly this.
 //
 // 1. Queues. A program has queues of three kinds; each holds an ordered list of commands.
 //    - host:    a CPU thread. A command finishes before the next one starts.
 //    - compute: a stream of kernels of one GPU. A command finishes before the next one starts. Queues of a rank that
-//               name the same `kernel` are parts (workgroups) of one kernel: one launch, submitted one right behind
-//               another. They run side by side and are ordered among each other as any queues are: by signals only.
-//    - dma:     a ring read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may still
-//               be moving bytes while later commands run: consecutive copies may overlap, in any interleaving of their
-//               bytes. Signal and Timestamp start only when every earlier command of the queue has finished and its
-//               bytes are visible to all. Wait holds back everything after it, but does not wait for earlier copies.
+//               name the same `kernel` are parts (workgroups) of one kernel: one launch, submitted one right after
+//               another. They run concurrently and, like any queues, are ordered only by signals.
+//    - dma:     a ring buffer read by one DMA engine of one GPU. Commands START in order. Copy, Broadcast and Swap may
+//               still be moving bytes while later commands run: consecutive copies may overlap, in any interleaving of
+//               their bytes. Signal and Timestamp start only when every earlier command of the queue has finished and
+//               its bytes are visible to all. Wait blocks everything after it, but does not wait for earlier copies.
 //    Host queues start by themselves. A dma or compute queue starts when a host queue executes the one Submit that
-//    names it; Submit makes everything the host did before visible to the queue. On machines whose kernels ring
-//    doorbells a compute queue may submit dma queues of its GPU, in the same way.
+//    names it. Submit makes everything that the host did before visible to the queue. On machines whose kernels can
+//    ring doorbells, a compute queue may submit dma queues of its GPU in the same way.
 //
-// 2. Signals are 64-bit counters, zero before the first iteration. A Signal (or Trigger) makes all that finished before
-//    it visible to whoever is released by it. Wait(ge, v) holds its queue until the counter is at least v. Two queues
-//    are ordered only by Submit and by signals.
+// 2. Signals are 64-bit counters, zero before the first iteration. A Signal (or Trigger) makes everything that finished
+//    before it visible to every queue that it releases. Wait(ge, v) blocks its queue until the counter is at least v.
+//    Two queues are ordered only by Submit and by signals.
 //
-// 3. Iterations. A program is replayed any number of times with no barrier between: in every queue the commands of
-//    iteration k+1 stand right behind those of iteration k. Counters are never reset. All values in commands are
-//    relative to the iteration: with D(s) = what one iteration adds to signal s (its `advance`), in iteration k = 0, 1,
+// 3. Iterations. A program is replayed any number of times without a barrier in between: in every queue the commands of
+//    iteration k+1 directly follow those of iteration k. Counters are never reset. All values in commands are
+//    relative to the iteration. Let D(s) be what one iteration adds to signal s (its `advance`). In iteration k = 0, 1,
 //    ... a Wait for v compares with k*D(s) + v, and a Signal that sets v stores k*D(s) + v. D(s) is the sum of all adds
 //    to s, or the largest value set. A signal is either added to or set, never both.
 //
-// 4. The caller. Every rank has a caller, in the first host queue of that rank (or the first one without a rank):
-//    before its first command of each iteration the caller writes the rank's input bytes (all regions named as terms
-//    or factors in the contract or read by its formula), and after its last command it reads the rank's output bytes
+// 4. The caller. Every rank has a caller, in the first host queue of that rank (or the first one without a rank).
+//    Before the first command of each iteration, the caller writes the rank's input bytes (all regions named as terms
+//    or factors in the contract or read by its formula). After the last command, it reads the rank's output bytes
 //    (all outputs of the contract). So a host queue must not end before its ranks' outputs are complete and its ranks'
 //    inputs are no longer read.
 //
-// 5. The contract says what every output byte is at the moment the caller reads it, in terms of the input bytes as the
-//    caller wrote them in the same iteration; of floating-point sums and GEMMs, up to rounding. It covers every
-//    byte of an output buffer and at least one byte of every inout buffer. What clauses cannot say, because functions
-//    and GEMMs are taken of results of others, says the formula: a list of commands over values, which are matrices
-//    in nobody's memory, executed one after another by nobody in particular. A formula may read any input of any rank;
-//    it writes values only. Two results of a Call are equal if function, parameters and the operands' bytes are; the
-//    verifier knows nothing else of functions. Sums may be taken in any order and GEMMs in any panels of k.
+// 5. The contract says what every output byte is when the caller reads it, in terms of the input bytes that the
+//    caller wrote in the same iteration; floating-point sums and GEMMs are up to rounding. It covers every
+//    byte of an output buffer and at least one byte of every inout buffer. Clauses cannot express functions and GEMMs
+//    of other results. The formula can: it is a list of commands over values, which are matrices that exist in no
+//    memory, executed in sequence. A formula may read any input of any rank; it writes only values. Two results of a
+//    Call are equal if the function, the parameters and the bytes of the operands are equal; the verifier knows nothing
+//    else about functions. Sums may be computed in any order and GEMMs in any panels of k.
 //
-// 6. Memory. Buffers of different ids never overlap; each starts at an address aligned to the machine's allocation
-//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine. Buffers in
-//    host memory are read and written by copies alone.
-//    Two accesses of overlapping bytes, one of them a write, must be ordered by rules 1 to 4 or 7; else the program has
-//    a race and no meaning.
+// 6. Memory. Buffers with different ids never overlap; each starts at an address aligned to the machine's allocation
+//    alignment (at least 256 bytes). Any engine may address any buffer, within the limits of the machine. Only copies
+//    may read and write buffers in host memory.
+//    Two accesses to overlapping bytes, at least one of them a write, must be ordered by rules 1 to 4 or 7. Otherwise
+//    the program has a race and its behaviour is undefined.
 //
-// 7. Trackers. A tracker watches a region of one GPU's memory. Writes of its bytes by a Gemm with an output map and by
+// 7. Trackers. A tracker watches a region of one GPU's memory. Writes to its bytes by a Gemm with an output map and by
 //    copies of dma queues are updates: a Copy updates its destination once, an output block of a Gemm split_k times.
-//    Every byte of the region is to be updated `updates` times in an iteration. Of updates with op add, whichever comes
-//    first in an iteration stores, all later ones add: nobody clears the memory. When every byte has had its updates,
-//    the tracker makes them visible, starts over, and raises its signal by `value`.
-//    Updates with op add of tracked bytes need no order among each other within an iteration (the memory adds one after
-//    another, in an order that nobody knows); any other access does, and updates of the next iteration come after the
-//    tracker has started over. A byte is added to by all its updates or stored by its only one; nothing else writes it.
-//    A tracker tells nothing of other bytes: the tiles of a Gemm may be finished in any order.
+//    Every byte of the region must be updated `updates` times per iteration. Of updates with op add, the first one in
+//    an iteration stores and all later ones add, so the memory need not be cleared. When every byte has received its
+//    updates, the tracker makes them visible, starts over, and raises its signal by `value`.
+//    Updates with op add of tracked bytes need no order among each other within an iteration (the memory adds them one
+//    after another, in an unspecified order). Any other access must be ordered, and updates of the next iteration must
+//    come after the tracker has started over. A byte is either added to by all its updates or stored by its only one;
+//    nothing else writes it. A tracker says nothing about other bytes: the tiles of a Gemm may finish in any order.
 //
-// 8. Compute units. Copies, Kernels, Calls and the tiles of Gemms run on the compute units of their GPU, of which a
-//    queue may limit itself to some. A tile holds one unit from its start to its end, and while it waits (TileWait):
-//    nothing takes the unit away. Nor does a kernel lose units: it holds those of its parts from its launch to its end.
-//    The tiles of a Gemm get units in the order of production, so a tile that waits may keep later tiles from starting,
-//    never earlier ones. Units are given to the highest priority first, among equals to what was launched first.
-//    Whatever else the program says of order is unchanged by it.
+// 8. Compute units. Copies, Kernels, Calls and the tiles of Gemms run on the compute units of their GPU; a queue may
+//    limit itself to some of them. A tile holds one unit from its start to its end, including while it waits
+//    (TileWait), and is never preempted. A kernel is never preempted either: it holds the units of its parts from its
+//    launch to its end. The tiles of a Gemm get units in the order of production, so a waiting tile may keep later
+//    tiles from starting, but never earlier ones. Units go to the highest priority first and, among equals, to what was
+//    launched first. This rule does not change any order that the other rules define.
 // ---------------------------------------------------------------------------------------------------------------------
 #pragma once
 
@@ -82,7 +82,7 @@
 
 namespace cortado {
 
-/// Element type of what is reduced or multiplied. Plain copies do not look at it.
+/// Element type of reductions and GEMMs. Plain copies ignore it.
 enum class DType {
   u8,
   i32,
@@ -90,7 +90,7 @@ enum class DType {
   bf16,
   f32,
   i8,
-  f8,  ///< 4 bits of exponent (bias 8), 3 of fraction, no infinity, no negative zero: what gfx942 calls FP8 (E4M3 FNUZ)
+  f8,  ///< 4 bits of exponent (bias 8), 3 of fraction, no infinity, no negative zero: FP8 of gfx942 (E4M3 FNUZ)
 };
 
 constexpr Bytes size_of(DType dtype) {
@@ -109,13 +109,13 @@ constexpr Bytes size_of(DType dtype) {
   return {0};
 }
 
-/// Floating point: what matrix products are made of.
+/// Floating point: the types that GEMMs support.
 constexpr bool is_float(DType dtype) {
   return dtype != DType::u8 && dtype != DType::i8 && dtype != DType::i32;
 }
 
 /// Bytes of a buffer: `rows` runs of `width` bytes whose starts are `pitch` bytes apart. One row is a plain range (its
-/// pitch is not looked at; make_region leaves it zero). Rows never overlap: pitch >= width.
+/// pitch is ignored; make_region leaves it zero). Rows never overlap: pitch >= width.
 struct Region {
   BufferId buffer;
   Bytes offset;
@@ -137,10 +137,10 @@ constexpr Region make_region(BufferId buffer, Bytes offset, Bytes bytes) {
 
 enum class CopyOp {
   store,  ///< destination = source
-  add,    ///< destination += source, element by element; on a dma queue needs memory that reduces
+  add,    ///< destination += source, element by element; on a dma queue needs memory that adds
 };
 
-/// Bytes from one region to another of the same shape. One packet of a DMA engine.
+/// Copies bytes from one region to another of the same shape. One packet of a DMA engine.
 struct Copy {
   Region src;
   Region dst;
@@ -165,11 +165,11 @@ struct Swap {
 };
 
 enum class Compare {
-  ge,  ///< counter >= value: the right choice
-  eq,  ///< counter == value: hangs for ever once the counter has passed the value
+  ge,  ///< counter >= value: use this one
+  eq,  ///< counter == value: hangs forever once the counter has passed the value
 };
 
-/// Holds the queue until the signal compares with the value (relative to the iteration, rule 3).
+/// Blocks the queue until the comparison of signal and value holds (relative to the iteration, rule 3).
 struct Wait {
   SignalId signal;
   std::uint64_t value = 1;
@@ -182,7 +182,7 @@ enum class SignalOp {
   set,  ///< store of a value (relative to the iteration); only one queue may set a signal, with increasing values
 };
 
-/// Raises a signal after everything before it in its queue is finished and visible.
+/// Raises a signal once everything before it in its queue is finished and visible.
 struct Signal {
   SignalId signal;
   std::uint64_t value = 1;
@@ -190,8 +190,8 @@ struct Signal {
   friend bool operator==(const Signal&, const Signal&) = default;
 };
 
-/// Signal `signal` by `value` when `tiles` output tiles of a Gemm, counted in the order of production (Gemm), have been
-/// written.
+/// Raises `signal` by `value` when the first `tiles` output tiles of a Gemm, in the order of production (see Gemm),
+/// have been written.
 struct TileSignal {
   std::uint64_t tiles = 0;
   SignalId signal;
@@ -201,8 +201,8 @@ struct TileSignal {
 
 /// The tiles of a Gemm from number `tiles` on (counted from 0 in the order of production), up to the next entry with a
 /// higher number, start only when the signal is at least `value` (relative to the iteration, rule 3). Entries with the
-/// same number count together. A group of tiles waits for its own entries only; which order tiles start in, and what a
-/// tile that waits holds, says rule 8.
+/// same number count together. A group of tiles waits only for its own entries. Rule 8 defines the order in which tiles
+/// start, and what a waiting tile holds.
 struct TileWait {
   std::uint64_t tiles = 0;
   SignalId signal;
@@ -210,22 +210,22 @@ struct TileWait {
   friend bool operator==(const TileWait&, const TileWait&) = default;
 };
 
-/// A block of a Gemm's output and where its stores go: to the memory of its own GPU or straight to that of another.
+/// A block of a Gemm's output and where its stores go: to the memory of its own GPU or directly to that of another.
 struct OutputBlock {
   std::uint64_t row = 0;     ///< first row of C
   std::uint64_t column = 0;  ///< first column of C
   std::uint64_t rows = 0;
   std::uint64_t columns = 0;
   Region to{};                ///< one row per matrix row of the block
-  CopyOp op = CopyOp::store;  ///< add: every byte of `to` has a tracker (rule 7), and the memory reduces
+  CopyOp op = CopyOp::store;  ///< add: every byte of `to` has a tracker (rule 7), and the memory adds
   friend bool operator==(const OutputBlock&, const OutputBlock&) = default;
 };
 
 /// C = A·B or C += A·B, row-major: A is m x k, B is k x n, C is m x n elements; each region has one row per matrix row.
-/// With an output map, C has no region of its own: its blocks, which have every element of C exactly once, go where the
+/// With an output map, C has no region: its blocks, which contain every element of C exactly once, go where the
 /// map says, and `accumulate` is false. Tiles are produced block by block in the order of the map, in row-major order
-/// within a block; a tile never spans two blocks (tiles.hpp). Without a map C is the one block. A Gemm whose tiles wait
-/// has a map: the order of its tiles is part of the program.
+/// within a block; a tile never spans two blocks (tiles.hpp). Without a map, C is a single block. A Gemm whose tiles
+/// wait needs a map, because the order of its tiles is part of the program.
 struct Gemm {
   Region a;
   Region b;
@@ -238,30 +238,30 @@ struct Gemm {
   std::uint64_t tile_m = 128;
   std::uint64_t tile_n = 128;
   std::vector<TileSignal> raises{};    ///< ascending in `tiles`
-  std::uint64_t split_k = 1;           ///< workgroups that share the k of one tile; how it is done, not what, but for
-                                       ///< trackers: each of them updates an output block once
+  std::uint64_t split_k = 1;           ///< workgroups that share the k of one tile. Affects only the cost, except with
+                                       ///< trackers: each workgroup updates an output block once
   std::vector<OutputBlock> outputs{};  ///< the output map; empty: all of C to region c
   std::vector<TileWait> waits{};       ///< ascending in `tiles`
   friend bool operator==(const Gemm&, const Gemm&) = default;
 };
 
-/// The sizes of a GEMM: C = A·B, A is m x k, B is k x n.
-/// Rows of A and C that are multiplied by a B of their own; `count` such groups.
+/// `count` groups of rows of A and C, each multiplied by a separate B.
 struct RowGroup {
   std::uint64_t rows = 0;
   std::uint64_t count = 1;
   friend bool operator==(const RowGroup&, const RowGroup&) = default;
 };
 
+/// The sizes of a GEMM: C = A·B, A is m x k, B is k x n.
 struct GemmShape {
-  std::uint64_t m = 0;  ///< rows of A and C, of all groups together
+  std::uint64_t m = 0;  ///< rows of A and C, all groups together
   std::uint64_t n = 0;  ///< columns of B and C
   std::uint64_t k = 0;  ///< columns of A, rows of B
   DType dtype = DType::bf16;
-  bool accumulate = false;  ///< adds to what C holds
-  // The rest is known to the model of a GEMM alone; programs have none of it (gemm.program).
+  bool accumulate = false;  ///< adds to the contents of C
+  // The rest is for the model of a single GEMM; programs cannot use it (gemm.program).
   std::optional<DType> result{};   ///< element type of C; none: that of A and B
-  std::uint32_t scale_block = 0;   ///< elements along k, of B also along n, that share a scale in f32; 0 = no scales
+  std::uint32_t scale_block = 0;   ///< elements along k (for B also along n) that share an f32 scale; 0 = no scales
   std::vector<RowGroup> groups{};  ///< batched and grouped GEMMs, in one kernel; empty: one group of all rows
   friend bool operator==(const GemmShape&, const GemmShape&) = default;
 };
@@ -279,37 +279,35 @@ struct Kernel {
   Region dst;
   DType dtype = DType::u8;
   std::vector<std::uint64_t> rows{};  ///< row numbers of gather and scatter
-  std::vector<Region> also{};         ///< reduce: gets the same sum as dst; may be one of the sources, too
+  std::vector<Region> also{};         ///< reduce: also receive the sum; each may be one of the sources
   friend bool operator==(const Kernel&, const Kernel&) = default;
 };
 
-/// What a transformer layer has beside GEMMs, copies and sums; ir/functions.hpp has the one table of operands.
+/// What a transformer layer needs in addition to GEMMs, copies and sums; ir/functions.hpp has the table of operands.
 ///
-/// All matrices are f32 and row-major, but for numbers of tokens and of positions, which are i32, one a row. Every
-/// function is total: whatever the bytes, there is a result.
+/// All matrices are f32 and row-major, except token ids and positions, which are i32, one per row. Every
+/// function is total: any bytes give a result.
 ///
 ///   rms_norm   y = x * w / sqrt(mean over the row of x^2 + epsilon);  parameter epsilon in units of 1e-9
-///   rope       every head of a row is turned by its position p: with h = head_dim / 2 and f = p * theta^(-i / h),
+///   rope       every head of a row is rotated by its position p: with h = head_dim / 2 and f = p * theta^(-i / h),
 ///              (x[i], x[i + h]) -> (x[i] cos f - x[i + h] sin f, x[i + h] cos f + x[i] sin f);
 ///              parameters head_dim, theta
 ///   swiglu     y = g / (1 + exp(-g)) * u
 ///   embedding  row (token modulo rows of the table) of the table
 ///   argmax     the first column that has the largest number of the row
-///   append     the cache of `sequences` sequences, one below another, each with the same number of rows (its
-///   capacity);
-///              new rows stand sequence by sequence. A new row replaces row (its position modulo capacity) of its
+///   append     the cache of `sequences` sequences, one after another, each with `capacity` rows; new rows are grouped
+///              by sequence. A new row replaces row (its position modulo capacity) of its
 ///              sequence, first to last; parameter sequences
 ///   attention  row i of q, of sequence s at position p, over rows 0 .. p (at most all) of sequence s of the caches of
-///              keys and values: softmax(q k / sqrt(head_dim)) v, for each head; heads / kv_heads heads in turn share
-///              one of the caches; parameters sequences, heads, kv_heads
-///   route      gates of experts: the softmax over the `top_k` largest numbers of the row, of equals the first; 0 for
-///   all
-///              others; parameter top_k
+///              keys and values: softmax(q k / sqrt(head_dim)) v, for each head; heads / kv_heads consecutive heads
+///              share one KV head; parameters sequences, heads, kv_heads
+///   route      gates of experts: the softmax over the `top_k` largest numbers of the row (the first of equal ones),
+///              0 for all others; parameter top_k
 ///   scale      y = x * (column `column` of the row of gates); parameter column
 enum class Function { rms_norm, rope, swiglu, embedding, argmax, append, attention, route, scale };
 
 /// A function of whole matrices: a kernel on compute units. Each region has one row per
-/// matrix row. The result of `append` may be its cache; all else lies apart.
+/// matrix row. The result of `append` may be its cache; nothing else may overlap.
 struct Call {
   Function function = Function::rms_norm;
   std::vector<Region> operands;
@@ -318,8 +316,8 @@ struct Call {
   friend bool operator==(const Call&, const Call&) = default;
 };
 
-/// Publishes a dma or compute queue's commands of this iteration: one write of the pointers, one doorbell. On a compute
-/// queue, where kernels ring doorbells: of a dma queue of the same rank.
+/// Publishes the commands of a dma or compute queue for this iteration: one write of the pointers, one doorbell. On a
+/// compute queue (machines whose kernels ring doorbells) it names a dma queue of the same rank.
 struct Submit {
   QueueId queue;
   friend bool operator==(const Submit&, const Submit&) = default;
@@ -332,24 +330,24 @@ struct Trigger {
   friend bool operator==(const Trigger&, const Trigger&) = default;
 };
 
-/// Records the time under a label. The labels "begin" and "end" in a host queue bracket what is reported as the time of
-/// the program; without them it is the whole iteration.
+/// Records the time under a label. The labels "begin" and "end" in a host queue bracket the reported time of
+/// the program; without them it is the time of the whole iteration.
 struct Timestamp {
   std::string label;
   friend bool operator==(const Timestamp&, const Timestamp&) = default;
 };
 
-/// The closed set of commands. ir/command_table.hpp has the one table of their names and of the queues that take them.
+/// All commands. ir/command_table.hpp has the table of their names and of the queues that accept them.
 using Command = std::variant<Copy, Broadcast, Swap, Wait, Signal, Gemm, Kernel, Call, Submit, Trigger, Timestamp>;
 
 // --- Resources -------------------------------------------------------------------------------------------------------
 
-/// What the caller does with a buffer. The program may write all of them.
+/// How the caller uses a buffer. The program may write to all of them.
 enum class BufferRole {
-  input,    ///< writes it, or parts of it
-  output,   ///< reads all of it
-  inout,    ///< writes and reads it; it may leave parts unread, or use them for itself
-  scratch,  ///< nothing
+  input,    ///< the caller writes it, or parts of it
+  output,   ///< the caller reads all of it
+  inout,    ///< the caller writes and reads it; it may leave parts unread
+  scratch,  ///< the caller does not use it
 };
 
 struct Buffer {
@@ -357,8 +355,8 @@ struct Buffer {
   RankId rank;
   Bytes size;
   BufferRole role = BufferRole::scratch;
-  /// In pinned memory of that NUMA node of the host, where copies of all GPUs reach it; `rank` is the one whose caller
-  /// uses it. None: in the memory of the rank's GPU.
+  /// In pinned memory of this NUMA node of the host, where copies of all GPUs reach it; `rank` is then the rank whose
+  /// caller uses it. None: in the memory of the rank's GPU.
   std::optional<std::uint32_t> host{};
   friend bool operator==(const Buffer&, const Buffer&) = default;
 };
@@ -369,11 +367,12 @@ struct SignalInfo {
   friend bool operator==(const SignalInfo&, const SignalInfo&) = default;
 };
 
-/// Counts updates of a region's bytes and raises a signal when all are in (rule 7). Needs a machine with trackers.
+/// Counts updates of a region's bytes and raises a signal when all have arrived (rule 7). Needs a machine with
+/// trackers.
 struct Tracker {
   std::string name;
-  Region region;              ///< trackers watch different bytes
-  std::uint64_t updates = 1;  ///< of every byte, in an iteration
+  Region region;              ///< regions of trackers do not overlap
+  std::uint64_t updates = 1;  ///< of every byte, per iteration
   SignalId signal;
   std::uint64_t value = 1;  ///< added to the signal
   friend bool operator==(const Tracker&, const Tracker&) = default;
@@ -381,56 +380,56 @@ struct Tracker {
 
 enum class QueueKind { dma, compute, host };
 
-/// What the time of a queue counts as. It is for reports: how a program runs does not depend on it.
+/// What the time of a queue counts as, for reports. It does not affect how a program runs.
 enum class QueueRole {
   collective,
-  gemm,     ///< a stream of GEMMs; of its other commands some are the collective's (ir/visit.hpp, role_of)
+  gemm,     ///< a stream of GEMMs; some of its other commands belong to the collective (ir/visit.hpp, role_of)
   control,  ///< launches and waits
 };
 
-/// How a kernel of a collective library hands bytes from GPU to GPU. It decides what a copy, a sum and a signal of the
-/// queue cost (Timing::library of the machine) and means nothing else.
+/// How a kernel of a collective library moves bytes between GPUs. It affects only the cost of copies, sums and signals
+/// of the queue (Timing::library of the machine).
 enum class Protocol {
   none,
   ll,        ///< a flag in every 8 bytes: half the wire, no handshake
   ll128,     ///< a flag in every 128 bytes
-  simple,    ///< plain data, and a counter that tells of it
+  simple,    ///< plain data, announced by a counter
   sends,     ///< as simple, in kernels made of sends and receives
-  multicast  ///< the switch adds what it reads from all GPUs and writes to all of them: reductions only
+  multicast  ///< the switch reads from all GPUs, adds, and writes to all of them: reductions only
 };
 
-/// How the host hands the commands of a dma queue to the engine. It decides what they cost (Timing::runtime of the
-/// machine) and how many doorbells ring, and means nothing else.
+/// How the host passes the commands of a dma queue to the engine. It affects only their cost (Timing::runtime of the
+/// machine) and the number of doorbells.
 enum class Submission {
   ring,   ///< all packets, one doorbell
-  calls,  ///< a call of the vendor's runtime for every copy and what follows it up to the next
-  batch,  ///< a call of the vendor's runtime with a list of copies
+  calls,  ///< one call of the vendor's runtime for every copy and the commands up to the next copy
+  batch,  ///< one call of the vendor's runtime with a list of copies
 };
 
-/// How the commands of a dma queue become packets. Packets that hold several commands need a machine that has them
-/// (Features); they decide what commands cost and mean nothing else.
+/// How the commands of a dma queue become packets. Packets with several commands need a machine that supports them
+/// (Features); they affect only the cost.
 enum class Packing {
-  each,       ///< one packet a command
-  multicast,  ///< copies of the same bytes that stand one behind another: the source is read once
-  fused,      ///< a copy with the Wait before it and the Signal behind it
-  indirect,   ///< copies of equally many bytes between the same two buffers that stand one behind another: the packet
-              ///< names a list of addresses
+  each,       ///< one packet per command
+  multicast,  ///< consecutive copies of the same bytes: the source is read once
+  fused,      ///< a copy with the Wait before it and the Signal after it
+  indirect,   ///< consecutive copies of equal size between the same two buffers: the packet refers to a list of
+              ///< addresses
 };
 
 struct Queue {
   std::string name;
   QueueKind kind = QueueKind::dma;
-  std::optional<RankId> rank{};      ///< dma, compute: always; host: the rank it speaks for, none = all ranks
-  std::optional<EngineId> engine{};  ///< dma: always; others: never
-  std::int32_t priority = 0;         ///< compute: higher runs first
-  std::optional<std::uint32_t> compute_units{};  ///< compute: at most so many; none = all
+  std::optional<RankId> rank{};                  ///< dma, compute: always; host: the rank it acts for, none = all ranks
+  std::optional<EngineId> engine{};              ///< dma only, where it is required
+  std::int32_t priority = 0;                     ///< compute: higher runs first
+  std::optional<std::uint32_t> compute_units{};  ///< compute: upper limit; none = all
   std::vector<Command> commands{};
-  std::string kernel{};  ///< compute: the kernel of the rank that the queue is a part of; empty = a stream of its own
-  std::uint32_t calls = 0;  ///< compute: library calls of the host behind it that a launch does not cover (a send, a
-                            ///< receive); they cost the host time and mean nothing else
+  std::string kernel{};     ///< compute: the kernel of the rank that the queue is a part of; empty = a separate stream
+  std::uint32_t calls = 0;  ///< compute: additional library calls of the host (a send, a receive); they only cost
+                            ///< host time
   QueueRole role = QueueRole::collective;
   Protocol protocol = Protocol::none;  ///< compute
-  Bytes chunk{};                       ///< multicast: what a compute unit takes at a time, of a GPU's part of the sum
+  Bytes chunk{};  ///< multicast: bytes of a GPU's part of the sum that a compute unit takes at a time
   Submission submission = Submission::ring;  ///< dma
   Packing packing = Packing::each;           ///< dma
   friend bool operator==(const Queue&, const Queue&) = default;
@@ -438,8 +437,8 @@ struct Queue {
 
 // --- Contract --------------------------------------------------------------------------------------------------------
 
-/// Every byte of `output` equals the element-wise sum of the terms (of one term: that term, byte for byte). All regions
-/// have the same number of bytes, taken in row order.
+/// Every byte of `output` equals the element-wise sum of the terms (a single term: byte for byte). All regions
+/// have the same number of bytes, in row order.
 struct Clause {
   Region output;
   std::vector<Region> terms;
@@ -447,8 +446,8 @@ struct Clause {
   friend bool operator==(const Clause&, const Clause&) = default;
 };
 
-/// A matrix product as a term: the blocks of A, each with one row per matrix row and all k columns, stand one below
-/// another; B has k rows.
+/// A matrix product as a term. A consists of blocks, one below another, each with one row per matrix row and all k
+/// columns; B has k rows.
 struct Product {
   std::vector<Region> a;
   Region b;
@@ -456,7 +455,7 @@ struct Product {
 };
 
 /// `output`, one row per matrix row, equals the sum of the GEMMs. A device may round after every GEMM and every
-/// partial sum over k; the contract says nothing of rounding.
+/// partial sum over k; the contract does not define rounding.
 struct ProductClause {
   Region output;
   std::vector<Product> products;
@@ -471,14 +470,14 @@ struct FormulaValue {
   friend bool operator==(const FormulaValue&, const FormulaValue&) = default;
 };
 
-/// Every byte of `output` equals that of `value`, a region of a value of the formula, in row order.
+/// Every byte of `output` equals that of `value`, a region of one of the formula's values, in row order.
 struct FormulaClause {
   Region output;
   Region value;
   friend bool operator==(const FormulaClause&, const FormulaClause&) = default;
 };
 
-/// What outputs are, as a list of commands (rule 5). BufferIds from the number of the program's buffers on are values.
+/// Defines outputs as a list of commands (rule 5). BufferIds after those of the program's buffers are values.
 struct Formula {
   std::vector<FormulaValue> values{};
   std::vector<Command> steps{};  ///< Copy, Gemm without map, signals and waits, Kernel, Call
@@ -487,14 +486,14 @@ struct Formula {
 };
 
 struct Contract {
-  std::string name;  ///< e.g. "all-gather"; functions below make the usual ones
+  std::string name;  ///< e.g. "all-gather"; the functions below make the contracts of collectives
   std::vector<Clause> clauses;
   std::vector<ProductClause> products{};
   Formula formula{};
   friend bool operator==(const Contract&, const Contract&) = default;
 };
 
-/// The whole program. Ids are indices into the vectors. Building one by hand is fine; ProgramBuilder is shorter.
+/// The whole program. Ids are indices into the vectors. You can build one by hand; ProgramBuilder is shorter.
 struct Program {
   std::string name;
   std::string machine;  ///< name of the machine it was planned for
@@ -514,21 +513,21 @@ struct Program {
 
 /// Numbers of a program that users compare: 56 / 56 / 56 for the plain 8-GPU all-gather.
 struct ProgramCounts {
-  std::uint64_t commands = 0;      ///< Copy, Broadcast and Swap that cross GPUs
-  std::uint64_t local_copies = 0;  ///< those that stay on one GPU
+  std::uint64_t commands = 0;      ///< Copy, Broadcast and Swap between GPUs
+  std::uint64_t local_copies = 0;  ///< those within one GPU
   std::uint64_t signals = 0;       ///< Signal commands on dma queues
   std::uint64_t doorbells = 0;     ///< Submits of dma queues
   std::uint64_t triggers = 0;
   std::uint64_t waits = 0;    ///< all queues
-  std::uint64_t kernels = 0;  ///< Gemm, Kernel and Call commands of streams, and kernels that queues are parts of
+  std::uint64_t kernels = 0;  ///< Gemm, Kernel and Call commands of streams, and kernels made of several queues
 };
 ProgramCounts count(const Program& program);
 
 // --- Collectives -----------------------------------------------------------------------------------------------------
 //
-// The collectives there are, as a type: a name from outside becomes one in find_collective(), and only there.
+// The collectives as a type. Only find_collective() turns a name from outside into a Collective.
 
-/// A literal of its name is one, checked by the compiler: `request.collective = "all-gather"`.
+/// A string literal converts, checked by the compiler: `request.collective = "all-gather"`.
 class Collective {
  public:
   enum class Kind : std::uint8_t {
@@ -563,14 +562,14 @@ class Collective {
   Kind kind_ = Kind::all_gather;
 };
 
-/// All, in the order of lists.
+/// All, in the order in which lists show them.
 inline constexpr auto kCollectives = [] {
   std::array<Collective, Collective::kNames.size()> all;
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = Collective(static_cast<Collective::Kind>(i));
   return all;
 }();
 
-/// By name; unknown ones are refused with the nearest known one (plan.unknown_collective).
+/// By name; unknown names are refused, with the nearest known one (plan.unknown_collective).
 Result<Collective> find_collective(std::string_view name);
 
 }  // namespace cortado
@@ -585,7 +584,7 @@ struct fmt::formatter<cortado::Collective> : fmt::formatter<std::string_view> {
 
 // --- Building --------------------------------------------------------------------------------------------------------
 //
-// Builds a Program step by step. The builder only appends; whether the program is right is the verifier's question.
+// Builds a Program step by step. The builder only appends; the verifier checks whether the program is right.
 
 namespace cortado {
 
@@ -611,8 +610,8 @@ class ProgramBuilder {
 
   void tracker(Tracker tracker) { program_.trackers.push_back(std::move(tracker)); }
 
-  /// Appends to a queue; returns *this so that short queues read as a sentence. A queue that gets a Gemm has the role
-  /// of one; host queues control, all others are the collective's.
+  /// Appends to a queue; returns *this for chaining. A queue with a Gemm gets the role gemm, host queues get control,
+  /// all others collective.
   ProgramBuilder& add(QueueId queue, Command command);
 
   void contract(Contract contract) { program_.contract = std::move(contract); }
@@ -626,7 +625,7 @@ class ProgramBuilder {
 
 // --- Contracts of collectives ----------------------------------------------------------------------------------------
 //
-// The contracts of the usual collectives. Vectors are indexed by rank; regions are given by the planner, so that blocks
+// The contracts of the collectives. Vectors are indexed by rank. The planner passes regions, so blocks
 // may be uneven and outputs may be the input buffers (in place).
 
 /// The part of a one-row region from `offset`, `bytes` long.
@@ -634,10 +633,10 @@ constexpr Region slice(const Region& region, Bytes offset, Bytes bytes) {
   return make_region(region.buffer, region.offset + offset, bytes);
 }
 
-/// outputs[r] = inputs[0], inputs[1], ... one after another, for every rank r.
+/// outputs[r] = inputs[0], inputs[1], ... concatenated, for every rank r.
 Contract all_gather_contract(const std::vector<Region>& inputs, const std::vector<Region>& outputs);
 
-/// send[i][j] goes to receive[j][i]; zero-size blocks make no clause.
+/// send[i][j] goes to receive[j][i]; zero-size blocks have no clause.
 Contract all_to_all_contract(const std::vector<std::vector<Region>>& send,
                              const std::vector<std::vector<Region>>& receive);
 
@@ -651,13 +650,13 @@ Contract all_reduce_contract(const std::vector<Region>& inputs, const std::vecto
 /// outputs[r] = input of the root, for every rank r that has an output.
 Contract broadcast_contract(const Region& input, const std::vector<Region>& outputs);
 
-/// output of the root = inputs[0], inputs[1], ... one after another.
+/// output of the root = inputs[0], inputs[1], ... concatenated.
 Contract gather_contract(const std::vector<Region>& inputs, const Region& output);
 
-/// outputs[r] = blocks[r], all blocks being the root's.
+/// outputs[r] = blocks[r]; all blocks are on the root.
 Contract scatter_contract(const std::vector<Region>& blocks, const std::vector<Region>& outputs);
 
-/// C = A·B of the Gemm's operands; for one that accumulates, C was zero before.
+/// C = A·B of the Gemm's operands; if it accumulates, C was zero before.
 ProductClause product_clause(const Gemm& gemm);
 
 /// output = input.
@@ -667,7 +666,7 @@ Contract point_to_point_contract(const Region& input, const Region& output);
 //
 // Text forms of a program: a listing for people and JSON for files.
 
-/// Names of enumerators as they stand in JSON and on the command line.
+/// Names of enumerators as used in JSON and on the command line.
 std::string_view to_string(DType dtype);
 std::string_view to_string(QueueKind kind);
 std::string_view to_string(QueueRole role);
@@ -680,26 +679,26 @@ std::string_view to_string(Function function);
 std::string_view to_string(Protocol protocol);
 std::string_view to_string(Submission submission);
 std::string_view to_string(Packing packing);
-/// Also takes fp32, fp16 and fp8.
+/// Also accepts fp32, fp16 and fp8.
 Result<DType> parse_dtype(std::string_view name);
 
 /// One line: "copy in0[0+128] -> out3[0+128]".
 std::string to_string(const Program& program, const Command& command);
 std::string to_string(const Program& program, const Region& region);
 
-/// The whole program, one line a command, grouped by queue.
+/// The whole program, one line per command, grouped by queue.
 std::string listing(const Program& program);
 
 inline constexpr int kProgramSchema = 1;
 
 /// JSON with "schema": "cortado.program" and "version": kProgramSchema. parse_program(to_json(p)) == p, and
-/// to_json(parse_program(text)) is canonical. One line a buffer, signal and command, so that files can be read and
+/// to_json(parse_program(text)) is canonical. One line per buffer, signal and command, so that files can be read and
 /// diffed.
 std::string to_json(const Program& program);
 
 /// Refuses anything that is not exactly a program: wrong schema or version, missing, unknown or mistyped keys, numbers
-/// out of range, with the key (queues[3].commands[0].src.offset) and, for broken JSON, the line. Ids are not resolved
-/// here: that is the verifier's rule. `file` is only for the place in the Diagnostic.
+/// out of range. The error names the key (queues[3].commands[0].src.offset) and, for broken JSON, the line. Ids are
+/// not resolved here: the verifier checks them. `file` is only for the place in the Diagnostic.
 Result<Program> parse_program(std::string_view text, const std::string& file = {});
 
 /// A program from a file, or from standard input for "-".
