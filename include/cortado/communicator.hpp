@@ -1,14 +1,14 @@
-// Collectives on the caller's own data among the ranks of one computer: processes, as torchrun and mpirun start them,
+// Collectives on the caller's own data among the ranks of one computer: processes (started by torchrun or mpirun)
 // or threads of one process. Every rank has a Communicator and calls the same operations in the same order.
 //
 //   Communicator comm = Communicator::join(options_from_environment().value()).value();
 //   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(gradients));
 //   const Status done = comm.run(all_reduce(Element::f32, bytes, bytes));
 //
-// Operations of a communicator happen in the order in which they were started. Errors are values: what one rank does
-// wrong, a rank that dies, a time-out and abort() end the waiting of every rank with a report of who and what.
-// Sums are taken in the order of the ranks, so all ranks, and all ways to do it, get the same bits.
-// docs/runtime.md says how it works.
+// Operations of a communicator run in the order in which they were started. Errors are values: a mistake of one rank,
+// a rank that dies, a time-out and abort() end the waiting of every rank with a report of which rank and why.
+// Sums are computed in rank order, so all ranks and all variants get the same bits.
+// docs/runtime.md explains how it works.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@
 
 namespace cortado {
 
-/// Element types of reductions: those of programs, and two that only the communicator has.
+/// Element types of reductions: those of programs, and two that only the communicator supports.
 enum class Element { u8, i8, i32, i64, f16, bf16, f32, f64, f8 };
 Bytes size_of(Element element);
 std::string_view name_of(Element element);
@@ -48,7 +48,7 @@ enum class OperationKind {
 };
 std::string_view name_of(OperationKind kind);
 
-/// What a rank asks for. The functions below make them; buffers must stay until the operation is done.
+/// The request of a rank. The functions below make them; buffers must stay alive until the operation is done.
 struct Operation {
   OperationKind kind = OperationKind::barrier;
   std::span<const std::byte> send{};
@@ -56,8 +56,8 @@ struct Operation {
   Element element = Element::u8;  ///< of reductions
   Reduction reduction = Reduction::sum;
   std::uint32_t root = 0;  ///< of broadcast, gather, scatter; the peer of send and recv
-  /// all-to-all with counts: bytes for and from each rank, one behind another in the buffers; all-gather with counts:
-  /// only those from each rank. Empty: equal blocks.
+  /// all-to-all with counts: bytes for and from each rank, contiguous in the buffers; all-gather with counts:
+  /// only the bytes from each rank. Empty: equal blocks.
   std::vector<std::uint64_t> send_bytes{};
   std::vector<std::uint64_t> recv_bytes{};
 };
@@ -85,28 +85,29 @@ Operation send(Sent data, std::uint32_t to);
 Operation recv(Received data, std::uint32_t from);
 
 struct CommunicatorOptions {
-  std::string name{};  ///< the same for all ranks, another for every communicator that exists at the same time
+  std::string name{};  ///< the same for all ranks, different for every communicator that exists at the same time
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
-  std::chrono::milliseconds timeout{30'000};  ///< that a rank waits for others, at the start and in every operation
-  Bytes window = 1_GiB;                       ///< of a rank, for allocate(); takes memory only as far as it is used
-  /// Empty: by size and memory. "slots", "staged" or "direct": for everything. Or rules, of which the first that fits
-  /// decides: "all-gather<=64KiB:slots, all-gather:direct, <=1MiB:staged". The variable CORTADO_VARIANT beats it.
+  std::chrono::milliseconds timeout{30'000};  ///< how long a rank waits for others, at the start and in every operation
+  Bytes window = 1_GiB;                       ///< of a rank, for allocate(); takes memory only when used
+  /// Empty: chosen by size and memory. "slots", "staged" or "direct": for everything. Or rules, the first of which that
+  /// fits applies: "all-gather<=64KiB:slots, all-gather:direct, <=1MiB:staged". The variable CORTADO_VARIANT overrides
+  /// it.
   std::string variant{};
-  /// What the largest cache of a core holds; rank 0's is taken. Operations on more than half of it are done past the
-  /// caches. 0: as the system says.
+  /// Size of the largest cache of a core; the value of rank 0 counts. Operations on more than half of it use
+  /// non-temporal stores. 0: as the system reports.
   Bytes cache{};
 };
 
-/// Rank, ranks and name as torchrun, mpirun (Open MPI, MPICH) or the variables CORTADO_RANK, CORTADO_RANKS and
-/// CORTADO_NAME give them.
+/// Rank, ranks and name from torchrun, mpirun (Open MPI, MPICH) or the variables CORTADO_RANK, CORTADO_RANKS and
+/// CORTADO_NAME.
 Result<CommunicatorOptions> options_from_environment();
 
 /// An operation that was started.
 class Work {
  public:
   Work() = default;
-  /// True once it is done, well or not.
+  /// True once it has succeeded or failed.
   bool test() const;
   Status wait() const;
 
@@ -119,29 +120,29 @@ class Work {
 
 class Communicator {
  public:
-  /// Waits until all ranks have joined. Errors: runtime.options, runtime.join (somebody did not come, or the system
+  /// Waits until all ranks have joined. Errors: runtime.options, runtime.join (a rank did not join, or the system
   /// refused memory).
   static Result<Communicator> join(const CommunicatorOptions& options);
-  /// One for each of `ranks` threads of this process; rank and name of the options mean nothing.
+  /// One for each of `ranks` threads of this process; rank and name of the options are ignored.
   static Result<std::vector<Communicator>> threads(std::uint32_t ranks, const CommunicatorOptions& options = {});
 
   Communicator(Communicator&&) noexcept;
   Communicator& operator=(Communicator&&) noexcept;
-  /// Leaves; whoever still waits for this rank is told so.
+  /// Leaves; ranks that still wait for this rank get an error.
   ~Communicator();
 
   std::uint32_t rank() const;
   std::uint32_t ranks() const;
 
-  /// Does it, after all that was started before. Errors: runtime.arguments, runtime.mismatch (the ranks called
-  /// different things; the communicator stays usable), runtime.timeout, runtime.peer (a rank died or left),
-  /// runtime.aborted; after these three every operation of every rank fails with the same report.
+  /// Runs the operation after everything that was started before. Errors: runtime.arguments, runtime.mismatch (the
+  /// ranks made different calls; the communicator stays usable), runtime.timeout, runtime.peer (a rank died or left),
+  /// runtime.aborted. After the last three, every operation of every rank fails with the same report.
   Status run(const Operation& operation);
-  /// The same in the background, by a thread that the first call starts.
+  /// The same in the background, on a thread that the first call starts.
   Work start(Operation operation);
 
-  /// An operation whose arguments are checked once and that is then run again and again on the same buffers. The
-  /// communicator outlives it and is not moved meanwhile.
+  /// An operation whose arguments are checked once and that then runs repeatedly on the same buffers. The
+  /// communicator must outlive it and must not be moved meanwhile.
   class Persistent {
    public:
     Status run();
@@ -156,15 +157,15 @@ class Communicator {
   };
   Result<Persistent> prepare(Operation operation);
 
-  /// Memory that all ranks of the communicator reach without a copy on the way; it counts from `window`. Other memory
-  /// works as well: messages below 16 KiB cost the same, larger ones a second copy or a system call for each 2 MiB.
+  /// Memory that all ranks of the communicator access without an intermediate copy; it is taken from `window`. Other
+  /// memory works as well: messages below 16 KiB cost the same, larger ones a second copy or a system call per 2 MiB.
   Result<std::span<std::byte>> allocate(Bytes bytes);
   void release(std::span<std::byte> memory);
 
   /// Ends every operation of every rank with runtime.aborted. Any thread may call it.
   void abort(const std::string& reason);
 
-  /// How the last operation was done and why.
+  /// Which variant the last operation used, and why.
   std::string explain() const;
 
  private:

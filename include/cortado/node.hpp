@@ -1,12 +1,12 @@
 // Proved programs on the caller's own memory, on the embedded node: one caller drives all ranks, and software DMA
-// engines move the bytes, packet by packet as those of GPUs would.
+// engines move the bytes, packet by packet, as GPUs would.
 //
 //   NodeCommunicator node = NodeCommunicator::open(load_machine("mi300x-8").value()).value();
 //   const CollectiveRequest request{.collective = "all-gather", .variant = "auto", .bytes = 8_KiB};
 //   const Status done = node.run(request, sends, recvs);  // one span for each rank
 //
-// A program is planned, proved and prepared when a request comes for the first time; the next time its packets get the
-// new addresses and run again.
+// A program is planned, proved and prepared when a request comes for the first time. The next time, its packets get
+// the new addresses and run again.
 #pragma once
 
 #include <cstddef>
@@ -24,28 +24,28 @@
 
 namespace cortado {
 
-/// Memory of the caller for a buffer of a program; empty: the program gets its own.
+/// Memory of the caller for a buffer of a program; empty: the program allocates it.
 using Binding = std::span<std::byte>;
 
-/// A proved program whose buffers are the caller's, ready to run any number of times.
+/// A proved program on the caller's buffers, ready to run any number of times.
 class BoundProgram {
  public:
-  /// One binding for each buffer. What the proof assumed is checked: size, the alignment that packets need, and that no
-  /// two overlap (device.binding); and that the memory is there (device.host_memory). The target outlives it, and is
-  /// one that reaches the caller's memory: the embedded node.
+  /// One binding for each buffer. Checks what the proof assumed: size, the alignment that packets need, and that no
+  /// two overlap (device.binding); and that the memory exists (device.host_memory). The target must outlive it, and
+  /// must be able to access the caller's memory: the embedded node.
   static Result<BoundProgram> prepare(const VerifiedProgram& program, Target& target,
                                       const std::vector<Binding>& bindings);
   BoundProgram(BoundProgram&&) noexcept;
   BoundProgram& operator=(BoundProgram&&) noexcept;
   ~BoundProgram();
 
-  /// One iteration; when it returns, the outputs are there.
+  /// One iteration; when it returns, the outputs are complete.
   Status run();
-  /// Submits the next run ahead, up to its triggers (CollectiveRequest::prelaunch): what remains of run() is a write of
-  /// the trigger words, and the work. Inputs may be written until then.
+  /// Submits the next run ahead, up to its triggers (CollectiveRequest::prelaunch). Then run() only writes
+  /// the trigger words and waits for the work. Inputs may be written until then.
   Status arm();
-  /// Other memory for the same buffers: addresses are written into the packets, nothing is planned, proved or encoded
-  /// anew. Not between arm() and run() (device.armed).
+  /// Other memory for the same buffers: only the addresses in the packets are replaced; nothing is planned, proved or
+  /// encoded again. Not between arm() and run() (device.armed).
   Status rebind(std::span<const Binding> bindings);
 
  private:
@@ -56,7 +56,7 @@ class BoundProgram {
 
 class NodeCommunicator {
  public:
-  /// A node of so many GPUs of the machine; 0 = all.
+  /// A node with this many GPUs of the machine; 0 = all.
   static Result<NodeCommunicator> open(const Machine& machine, std::uint32_t ranks = 0,
                                        const device::SoftOptions& options = {});
   NodeCommunicator(NodeCommunicator&&) noexcept;
@@ -65,9 +65,9 @@ class NodeCommunicator {
 
   std::uint32_t ranks() const;
 
-  /// Input buffers are `send`, output buffers and those of operations in place `recv`, one span a rank; ranks that have
-  /// no such buffer have empty ones. The variant "auto" is the one that the machine's model finds fastest at this size;
-  /// the variable CORTADO_NODE_VARIANT beats both.
+  /// `send` has the input buffers, `recv` the output buffers and those of in-place operations, one span per rank; empty
+  /// for ranks without such a buffer. The variant "auto" is the fastest one at this size in the machine's model;
+  /// the variable CORTADO_NODE_VARIANT overrides both.
   Status run(const CollectiveRequest& request, std::span<const std::span<std::byte>> send,
              std::span<const std::span<std::byte>> recv);
 
@@ -81,11 +81,11 @@ class NodeCommunicator {
     explicit Persistent(BoundProgram program) : program_(std::move(program)) {}
     BoundProgram program_;
   };
-  /// The communicator outlives it.
+  /// The communicator must outlive it.
   Result<Persistent> prepare(CollectiveRequest request, std::span<const std::span<std::byte>> send,
                              std::span<const std::span<std::byte>> recv);
 
-  /// Which variant the last request got, and why.
+  /// Which variant the last request used, and why.
   std::string explain() const;
 
  private:

@@ -1,5 +1,5 @@
-// Proves a program correct before anything runs it. Only verify() makes a VerifiedProgram, and only a VerifiedProgram
-// can be run. A simulation takes any CheckedProgram: choices among programs and halves of programs need no proof.
+// Proves a program correct before it runs. Only verify() makes a VerifiedProgram, and only a VerifiedProgram
+// can run. A simulation takes any CheckedProgram: comparing candidates and parts of programs needs no proof.
 //
 // Two consecutive iterations are checked together, because programs are replayed without a barrier (program.hpp).
 #pragma once
@@ -17,10 +17,10 @@
 namespace cortado {
 
 struct VerifyOptions {
-  /// Codes of rules to leave out, e.g. "verify.race"; for programs proved elsewhere. What was left out stays written on
-  /// the CheckedProgram.
+  /// Codes of rules to skip, e.g. "verify.race"; for programs proved elsewhere. The CheckedProgram records which rules
+  /// were skipped.
   std::vector<std::string> skip_rules{};
-  /// Stop collecting after so many errors of one rule.
+  /// Stop collecting after this many errors of one rule.
   std::size_t max_errors_per_rule = 8;
 };
 
@@ -29,11 +29,11 @@ struct RuleInfo {
   std::string_view summary;
 };
 
-/// All rules in the order they run. A rule that needs the earlier ones (deadlock needs known ids) is not run when they
-/// fail.
+/// All rules in the order in which they run. A rule that depends on earlier ones (deadlock needs known ids) does not
+/// run if they fail.
 std::vector<RuleInfo> verify_rules();
 
-/// A program that passed all rules but those that were left out, with the machine it was checked for. Cheap to copy;
+/// A program that passed all rules except the skipped ones, with the machine it was checked for. Cheap to copy;
 /// immutable.
 class CheckedProgram {
  public:
@@ -57,28 +57,28 @@ class CheckedProgram {
 class VerifiedProgram : public CheckedProgram {
  private:
   friend Expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program, const Machine&);
-  friend struct ProofForTesting;  // what a device does with programs that the verifier refuses
+  friend struct ProofForTesting;  // to test what devices do with programs that the verifier refuses
   explicit VerifiedProgram(CheckedProgram checked) : CheckedProgram(std::move(checked)) {}
 };
 
 /// The program with its proof, or every error found (at least one).
 Expected<VerifiedProgram, std::vector<Diagnostic>> verify(Program program, const Machine& machine);
 
-/// The program as far as it is proved, or every error found (at least one).
+/// The program, checked by the rules that were not skipped, or every error found (at least one).
 Expected<CheckedProgram, std::vector<Diagnostic>> check_program(Program program, const Machine& machine,
                                                                 const VerifyOptions& options);
 
-/// All rules are left out.
+/// All rules are skipped.
 CheckedProgram unproved(Program program, const Machine& machine);
 
 /// How many bytes of all output and inout buffers the contract covers. Output buffers are always covered completely;
-/// parts of an inout buffer may be the caller's own.
+/// parts of an inout buffer may belong to the caller alone.
 struct OutputCoverage {
   Bytes covered;
   Bytes whole;
 };
 
-/// None if verify.contract was left out.
+/// None if verify.contract was skipped.
 std::optional<OutputCoverage> output_coverage(const CheckedProgram& checked);
 
 }  // namespace cortado
