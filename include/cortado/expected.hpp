@@ -1,7 +1,7 @@
-// A value, or the reason why there is none: the interface of std::expected, as far as it is used here.
+// A value or an error: the part of the interface of std::expected that is used here.
 //
-// An error is one pointer, and whatever is done to an error is done out of line: a thousand places pass errors on, and
-// moving and destroying the five strings of a Diagnostic in each of them took 5 % of the time of a compilation.
+// An error is one pointer, and all operations on errors are out of line: a thousand places propagate errors, and
+// moving and destroying the five strings of a Diagnostic in each of them took 5 % of the compile time.
 #pragma once
 
 #include <concepts>
@@ -17,10 +17,10 @@ class Expected;
 
 namespace detail {
 
-/// Says that a value was asked for where there is an error, and aborts.
+/// Reports that the value of an error was requested, and aborts.
 [[noreturn]] void no_value();
 
-/// Stands where an error was that has moved to another Expected.
+/// Replaces an error that was moved to another Expected.
 template <class E>
 E* moved_error() {
   return reinterpret_cast<E*>(1);
@@ -60,7 +60,7 @@ class ErrorBox {
   bool empty() const { return error_ == nullptr; }
   E& operator*() const { return *error_; }
 
-  /// The error, if there is one, without becoming empty: an Expected must not seem to have a value then.
+  /// Takes the error, if there is one, without becoming empty: a moved-from Expected must not seem to have a value.
   ErrorBox take() {
     ErrorBox taken(error_);
     if (error_ != nullptr) error_ = moved_error<E>();
@@ -78,7 +78,7 @@ inline constexpr bool kIsExpected<Expected<T, E>> = true;
 
 }  // namespace detail
 
-/// An error on its way into an Expected; what fail() returns.
+/// An error to be converted to an Expected; the return type of fail().
 template <class E>
 class Unexpected {
  public:
@@ -184,7 +184,7 @@ class Expected {
     return has_value() ? std::move(value_) : static_cast<T>(std::forward<U>(other));
   }
 
-  /// Whether it has a value, and that is this.
+  /// Whether it has a value equal to this one.
   template <class U>
   requires(!detail::kIsExpected<U>) friend bool operator==(const Expected& a, const U& b) {
     return a.has_value() && a.value_ == b;
@@ -194,16 +194,16 @@ class Expected {
   E& error() & { return *error_; }
   const E& error() const& { return *error_; }
   E&& error() && { return std::move(*error_); }
-  /// The error, to be returned as that of another value. Only if it has one.
+  /// The error, to be returned as an Expected of another type. Only if it has one.
   Unexpected<E> failure() && { return Unexpected<E>(error_.take()); }
 
-  /// What `next`, which returns an Expected, makes of the value; or the error.
+  /// The result of `next` (an Expected) for the value; or the error.
   template <class Next>
   auto and_then(Next&& next) const& -> std::remove_cvref_t<std::invoke_result_t<Next, const T&>> {
     if (!has_value()) return Unexpected<E>(*error_);
     return std::invoke(std::forward<Next>(next), value_);
   }
-  /// The value changed by `change`; or the error.
+  /// The value transformed by `change`; or the error.
   template <class Change>
   auto map(Change&& change) const& -> Expected<std::remove_cvref_t<std::invoke_result_t<Change, const T&>>, E> {
     if (!has_value()) return Unexpected<E>(*error_);

@@ -2,11 +2,11 @@
 //
 // A `Bytes` is never a `Nanoseconds` and a `RankId` never a `QueueId`; the bare number is `.value`.
 //
-// Three kinds of failure take three roads:
-//   - a mistake in what the user gave (a file, a flag, a program): a Diagnostic in a Result;
+// There are three kinds of failure:
+//   - a mistake in the user's input (a file, a flag, a program): a Diagnostic in a Result;
 //   - a failure of the environment (no GPU, full disk): a Diagnostic in a Result about `environment`, whose message
 //     names the call and the errno;
-//   - a broken invariant of Cortado itself: it prints where and what, and aborts, in release builds too.
+//   - a broken invariant of Cortado itself: it prints the place and the reason, and aborts, in release builds too.
 // Libraries never print and never exit.
 #pragma once
 
@@ -79,7 +79,7 @@ struct GBps {
   constexpr double bytes_per_second() const { return value * 1e9; }
 };
 
-/// An index into one of the vectors of a Program or a Machine, distinct per kind of thing.
+/// An index into one of the vectors of a Program or a Machine; a separate type for each kind.
 template <class Tag>
 struct Id {
   std::uint32_t value = 0;
@@ -116,11 +116,11 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// What has to change for the error to go away. Code branches on this; codes are for people.
+/// What has to change to avoid the error. Code branches on this; codes are for people.
 enum class About {
-  request,      ///< what is asked for: a flag, a file, a program, a size
-  strategy,     ///< how it is to be done: another variant, policy or schedule may do it
-  machine,      ///< what the machine or device has: the same request may do on another one
+  request,      ///< the request: a flag, a file, a program, a size
+  strategy,     ///< the method: another variant, policy or schedule may work
+  machine,      ///< the machine or device: the same request may work on another one
   environment,  ///< the computer this runs on
 };
 
@@ -144,8 +144,7 @@ template <class T>
 using Result = Expected<T, Diagnostic>;
 using Status = Result<void>;
 
-// These are not inline: there are a thousand errors, and building each in place made programs slow to compile and
-// large.
+// These are not inline: building a thousand errors in place made programs large and slow to compile.
 
 Unexpected<Diagnostic> fail(Diagnostic&& diagnostic);
 Unexpected<Diagnostic> fail(const Diagnostic& diagnostic);

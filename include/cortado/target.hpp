@@ -1,4 +1,4 @@
-// Where programs run: the simulator, the embedded node, or real GPUs, all behind one interface. A target takes a
+// Where programs run: the simulator, the embedded node, or real GPUs, behind one interface. A target takes a
 // VerifiedProgram and returns a Run.
 //
 //   auto target = open_target({.name = "sim"}, machine).value();
@@ -31,15 +31,15 @@ namespace cortado {
 
 enum class Stage { plan, verify, prepare, run };
 
-/// Told of each stage as it begins.
+/// Called when a stage begins.
 using OnStage = std::function<void(Stage)>;
 
 struct Failure {
   Stage stage = Stage::plan;
-  std::vector<Diagnostic> errors;  ///< at least one; only verify gives several
+  std::vector<Diagnostic> errors;  ///< at least one; only verify returns several
 
-  /// True if the program itself was found wanting (refused by the verifier, a fault or a time-out while it ran), false
-  /// if the request or the environment was.
+  /// True if the program itself is at fault (refused by the verifier, or a fault or time-out while it ran), false
+  /// if the request or the environment is.
   bool program_failed() const { return stage == Stage::verify || stage == Stage::run; }
 };
 
@@ -57,11 +57,11 @@ inline Unexpected<Failure> fail_at(Stage stage, std::vector<Diagnostic> errors) 
 
 // --- Power management ------------------------------------------------------------------------------------------------
 //
-// Power management in a simulation: who decides the clocks of each GPU, and how its board stays under its cap.
+// Power management in a simulation: how the clocks of each GPU are set, and how its board stays below its cap.
 //
-// Every control interval the clocks of each GPU are decided anew, from what it did in the last one. Clocks change how
-// long things take: GEMMs and kernels follow the clock of the compute dies (xcd), last-level cache, fabric and DMA
-// engines that of the I/O dies (iod), memory that of hbm. Links have clocks of their own that nobody changes.
+// Every control interval the clocks of each GPU are set again, from its activity in the last interval. Times follow the
+// clocks: GEMMs and kernels that of the compute dies (xcd), last-level cache, fabric and DMA
+// engines that of the I/O dies (iod), memory that of hbm. The clocks of links do not change.
 
 namespace cortado::sim {
 
@@ -69,53 +69,53 @@ struct Clocks;
 struct GpuActivity;
 struct PolicyInputs;
 
-/// How clocks are decided; one file each in src/sim/power/policies.
+/// How clocks are set; one file each in src/sim/power/policies.
 struct PowerPolicy {
   std::string_view name;
   std::string_view summary;
-  bool has_limit = false;  ///< keeps the whole GPU to a limit below the cap of its board
-  /// Moves clocks by component: these, where nobody says which. Empty: it does not.
+  bool has_limit = false;  ///< keeps the whole GPU below a limit that is lower than the board's cap
+  /// Components whose clocks it sets by default. Empty: it does not set clocks by component.
   std::span<const Component> components{};
   Clocks (*decide)(const GpuActivity& activity, const PolicyInputs& inputs) = nullptr;
 };
 
-/// All, in the order of lists; the first is kNoPowerPolicy.
+/// All, in the order in which lists show them; the first is kNoPowerPolicy.
 std::span<const PowerPolicy* const> power_policies();
 const PowerPolicy* find_power_policy(std::string_view name);  ///< nullptr if there is none
 
-/// The names asked for, each known (power.policy), each once.
+/// The requested names: all known (power.policy), without duplicates.
 Result<std::vector<const PowerPolicy*>> parse_power_policies(const std::vector<std::string>& names);
 
-/// The board alone; what all others are compared with.
+/// Only the board's cap; the baseline of all others.
 extern const PowerPolicy kNoPowerPolicy;
 
 struct PowerManagement {
   const PowerPolicy* policy = &kNoPowerPolicy;
   std::optional<double> cap_w{};    ///< of a board, instead of the machine's
   std::optional<double> limit_w{};  ///< of a GPU, for policies with a limit; none: 80 % of the cap
-  /// Those whose clocks may be moved, for policies by component; none: the policy's own.
+  /// Components whose clocks may be changed, for policies by component; none: the policy's default.
   std::optional<std::vector<Component>> components{};
-  /// component policies: clock of components that do not bound, above what work made use of, as a share.
+  /// component policies: margin of components that are not the bottleneck, above the clock that work used, as a share.
   double headroom = 0.02;
 };
 
-/// Those whose clocks the policy may move. The board moves the clock of xcd in any case, to keep to its cap.
+/// Components whose clocks the policy may change. The board always changes the clock of xcd, to stay within its cap.
 std::vector<Component> managed_components(const PowerManagement& management);
 
-/// What a GPU may draw: the limit, for policies that have one, or the cap of the board. The machine describes power.
+/// The power that a GPU may draw: the limit, for policies that have one, or the cap of the board. The machine must
+/// describe power.
 double watts_allowed(const PowerManagement& management, const Power& power);
 
-/// What the management did.
+/// The result of power management.
 struct ManagedClocks {
-  /// Mean clocks of xcd, iod and hbm over all GPUs while anything ran on them, GHz; 0 where nothing did.
+  /// Mean clocks of xcd, iod and hbm over all GPUs while anything ran on them, GHz; 0 if nothing did.
   std::array<double, 3> mean_ghz{};
-  /// Greatest average of a control interval, of any GPU; the first one, at whose beginning nothing was managed yet, is
-  /// left out.
+  /// Highest average of a control interval, of any GPU; the first interval, which starts unmanaged, is excluded.
   double peak_w = 0;
-  double longest_above_cap = 0;  ///< seconds that a GPU drew more than it should without interruption
+  double longest_above_cap = 0;  ///< longest uninterrupted time, in seconds, that a GPU drew more than allowed
 };
 
-/// Refuses machines that say nothing of power (power.machine).
+/// Refuses machines that do not describe power (power.machine).
 Status check_power(const Machine& machine);
 
 /// Refuses machines without power (power.machine), caps and limits that are not above idle power or not finite
@@ -125,10 +125,10 @@ Status check_power_management(const PowerManagement& management, const Machine& 
 
 // --- Simulation ------------------------------------------------------------------------------------------------------
 
-/// More would only fill memory: simulated iterations settle into a rhythm.
+/// More would only fill memory: simulated iterations reach a steady state.
 inline constexpr std::uint32_t kMaxIterations = 1'000'000;
 
-/// How rates of transfers that meet are shared.
+/// How concurrent transfers share rates.
 struct RateSharing {
   bool local = false;       ///< approximate, for large programs; the Timeline says so
   double tolerance = 0.01;  ///< of local; in (0, 0.1]
@@ -136,33 +136,33 @@ struct RateSharing {
 
 struct SimulateOptions {
   std::uint32_t iterations = 1;  ///< 1 to kMaxIterations
-  bool trace = false;            ///< record spans and flows; without it the Timeline has times and totals only
-  bool span_names = true;        ///< give spans their texts: pictures need them, critical paths do not
+  bool trace = false;            ///< record spans and flows; without it the Timeline has only times and totals
+  bool span_names = true;        ///< label spans: pictures need labels, critical paths do not
   RateSharing sharing{};         ///< of rates among transfers
   std::optional<ArbitrationPolicy> arbitration{};  ///< of the memories, instead of the machine's
-  /// Count energy, on machines that say what things take. It changes no time.
+  /// Count energy, on machines that describe power. It does not affect times.
   bool energy = true;
-  /// Power over time: the Timeline gets counters, averages over so long each, watts by GPU and component and, where
-  /// clocks are managed, their gigahertz. None: no counters.
+  /// Power over time: the Timeline gets counters, averaged over this interval: watts by GPU and component and, if
+  /// clocks are managed, gigahertz. None: no counters.
   std::optional<Nanoseconds> power_samples{};
-  /// Clocks follow power. None: all clocks stay as the machine file has them, whatever that draws.
+  /// Clocks follow power. None: all clocks stay as in the machine file, whatever the power.
   std::optional<PowerManagement> manage{};
-  /// Called now and then with the commands that have begun and those of all iterations.
+  /// Called periodically with the number of commands that have begun and the total of all iterations.
   std::function<void(std::uint64_t begun, std::uint64_t of)> progress{};
 };
 
 struct Simulated {
   Timeline timeline;
-  /// By queue: when its last command ended, counted from the start of the simulation.
+  /// By queue: when its last command ended, relative to the start of the simulation.
   std::vector<Nanoseconds> queue_ends;
   double memory_bytes = 0;  ///< read and written in the memories of all GPUs: the total of `traffic`
   DramTraffic traffic;
-  std::uint32_t tracker_entries_peak = 0;  ///< in use at the same time, of the GPU with most
-  double tracker_wait_seconds = 0;         ///< that copies and GEMMs waited for entries, summed up
+  std::uint32_t tracker_entries_peak = 0;  ///< in use at the same time, on the GPU with the most
+  double tracker_wait_seconds = 0;         ///< total time that copies and GEMMs waited for entries
   double unit_seconds = 0;                 ///< compute units held, times seconds, over all GPUs
   std::uint64_t events = 0;
-  std::uint64_t sharing_work = 0;         ///< rates looked at to share them
-  std::optional<ManagedClocks> clocks{};  ///< where clocks are managed
+  std::uint64_t sharing_work = 0;         ///< rates examined by the solver
+  std::optional<ManagedClocks> clocks{};  ///< if clocks are managed
 };
 
 }  // namespace cortado::sim
@@ -175,17 +175,17 @@ class Driver;  // src/device/driver
 
 enum class CheckOutputs {
   none,
-  /// The callers fill inputs before the run and fresh ones before the last iteration, whose outputs are checked:
+  /// The callers fill inputs before the run and new ones before the last iteration, whose outputs are checked:
   /// cheaper than `every`, and as strict for that iteration.
   last,
-  every,  ///< the caller of each rank fills fresh inputs before and checks all outputs after each iteration
+  every,  ///< the caller of each rank fills new inputs before and checks all outputs after each iteration
 };
 
-/// What callers write and read in place of the pattern, of a program whose contract is a formula alone.
+/// What callers write and read instead of the pattern, for a program whose contract is only a formula.
 struct CallerData {
-  /// Fills an input or inout buffer; the same every time it is asked in a run.
+  /// Fills an input or inout buffer; must give the same result every time within a run.
   std::function<void(BufferId, std::span<std::byte>)> write{};
-  /// Sees an output or inout buffer after the last iteration.
+  /// Receives an output or inout buffer after the last iteration.
   std::function<void(BufferId, std::span<const std::byte>)> read{};
 };
 
@@ -195,16 +195,16 @@ struct RunOptions {
   CallerData data{};
   CheckOutputs check = CheckOutputs::last;
   std::chrono::milliseconds timeout{10'000};        ///< without any progress
-  std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are interleaved at random, too
-  std::function<bool()> stop{};                     ///< asked while waiting; true ends the run (device.interrupted)
-  /// Called by the first host queue after each of its iterations, with how many there are.
+  std::optional<std::uint64_t> adversarial_seed{};  ///< host queues are also interleaved at random
+  std::function<bool()> stop{};                     ///< called while waiting; true ends the run (device.interrupted)
+  /// Called by the first host queue after each of its iterations, with the total number.
   std::function<void(std::uint64_t done, std::uint64_t of)> progress{};
 };
 
-/// Things that go wrong on purpose. Counts are per queue; the first thing is number 0. Every entry strikes once, in the
-/// first queue of its engine that reaches the count, so that a node can be used again after the run it spoiled.
+/// Injected faults. Counts are per queue and start at 0. Every fault happens once, in the
+/// first queue of its engine that reaches the count, so that a node can be used again after the failed run.
 struct FaultInjection {
-  /// After so many packets of a queue its engine stops fetching, for all its queues, until that queue is destroyed.
+  /// After this many packets of a queue its engine stops fetching, for all its queues, until that queue is destroyed.
   struct StalledEngine {
     RankId gpu;
     EngineId engine;
@@ -220,19 +220,19 @@ struct FaultInjection {
     EngineId engine;
     std::uint64_t nth = 0;
   };
-  /// The nth ATOMIC or FENCE packet of a queue takes that much longer. In adversarial mode a step is a microsecond.
+  /// The nth ATOMIC or FENCE packet of a queue takes this much longer. In adversarial mode a step is a microsecond.
   struct DelayedSignal {
     RankId gpu;
     EngineId engine;
     std::uint64_t nth = 0;
     std::uint64_t nanoseconds = 0;
   };
-  struct SlowEngine {  ///< takes so many times as long to move bytes; never used up
+  struct SlowEngine {  ///< takes a multiple of the time to move bytes; permanent
     RankId gpu;
     EngineId engine;
     std::uint64_t factor = 1;
   };
-  struct LostInterrupt {  ///< the nth TRAP packet of a queue interrupts nobody
+  struct LostInterrupt {  ///< the nth TRAP packet of a queue raises no interrupt
     RankId gpu;
     EngineId engine;
     std::uint64_t nth = 0;
@@ -251,11 +251,12 @@ struct FaultInjection {
 };
 
 struct SoftOptions {
-  /// Worker threads beside the callers' own; none = one less than the cores. 0 works: waiting callers run the engines.
+  /// Worker threads in addition to the callers; none = one less than the cores. With 0, waiting callers run the
+  /// engines.
   std::optional<std::uint32_t> workers{};
-  /// With a seed, everything the semantics leaves open is decided by a random generator: which queue moves next, how
-  /// copies of a queue interleave (piece by piece, in any order), how long anything takes. One thread, so a seed
-  /// repeats.
+  /// With a seed, a random generator decides everything that the semantics leave open: which queue advances next, how
+  /// copies of a queue interleave (piece by piece, in any order), how long anything takes. It uses one thread, so a run
+  /// can be repeated with the same seed.
   std::optional<std::uint64_t> adversarial_seed{};
   FaultInjection faults{};
 };
@@ -267,12 +268,12 @@ struct SoftOptions {
 namespace cortado {
 
 struct RunOptions {
-  std::uint32_t iterations = 1;  ///< the time is their median
+  std::uint32_t iterations = 1;  ///< the reported time is their median
   std::uint32_t warmup = 0;      ///< unchecked iterations before those, on devices
-  bool trace = false;            ///< spans and flows; on devices of the last 16 iterations at most
+  bool trace = false;            ///< spans and flows; on devices of at most the last 16 iterations
   bool watts = false;            ///< with trace, simulated on a machine with power: watts over time
-  device::RunOptions device{};   ///< of devices only; iterations are those above
-  sim::SimulateOptions sim{};    ///< of the simulator only; iterations and trace are those above
+  device::RunOptions device{};   ///< devices only; iterations are those above
+  sim::SimulateOptions sim{};    ///< simulator only; iterations and trace are those above
   OnStage on_stage{};
 };
 
@@ -288,12 +289,12 @@ struct Run {
   Timeline timeline;
   ProgramCounts counts;
   Nanoseconds time{};  ///< median of the iterations
-  /// None for a program with GEMMs: its time is not that of moving bytes.
+  /// None for a program with GEMMs: its time is not only that of moving bytes.
   std::optional<Bandwidths> bandwidths{};
   std::optional<EnergyUse> energy{};                    ///< of an iteration; none: not known
   std::optional<ByteCheck> check{};                     ///< none: predicted
-  std::optional<std::uint32_t> tracker_entries_peak{};  ///< of the GPU with most; none: a program without trackers
-  /// What only a simulation knows: DRAM traffic, ends of queues, clocks, ... Its timeline is the one above.
+  std::optional<std::uint32_t> tracker_entries_peak{};  ///< of the GPU with the most; none: a program without trackers
+  /// Results that only a simulation has: DRAM traffic, ends of queues, clocks, ... Its timeline is the one above.
   std::optional<sim::Simulated> predicted{};
 };
 
@@ -309,35 +310,35 @@ class Target {
   Target& operator=(const Target&) = delete;
   virtual ~Target() = default;
 
-  virtual bool predicts() const = 0;      ///< Run::time is simulated: the same every time, and several threads may call
+  virtual bool predicts() const = 0;  ///< Run::time is simulated: the same every time; several threads may call run()
   virtual std::string where() const = 0;  ///< the modelled machine, or the node
-  /// Refuses nothing that the verifier accepted for the machine, except what the target itself cannot do.
+  /// Accepts everything that the verifier accepted for the machine, except what the target does not support.
   virtual Outcome<Run> run(const VerifiedProgram& program, const RunOptions& options) = 0;
-  /// The device behind the target, whose engines and memory can be asked for; nullptr for the simulator.
+  /// The device behind the target, for access to its engines and memory; nullptr for the simulator.
   virtual device::Driver* driver() { return nullptr; }
 };
 
-/// sim, soft, kfd; the one list of targets is in targets.cpp.
+/// sim, soft, kfd; the list of targets is in targets.cpp.
 std::vector<TargetInfo> list_targets();
 inline constexpr std::string_view kSimulator = "sim";
 
 struct TargetRequest {
   std::string name = "soft";
-  std::uint32_t gpus = 0;      ///< at least so many; 0: as many as the machine has
-  device::SoftOptions soft{};  ///< refused by targets that cannot do them
+  std::uint32_t gpus = 0;      ///< at least this many; 0: as many as the machine has
+  device::SoftOptions soft{};  ///< refused by targets that do not support them
 };
 
-/// Refuses unknown names (target.unknown), devices with fewer GPUs than asked for (device.gpus), and to simulate
+/// Refuses unknown names (target.unknown), devices with fewer GPUs than requested (device.gpus), and simulation of
 /// machines without timing (sim.timing). The machine must outlive the target.
 Result<std::unique_ptr<Target>> open_target(const TargetRequest& request, const Machine& machine);
 
-/// The simulator of any machine that programs were verified for.
+/// The simulator, for any machine that programs were verified for.
 std::unique_ptr<Target> simulator();
 
 /// Proves the program for the machine; the failure has every error found.
 Outcome<VerifiedProgram> prove(Result<Program> program, const Machine& machine, const OnStage& on_stage = {});
 
-/// Simulates a program some of whose rules were left out; devices run only what is proved.
+/// Simulates a program for which some rules were skipped; devices run only proved programs.
 Outcome<Run> simulate_checked(const CheckedProgram& program, const RunOptions& options = {});
 
 /// Proves and runs.

@@ -1,5 +1,5 @@
-// The Timeline: what happened and when, the common answer of devices (measured) and of the simulator (predicted); with
-// energy, memory traffic, the critical path, times by role and bandwidths.
+// The Timeline: what happened and when. It is the common result of devices (measured) and of the simulator (predicted),
+// with energy, memory traffic, the critical path, times by role and bandwidths.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 // --- Energy ----------------------------------------------------------------------------------------------------------
 //
-// Joules, by what they were spent on. Every part belongs to one component, so that components are sums of parts and the
-// whole is the sum of components.
+// Joules by part. Every part belongs to one component, so components are sums of parts and the
+// total is the sum of components.
 
 namespace cortado {
 
@@ -96,10 +96,10 @@ struct Energy {
   }
 };
 
-/// Energy over a time on so many GPUs, as tables show it.
+/// Energy over a time on a number of GPUs, as in tables.
 struct EnergyUse {
   Energy energy;       ///< of all GPUs
-  double seconds = 0;  ///< that it was spent in
+  double seconds = 0;  ///< over which it was spent
   std::uint32_t gpus = 1;
 
   double joules() const { return energy.total(); }
@@ -108,7 +108,7 @@ struct EnergyUse {
   double watts(Component component) const { return per_gpu(energy.of(component)); }
   double energy_delay() const { return joules() * seconds; }  ///< joule seconds
 
-  /// One after the other on the same GPUs.
+  /// Sequentially on the same GPUs.
   EnergyUse& operator+=(const EnergyUse& other) {
     energy += other.energy;
     seconds += other.seconds;
@@ -123,7 +123,7 @@ struct EnergyUse {
 
 enum class SpanKind { copy, wait, signal, kernel, host, mark };
 
-/// One thing on one track. `mark` has no duration.
+/// One event on one track. `mark` has no duration.
 struct Span {
   std::uint32_t track = 0;  ///< index into Timeline::tracks
   std::string name;
@@ -149,7 +149,7 @@ struct Track {
   bool host = false;             ///< a host thread, not an engine or compute units
 };
 
-/// A quantity over time, e.g. watts; value holds from its time on.
+/// A quantity over time, e.g. watts; a value holds from its time on.
 struct CounterSample {
   Nanoseconds time;
   double value = 0;
@@ -158,12 +158,12 @@ struct Counter {
   std::string name;
   std::string unit;
   std::vector<CounterSample> samples;
-  std::optional<RankId> rank{};  ///< none: of the whole node
+  std::optional<RankId> rank{};  ///< none: the whole node
 };
 
 struct Timeline {
   bool simulated = false;
-  /// "embedded node, 2 threads" or "simulated mi300x-8"; names an approximation that was asked for
+  /// "embedded node, 2 threads" or "simulated mi300x-8"; also names a requested approximation
   std::string where;
   std::vector<Track> tracks;
   std::vector<Span> spans;
@@ -172,24 +172,24 @@ struct Timeline {
   Bytes bytes_moved{};
   /// Time of each iteration: from "begin" to "end" of the host queues, or the whole of it (program.hpp, Timestamp).
   std::vector<Nanoseconds> iteration_times;
-  /// Of all GPUs, from the first to the last moment; none: nobody counted it.
+  /// Of all GPUs, from start to end; none: not counted.
   std::optional<EnergyUse> energy{};
-  /// Of all GPUs within the time of each iteration; empty if nobody counted it.
+  /// Of all GPUs within the time of each iteration; empty: not counted.
   std::vector<Energy> iteration_energies{};
 };
 
 /// Median of the iteration times; zero if there are none.
 Nanoseconds median_time(const Timeline& timeline);
 
-/// One of the values: of an even number the upper of the middle two. 0 if there are none.
+/// One of the values; for an even number the upper of the middle two. 0 if there are none.
 Nanoseconds upper_median(std::vector<Nanoseconds> values);
 
-/// Of an iteration: means of time and energy of all; none if nobody counted it.
+/// Per iteration: means of time and energy over all iterations; none: not counted.
 std::optional<EnergyUse> energy_of_iteration(const Timeline& timeline);
 
 // --- Memory traffic --------------------------------------------------------------------------------------------------
 //
-// Bytes read and written in the memories of all GPUs, by whom. What caches serve does not count; an update by memory
+// Bytes read and written in the memories of all GPUs, by source. Cache hits do not count; an update by memory
 // that adds counts once, as a write.
 
 struct DramTraffic {
@@ -213,23 +213,23 @@ struct DramTraffic {
 
 // --- Critical path ---------------------------------------------------------------------------------------------------
 //
-// The critical path of an iteration: the chain of spans and gaps that decided when it ended, walked backwards.
+// The critical path of an iteration: the chain of spans and gaps that determined its end, traced backwards.
 //
-// At the end of a Wait the walk goes on with the span that raised the signal; at the start of any other span with what
-// let it start: the last thing that finished on its track, or the Submit of its queue. Each moment of the iteration is
-// on the path once, so the parts add up to its time.
+// At the end of a Wait the path continues with the span that raised the signal; at the start of any other span, with
+// the event that let it start: the last one that finished on its track, or the Submit of its queue. Each moment of the
+// iteration is on the path once, so the parts add up to its time.
 //
-// Example: one copy of 2 us. The host's last look at the signal (wait), the Signal (sync), the copy, the fetch between
-// doorbell and copy (schedule) and the Submit (host) are all of it. Of seven copies that run at the same time only the
+// Example: one copy of 2 us. The path consists of the host's last poll of the signal (wait), the Signal (sync), the
+// copy, the fetch between doorbell and copy (schedule) and the Submit (host). Of seven concurrent copies, only the
 // one that ended last is on the path.
 
 struct CriticalPath {
   Nanoseconds host;      ///< host threads at work: submissions, triggers, signals
   Nanoseconds schedule;  ///< doorbell or launch until the queue begins, and gaps between commands of a queue
-  Nanoseconds copy;      ///< DMA copies: start-up, bytes, and distance to the next copy of the queue
+  Nanoseconds copy;      ///< DMA copies: start-up, bytes, and gap to the next copy of the queue
   Nanoseconds kernel;    ///< compute units at work
-  Nanoseconds sync;      ///< signals of engines and kernels: last byte until they are visible
-  Nanoseconds wait;      ///< a signal is visible until the waiter noticed it
+  Nanoseconds sync;      ///< signals of engines and kernels: last byte until the signal is visible
+  Nanoseconds wait;      ///< a signal is visible until the waiter sees it
 
   constexpr std::array<Nanoseconds, 6> in_order() const { return {host, schedule, copy, kernel, sync, wait}; }
 };
@@ -237,30 +237,30 @@ struct CriticalPath {
 inline constexpr std::array<std::string_view, 6> kCriticalPathNames{"host",   "schedule", "copy",
                                                                     "kernel", "sync",     "wait"};
 
-/// How much of a copy passes before its first byte moves.
+/// The part of a copy's time before its first byte moves.
 using StartUp = std::function<Nanoseconds(const Span& copy)>;
 
-/// Of the last iteration of a traced timeline, which ends with the last span of its host queues and is as long as its
-/// time says. All zero without spans. With `start_up` that part of copies counts as schedule.
+/// Of the last iteration of a traced timeline, which ends with the last span of its host queues and lasts as long as
+/// its reported time. All zero without spans. With `start_up`, the start-up part of copies counts as schedule.
 CriticalPath critical_path(const Timeline& timeline, const StartUp& start_up = {});
 
 // --- Times by role ---------------------------------------------------------------------------------------------------
 //
 // When the GEMMs and the collective of a program ended, by the roles of its queues.
 
-/// Counted from "begin".
+/// Relative to "begin".
 struct RoleTimes {
   Nanoseconds gemm{};
   Nanoseconds collective{};
-  Nanoseconds sent{};  ///< of the collective without what streams of GEMMs do for it: sums, and copies of own rows
+  Nanoseconds sent{};  ///< end of the collective without the work of GEMM streams for it: sums, and copies of own rows
 };
 
-/// Medians of the traced iterations. Waits in streams of GEMMs count as neither.
+/// Medians of the traced iterations. Waits in GEMM streams count as neither.
 RoleTimes times_by_role(const Timeline& timeline, const Program& program);
 
 // --- Bandwidths ------------------------------------------------------------------------------------------------------
 //
-// Bandwidths as nccl-tests and rccl-tests define them, so that numbers can be laid beside theirs.
+// Bandwidths as defined by nccl-tests and rccl-tests, for comparison.
 //
 //   algbw = bytes of the whole buffer / time
 //   busbw = algbw x factor, where the factor makes collectives and rank counts comparable with the speed of a link:
@@ -271,7 +271,7 @@ RoleTimes times_by_role(const Timeline& timeline, const Program& program);
 // Example: all-gather of 1 MiB on 8 ranks in 10 us: algbw = 1048576 B / 10000 ns = 104.9 GB/s, busbw = 7/8 of it
 // = 91.8.
 
-/// busbw / algbw of a collective; 1 for names that are none of the above.
+/// busbw / algbw of a collective; 1 for other names.
 double bus_factor(std::string_view collective, std::uint32_t ranks);
 
 /// Decimal GB/s, which is bytes per nanosecond; 0 if no time was measured.
@@ -284,8 +284,8 @@ struct Bandwidths {
 };
 Bandwidths bandwidths(std::string_view collective, std::uint32_t ranks, Bytes bytes, Nanoseconds time);
 
-/// Size of the whole buffer in the sense of nccl-tests, read off the contract: the most bytes that one rank's caller
-/// gives or gets. (All-gather: the gathered output; reduce-scatter: the input; scatter: the root's input.)
+/// Size of the whole buffer in the sense of nccl-tests, derived from the contract: the most bytes that one rank's
+/// caller writes or reads. (All-gather: the gathered output; reduce-scatter: the input; scatter: the root's input.)
 Bytes whole_buffer(const Program& program);
 
 }  // namespace cortado
