@@ -1,14 +1,14 @@
 /* Cortado's communicator for C and for other languages: collectives on the caller's memory among processes of one
- * computer. communicator.hpp has the same for C++, and says what the operations mean.
+ * computer. communicator.hpp has the same for C++, and explains the operations.
  *
  *   cortado_comm* comm = NULL;
  *   if (cortado_join_from_environment(&comm) != CORTADO_OK) { puts(cortado_error()); exit(1); }
  *   cortado_all_reduce(comm, gradients, gradients, count, CORTADO_F32, CORTADO_SUM, NULL);
  *   cortado_leave(comm);
  *
- * Every function that can fail returns CORTADO_OK or why it failed; cortado_error() then says it in words. With a
- * `work` that is not NULL an operation only starts, and cortado_wait() ends it.
- * Numbers of this header never change their meaning; new ones may come. */
+ * Every function that can fail returns CORTADO_OK or the kind of failure; cortado_error() then has the message. If
+ * `work` is not NULL, an operation only starts, and cortado_wait() completes it.
+ * Numeric values in this header never change their meaning; new ones may be added. */
 #ifndef CORTADO_CORTADO_H
 #define CORTADO_CORTADO_H
 
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* NOLINTBEGIN(readability-identifier-naming): names as C has them */
+/* NOLINTBEGIN(readability-identifier-naming): C naming */
 
 typedef struct cortado_comm cortado_comm; /* one rank of a communicator */
 typedef struct cortado_work cortado_work; /* an operation that was started */
@@ -33,8 +33,8 @@ typedef struct cortado_work cortado_work; /* an operation that was started */
 typedef enum cortado_status {
   CORTADO_OK = 0,
   CORTADO_BAD_ARGUMENTS = 1, /* of this rank */
-  CORTADO_MISMATCH = 2,      /* the ranks called different things; the communicator stays usable */
-  CORTADO_TIMEOUT = 3,       /* after this and the next two the communicator can only be left */
+  CORTADO_MISMATCH = 2,      /* the ranks made different calls; the communicator stays usable */
+  CORTADO_TIMEOUT = 3,       /* after this and the next two, leave the communicator */
   CORTADO_PEER = 4,          /* a rank died or left */
   CORTADO_ABORTED = 5,
   CORTADO_SYSTEM = 6, /* the system refused something */
@@ -54,22 +54,22 @@ typedef enum cortado_element {
 
 typedef enum cortado_reduction { CORTADO_SUM = 0, CORTADO_MIN = 1, CORTADO_MAX = 2 } cortado_reduction;
 
-/* What the last call of this thread that failed has to say; never NULL. */
+/* Message of the last failed call of this thread; never NULL. */
 CORTADO_API const char* cortado_error(void);
 
 /* Waits until all ranks of this name have joined, at most timeout_ms milliseconds (0: 30 s). */
 CORTADO_API cortado_status cortado_join(const char* name, uint32_t rank, uint32_t ranks, uint32_t timeout_ms,
                                         cortado_comm** comm);
-/* Rank and ranks as torchrun, mpirun or CORTADO_RANK, CORTADO_RANKS, CORTADO_NAME say. */
+/* Rank and ranks from torchrun, mpirun or CORTADO_RANK, CORTADO_RANKS, CORTADO_NAME. */
 CORTADO_API cortado_status cortado_join_from_environment(cortado_comm** comm);
 CORTADO_API void cortado_leave(cortado_comm* comm);
 CORTADO_API void cortado_abort(cortado_comm* comm, const char* reason);
 CORTADO_API uint32_t cortado_rank(const cortado_comm* comm);
 CORTADO_API uint32_t cortado_ranks(const cortado_comm* comm);
-/* How the last operation was done; valid until the next call with this comm. */
+/* How the last operation was executed; valid until the next call with this comm. */
 CORTADO_API const char* cortado_explain(cortado_comm* comm);
 
-/* Memory that all ranks reach without a copy on the way. */
+/* Memory that all ranks access without an intermediate copy. */
 CORTADO_API cortado_status cortado_allocate(cortado_comm* comm, size_t bytes, void** memory);
 CORTADO_API void cortado_release(cortado_comm* comm, void* memory);
 
@@ -82,7 +82,7 @@ CORTADO_API cortado_status cortado_all_gather_v(cortado_comm* comm, const void* 
                                                 cortado_work** work);
 CORTADO_API cortado_status cortado_all_to_all(cortado_comm* comm, const void* send, void* recv, size_t bytes,
                                               cortado_work** work);
-/* Bytes for and from each rank, one behind another in the buffers. */
+/* Bytes for and from each rank, contiguous in the buffers. */
 CORTADO_API cortado_status cortado_all_to_all_v(cortado_comm* comm, const void* send, const uint64_t* send_bytes,
                                                 void* recv, const uint64_t* recv_bytes, cortado_work** work);
 CORTADO_API cortado_status cortado_reduce_scatter(cortado_comm* comm, const void* send, void* recv, size_t count,
@@ -104,9 +104,9 @@ CORTADO_API cortado_status cortado_send(cortado_comm* comm, const void* data, si
 CORTADO_API cortado_status cortado_recv(cortado_comm* comm, void* data, size_t bytes, uint32_t from,
                                         cortado_work** work);
 
-/* 1 once it is done, well or not. */
+/* 1 once it has succeeded or failed. */
 CORTADO_API int cortado_test(const cortado_work* work);
-/* Waits, and gives the work back. */
+/* Waits, and releases the work. */
 CORTADO_API cortado_status cortado_wait(cortado_work* work);
 
 /* NOLINTEND(readability-identifier-naming) */

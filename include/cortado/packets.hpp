@@ -1,4 +1,4 @@
-// Packets of the AMD SDMA 4.4.2 engine (MI300X, gfx942): one small struct a packet, an encoder and a decoder.
+// Packets of the AMD SDMA 4.4.2 engine (MI300X, gfx942): one small struct per packet, an encoder and a decoder.
 //
 // Sources of the layouts: the Linux driver's vega10_sdma_pkt_open.h and sdma_v4_4_2.c, and ROCr's sdma_registers.h
 // (swap). All packets are little-endian dwords; dword 0 has the opcode in bits 7:0 and the sub-opcode in bits 15:8. The
@@ -71,8 +71,8 @@ struct CopyWindow {
   friend bool operator==(const CopyWindow&, const CopyWindow&) = default;
 };
 
-/// PRIVATE to Cortado, no real engine knows it: dst += src element by element, for machines whose memory reduces. COPY
-/// with sub-opcode 0xf0; dword 0 carries the element type in bits 27:24; the rest as CopyLinear (7 dwords).
+/// PRIVATE to Cortado, not supported by any real engine: dst += src element by element, for machines whose memory adds.
+/// COPY with sub-opcode 0xf0; dword 0 has the element type in bits 27:24; the rest as CopyLinear (7 dwords).
 struct CopyAdd {
   DType dtype = DType::f32;
   std::uint32_t bytes = 0;
@@ -82,19 +82,19 @@ struct CopyAdd {
 };
 
 /// PRIVATE, for machines with multicast packets: one source, two to eight destinations. COPY with sub-opcode 0xf1;
-/// dword 0 carries the number of destinations in bits 27:24; the rest as CopyLinear with more destinations behind it (5
-/// + 2 a destination dwords).
+/// dword 0 has the number of destinations in bits 27:24; the rest as CopyLinear, followed by more destinations
+/// (5 + 2 dwords per destination).
 struct CopyMulticast {
   static constexpr std::uint32_t kMostDestinations = 8;
   std::uint32_t bytes = 0;
   std::uint64_t src = 0;
   std::uint32_t destinations = 0;
-  std::array<std::uint64_t, kMostDestinations> dst{};  ///< those behind `destinations` are zero
+  std::array<std::uint64_t, kMostDestinations> dst{};  ///< entries beyond `destinations` are zero
   friend bool operator==(const CopyMulticast&, const CopyMulticast&) = default;
 };
 
 /// PRIVATE, for machines with fused packets: waits until the dword at `wait` is at least `reference`, copies, and adds
-/// `value` to the 64 bits at `signal`, as the POLL_REGMEM, COPY and ATOMIC that it stands for would. COPY with
+/// `value` to the 64 bits at `signal`, like the POLL_REGMEM, COPY and ATOMIC that it replaces. COPY with
 /// sub-opcode 0xf2; bits 24 and 25 of dword 0 say whether it waits and signals; 14 dwords.
 struct CopyFused {
   std::uint32_t bytes = 0;
@@ -109,7 +109,7 @@ struct CopyFused {
   friend bool operator==(const CopyFused&, const CopyFused&) = default;
 };
 
-/// PRIVATE, for machines with indirect packets: as many copies of `bytes` as the list at `list` has entries. An entry
+/// PRIVATE, for machines with indirect packets: one copy of `bytes` for each entry of the list at `list`. An entry
 /// is two 64-bit numbers, added to `src` and `dst` modulo 2^64. COPY with sub-opcode 0xf3; 9 dwords.
 struct CopyList {
   std::uint32_t bytes = 0;
@@ -147,7 +147,7 @@ struct Trap {
 
 enum class PollFunction : std::uint8_t { always = 0, lt = 1, le = 2, eq = 3, ne = 4, ge = 5, gt = 6 };
 
-/// 32-bit compare of (memory & mask) with the reference. Register polls are decoded but executed by no one here.
+/// 32-bit compare of (memory & mask) with the reference. Register polls are decoded but never executed here.
 struct PollRegmem {
   bool memory = true;
   bool hdp_flush = false;
@@ -156,7 +156,7 @@ struct PollRegmem {
   std::uint32_t reference = 0;
   std::uint32_t mask = 0xffffffff;
   std::uint16_t interval = 4;
-  std::uint16_t retry_count = 0xfff;  ///< 12 bits; 0xfff = for ever
+  std::uint16_t retry_count = 0xfff;  ///< 12 bits; 0xfff = forever
   friend bool operator==(const PollRegmem&, const PollRegmem&) = default;
 };
 
@@ -183,7 +183,7 @@ struct Timestamp {
 struct CondExe {
   std::uint64_t address = 0;
   std::uint32_t reference = 0;
-  std::uint16_t exec_count = 0;  ///< 14 bits: dwords that follow run only if memory equals the reference
+  std::uint16_t exec_count = 0;  ///< 14 bits: number of following dwords that run only if memory equals the reference
   friend bool operator==(const CondExe&, const CondExe&) = default;
 };
 
@@ -204,11 +204,11 @@ using Packet =
     std::variant<Nop, CopyLinear, CopyBroadcast, CopySwap, CopyWindow, CopyAdd, WriteLinear, ConstFill, Fence, Trap,
                  PollRegmem, Atomic, Timestamp, CondExe, Indirect, HdpFlush, CopyMulticast, CopyFused, CopyList>;
 
-/// Dwords the packet takes in the ring.
+/// Dwords of the packet in the ring buffer.
 std::size_t dwords(const Packet& packet);
 
 /// Writes the packet at `out`, which has room for dwords(packet); returns the dwords written. The typed forms are for
-/// the submission path. A packet without an encoding is a broken invariant (CHECK): why_not_encodable tells before.
+/// the submission path. A packet without an encoding is a broken invariant (CHECK): use why_not_encodable first.
 std::size_t encode(const Packet& packet, std::uint32_t* out);
 std::size_t encode(const Nop& packet, std::uint32_t* out);
 std::size_t encode(const CopyLinear& packet, std::uint32_t* out);
@@ -230,8 +230,8 @@ std::size_t encode(const CondExe& packet, std::uint32_t* out);
 std::size_t encode(const Indirect& packet, std::uint32_t* out);
 std::size_t encode(const HdpFlush& packet, std::uint32_t* out);
 
-/// Why the packet has no encoding ("bytes is 0", "a is not 64-byte aligned"); empty if it has. Only what the packet
-/// format itself cannot say; limits of a machine (bytes a packet, the 32-byte rule of broadcast) are the verifier's.
+/// Why the packet has no encoding ("bytes is 0", "a is not 64-byte aligned"); empty if it has one. Covers only the
+/// packet format; the verifier checks limits of a machine (bytes per packet, the 32-byte rule of broadcast).
 std::string why_not_encodable(const Packet& packet);
 
 enum class DecodeErrorKind {
@@ -239,7 +239,7 @@ enum class DecodeErrorKind {
   unknown_opcode,
   unknown_sub_opcode,
   /// A bit is set outside the fields of the structs above. Some of these bits change what the packet does (encryption,
-  /// endian swap, cache policy), so that a packet with any of them must not run as if it were absent.
+  /// endian swap, cache policy), so a packet with any of them must not run as if the bit were not set.
   reserved_bits,
   misaligned,  ///< an address with low bits that the packet format requires to be zero
 };
@@ -247,13 +247,13 @@ enum class DecodeErrorKind {
 struct DecodeError {
   DecodeErrorKind kind{};
   std::uint32_t header = 0;       ///< dword 0
-  std::size_t needed_dwords = 0;  ///< truncated: what the packet would take
+  std::size_t needed_dwords = 0;  ///< truncated: dwords of the whole packet
   std::uint64_t address = 0;      ///< misaligned: the address
   std::string message{};
 };
 
 struct Decoded {
-  /// Builds the packet in place: moving a variant costs more than decoding does.
+  /// Builds the packet in place: moving a variant costs more than decoding.
   template <class P>
   Decoded(P&& decoded_packet, std::size_t size) : packet(std::forward<P>(decoded_packet)), dwords(size) {}
 
@@ -274,19 +274,19 @@ std::string to_string(const Packet& packet);
 
 namespace cortado::device {
 
-/// One queue's packets of one iteration, as a GPU would get them.
+/// One queue's packets of one iteration, as a GPU would receive them.
 struct QueuePackets {
   QueueId queue;
   std::vector<std::uint32_t> dwords;
   /// start[i] = index of the first dword of the packet of command i; start.back() = dwords.size(). Commands that share
-  /// a packet (Packing) have the same one.
+  /// a packet (Packing) have the same index.
   std::vector<std::uint32_t> start;
 };
 
-/// Packets of a program without a device, at addresses of a fixed layout, so that the bytes repeat: the buffers of rank
-/// r one behind the other from 0x1000'0000'0000 * (r + 1), each aligned to the allocation alignment of the machine;
-/// signals from 0x0f00'0000'0000, 64 bytes apart; timestamp slots from 0x0e00'0000'0000, 32 bytes apart; lists of
-/// addresses from 0x0d00'0000'0000.
+/// Packets of a program without a device, at addresses of a fixed layout, so that the bytes are reproducible: the
+/// buffers of rank r are contiguous from 0x1000'0000'0000 * (r + 1), each aligned to the machine's allocation
+/// alignment; signals from 0x0f00'0000'0000, 64 bytes apart; timestamp slots from 0x0e00'0000'0000, 32 bytes apart;
+/// lists of addresses from 0x0d00'0000'0000.
 Result<std::vector<QueuePackets>> encode_program(const VerifiedProgram& program);
 
 }  // namespace cortado::device

@@ -1,4 +1,4 @@
-// Results as tables. A column is described once, and text, JSON, CSV, Markdown, pages and docs/json.md all follow from
+// Results as tables. A column is described once; text, JSON, CSV, Markdown, pages and docs/json.md all follow from
 // that description. Example:
 //
 //   Document document{.schema = "cortado.copies", .title = "copies on mi300x-8"};
@@ -34,36 +34,36 @@ namespace cortado::report {
 
 /// How text, Markdown and HTML write numbers. JSON has all digits of the unscaled value, CSV ten of them.
 enum class Notation {
-  fixed,        ///< `digits` behind the point: 12.30
+  fixed,        ///< `digits` after the point: 12.30
   with_sign,    ///< the same, with a sign unless it rounds to 0: +12.30
-  significant,  ///< `digits` in total, and never fewer than a whole number has: 0.01230, 123456
+  significant,  ///< `digits` in total, but all digits of whole numbers: 0.01230, 123456
   shortest,     ///< at most `digits` in total, or six, without trailing zeros: 12.3
 };
 
 /// Where a column appears.
 enum class View {
   narrow,  ///< everywhere
-  wide,    ///< everywhere but in narrow text
-  data,    ///< in JSON and CSV only
+  wide,    ///< everywhere except in narrow text
+  data,    ///< only in JSON and CSV
 };
 
-enum class Align { automatic, left, right };  ///< automatic: words to the left, numbers to the right
+enum class Align { automatic, left, right };  ///< automatic: words left, numbers right
 
 struct Column {
   std::string key;        ///< name in JSON and CSV; a point nests: "energy_by_component.xcd"
-  std::string head{};     ///< in text; words of it go below each other where the column is narrower
-  std::string unit{};     ///< of what text shows; part of the heading
+  std::string head{};     ///< in text; its words are stacked if the column is narrower
+  std::string unit{};     ///< of the value in text; part of the heading
   int digits = 0;         ///< see Notation
   std::string meaning{};  ///< one line for docs/json.md
   View view = View::narrow;
   Notation notation = Notation::fixed;
   double scale = 1;       ///< text shows the value times this: 100 and unit "%" for a share
-  std::string csv{};      ///< name in CSV, if it is not the key
-  std::size_t width = 0;  ///< least width in text, for lines that are shown before all rows are known
+  std::string csv{};      ///< name in CSV, if different from the key
+  std::size_t width = 0;  ///< minimum width in text, for lines that are printed before all rows are known
   Align align = Align::automatic;
 };
 
-/// A value; empty is "-" in text, null in JSON and nothing in CSV, and so are numbers that are infinite or NaN.
+/// A value. Empty values, infinity and NaN are "-" in text, null in JSON and nothing in CSV.
 class Cell {
  public:
   using List = std::vector<std::string>;
@@ -82,7 +82,7 @@ class Cell {
   template <class T>
   Cell(const std::optional<T>& value) : Cell(value ? Cell(*value) : Cell()) {}
 
-  /// With digits of its own.
+  /// With its own number of digits.
   Cell with_digits(int digits) const;
   /// Text, Markdown and HTML show this instead of the value.
   Cell shown_as(std::string text) const;
@@ -90,7 +90,7 @@ class Cell {
   const Value& value() const { return value_; }
   bool empty() const { return std::holds_alternative<std::monostate>(value_); }
   std::string text(const Column& column) const;
-  /// The text is not that of the value and the column alone.
+  /// The text does not follow from value and column alone.
   bool has_own_text() const { return shown_.has_value() || digits_.has_value(); }
 
  private:
@@ -108,26 +108,26 @@ class Cell {
 
 using Row = std::vector<Cell>;
 
-/// A picture of a table in a page. Names are keys of columns, whose texts and units it has; the page draws it.
+/// A chart of a table in a page. Names are keys of columns, whose texts and units it uses; the page draws it.
 struct Chart {
   enum class Kind {
-    bars,    ///< one for each row, its values on each other
-    beside,  ///< one for each value of each row
+    bars,    ///< one bar per row, its values stacked
+    beside,  ///< one bar per value of each row
     lines,   ///< a value over a label
-    areas,   ///< values on each other over a label; each holds until that of the next row
+    areas,   ///< stacked values over a label; each holds until the next row
     map,     ///< coloured fields over two labels
   };
 
   Kind kind = Kind::bars;
   std::string title{};
-  std::vector<std::string> values{};  ///< one of lines; of a map one, a number or a word, which gives the colour
-  std::vector<std::string> labels{};  ///< of bars: their texts together; of lines and areas one, of a map two: the axes
-  /// Of lines: one for each combination of their texts; of areas: one picture for each; of a map: what fields say.
+  std::vector<std::string> values{};  ///< lines: one; map: one, a number or a word, which gives the colour
+  std::vector<std::string> labels{};  ///< bars: their texts joined; lines and areas: one axis; map: two axes
+  /// Lines: one for each combination of their texts; areas: one chart for each; map: the text of fields.
   std::vector<std::string> series{};
-  std::string published{};       ///< of lines: a value that is drawn as rings
-  std::string limit{};           ///< of areas: a value that is drawn across
-  std::optional<double> most{};  ///< of bars: longer ones are cut off there, so that the others can be told apart
-  std::string marked{};          ///< of bars: the text of the one to use
+  std::string published{};       ///< lines: a value drawn as rings
+  std::string limit{};           ///< areas: a value drawn as a horizontal line
+  std::optional<double> most{};  ///< bars: longer ones are cut off here, so that the others remain distinguishable
+  std::string marked{};          ///< bars: the text of the recommended one
   std::string about{};           ///< how to read it
 };
 
@@ -138,14 +138,14 @@ struct Table {
   std::vector<Column> columns{};
   std::vector<Row> rows{};
   std::vector<Chart> charts{};  ///< above it in a page
-  bool data_only = false;       ///< in JSON, not in text, Markdown and pages, which have its charts, though
+  bool data_only = false;       ///< only in JSON; pages still have its charts
 
-  void add(Row row);                                               ///< as many cells as there are columns
-  const Cell& at(std::size_t row, std::string_view column) const;  ///< by key; both exist
-  std::size_t index_of(std::string_view column) const;             ///< by key; it exists
+  void add(Row row);                                               ///< one cell per column
+  const Cell& at(std::size_t row, std::string_view column) const;  ///< by key; both must exist
+  std::size_t index_of(std::string_view column) const;             ///< by key; must exist
 };
 
-/// A column with where its value comes from.
+/// A column and the source of its values.
 template <class Item>
 struct Field {
   Column column;
@@ -170,7 +170,7 @@ struct Fact {
   std::string key;  ///< in JSON; a point nests
   Cell value;
   std::string meaning;  ///< one line for docs/json.md
-  bool in_csv = false;  ///< it stands in front of every row of CSV
+  bool in_csv = false;  ///< repeated in front of every row of CSV
 };
 
 /// A timeline in a page.
@@ -179,18 +179,18 @@ struct TimelinePicture {
   std::string trace;  ///< as perfetto_trace writes it
 };
 
-/// An answer: facts and tables, with what there is to say about them.
+/// A result: facts and tables, with explanations.
 struct Document {
   std::string schema;  ///< "cortado.bench"
   int version = 1;     ///< of the schema
   std::string title{};
   std::vector<std::string> about{};  ///< lines below the title
-  std::vector<Fact> facts{};         ///< what was asked and what is true of all rows; in JSON only
+  std::vector<Fact> facts{};         ///< the request and values that hold for all rows; only in JSON
   std::vector<Table> tables{};
   std::vector<std::string> notes{};          ///< lines below the tables
-  std::vector<std::string> answer{};         ///< lines that say what it means: last in text, first in HTML
-  bool answer_first = false;                 ///< in text, too, instead of the title
-  bool measured = false;                     ///< else predicted
+  std::vector<std::string> answer{};         ///< lines with the conclusion: last in text, first in HTML
+  bool answer_first = false;                 ///< also first in text, instead of the title
+  bool measured = false;                     ///< otherwise predicted
   std::vector<TimelinePicture> timelines{};  ///< below the tables of a page
 };
 
@@ -198,25 +198,25 @@ constexpr std::size_t kNarrow = 120;
 
 struct TextOptions {
   bool wide = false;            ///< all columns, in lines of any length
-  std::size_t width = kNarrow;  ///< longest line otherwise: long text is folded as far as it can be
+  std::size_t width = kNarrow;  ///< otherwise the longest line: long text is wrapped if possible
   std::string_view indent{};    ///< of tables
-  bool mark_heading = false;    ///< headings begin with '#' in place of a space; for numbers in the first column
+  bool mark_heading = false;    ///< headings begin with '#' instead of a space; for numbers in the first column
 };
 
 std::string to_text(const Document& document, const TextOptions& options = {});
 std::string to_text(const Table& table, const TextOptions& options = {});
 
-/// Title and what is below it, or notes: lines that begin with "# ".
+/// Title and the lines below it, or notes: lines that begin with "# ".
 std::string comment_lines(const std::vector<std::string>& lines, const TextOptions& options = {});
 
-/// The lines of a table one by one, for rows that are shown as they come; widths are those of the rows and of
-/// Column::width so far.
+/// The lines of a table one by one, for rows that are printed as they arrive; widths follow from the rows so far and
+/// from Column::width.
 class TableLines {
  public:
   TableLines(const Table& table, const TextOptions& options);
 
   std::string heading() const;
-  std::string line(const Row& row) const;  ///< several lines if text is folded
+  std::string line(const Row& row) const;  ///< several lines if text is wrapped
 
  private:
   struct Shown {
@@ -240,24 +240,24 @@ std::string to_csv(const Document& document);
 
 std::string to_markdown(const Table& table);
 
-/// Where a page comes from; what is empty is left out.
+/// Origin of a page; empty fields are left out.
 struct PageOrigin {
   std::string command{};  ///< a line for a shell
   std::string version{};  ///< of Cortado
   std::string date{};
 };
 
-/// One page that needs nothing else: title, notes, tables, charts and timelines, with all data inside. Charts and
-/// timelines need JavaScript, and are left out (the page says so) by a build without npm; the tables need nothing.
+/// One self-contained page: title, notes, tables, charts and timelines, with all data inside. Charts and
+/// timelines need JavaScript, and a build without npm leaves them out (the page says so); tables always work.
 std::string to_html(const Document& document, const PageOrigin& origin = {});
 
-/// Several answers in one page.
+/// Several documents in one page.
 std::string to_html(const std::string& title, const std::vector<Document>& documents, const PageOrigin& origin = {});
 
-/// What is too much for a page and left out of it, a line each: of a timeline, of rows.
+/// What is too large for a page and was left out, one line each: timelines, rows.
 std::vector<std::string> page_limits(const Document& document);
 
-/// The part of docs/json.md on a document: its facts and columns with what they mean.
+/// The part of docs/json.md about a document: its facts and columns with their meaning.
 std::string json_reference(const Document& document);
 
 // --- Traces ----------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ std::string json_reference(const Document& document);
 //
 // One process per rank and one for the host, one thread per queue, named and in the order of the program. Slices carry
 // bytes, command and iteration; arrows lead from a signal to the wait it released; bytes moved by DMA engines have the
-// category "communication". Spans of one track that overlap (copies of a DMA queue may) are laid on further threads of
+// category "communication". Overlapping spans of one track (copies of a DMA queue may overlap) go to further threads of
 // the same name, because slices of one thread must not cross. Counters, such as watts by component, are tracks of their
 // rank, or of the host if they have none.
 
@@ -279,7 +279,7 @@ std::string side_by_side_trace(const Timeline& first, const Timeline& second, co
 
 // --- Objectives ------------------------------------------------------------------------------------------------------
 //
-// What ways to do the same thing are ranked by.
+// Criteria for ranking alternatives.
 
 enum class Objective {
   time,
@@ -301,18 +301,18 @@ constexpr std::optional<Objective> find_objective(std::string_view name) {
   return std::nullopt;
 }
 
-/// Nanoseconds, joules or joule seconds: less is better. Infinite where the energy is wanted and nobody counted it.
+/// Nanoseconds, joules or joule seconds: less is better. Infinite if energy is needed but was not counted.
 double cost_of(Nanoseconds time, const std::optional<EnergyUse>& energy, Objective objective);
 
-// --- What studies say ------------------------------------------------------------------------------------------------
+// --- Results of studies ----------------------------------------------------------------------------------------------
 
-/// A policy, schedule or strategy that cannot do it.
+/// A policy, schedule or strategy that does not work for the request.
 struct SkippedWay {
   std::string name;
   Diagnostic reason;
 };
 
-// Power of a GEMM, of a collective and of both at once under policies of power management.
+// Power of a GEMM, of a collective and of both at once under power policies.
 
 /// Watts of one GPU by component, in the order of kComponents: averages from `time` to the time of the next sample.
 struct PowerSample {
@@ -322,7 +322,7 @@ struct PowerSample {
   double total() const;
 };
 
-/// Against the policy none, in percent.
+/// Relative to the policy none, in percent.
 struct PowerChange {
   double time = 0;
   double energy = 0;
@@ -330,16 +330,16 @@ struct PowerChange {
 
 struct PowerRow {
   std::string what;    ///< "gemm", "collective" or "both"
-  std::string policy;  ///< of the power management; "unmanaged": clocks as the machine file has them
+  std::string policy;  ///< power policy; "unmanaged": clocks of the machine file
   EnergyUse use;       ///< of one iteration: energy of all GPUs, and the time
-  /// Means of xcd, iod and hbm while anything ran, GHz; none where clocks are not managed.
+  /// Means of xcd, iod and hbm while anything ran, GHz; none if clocks are not managed.
   std::optional<std::array<double, 3>> clocks_ghz{};
-  std::optional<double> peak_w{};        ///< greatest average of a control interval, of any GPU; none as above
-  bool above_cap = false;                ///< it drew more than it may for longer than a control interval
+  std::optional<double> peak_w{};        ///< highest average of a control interval, of any GPU; none as above
+  bool above_cap = false;                ///< it drew more than allowed for longer than a control interval
   std::optional<PowerChange> change{};   ///< none for unmanaged runs
-  std::optional<double> tflops{};        ///< of the GEMM on one GPU; none where there is no GEMM
-  std::uint32_t iterations = 0;          ///< that were simulated; the second half of them counts
-  std::vector<PowerSample> over_time{};  ///< of GPU 0, over all iterations; empty if nobody asked for it
+  std::optional<double> tflops{};        ///< of the GEMM on one GPU; none without a GEMM
+  std::uint32_t iterations = 0;          ///< simulated iterations; the second half counts
+  std::vector<PowerSample> over_time{};  ///< of GPU 0, over all iterations; empty if not requested
 
   double time_us() const { return 1e6 * use.seconds; }
 };
@@ -349,15 +349,15 @@ struct PowerReport {
   std::string collective;  ///< "all-gather"; empty: none
   Bytes bytes{};           ///< of its whole buffer
   std::string variant;     ///< of the collective
-  std::string strategy{};  ///< of both, with what was decided; empty: launched at once
+  std::string strategy{};  ///< of both, with its decisions; empty: launched at once
   std::uint32_t ranks = 0;
   std::string machine;
   std::string where;                ///< "simulated mi300x-8"
-  double idle_w = 0;                ///< of a GPU on which nothing runs
+  double idle_w = 0;                ///< of an idle GPU
   std::optional<double> cap_w{};    ///< of a board; none: not managed
   std::optional<double> limit_w{};  ///< of uniform-cap, if it is among the rows
   std::vector<PowerRow> rows;       ///< by what, then by policy; none is the first of each
-  std::vector<SkippedWay> skipped;  ///< policies that the machine cannot do
+  std::vector<SkippedWay> skipped;  ///< policies that the machine does not support
 
   const PowerRow* row(std::string_view what, std::string_view policy) const;  ///< nullptr if there is none
 };
