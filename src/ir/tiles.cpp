@@ -22,8 +22,9 @@ std::uint64_t tile_count(const Gemm& gemm, const OutputBlock& block) {
 }
 
 std::uint64_t tile_count(const Gemm& gemm) {
+  if (gemm.outputs.empty()) return tiles_along(gemm.m, gemm.tile_m) * tiles_along(gemm.n, gemm.tile_n);
   std::uint64_t tiles = 0;
-  for (const OutputBlock& block : output_blocks(gemm)) tiles += tile_count(gemm, block);
+  for (const OutputBlock& block : gemm.outputs) tiles += tile_count(gemm, block);
   return tiles;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/small_vector.hpp"
+
 namespace cortado::verifier {
 namespace {
 
@@ -115,11 +117,12 @@ std::optional<ProductTerm> Results::product(const Term& term) const {
 }
 
 bool Results::may_join(const Terms& terms) const {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> sources;  // buffers and iterations of A
+  if (terms.size() < 2) return false;
+  SmallVector<std::pair<std::uint32_t, std::uint32_t>, 8> sources;  // buffers and iterations of A
   for (const Term& term : terms) {
     if (!is_product(term)) continue;
     const Origin& a = results_[term.source - buffers_]->a;
-    sources.emplace_back(a.source, a.iteration);
+    sources.push_back({a.source, a.iteration});
   }
   std::ranges::sort(sources);
   return std::ranges::adjacent_find(sources) != sources.end();

@@ -53,6 +53,7 @@ Piece Steps::piece(std::uint32_t step, std::uint32_t from, std::uint32_t to) con
 
 std::vector<Piece> Steps::pieces(std::uint32_t step, std::uint32_t from, const std::vector<RankId>& to) const {
   std::vector<Piece> all;
+  all.reserve(to.size());
   for (const RankId receiver : to) add(piece(step, from, receiver.value), all);
   return all;
 }
@@ -63,12 +64,14 @@ Piece Steps::own(std::uint32_t rank) const {
 
 std::vector<Piece> Steps::received(std::uint32_t step, std::uint32_t to) const {
   std::vector<Piece> all;
+  all.reserve(exchange_.ranks());
   for (std::uint32_t from = 0; from < exchange_.ranks(); ++from) add(piece(step, from, to), all);
   return all;
 }
 
 std::vector<Piece> Steps::given(std::uint32_t step, std::uint32_t from) const {
   std::vector<Piece> all;
+  all.reserve(exchange_.ranks());
   for (std::uint32_t to = 0; to < exchange_.ranks(); ++to) add(piece(step, from, to), all);
   return all;
 }
