@@ -66,6 +66,14 @@ double median_thread_ns(std::uint32_t runs, Work&& work) {
   return median(std::move(times));
 }
 
+/// The least of so many calls, in processor time: of short work that others on the computer disturb.
+template <class Work>
+double least_thread_ns(std::uint32_t runs, Work&& work) {
+  double least = thread_ns(work);
+  for (std::uint32_t i = 1; i < runs; ++i) least = std::min(least, thread_ns(work));
+  return least;
+}
+
 std::vector<Row> submit_rows();
 std::vector<Row> collective_rows();
 std::vector<Row> plan_rows();

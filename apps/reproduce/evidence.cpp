@@ -50,7 +50,8 @@ Result<std::optional<std::string>> line_of(const published::ProductList& list, c
   double nearest = INFINITY;
   std::string text;
   for (const published::MeasuredProduct& point : list.points) {
-    const GemmShape shape{.m = point.m, .n = point.n, .k = point.k, .dtype = gemm.dtype};
+    const GemmShape shape{
+        .m = point.m, .n = point.n, .k = point.k, .dtype = gemm.dtype, .result = usual_result(gemm.dtype)};
     CORTADO_ASSIGN_OR_RETURN(const GemmBenchReport ours, predict_gemms({shape}, machine, point.units));
     const double error = ours.rows.front().time_us / point.us - 1;
     sum += std::abs(error);

@@ -42,7 +42,7 @@ Result<ListErrors> errors_of(const published::ProductList& list, const Machine& 
   errors.rows.columns = {report::OwnColumn{"shape"}, report::OwnColumn{"units"}, report::OwnColumn{"measured us", 2},
                          report::OwnColumn{"ours us", 2}, report::OwnColumn{"error %", 1}};
   for (const published::MeasuredProduct& point : list.points) {
-    const GemmShape shape{.m = point.m, .n = point.n, .k = point.k, .dtype = dtype};
+    const GemmShape shape{.m = point.m, .n = point.n, .k = point.k, .dtype = dtype, .result = usual_result(dtype)};
     CORTADO_ASSIGN_OR_RETURN(const double ours, predicted_us(shape, machine, point.units));
     const double error = 100 * (ours / point.us - 1);
     errors.percent.push_back(std::abs(error));

@@ -113,6 +113,7 @@ class ModelSteps {
     serving.dtype = request.phase.dtype;
     serving.kv_dtype = request.phase.kv_dtype;
     serving.limits.max_sequences = static_cast<std::uint32_t>(step.batch);
+    if (step.max_tokens) serving.limits.max_tokens = static_cast<std::uint32_t>(*step.max_tokens);
     const auto length = [](std::uint64_t tokens) {
       const auto whole = static_cast<std::uint32_t>(tokens);
       return serve::Length{whole, whole};

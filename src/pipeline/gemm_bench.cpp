@@ -31,12 +31,6 @@ std::vector<std::string> cells_of(std::string_view line) {
   return cells;
 }
 
-std::optional<DType> usual_result(DType dtype) {
-  if (dtype == DType::f8) return DType::bf16;
-  if (dtype == DType::i8) return DType::i32;
-  return std::nullopt;
-}
-
 /// "128", or the rows of each group: "128+64+0+300". Groups without rows take no part.
 Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint64_t batch) {
   const auto wrong = [&](const std::string& why) {
@@ -206,6 +200,12 @@ std::string tile_text(const Tiling& tiling) {
 }
 
 }  // namespace
+
+std::optional<DType> usual_result(DType dtype) {
+  if (dtype == DType::f8) return DType::bf16;
+  if (dtype == DType::i8) return DType::i32;
+  return std::nullopt;
+}
 
 Result<std::vector<GemmShape>> parse_gemm_shapes(const std::string& text, const GemmDefaults& defaults) {
   if (text.ends_with(".csv") || text.find('/') != std::string::npos) return read_shapes(text, defaults);

@@ -22,6 +22,9 @@ struct GemmDefaults {
   std::uint32_t scale_block = 0;
 };
 
+/// What libraries make of GEMMs of f8 and i8; none: as the operands.
+std::optional<DType> usual_result(DType dtype);
+
 struct GemmBenchRow {
   GemmShape shape;
   double time_us = 0;  ///< in a stream: from the end of the kernel before it to its own end

@@ -42,6 +42,7 @@ Result<ModelStep> read_step(const toml::table& source, const std::string& file) 
   step.tokens = in.count("tokens");
   step.output = whole("output", 0);
   if (step.phase == "serve") step.requests = in.count("requests");
+  if (source.contains("max_tokens")) step.max_tokens = in.count("max_tokens");
   if (source.contains("all_reduce_bytes")) step.all_reduce_bytes = in.count("all_reduce_bytes");
   if (source.contains("layers")) step.layers = in.count("layers");
   step.cap_w = in.number_if("cap_W");

@@ -37,8 +37,9 @@ struct ModelStep {
   std::uint64_t batch = 1;
   std::uint64_t tokens = 0;
   std::uint64_t output = 0;
-  std::uint64_t requests = 0;             ///< serve
-  std::optional<std::uint64_t> layers{};  ///< of a proxy that has fewer than the model
+  std::uint64_t requests = 0;                 ///< serve
+  std::optional<std::uint64_t> max_tokens{};  ///< serve: of a step, where it is not the engine's default
+  std::optional<std::uint64_t> layers{};      ///< of a proxy that has fewer than the model
   /// Up to which the serving engine of that time had all-reduce kernels of its own, where it is not the machine's.
   std::optional<std::uint64_t> all_reduce_bytes{};
   std::optional<double> cap_w{};         ///< of the boards, where it is not the machine's

@@ -117,13 +117,29 @@ double Products::memory_intensity(std::uint32_t index) const {
   return (all + stores) / rate / (share * all / rate + std::max(demand.seconds, (1 - share) * all / rate));
 }
 
+WorkgroupDemand Products::demand_of(const GemmModel& model, GemmWave wave, double clock,
+                                    const GemmSurroundings& beside) {
+  if (!wave.last) wave.running = wave.units;  // what a workgroup takes does not depend on how many run then
+  for (const KnownDemand& known : known_demands_) {
+    if (known.wave.running == wave.running && known.wave.units == wave.units && known.wave.last == wave.last &&
+        known.clock == clock && known.beside.streams == beside.streams &&
+        known.beside.cache_held == beside.cache_held && known.model == model) {
+      return known.demand;
+    }
+  }
+  constexpr std::size_t kMost = 16;
+  if (known_demands_.size() == kMost) known_demands_.clear();
+  known_demands_.push_back({model, wave, beside, clock, model.demand(wave, clock, beside)});
+  return known_demands_.back().demand;
+}
+
 UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, Batch& batch) {
   ProductRun& product = products_[index];
   const RankId gpu = core_.gpu_of(index);
   const GemmSurroundings beside{.streams = streams, .cache_held = cache_held_beside(gemm_of(index), gpu)};
   batch.clock = clock(index);
   const GemmWave wave{.running = product.running, .units = units_available(index), .last = batch.last};
-  WorkgroupDemand demand = product.model->demand(wave, batch.clock, beside);
+  WorkgroupDemand demand = demand_of(*product.model, wave, batch.clock, beside);
   if (batch.polls) demand.seconds += static_cast<double>(core_.timing.compute->poll.value) * 1e-9;
   if (product.reads) demand.memory_bytes = batch.read_beside;
   const double load =

@@ -115,6 +115,15 @@ class Products {
     std::optional<ProductStores> stores;  // where they are flows of their own
   };
 
+  /// What was priced before: waves of a GEMM, and ranks, ask for the same over and over.
+  struct KnownDemand {
+    GemmModel model;
+    GemmWave wave;
+    GemmSurroundings beside;
+    double clock = 0;
+    WorkgroupDemand demand;
+  };
+
   void begin_batch(std::uint32_t queue, const Batch& batch);
   /// The workgroups from `first` on that wait for the same signals, of so many; they begin or are held.
   std::uint32_t begin_group(std::uint32_t queue, std::uint64_t first, std::uint32_t count);
@@ -126,6 +135,7 @@ class Products {
   void end(std::uint32_t queue);
   /// What the workgroups of a batch take beside so many streams of others; settles the batch for them.
   UseList& price_workgroups(std::uint32_t queue, std::uint32_t streams, Batch& batch);
+  WorkgroupDemand demand_of(const GemmModel& model, GemmWave wave, double clock, const GemmSurroundings& beside);
   double weight() const;                                     ///< of reads and stores
   std::uint32_t units_available(std::uint32_t queue) const;  ///< that others do not hold
   double clock(std::uint32_t queue);                         ///< GHz
@@ -150,6 +160,7 @@ class Products {
   TrackerUnit& trackers_;
   RunPower& power_;
   GemmClocks known_clocks_;
+  std::vector<KnownDemand> known_demands_;
   std::vector<ProductRun> products_;   // by queue; empty if the program has none
   std::vector<std::uint32_t> on_gpu_;  // under way
 };

@@ -51,6 +51,7 @@ double RuntimeCopies::rate(std::uint32_t queue) const {
 
 SimTime kernel_list_time(const Program& program, const Queue& queue, const Timing& timing) {
   if (!timing.runtime) return {};
+  if (std::ranges::none_of(program.buffers, [](const Buffer& buffer) { return buffer.host.has_value(); })) return {};
   const auto of_host = [&](const Command& command) {
     return std::ranges::any_of(
         accesses(command), [&](const Access& access) { return program.buffer(access.region.buffer).host.has_value(); });
