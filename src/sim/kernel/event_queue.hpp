@@ -12,8 +12,8 @@
 // (re)scheduled first leaves first. The order therefore depends on nothing but the calls made.
 //
 // The payload is a small value type of the caller, typically a variant or a tagged index; an event costs no allocation
-// once the queue has reached its greatest size. Cancelling or moving an event costs only a heap step, because the end
-// of a transfer moves whenever its rate changes.
+// once the queue has reached its greatest size. Cancelling or moving an event costs only a heap step, which
+// matters because the end of a transfer moves whenever its rate changes.
 //
 // Cost: schedule, pop, cancel, reschedule O(log n). Memory: 32 bytes and a payload per pending event, at the greatest
 // number pending. A queue belongs to one thread; queues share nothing.
