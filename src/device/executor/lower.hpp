@@ -33,13 +33,13 @@ struct ValuePatch {
   std::uint32_t advance = 0;
 };
 
-/// The address in this dword and the next is `address` plus the offset of the iteration's slots.
+/// The address in this dword and the next one is `address` plus the offset of the iteration's slots.
 struct SlotPatch {
   std::uint32_t dword = 0;
   std::uint64_t address = 0;
 };
 
-/// The address in this dword and the next is that of the buffer plus `offset`.
+/// The address in this dword and the next one is that of the buffer plus `offset`.
 struct AddressPatch {
   std::uint32_t dword = 0;
   BufferId buffer;
@@ -53,9 +53,9 @@ struct Frame {
   std::vector<std::uint32_t> start;
   std::vector<ValuePatch> values;
   std::vector<SlotPatch> slots;
-  std::vector<std::uint32_t> doorbells{};  ///< dwords at which the doorbell rings, beside the end
+  std::vector<std::uint32_t> doorbells{};  ///< dwords at which the doorbell is rung, besides the end
   std::vector<AddressPatch> addresses;     ///< of buffers
-  bool movable = true;                     ///< other addresses change nothing else
+  bool movable = true;                     ///< moving the buffers changes nothing but the addresses
 
   std::uint64_t bytes() const { return dwords.size() * sizeof(std::uint32_t); }
 };
@@ -69,7 +69,7 @@ struct LowerOptions {
 Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMap& addresses,
                           const std::vector<std::uint64_t>& advances, const LowerOptions& options = {});
 
-/// The frame of other addresses, from one that was lowered for the same program without tracing: in place where it is
+/// Updates a frame that was lowered for the same program, without tracing, to other addresses: in place if it is
 /// movable.
 Status lower_again(const Program& program, QueueId queue, const AddressMap& addresses,
                    const std::vector<std::uint64_t>& advances, Frame& frame, const PackingLimits& packing = {});

@@ -48,11 +48,11 @@ constexpr std::uint32_t exact_integers(DType dtype) {
   }
 }
 
-/// What the elements of a buffer are.
+/// The contents of the elements of a buffer.
 struct ElementFormat {
-  DType dtype = DType::u8;   ///< floating point: small integers; else raw bytes
+  DType dtype = DType::u8;   ///< floating point: small integers; otherwise raw bytes
   std::uint32_t bound = 0;   ///< integers 0 .. bound
-  std::uint32_t period = 0;  ///< how many numbers 0 .. period - 1 are drawn; those above the bound count as 0
+  std::uint32_t period = 0;  ///< numbers are drawn from 0 .. period - 1; those above the bound become 0
   bool centred = false;      ///< (integer - bound / 2) / bound
 
   bool small_integers() const { return is_float(dtype); }
@@ -67,7 +67,7 @@ ElementFormat factor_format(DType dtype, std::uint64_t k);
 /// a region does not consist of whole aligned elements, or a sum has too many terms to be exact.
 Result<std::vector<ElementFormat>> element_formats(const Program& program);
 
-/// Bits of a number in a floating-point type, rounded to nearest, and the way back.
+/// Bits of a number in a floating-point type, rounded to nearest, and the inverse.
 std::uint32_t element_bits(DType dtype, float value);
 float element_value(DType dtype, const std::byte* element);
 
