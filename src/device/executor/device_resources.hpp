@@ -21,7 +21,7 @@ class DeviceResources {
   Result<Memory> allocate(const MemoryRequest& request);
   /// Memory of the caller. It stays mapped, so that mapping it again costs only a lookup.
   Status map_host(const Memory& memory);
-  /// The number of mappings; and removes all mappings except those for which `keep` returns true.
+  /// The number of caller ranges that are mapped; unmap_host_except() unmaps all but those for which `keep` is true.
   std::size_t mapped() const { return callers_.size(); }
   void unmap_host_except(const std::function<bool(const std::byte*)>& keep);
   Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request);

@@ -1,17 +1,17 @@
 // From the commands of a dma queue to SDMA packets.
 //
-// One command is one packet, in the order of the queue and with nothing between, but for queues whose packets hold
-// several commands (Packing; not while tracing, which asks when each of them ran):
+// One command becomes one packet, in queue order and with nothing in between, except in queues whose packets hold
+// several commands (Packing; not while tracing, which needs the time of each of them):
 //   Copy of one row    COPY linear              Wait        POLL_REGMEM of the low 32 bits of the signal, for ever
 //   Copy of more rows  COPY sub-window          Signal add  ATOMIC add64
 //   Copy with add      private COPY add, one    Signal set  FENCE of the low 32 bits
-//                      a row                    Timestamp   TIMESTAMP get global into the command's slot
+//                      per row                  Timestamp   TIMESTAMP get global into the command's slot
 //   Broadcast, Swap    COPY broadcast, swap     packed      private COPY multicast, fused, list
-// With tracing every command that is not a Timestamp has a TIMESTAMP before it and the queue ends with one, so that
-// slot i + 1 also tells when command i had finished.
+// With tracing, every command that is not a Timestamp has a TIMESTAMP before it and the queue ends with one, so that
+// slot i + 1 also gives the time at which command i had finished.
 //
-// A packet's bytes are the same in every iteration but for the values that count iterations (polls and fences) and,
-// with tracing, the slots; these places are listed as patches. The counters stay below 2^31 (batch_iterations in
+// A packet's bytes are the same in every iteration except for values that count iterations (polls and fences) and, with
+// tracing, the slots; these places are listed as patches. The counters stay below 2^31 (batch_iterations in
 // signal_range.hpp), so 32-bit compares are exact.
 #pragma once
 

@@ -3,22 +3,21 @@
 // Expected outputs are computed from this function and the contract alone, never from device memory, so nothing that
 // happens on the device can make a wrong output look right.
 //
-// Raw bytes: 8-byte word i of a buffer is mix(i ^ key) xor (iteration mod 256) in every byte, with a key of seed and
-// buffer and
+// Raw bytes: 8-byte word i of a buffer is mix(i ^ key) xor (iteration mod 256) in every byte, where key depends on seed
+// and buffer and
 //   mix(x) = y ^ (y >> 32),  y = x * odd constant.
-// All words of a buffer differ, buffers differ, and every byte differs from the same byte of the 255 iterations before:
-// stale data never passes for fresh.
+// All words of a buffer differ, buffers differ, and every byte differs from the same byte of the 255 previous
+// iterations: stale data is never mistaken for fresh data.
 //
 // Small integers: buffers that are summed or multiplied as floating point hold integers in that type, small enough that
-// every order of additions gives the same bytes. Let E be the largest integer up to which a type holds them all
-// (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
+// every order of additions gives the same bytes. Let E be the largest integer up to which the type represents all
+// integers exactly (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
 //   - The N terms of a sum are 0 .. bound with bound = min(256, E) / N: sums stay below E.
-//   - The factors of a GEMM with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too
-//     much, all are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the GEMM are then
-//     E / 4 on the average, and few are beyond E: these have a tolerance, which
-//     product_check.hpp tells together with how it is checked.
-// Inputs of a formula are (number - 128) / 256 with numbers 0 .. 256: both signs, and small enough for softmax.
-// They change with the iteration, too. Sums of u8 and i32 wrap and are the same in every order for any bytes.
+//   - The factors of a GEMM with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too much,
+//     all are 0 except for one 1 per `period` elements, period = 2 sqrt(k / E): elements of the GEMM are then E / 4 on
+//     average, and few exceed E. Those have a tolerance; see product_check.hpp, also for how it is checked.
+// Inputs of a formula are (number - 128) / 256 with numbers 0 .. 256: both signs, and small enough for softmax. They
+// also change with the iteration. Sums of u8 and i32 wrap and are the same in every order for any bytes.
 #pragma once
 
 #include <cstddef>

@@ -16,8 +16,7 @@ struct RingProduct {
   std::uint64_t chunk_rows = 8;  ///< of the output; a tile is 4 x 8
   std::uint64_t n = 12;
   std::uint64_t k = 10;
-  std::uint64_t missing = 0;  ///< number of updates that the trackers of chunks in transit expect in excess of those
-                              ///< that happen
+  std::uint64_t missing = 0;  ///< updates that trackers of chunks in transit expect beyond those that happen
 };
 
 /// Rank r sends to r + 1. It computes the chunks r-1, r-2, ..., r+1, r in this order (modulo the ranks). The first is
