@@ -12,8 +12,8 @@ namespace py = pybind11;
 namespace cortado::python {
 namespace {
 
-/// What an object that speaks DLPack says of itself: the first member of DLManagedTensor, as version 0 of that
-/// interface lays it out.
+/// What an object that supports DLPack says about itself: the first member of DLManagedTensor, as laid out in version 0
+/// of that interface.
 struct DlTensor {
   void* data;
   std::int32_t device_type;
@@ -23,7 +23,7 @@ struct DlTensor {
   std::uint8_t bits;
   std::uint16_t lanes;
   std::int64_t* shape;
-  std::int64_t* strides;  ///< in elements; null: one behind another
+  std::int64_t* strides;  ///< in elements; null: contiguous
   std::uint64_t byte_offset;
 };
 

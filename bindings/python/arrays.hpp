@@ -1,4 +1,4 @@
-// Memory of Python's arrays and tensors, without a copy.
+// Memory of Python arrays and tensors, without a copy.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ struct Memory {
   std::size_t bytes = 0;
 };
 
-/// Of an object with the buffer protocol (NumPy arrays, bytearrays), of one that speaks DLPack (tensors of PyTorch), or
-/// of (address, bytes); none of None. All its elements stand one behind another, in memory of the processor. Who calls
-/// keeps the object.
+/// The memory of an object with the buffer protocol (NumPy arrays, bytearrays), of one that supports DLPack (PyTorch
+/// tensors), or of (address, bytes); none for None. All its elements must be contiguous and in host memory. The caller
+/// keeps the object alive.
 Memory memory_of(const pybind11::handle& object, bool writable);
 
-/// "f32", "bf16", ... as communicator.hpp names elements; empty if it has no such name.
+/// "f32", "bf16", ...: names of elements as in communicator.hpp; empty if it has no such name.
 std::string element_of(const pybind11::handle& object);
 
 }  // namespace cortado::python

@@ -1,4 +1,4 @@
-// The Python module: communicators. Python code in cortado/__init__.py gives it its shape.
+// The Python module: communicators. The Python code in cortado/__init__.py defines its interface.
 #include "module.hpp"
 
 #include <chrono>
@@ -66,13 +66,13 @@ CommunicatorOptions options_of(std::string name, std::uint32_t rank, std::uint32
   return options;
 }
 
-/// Operations wait without the lock of the interpreter.
+/// Operations wait without holding the interpreter lock.
 Status without_lock(const std::function<Status()>& work) {
   const py::gil_scoped_release release;
   return work();
 }
 
-/// A persistent operation, which needs its communicator and its arrays.
+/// A persistent operation, which keeps its communicator and its arrays alive.
 struct Prepared {
   std::shared_ptr<Communicator> communicator;
   Communicator::Persistent operation;
@@ -88,7 +88,7 @@ void add_communicator(py::module_& module) {
     check(without_lock([&] { return work.wait(); }));
   });
 
-  // Shared, because memory of its window may outlive the variable that it was asked from.
+  // Shared, because memory of its window may outlive the Python variable of the communicator.
   py::class_<Communicator, std::shared_ptr<Communicator>>(module, "Communicator")
       .def_static("join",
                   [](std::string name, std::uint32_t rank, std::uint32_t ranks, double timeout, std::uint64_t window,

@@ -1,4 +1,5 @@
-// Machines, plans, proofs, simulations and studies for Python; results are the JSON documents of the command line.
+// Machines, plans, proofs, simulations and studies for Python; results are the same JSON documents as on the command
+// line.
 #include <cstdint>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

@@ -1,5 +1,5 @@
-// Broken invariants. A failed CORTADO_CHECK is a bug in Cortado, never a mistake of the user; it prints where and what
-// and aborts, in release builds too.
+// Broken invariants. A failed CORTADO_CHECK is a bug in Cortado, never a mistake of the user; it prints location and
+// condition and aborts, in release builds too.
 #pragma once
 
 namespace cortado::internal {

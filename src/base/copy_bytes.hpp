@@ -1,4 +1,4 @@
-// Copies of memory: memcpy without a trap of some processors, and a copy that writes past the caches.
+// Copies of memory: a memcpy that avoids a performance trap of some processors, and a copy that bypasses the caches.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace cortado {
 
-/// As memcpy. The C library copies some KiB up to about a megabyte with `rep movsb`, which on AMD's Zen 3 and 4 falls
-/// to a twentieth of its speed where the destination lies a little behind the source modulo 4096 (measured: 2.6 instead
-/// of 53 GB/s for 16 KiB), as it does from the start of a page to memory of malloc. Pieces of 2 KiB are copied by
-/// vector instructions, everywhere at about the same speed.
+/// Like memcpy. From some KiB up to about a megabyte, the C library copies with `rep movsb`, which on AMD's Zen 3 and 4
+/// drops to a twentieth of its speed if the destination is slightly ahead of the source modulo 4096 (measured: 2.6
+/// instead of 53 GB/s for 16 KiB), as when copying from the start of a page to memory from malloc. Pieces of 2 KiB are
+/// copied by vector instructions, at about the same speed for every alignment.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   constexpr std::uint64_t kPiece = 2 << 10;
   for (std::uint64_t done = 0; done < bytes; done += kPiece) {
@@ -23,10 +23,10 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::uint64_t bytes
   }
 }
 
-/// As memcpy, but what is written does not go through the caches: whole lines are stored without being fetched first,
-/// and nothing else is pushed out. For more than the caches hold; two cores that copy 8 MiB each are twice as fast by
-/// it (AMD Zen 3, measured: 21 against 9 GB/s), and memory that another core reads next need not be taken out of this
-/// core's cache. The C library does so from three quarters of the largest cache on, and knows of one copy only.
+/// Like memcpy, but what is written bypasses the caches: whole lines are stored without being fetched first, and
+/// nothing else is evicted. For more than the caches hold; two cores that copy 8 MiB each are twice as fast this way
+/// (AMD Zen 3, measured: 21 against 9 GB/s), and memory that another core reads next need not be fetched from this
+/// core's cache. The C library does this from three quarters of the largest cache on, but considers only its own copy.
 inline void stream_bytes(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 #if defined(__SSE2__)
   constexpr std::uint64_t kLine = 64;
@@ -46,7 +46,7 @@ inline void stream_bytes(std::byte* to, const std::byte* from, std::uint64_t byt
     _mm_stream_si128(line + 3, d);
   }
   copy_bytes(to + done, from + done, bytes - done);
-  _mm_sfence();  // such stores are in no order with those that tell others of them
+  _mm_sfence();  // such stores are not ordered with the stores that announce them
 #else
   copy_bytes(to, from, bytes);
 #endif

@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-// Not sysconf: on AMD's processors the C library answers with the caches of all cores together (256 MiB where each core
-// has 32), and so does its memcpy.
+// Not sysconf: on AMD processors the C library reports the caches of all cores together (256 MiB where each core has
+// 32), and so does its memcpy.
 Bytes last_level_cache() {
   Bytes last{std::uint64_t{32} << 20};
   for (int index = 0;; ++index) {  // levels ascend

@@ -43,7 +43,7 @@ Diagnostic file_error(const std::string& call, const std::string& path, int errn
   return diagnostic;
 }
 
-constexpr int kMostLinks = 40;  // that Linux follows
+constexpr int kMostLinks = 40;  // as many as Linux follows
 
 /// Special files (/dev/stdout, pipes) cannot be replaced by a rename and are written in place.
 bool replaceable(const std::string& path) {
@@ -63,7 +63,7 @@ Status write_all(int fd, const std::string& path, std::string_view content) {
 
 #if CORTADO_HOSTED
 
-/// Mode and owner of the file that will be replaced; those of a new file, if there is none.
+/// Copies mode and owner from the file that will be replaced; if there is none, those of a new file.
 Status keep_mode(int fd, const std::string& path) {
   struct stat old {};
   if (::stat(path.c_str(), &old) != 0) {
@@ -73,7 +73,7 @@ Status keep_mode(int fd, const std::string& path) {
     return {};
   }
   mode_t mode = old.st_mode & 07777;
-  // The group's rights are not handed to another group.
+  // If the group cannot be kept, its permissions must not go to another group.
   if (::fchown(fd, old.st_uid, old.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) mode &= ~070U;
   if (::fchmod(fd, mode) != 0) return fail(file_error("fchmod", path, errno));
   return {};
@@ -81,7 +81,7 @@ Status keep_mode(int fd, const std::string& path) {
 
 #endif
 
-/// Name of the temporary file that a write_file() is at. A second one at the same time has none.
+/// Name of the temporary file of the current write_file(). A second one at the same time is not recorded.
 char g_unfinished[PATH_MAX];
 std::atomic<bool> g_unfinished_taken{false};
 std::atomic<bool> g_unfinished_valid{false};

@@ -1,4 +1,4 @@
-// Hashes of content, for names of files and keys: the same on every computer.
+// Hashes of content, for file names and keys: the same on every computer.
 #pragma once
 
 #include <cstdint>

@@ -50,12 +50,12 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   JsonError take_error() { return {std::move(error_), position_}; }
 
  private:
-  /// An object or a list that is not closed yet.
+  /// An object or list that is not closed yet.
   struct Open {
     Json* value;  // stable: a container is inserted into its parent before anything follows it there
     std::unordered_set<std::string> keys{};
 
-    /// Few keys are compared one by one; a file of a million in one object must not take a million times as long.
+    /// Few keys are compared one by one; with a million keys in one object, that must not take a million times as long.
     bool known(const std::string& key) {
       constexpr std::size_t kFew = 32;
       if (value->size() < kFew) return value->contains(key);
@@ -104,7 +104,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   Json root_;
   std::vector<Open> open_;
   std::string key_;
-  bool known_ = false;  // the key, in its object
+  bool known_ = false;  // whether its object already has the key
   std::string error_;
   std::size_t position_ = 0;
 };
@@ -171,7 +171,7 @@ class JsonTextWriter {
     }
   }
 
-  /// The shortest that reads as the same number; one that is none is null.
+  /// The shortest form that reads back as the same number; null if it is not a finite number.
   void put_number(double number) {
     if (!std::isfinite(number)) {
       out_ += "null";

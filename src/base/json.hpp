@@ -1,7 +1,7 @@
-// A JSON value: what documents are made of and read into.
+// A JSON value: what documents are written from and read into.
 //
-// nlohmann's type does the same, and more. It adds five to seven seconds to the compilation of every batch that uses
-// it; here one file does, for its parser and its way to write texts and numbers.
+// nlohmann's type does the same, and more, but adds five to seven seconds to the compilation of every batch that uses
+// it; here only one file does, for its parser and its formatting of strings and numbers.
 #pragma once
 
 #include <concepts>
@@ -20,7 +20,7 @@ namespace cortado {
 
 struct JsonError {
   std::string message;
-  std::size_t position = 0;  ///< in the text, from 1 on; 0 if it is not known
+  std::size_t position = 0;  ///< in the text, starting at 1; 0 if unknown
 };
 
 struct JsonRules {
@@ -56,7 +56,7 @@ class Json {
   Json(const std::vector<T>& items) : Json(array()) {
     for (const T& item : items) push_back(Json(item));
   }
-  /// An object if all parts are pairs that begin with a text, else a list: {{"name", "ag"}, {"ranks", 8}}.
+  /// An object if all parts are pairs that begin with a string, otherwise a list: {{"name", "ag"}, {"ranks", 8}}.
   Json(std::initializer_list<Part> parts);
 
   Json(const Json& other);
@@ -81,10 +81,10 @@ class Json {
   bool is_object() const { return kind_ == Kind::object; }
   bool is_number() const { return is_number_integer() || kind_ == Kind::number; }
   bool is_number_integer() const { return kind_ == Kind::integer || kind_ == Kind::whole; }
-  /// What is read from a text is whole if it has neither sign nor point.
+  /// A number read from a text is whole if it has neither a sign nor a decimal point.
   bool is_number_unsigned() const { return kind_ == Kind::whole; }
 
-  // Only of what they say it is.
+  // Only valid for values of the respective kind.
   bool boolean() const { return boolean_; }
   const std::string& text() const { return *text_; }
   std::uint64_t whole() const { return whole_; }
@@ -92,7 +92,7 @@ class Json {
   double number() const;  ///< of any number
 
   std::size_t size() const;  ///< of a list or an object
-  // A list; `begin` and `end` are those of an empty one for everything else.
+  // A list; for everything else, `begin` and `end` are those of an empty list.
   Json* begin();
   Json* end();
   const Json* begin() const;
@@ -104,13 +104,13 @@ class Json {
   // An object.
   const std::vector<Member>& members() const;    ///< in the order in which they were added
   Json& operator[](std::string_view key);        ///< adds it; null becomes an object
-  Json& add(std::string key, Json value);        ///< a key that it does not have, without looking for it
-  const Json* find(std::string_view key) const;  ///< nullptr if there is none, or if it is no object
+  Json& add(std::string key, Json value);        ///< a key that it does not have yet; not checked
+  const Json* find(std::string_view key) const;  ///< nullptr if there is none, or if this is not an object
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  void update(const Json& other);  ///< sets all that the other object has
+  void update(const Json& other);  ///< sets all members of the other object
   void erase(std::string_view key);
 
-  /// In one line, or in lines indented by this many blanks. Bytes that are not UTF-8 become U+FFFD.
+  /// On one line, or on lines indented by this many spaces. Bytes that are not UTF-8 become U+FFFD.
   std::string dump(int indent = -1, bool ascii = false) const;
 
  private:
@@ -135,7 +135,7 @@ struct Json::Member {
   Json value;
 };
 
-/// A part of a list in braces: unlike the items of other such lists it can be moved from.
+/// An element of a list in braces: unlike the elements of std::initializer_list<Json>, it can be moved from.
 class Json::Part {
  public:
   // NOLINTBEGIN(bugprone-forwarding-reference-overload): not for a Part, as the constraint says

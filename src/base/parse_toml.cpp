@@ -10,8 +10,8 @@
 namespace cortado::internal {
 namespace {
 
-/// Walks over a TOML text and counts the dots of keys. Between two dots of one key stand only letters, digits, blanks
-/// and quoted text: all other signs, and line ends, separate keys, values and numbers from each other.
+/// Scans a TOML text and counts the dots of keys. Between two dots of one key there are only letters, digits, blanks
+/// and quoted text: all other characters, and line ends, separate keys, values and numbers from each other.
 class KeyScan {
  public:
   explicit KeyScan(std::string_view text) : text_(text) {}
@@ -52,12 +52,12 @@ class KeyScan {
     const std::string_view end = several_lines ? std::string_view(three) : rest.substr(0, 1);
     at_ += end.size();
     while (at_ < text_.size() && !text_.substr(at_).starts_with(end)) {
-      if (text_[at_] == '\n' && !several_lines) return;  // no TOML
+      if (text_[at_] == '\n' && !several_lines) return;  // not valid TOML
       if (text_[at_] == '\\' && quote == '"') step();
       if (at_ < text_.size()) step();
     }
     at_ = std::min(at_ + end.size(), text_.size());
-    // Of up to five quotes at the end of several lines, the last three are the end.
+    // Of up to five quotes at the end of a multi-line string, the last three are the end.
     for (int more = 0; several_lines && more < 2 && at_ < text_.size() && text_[at_] == quote; ++more) ++at_;
   }
 

@@ -1,4 +1,4 @@
-// The one way to read TOML: toml++, guarded against texts that would exhaust its stack.
+// The only way to read TOML: toml++, guarded against texts that would exhaust its stack.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace cortado::internal {
 
-/// Parts of a dotted key or table header, a.b.c having three. Tables are destroyed recursively, so their depth must be
-/// bounded; that of values is by toml++, to 256, each of which may be under such a key.
+/// Parts of a dotted key or table header; a.b.c has three. Tables are destroyed recursively, so their depth must be
+/// bounded; toml++ bounds the depth of values, to 256, each of which may be under such a key.
 inline constexpr int kMostKeyParts = 16;
 
-/// The root table. What is no TOML, or has a longer key, is an error of this code with file and line.
+/// The root table. A text that is not TOML, or has a longer key, is an error with this code, file and line.
 Result<toml::table> parse_toml(std::string_view text, const std::string& file, const std::string& code);
 
 }  // namespace cortado::internal

@@ -1,5 +1,5 @@
-// What there is beneath this program. WebAssembly in a browser has memory, a clock and files in memory: no threads,
-// other processes, signals or devices.
+// What the platform provides. WebAssembly in a browser has memory, a clock and files in memory, but no threads, other
+// processes, signals or devices.
 #pragma once
 
 #ifdef __wasi__

@@ -22,9 +22,9 @@ extern char** environ;
 namespace cortado {
 namespace {
 
-constexpr std::size_t kErrorBytes = 4096;  // the end of what it says on standard error
+constexpr std::size_t kErrorBytes = 4096;  // the end of its standard error
 
-/// A file descriptor that is closed.
+/// A file descriptor that closes itself.
 class PipeEnd {
  public:
   PipeEnd() = default;
@@ -84,7 +84,7 @@ class Process {
 
  private:
   Status start() {
-    // A socket, not a pipe: writing to a program that reads no more must not raise SIGPIPE.
+    // A socket, not a pipe: writing to a program that no longer reads must not raise SIGPIPE.
     std::array<int, 2> in{};
     std::array<int, 2> out{};
     std::array<int, 2> err{};
@@ -144,7 +144,7 @@ class Process {
     const ssize_t sent = ::send(in_.get(), input_.data(), input_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (sent > 0) input_.remove_prefix(static_cast<std::size_t>(sent));
-    if (sent < 0 || input_.empty()) in_.close();  // one that does not read may still answer
+    if (sent < 0 || input_.empty()) in_.close();  // a program that does not read may still answer
   }
 
   static void read_more(PipeEnd& from, std::string& into) {

@@ -14,9 +14,9 @@ struct ProcessLimits {
   std::chrono::milliseconds time{60'000};
 };
 
-/// What an executable prints when it reads `input`. It runs without a shell and without arguments. Fails if it cannot
-/// be started (process.start), ends with anything but 0 (process.exit, with the last line of its standard error),
-/// prints more than the limit (process.output) or takes longer (process.time); then it is ended.
+/// The output of an executable that reads `input`. It runs without a shell and without arguments. Fails if it cannot be
+/// started (process.start), ends with anything but 0 (process.exit, with the last line of its standard error), prints
+/// more than the limit (process.output) or takes longer (process.time); in that case it is ended.
 Result<std::string> run_process(const std::string& path, std::string_view input, const ProcessLimits& limits = {});
 
 }  // namespace cortado

@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// SplitMix64: one 64-bit word of state, every seed is good. Also usable as a hash of its seed.
+/// SplitMix64: one 64-bit word of state; every seed is good. Also usable as a hash of its seed.
 class Random {
  public:
   explicit constexpr Random(std::uint64_t seed) : state_(seed) {}

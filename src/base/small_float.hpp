@@ -1,7 +1,7 @@
 // Small floating point: conversions between the bits of f16, bf16 and f8 and float, rounding to nearest, ties to even.
 //
 // f8 is E4M3 FNUZ: 4 bits of exponent with bias 8 and 3 of fraction, no infinity and no negative zero; 0x80 is the only
-// NaN. Its largest value is 1.875 * 2^7 = 240, and what is larger becomes 240.
+// NaN. Its largest value is 1.875 * 2^7 = 240; anything larger becomes 240.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline float from_bf16(std::uint16_t bits) {
 
 inline std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);  // NaN stays quiet NaN
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<std::uint16_t>((bits >> 16) | 0x40);  // stays a quiet NaN
   const std::uint32_t tie_to_even = (bits >> 16) & 1;
   return static_cast<std::uint16_t>((bits + 0x7fff + tie_to_even) >> 16);
 }
@@ -40,7 +40,7 @@ inline std::uint16_t to_f16(float value) {
   if (magnitude > 0x7f800000) return static_cast<std::uint16_t>(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
   if (magnitude >= 0x477ff000) return static_cast<std::uint16_t>(sign | 0x7c00);  // 65520 and above round to infinity
   if (magnitude < 0x38800000) {
-    // Below 2^-14: adding 0.5 aligns the unit 2^-24 with the last bit of a float, which rounds as wanted.
+    // Below 2^-14: adding 0.5 aligns the unit 2^-24 with the last bit of a float, which gives the desired rounding.
     const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3f000000));
   }
@@ -68,7 +68,7 @@ inline std::uint8_t to_f8(float value) {
   const std::uint32_t magnitude = std::min(bits & 0x7fffffff, kLargest);
   std::uint32_t code = 0;
   if (magnitude < kSmallestNormal) {
-    // Adding 2^13 aligns the unit 2^-10 with the last bit of a float, which rounds as wanted.
+    // Adding 2^13 aligns the unit 2^-10 with the last bit of a float, which gives the desired rounding.
     code = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0x1p13f) - 0x46000000;
   } else {
     const std::uint32_t tie_to_even = magnitude >> 20 & 1;
@@ -77,7 +77,8 @@ inline std::uint8_t to_f8(float value) {
   return static_cast<std::uint8_t>(code == 0 ? 0 : (bits >> 24 & 0x80) | code);
 }
 
-// How an element type lies in memory (Stored), what it is computed in (Wide), and the way between the two.
+// How an element type is stored in memory (Stored), the type used for computing (Wide), and the conversions between
+// them.
 template <class T>
 struct PlainElement {
   using Stored = T;

@@ -1,4 +1,4 @@
-// A list that keeps up to N items in itself and needs an allocation only for more.
+// A list that stores up to N items inline and allocates only for more.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class SmallVector {
 
  private:
   std::array<T, N> few_;
-  std::vector<T> many_;  // all items, once there were more than N
+  std::vector<T> many_;  // all items, once there are more than N
   std::size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Text to and from numbers and sizes, and plain text tables.
+// Conversion between text and numbers or sizes, and plain text tables.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@
 
 namespace cortado {
 
-/// All of the text as a number; none if it is anything else, has a plus sign or blanks, or does not fit.
+/// The whole text as a number; none if it is anything else, has a plus sign or blanks, or does not fit.
 template <class Number, class... Base>
 std::optional<Number> parse_number(std::string_view text, Base... base) {
   Number value{};
@@ -23,32 +23,32 @@ std::optional<Number> parse_number(std::string_view text, Base... base) {
   return value;
 }
 
-/// A whole number, or one with k (x 1024) or M (x 1024 x 1024) behind it: "32k"; none if it is anything else.
+/// A whole number, optionally followed by k (x 1024) or M (x 1024 x 1024): "32k"; none if it is anything else.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
-/// Parts of a text between separators; none of an empty text.
+/// Parts of a text between separators; none for an empty text.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// "4096", "4KiB", "1.5MiB", "2GB" (decimal) -> bytes. Refuses negative, fractional-byte and > 2^63-1 results.
+/// "4096", "4KiB", "1.5MiB", "2GB" (decimal) -> bytes. Rejects negative, fractional-byte and > 2^63-1 results.
 Result<Bytes> parse_bytes(std::string_view text);
 
 /// "1KiB:64MiB" (doubling, both ends included) or "1KiB,3KiB,1MiB" or one size.
 Result<std::vector<Bytes>> parse_sizes(std::string_view text);
 
-/// "4k:64k" (doubling) or "1000,3k", as sizes are, of counts.
+/// "4k:64k" (doubling) or "1000,3k": like sizes, but counts.
 std::optional<std::vector<std::uint64_t>> parse_counts(std::string_view text);
 
 /// Shortest exact form: 1024 -> "1KiB", 1536 -> "1536B", 1048576 -> "1MiB". parse_bytes reads it back.
 std::string format_bytes(Bytes bytes);
 
-/// The candidate nearest to `wrong` for "did you mean", or empty if none is near.
+/// The candidate most similar to `wrong` for "did you mean", or empty if none is similar.
 std::string nearest_name(std::string_view wrong, const std::vector<std::string>& candidates);
 
-/// "did you mean pcpy?"; `otherwise` if no candidate is near.
+/// "did you mean pcpy?"; `otherwise` if no candidate is similar.
 std::string did_you_mean(std::string_view wrong, const std::vector<std::string>& candidates,
                          std::string otherwise = {});
 
-/// "did you mean pcpy? known: pcpy, bcst", or without the question if nothing is near.
+/// "did you mean pcpy? known: pcpy, bcst", or without the question if nothing is similar.
 std::string suggestion(std::string_view wrong, const std::vector<std::string>& known,
                        std::string_view heading = "known: ");
 
@@ -62,17 +62,17 @@ std::string counted(std::uint64_t count, std::string_view one);
 /// "a, b, c"
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
-/// Columns of text with a header, aligned; numbers (cells that parse as one) to the right, the rest to the left. Cells
-/// of the header may have several lines, which end on the same one.
+/// Columns of text with a header, aligned; numbers (cells that parse as one) to the right, the rest to the left. Header
+/// cells may have several lines; they are aligned at the bottom.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header);
-  void add_row(std::vector<std::string> cells);  ///< as many cells as the header has
+  void add_row(std::vector<std::string> cells);  ///< with as many cells as the header
   std::string to_string(std::string_view indent = "") const;
 
  private:
   std::size_t columns_;
-  std::size_t header_;                          // lines of the header, the first of rows_
+  std::size_t header_;                          // number of header lines, the first of rows_
   std::vector<std::vector<std::string>> rows_;  // cells of one line each
 };
 

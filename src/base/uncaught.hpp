@@ -1,4 +1,4 @@
-// Turns an exception that nobody caught into a Diagnostic. Cortado throws none itself; the standard library does.
+// Turns an uncaught exception into a Diagnostic. Cortado itself throws none; the standard library does.
 #pragma once
 
 #include <exception>
@@ -7,7 +7,7 @@
 
 namespace cortado {
 
-/// "memory" or "thread" if the system has no more of them; "internal", a bug in Cortado, for everything else.
+/// "memory" or "thread" if the system has run out of them; "internal", a bug in Cortado, for everything else.
 Diagnostic uncaught(const std::exception& exception);
 
 }  // namespace cortado

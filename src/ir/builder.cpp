@@ -5,7 +5,7 @@
 namespace cortado {
 namespace {
 
-constexpr std::size_t kFewCommands = 4;  ///< that most queues have
+constexpr std::size_t kFewCommands = 4;  ///< most queues have no more
 
 template <class Tag, class Vector, class Element>
 Id<Tag> append(Vector& vector, Element element) {

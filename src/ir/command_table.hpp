@@ -1,5 +1,5 @@
-// The one table of commands: name, the queues that take it, and its place in the variant. Parser, printer, verifier and
-// docs derive from it.
+// The single table of commands: name, the queues that accept it, and its place in the variant. Parser, printer,
+// verifier and docs derive from it.
 #pragma once
 
 #include <array>

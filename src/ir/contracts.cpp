@@ -3,7 +3,7 @@
 namespace cortado {
 namespace {
 
-/// `whole` = parts one after another.
+/// `whole` = the parts one after another.
 void add_concatenation(Contract& contract, const Region& whole, const std::vector<Region>& parts) {
   Bytes offset;
   for (const Region& part : parts) {

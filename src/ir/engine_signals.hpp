@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// The largest value that such a signal may reach in one iteration. Half of 32 bits: whoever replays the program sets
-/// the counters back before they pass it.
+/// The largest value that such a signal may reach in one iteration. Half the range of 32 bits: code that replays the
+/// program resets the counters before they exceed it.
 inline constexpr std::uint64_t kMaxEngineCounter = 0x7fffffff;
 
 /// By SignalId: whether some dma queue waits for the signal or sets it. An atomic add has 64 bits and does not count.

@@ -1,5 +1,5 @@
-// The one table of functions that a Call can name. Verifier, simulator and devices derive from it; what they compute
-// says cortado/program.hpp.
+// The single table of functions that a Call can name. Verifier, simulator and devices derive from it; what each
+// function computes is in cortado/program.hpp.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@ enum class OperandKind {
 struct OperandInfo {
   std::string_view name;
   OperandKind kind = OperandKind::rows;
-  bool integers = false;  ///< i32, one a row; else f32
+  bool integers = false;  ///< i32, one per row; otherwise f32
 };
 
 struct FunctionInfo {
   Function function;
   std::string_view name;
-  std::array<OperandInfo, 4> operands{};  ///< those that have a name
+  std::array<OperandInfo, 4> operands{};  ///< only those with a name are used
   std::array<std::string_view, 3> parameters{};
-  bool integers = false;  ///< the result is i32, one a row
+  bool integers = false;  ///< the result is i32, one per row
 
   constexpr std::size_t operand_count() const {
     return count(operands, [](const auto& o) { return o.name; });
@@ -35,7 +35,8 @@ struct FunctionInfo {
   constexpr std::size_t parameter_count() const {
     return count(parameters, [](auto p) { return p; });
   }
-  /// Some operand is taken row by row: row i of the result is a function of rows i, so rows may be computed apart.
+  /// True if operands are taken row by row: row i of the result depends on their rows i, so rows may be computed
+  /// separately.
   constexpr bool by_rows() const { return operands.front().kind == OperandKind::rows; }
 
  private:

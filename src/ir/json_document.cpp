@@ -10,7 +10,7 @@ namespace {
 /// A program nests 7 deep: queues, queue, commands, command, sources, region, and the document itself.
 constexpr JsonRules kRules{.most_nesting = 32, .repeated_keys = false};
 
-/// Printable and short, whatever the text had.
+/// Printable and short, whatever the text contained.
 std::string printable(std::string message) {
   constexpr std::size_t kLongest = 160;
   if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";

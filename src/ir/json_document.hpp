@@ -1,4 +1,4 @@
-// The JSON text of a program to a tree, and where it is wrong.
+// Parses the JSON text of a program into a tree, with the position of any error.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace cortado::json {
 
-/// The tree of a JSON text. Refuses (code "program.json") broken JSON, with line and column, a key that stands twice in
-/// one object, and nesting deeper than any program has. Never throws.
+/// The tree of a JSON text. Rejects (code "program.json") malformed JSON, with line and column, a duplicate key in one
+/// object, and nesting deeper than any program has. Never throws.
 Result<Json> parse_document(std::string_view text, const std::string& file);
 
 }  // namespace cortado::json

@@ -1,8 +1,8 @@
-// The JSON form of every part of a program, said once: writer and reader are archives that walk these fields.
+// The JSON form of every part of a program, defined once: writer and reader are archives that walk these fields.
 //
-// archive.field(key, value) is a key that is always there; with a third argument it is left out where the value equals
-// that default; an optional value is left out where it is empty. Regions and commands have forms of their own, in the
-// archives.
+// archive.field(key, value) is a key that is always present; with a third argument it is omitted if the value equals
+// that default; an optional value is omitted if it is empty. Regions and commands have forms of their own, defined in
+// the archives.
 #pragma once
 
 #include <concepts>
@@ -230,10 +230,10 @@ void describe(Archive& archive, T& program) {
   archive.field("contract", program.contract);
 }
 
-/// Keys of the document beside those of the program.
+/// Keys of the document besides those of the program.
 inline constexpr const char* kSchemaName = "cortado.program";
 
-/// The key that holds a command's name of the command table.
+/// The key that holds a command's name, as in the command table.
 inline constexpr const char* kCommandKey = "command";
 
 }  // namespace cortado::json

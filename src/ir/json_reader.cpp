@@ -44,7 +44,7 @@ inline constexpr Submission kLast<Submission> = Submission::batch;
 template <>
 inline constexpr Packing kLast<Packing> = Packing::indirect;
 
-/// The command with the given number of the table, its fields at their defaults.
+/// The command at the given index of the table, its fields at their defaults.
 Command make_command(std::size_t index) {
   return [index]<std::size_t... I>(std::index_sequence<I...>) {
     static constexpr std::array<Command (*)(), sizeof...(I)> kMakers{[] { return Command(std::in_place_index<I>); }...};
@@ -53,7 +53,7 @@ Command make_command(std::size_t index) {
   (std::make_index_sequence<std::variant_size_v<Command>>());
 }
 
-/// A value of the tree and the way to it; the path becomes text only in a message.
+/// A value of the tree and the path to it; the path becomes text only in a message.
 struct Cursor {
   const Json& value;
   const Cursor* parent = nullptr;
@@ -68,7 +68,7 @@ struct Cursor {
   }
 };
 
-/// What the value is, for messages.
+/// The value as messages show it.
 std::string shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
@@ -149,7 +149,7 @@ class JsonReader {
     if (const auto index = name_index(at, names)) out = static_cast<E>(*index);
   }
 
-  /// Which of the names the text is; an error and nothing if none.
+  /// The index of the name that the text is; if it is none of them, an error and no index.
   template <class Names>
   std::optional<std::size_t> name_index(const Cursor& at, const Names& names) {
     std::string text;
@@ -207,10 +207,10 @@ class ObjectReader {
     if (!read(key, out)) out = fallback;
   }
 
-  /// A key that the caller has read already.
+  /// Marks a key that the caller has already read.
   void accept(std::string_view key) { asked_.emplace_back(key); }
 
-  /// Refuses keys that no field asked for, then keys that were not there: a misspelt key is both, and the first says
+  /// Rejects keys that no field asked for, then missing keys: a misspelt key is both, and the first message says
   /// more.
   void finish() {
     if (reader_.failed()) return;
@@ -281,7 +281,7 @@ void JsonReader::get(const Cursor& at, Command& out) {
   object.finish();
 }
 
-/// Whether the document is a program of this version, before anything else is looked at.
+/// Whether the document is a program of this version, checked before anything else.
 void check_schema(JsonReader& reader, const Cursor& root) {
   constexpr const char* kCode = "program.schema";
   const auto refuse = [&](std::string_view key, std::string message, std::string hint = {}) {

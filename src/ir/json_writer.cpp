@@ -11,7 +11,7 @@
 namespace cortado {
 namespace {
 
-/// Lists of these have one line an item; other lists stand in one line.
+/// Lists of these have one line per item; other lists are on one line.
 template <class T>
 constexpr bool kOneLineEach =
     std::is_same_v<T, Buffer> || std::is_same_v<T, SignalInfo> || std::is_same_v<T, Queue> ||
@@ -50,7 +50,7 @@ class JsonWriter {
   }
 
  private:
-  /// An object in one line; `fields` calls field().
+  /// An object on one line; `fields` calls field().
   template <class Fields>
   void object(Fields fields) {
     const bool first = std::exchange(first_, true);
@@ -73,7 +73,7 @@ class JsonWriter {
     put(id.value);
   }
 
-  /// Bytes that are not UTF-8 cannot stand in JSON; U+FFFD takes their place.
+  /// Bytes that are not UTF-8 cannot appear in JSON; U+FFFD replaces them.
   void put(const std::string& text) { out_ += Json(text).dump(); }
 
   template <class E>

@@ -7,8 +7,8 @@
 
 namespace cortado {
 
-/// What a kernel holds whose parts may use so many units. A part that may use as many as all others together works
-/// while they wait (a reduction after an exchange), with the units that they have.
+/// The units that a kernel holds, given how many each of its parts may use. A part that may use as many as all others
+/// together works while they wait (a reduction after an exchange), on the same units.
 inline std::uint32_t units_of_parts(std::span<const std::uint32_t> parts) {
   std::uint32_t sum = 0;
   std::uint32_t largest = 0;

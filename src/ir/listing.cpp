@@ -9,7 +9,7 @@
 namespace cortado {
 namespace {
 
-// Listings are also made of programs that the verifier refuses, so unknown ids must print, too.
+// Programs that the verifier rejects can also be listed, so unknown ids must print, too.
 std::string buffer_name(const Program& program, BufferId id) {
   if (id.value < program.buffers.size()) return program.buffer(id).name;
   const std::size_t value = id.value - program.buffers.size();

@@ -10,7 +10,7 @@ namespace {
 
 using Commands = std::span<const Command>;
 
-/// The copy at the front if a packet of several commands can hold it.
+/// The first command, if it is a copy that a packet of several commands can hold.
 const Copy* plain_copy(Commands commands) {
   if (commands.empty()) return nullptr;
   const auto* copy = std::get_if<Copy>(&commands.front());
@@ -38,13 +38,14 @@ bool between_same_buffers(const Copy& a, const Copy& b) {
   return a.src.buffer == b.src.buffer && a.dst.buffer == b.dst.buffer && a.src.width == b.src.width;
 }
 
-/// The second lies to the first as its destination does: as the same block of the next layer would.
+/// Whether source and destination of the second copy are displaced equally from the first: as for the same block of the
+/// next layer.
 bool displaced_alike(const Copy& a, const Copy& b) {
   return b.src.offset.value - a.src.offset.value == b.dst.offset.value - a.dst.offset.value;
 }
 
-/// A list ends before a copy that would begin it again elsewhere, so that layers share one. Where all copies lie so,
-/// there is nothing to share.
+/// A list ends before a copy that would start the same list again elsewhere, so that layers share one. Where all copies
+/// are like that, there is nothing to share.
 std::uint32_t list_entries(Commands commands, std::uint32_t most) {
   const std::uint32_t run = run_of_copies(commands, most, between_same_buffers);
   if (run < 3) return run;
@@ -56,7 +57,7 @@ std::uint32_t list_entries(Commands commands, std::uint32_t most) {
   return run;
 }
 
-/// Wait, Copy, Signal; one of the first and the last may be missing.
+/// Wait, Copy, Signal; either the first or the last may be missing.
 std::uint32_t fused_commands(Commands commands) {
   const auto* wait = std::get_if<Wait>(&commands.front());
   const bool waits = wait != nullptr && wait->compare == Compare::ge;

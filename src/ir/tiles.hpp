@@ -1,5 +1,5 @@
-// The tiles of a Gemm in the order of production: block by block as its output map lists them (one block, all of C, if
-// it has none), and in row-major order within a block. Verifier, simulator and device count tiles by this.
+// The tiles of a Gemm in production order: block by block as its output map lists them (one block, all of C, if it has
+// none), and in row-major order within a block. Verifier, simulator and device count tiles in this order.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ std::vector<OutputBlock> output_blocks(const Gemm& gemm);
 std::uint64_t tile_count(const Gemm& gemm, const OutputBlock& block);
 std::uint64_t tile_count(const Gemm& gemm);
 
-/// The GEMM that makes one block, alone: rows of A, columns of B, and `to` as its c. It raises nothing; `accumulate`
-/// is that of the whole Gemm, whatever the op of the block.
+/// The GEMM that computes one block by itself: rows of A, columns of B, and `to` as its c. It raises nothing;
+/// `accumulate` is that of the whole Gemm, whatever the op of the block.
 Gemm block_gemm(const Gemm& gemm, const OutputBlock& block);
 
 /// The waits that hold a tile back.

@@ -12,7 +12,7 @@ std::optional<RankId> rank_of(const Program& program, const Region& region) {
   return program.buffers[region.buffer.value].rank;
 }
 
-/// The same for memory of the host, which is nobody's.
+/// Like rank_of, but host memory, which belongs to no rank, is numbered by NUMA node after the ranks.
 std::optional<RankId> place_of(const Program& program, const Region& region) {
   const auto rank = rank_of(program, region);
   if (!rank) return {};
@@ -145,7 +145,7 @@ std::vector<Region> caller_inputs(const Program& program, RankId rank) {
   for_each_input(program, [&](const Region& region) {
     if (rank_of(program, region) == rank) inputs.push_back(region);
   });
-  // The same block is a term of many clauses (all-gather: of one a rank).
+  // The same block is a term of many clauses (all-gather: one per rank).
   const auto key = [](const Region& r) { return std::tuple(r.buffer, r.offset, r.width, r.rows, r.pitch); };
   std::sort(inputs.begin(), inputs.end(), [&](const Region& a, const Region& b) { return key(a) < key(b); });
   inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());

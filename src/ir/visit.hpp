@@ -1,4 +1,4 @@
-// Visiting commands: exhaustive matching, and what a command touches.
+// Visiting commands: exhaustive matching, and which memory a command touches.
 #pragma once
 
 #include <optional>
@@ -55,10 +55,10 @@ struct Access {
   Region region;
   AccessKind kind;
 };
-using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap have no more
+using Accesses = SmallVector<Access, 3>;  // Copy, Broadcast and Swap need no more
 
 /// Calls visit(const Region&, AccessKind) for the regions that a command reads and writes, in the order of its fields.
-/// Gather names all rows of its source, scatter all rows of its destination.
+/// A gather names all rows of its source, a scatter all rows of its destination.
 template <class Visitor>
 void for_each_access(const Command& command, Visitor&& visit) {
   using enum AccessKind;
@@ -99,13 +99,13 @@ void for_each_access(const Command& command, Visitor&& visit) {
 /// The same as a list.
 Accesses accesses(const Command& command);
 
-/// The first BufferId that is a value of the formula and no buffer.
+/// The first BufferId that denotes a value of the formula instead of a buffer.
 inline BufferId first_value(const Program& program) {
   return BufferId{static_cast<std::uint32_t>(program.buffers.size())};
 }
 
 /// Calls visit(const Region&) for every region that a caller writes before an iteration: terms of clauses, operands of
-/// GEMMs, and what steps of the formula read that is no value. The same region may come often.
+/// GEMMs, and the inputs that steps of the formula read (not its values). The same region may appear often.
 template <class Visitor>
 void for_each_input(const Program& program, Visitor&& visit) {
   const Contract& contract = program.contract;
@@ -125,8 +125,8 @@ void for_each_input(const Program& program, Visitor&& visit) {
   }
 }
 
-/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then GEMMs,
-/// then what the formula says.
+/// Calls visit(const Region&) for every region that a caller reads after an iteration: clauses first, then GEMMs, then
+/// outputs of the formula.
 template <class Visitor>
 void for_each_output(const Contract& contract, Visitor&& visit) {
   for (const Clause& clause : contract.clauses) visit(clause.output);
@@ -137,17 +137,17 @@ void for_each_output(const Contract& contract, Visitor&& visit) {
 /// The formula as a program of one stream on rank 0: the buffers of the program, then its values.
 Program formula_program(const Program& program);
 
-/// The role of a queue where nothing else is said: a host controls, a compute queue with a Gemm is the GEMM's.
+/// The role of a queue by default: a host queue controls, a compute queue with a Gemm belongs to the GEMM.
 QueueRole usual_role(const Queue& queue);
 
-/// The role of one command. In a stream of GEMMs, reductions, and copies after the last GEMM, are the collective's; all
-/// else has the role of its queue.
+/// The role of one command. In a stream of GEMMs, reductions, and copies after the last GEMM, belong to the collective;
+/// everything else has the role of its queue.
 QueueRole role_of(const Queue& queue, std::size_t command);
 
 /// Copy, Broadcast or Swap.
 bool moves_bytes(const Command& command);
 
-/// Bytes a command writes.
+/// Number of bytes that a command writes.
 Bytes bytes_written(const Command& command);
 
 /// D(s) of rule 3 for every signal of the program.

@@ -1,4 +1,4 @@
-// Which constants of a machine are another machine's.
+// Which constants of a machine are taken from another machine.
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -14,8 +14,8 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-/// The machine that a source such as "as h100-8; not published" or "as MI300X, for planning" speaks of, if any. Parts
-/// such as MI300X stand for their machine of eight.
+/// The machine that a source such as "as h100-8; not published" or "as MI300X, for planning" refers to, if any. Parts
+/// such as MI300X stand for the machine with eight of them.
 std::string machine_of(std::string_view source, const std::vector<std::string>& names) {
   constexpr std::string_view kAs = "as ";
   if (!source.starts_with(kAs)) return {};

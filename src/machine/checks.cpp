@@ -32,7 +32,7 @@ void check_engine(MachineReader& in, const EngineTiming& engine) {
   }
 }
 
-/// Thresholds and the intensities between them belong together, both ascending.
+/// Thresholds and the intensities between them must match, both ascending.
 void check_arbitration(MachineReader& in, const MemoryArbitration& arbitration) {
   if (arbitration.thresholds.size() != arbitration.intensities.size() + 1) {
     in.refuse("arbitration.thresholds", "machine.contradiction",
@@ -60,7 +60,7 @@ void check_memory(MachineReader& in, const Machine& machine, const MemoryTiming&
   if (memory.arbitration) check_arbitration(in, *memory.arbitration);
 }
 
-/// Nothing achieves more than the hardware beneath it has on paper.
+/// Nothing achieves more than the nominal rate of the hardware beneath it.
 void check_rates(MachineReader& in, const Timing& timing) {
   const auto at_most = [&in](std::string_view path, GBps rate, std::string_view bound_path, GBps bound) {
     if (rate <= bound) return;
@@ -80,7 +80,7 @@ void check_rates(MachineReader& in, const Timing& timing) {
   }
 }
 
-/// Points of volts over clocks, at least two, the clocks ascending and the volts not falling.
+/// Points of voltage over clock, at least two, with ascending clocks and non-decreasing voltages.
 void check_curve(MachineReader& in, const std::string& section, const ComponentPower& power) {
   const auto& [ghz, volts] = power.curve;
   if (ghz.size() < 2) {
@@ -125,7 +125,7 @@ void check_nominal(MachineReader& in, const std::string& section, const Componen
   }
 }
 
-/// The compute dies reach the clocks that GEMMs sustain.
+/// The compute dies must reach the clocks that GEMMs sustain.
 void check_sustained(MachineReader& in, const Machine& machine, const Power& power) {
   if (!power.xcd) return;
   const ComputeTiming compute = machine.timing->compute.value_or(ComputeTiming{});

@@ -1,4 +1,4 @@
-// What the keys of a machine file say of each other.
+// Consistency of the keys of a machine file.
 #pragma once
 
 #include "cortado/machine.hpp"
@@ -7,10 +7,10 @@
 
 namespace cortado::internal {
 
-/// Of [machine] and [dma].
+/// For [machine] and [dma].
 void check_sizes(MachineReader& in, const Machine& machine);
 
-/// Records values that contradict each other. Every key was read and accepted.
+/// Reports values that contradict each other. Every key has been read and accepted.
 void check_machine(MachineReader& in, const Machine& machine);
 
 }  // namespace cortado::internal

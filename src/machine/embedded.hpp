@@ -1,4 +1,4 @@
-// The machine files as they were when the library was built.
+// The machine files as of the build of the library.
 #pragma once
 
 #include <span>

@@ -1,13 +1,14 @@
-// Every key of a machine file, said once: reader and writer are archives that walk these fields, in the order of a
+// Every key of a machine file, defined once: reader and writer are archives that walk these fields, in the order of a
 // machine's provenance.
 //
-// archive.section(name, part) walks the keys of a section, which may be left out where the part is optional. Of a key,
-// - field(key, value, limits...) is always there;
-// - field_or(key, value, fallback, limits...) may be left out, and is where the value equals the fallback;
-// - field_if(wanted, why_not, key, value, limits...) is there exactly if the machine has what it speaks of;
-// - scaled(...) is field_if for a number that the file gives in parts of the model's unit.
-// archive.machine() is the machine as far as it is known: limits depend on what stands earlier. Lists that must agree
-// and values that contradict each other are looked at in checks.cpp.
+// archive.section(name, part) walks the keys of a section, which may be omitted if the part is optional. For keys:
+// - field(key, value, limits...) is always present;
+// - field_or(key, value, fallback, limits...) may be omitted, and is omitted when writing a value equal to the
+//   fallback;
+// - field_if(wanted, why_not, key, value, limits...) is present exactly if the machine has what it describes;
+// - scaled(...) is field_if for a number that the file gives in fractions of the model's unit.
+// archive.machine() is the machine as far as it is known: limits may depend on earlier keys. Lists that must agree and
+// values that contradict each other are checked in checks.cpp.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ namespace cortado::internal {
 template <class T, class Part>
 concept Is = std::same_as<std::remove_const_t<T>, Part>;
 
-// Bounds that no node reaches; they keep a mistyped file from asking for absurd amounts of memory.
+// Bounds that no node reaches; they keep a mistyped file from requesting absurd amounts of memory.
 inline constexpr std::uint32_t kMaxGpus = 1024;
 inline constexpr std::uint64_t kMaxMemory = 1ULL << 48;
 inline constexpr std::int64_t kMaxCache = std::int64_t{1} << 40;
@@ -39,9 +40,9 @@ inline constexpr std::uint64_t kMinRing = 1024;
 inline constexpr std::uint64_t kMaxRing = 1ULL << 31;
 inline constexpr std::uint64_t kMaxAlignment = 1ULL << 21;
 inline constexpr std::uint32_t kMaxPacketDwords = 64;
-inline constexpr std::uint32_t kMostDestinations = 8;  // of a multicast packet, which is this project's own
+inline constexpr std::uint32_t kMostDestinations = 8;  // of a multicast packet, a private packet of this project
 
-// Of rates, in GB/s.
+// For rates, in GB/s.
 inline constexpr double kSlowest = 0.001;
 inline constexpr double kFastest = 1e6;
 
@@ -167,7 +168,7 @@ void describe(Archive& archive, T& arbitration) {
   archive.field("mixing_cost", arbitration.mixing_cost, 1, 1000);
 }
 
-/// Two lists of the file, one entry of each for a level.
+/// Two lists of the file, each with one entry per level.
 template <class Archive, class Levels>
 void describe_node_levels(Archive& archive, Levels& levels) {
   if (!archive.given(!levels.empty(), {"node_cache_bytes", "node_rate_GBps"})) return;
@@ -399,7 +400,7 @@ void describe(Archive& archive, T& power) {
   archive.field("volts", power.curve.volts, 0.001, kMostVolts);
 }
 
-/// Events of a component that the machine does not describe take nothing, and have no keys.
+/// Events of a component that the machine does not describe draw nothing, and have no keys.
 template <class Archive, Is<Power> T>
 void describe_events(Archive& archive, T& power) {
   const bool xcd = archive.given(power.xcd.has_value(), {"xcd"});
@@ -458,7 +459,7 @@ void describe(Archive& archive, T& machine) {
   archive.field("allocation_alignment", machine.allocation_alignment, 256, kMaxAlignment);
 }
 
-/// The whole file. Engines, topology, counts of links and affinity have forms of their own, in the archives.
+/// The whole file. Engines, topology, link counts and affinity have forms of their own, in the archives.
 template <class Archive, Is<Machine> T>
 void describe_file(Archive& archive, T& machine) {
   archive.section("machine", machine);

@@ -16,8 +16,8 @@
 namespace cortado {
 namespace {
 
-/// The file of a machine with a base holds only what differs: its keys take the place of those of the base. They are
-/// moved, because a copy forgets its line.
+/// The file of a machine with a base contains only what differs: its keys replace those of the base. They are moved,
+/// because a copy loses its line.
 void lay_over(toml::table&& over, toml::table& base) {
   for (auto&& [key, value] : over) {
     toml::table* beneath = base[key.str()].as_table();
@@ -31,8 +31,8 @@ void lay_over(toml::table&& over, toml::table& base) {
   }
 }
 
-/// The built-in machine that the file names as its base, without lines, which would be taken for those of the file;
-/// nothing if it names none.
+/// The built-in machine that the file names as its base, without line numbers, which would be mistaken for those of the
+/// file; nothing if it names none.
 Result<std::optional<toml::table>> base_of(const toml::table& root, const std::string& file) {
   const toml::node* base = root["machine"]["base"].node();
   if (base == nullptr) return std::optional<toml::table>{};
@@ -56,7 +56,7 @@ Result<Machine> read_machine(const toml::table& root, const std::string& file) {
   Machine machine;
   machine.file = file;
   internal::MachineReader in(root, machine);
-  in.has("machine.base");  // base_of looked at it
+  in.has("machine.base");  // base_of has already read it
   internal::describe_file(in, machine);
   if (in.ok()) internal::check_machine(in, machine);
   CORTADO_RETURN_IF_ERROR(in.finish());

@@ -1,4 +1,4 @@
-// Texts of machine files that are changed in one place, and what the parser answers.
+// Texts of machine files with one change, and the parser's response.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline std::string replaced(std::string text, const std::string& from, const std
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-/// The 1-based line of the text that holds the part.
+/// The 1-based line of the text that contains the part.
 inline std::uint32_t line_with(const std::string& text, const std::string& part) {
   const std::size_t at = text.find(part);
   EXPECT_NE(at, std::string::npos) << part;
@@ -39,14 +39,14 @@ inline Diagnostic refusal(const std::string& text) {
 }
 
 struct Case {
-  std::string from;  ///< first text of this kind in the file
+  std::string from;  ///< the first occurrence of this text in the file is replaced
   std::string to;
   std::string code;
   std::string key;
   std::string message;  ///< part of the message or of the hint
 };
 
-/// Every case is refused with its code, file, line, key and reason.
+/// Expects every case to be rejected with its code, file, line, key and reason.
 inline void expect_text_refused(const std::string& good, const std::vector<Case>& cases) {
   for (const Case& wrong : cases) {
     SCOPED_TRACE(wrong.from + " -> " + wrong.to);

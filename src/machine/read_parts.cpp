@@ -1,5 +1,5 @@
-// The parts of a machine file that are more than keys: engines, links between GPUs, the table of affinity, and timing,
-// which is given as a whole or not at all.
+// The parts of a machine file that are more than keys: engines, links between GPUs, the affinity table, and timing,
+// which is given completely or not at all.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace cortado::internal {
 namespace {
 
 constexpr std::int64_t kMaxEngines = 256;
-/// The word of links.topology for one port per GPU into a switch.
+/// The value of links.topology for one port per GPU into a switch.
 constexpr std::string_view kSwitch = "switch";
 constexpr std::array<std::string_view, 3> kTopologies{"full-mesh", "ring", kSwitch};
 constexpr std::int64_t kMaxLinks = 64;
@@ -110,7 +110,7 @@ void MachineReader::link_listed(const std::vector<Row>& peers) {
   }
 }
 
-/// links.counts: links where the topology has them, none elsewhere.
+/// links.counts: the number of links where the topology has any, none elsewhere.
 void MachineReader::link_counts(std::string_view topology) {
   if (!has("links.counts")) return;
   if (topology == kSwitch) {
@@ -137,7 +137,7 @@ void MachineReader::link_counts(std::string_view topology) {
 }
 
 void MachineReader::links(Machine& machine) {
-  if (ok()) check_sizes(*this, machine);  // before keys whose limits follow from them
+  if (ok()) check_sizes(*this, machine);  // before keys whose limits depend on them
   const std::size_t gpus = machine.gpus;
   machine.linked.assign(gpus, std::vector<bool>(gpus, false));
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) machine.linked[gpu][gpu] = true;
@@ -172,7 +172,7 @@ void MachineReader::affinity(Machine& machine) {
   }
 }
 
-/// All parts of the timing are there, or none.
+/// Either all parts of the timing are present, or none.
 void MachineReader::timing(std::optional<Timing>& timing) {
   struct Part {
     std::string_view name;

@@ -19,7 +19,7 @@ std::uint32_t line_of(const toml::node& node) {
   return node.source().begin.line;
 }
 
-/// The value as it would stand in a file, for messages and provenance.
+/// The value as it would appear in a file, for messages and provenance.
 std::string shown(const toml::node& value) {
   std::ostringstream out;
   if (value.is_table()) return "a table";
@@ -34,7 +34,7 @@ std::string shown(const toml::node& value) {
   return text;
 }
 
-/// The section of a path, empty for none, and the key in it.
+/// The section of a path, empty if none, and the key within it.
 std::pair<std::string_view, std::string_view> split(std::string_view path) {
   const std::size_t dot = path.rfind('.');
   if (dot == std::string_view::npos) return {std::string_view{}, path};
@@ -264,14 +264,14 @@ void MachineReader::field(std::string_view key, double& value, double min, doubl
   const std::string path = at(key);
   const toml::node* found = sourced(path);
   if (found == nullptr) return;
-  // Whole numbers that a double cannot hold exactly are out of range here, not of the wrong type.
+  // Whole numbers that a double cannot represent exactly are reported as out of range, not as the wrong type.
   const toml::value<std::int64_t>* whole = found->as_integer();
   const std::optional<double> number = whole != nullptr ? static_cast<double>(whole->get()) : found->value<double>();
   if (!found->is_number() || !number) {
     wrong_type(path, *found, "a number");
     return;
   }
-  if (!(*number >= min && *number <= max)) {  // also true of NaN
+  if (!(*number >= min && *number <= max)) {  // also true for NaN
     refuse(path, "machine.range", fmt::format("is {}", shown(*found)),
            fmt::format("give a number from {} to {}", min, max));
     return;
@@ -308,7 +308,7 @@ void MachineReader::field(std::string_view key, std::vector<double>& values, dou
       wrong_type(path, item, "a list of numbers");
       return;
     }
-    if (!(*number >= min && *number <= max)) {  // also true of NaN
+    if (!(*number >= min && *number <= max)) {  // also true for NaN
       refuse_at(line_of(item), path, "machine.range", fmt::format("has {}", shown(item)),
                 fmt::format("give numbers from {} to {}", min, max));
       return;
@@ -365,7 +365,7 @@ void MachineReader::find_unknown(const toml::table& table, const std::string& pr
 }
 
 Status MachineReader::finish() {
-  // A misspelt key is also a missing one; the misspelling says more, so it is looked for first.
+  // A misspelt key is also a missing one; the misspelling says more, so it is reported first.
   std::vector<Diagnostic> others = std::move(errors_);
   errors_.clear();
   find_unknown(root_, "");

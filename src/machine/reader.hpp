@@ -1,8 +1,8 @@
-// Reads sourced values, { value = ..., source = "...", confidence = "..." }, out of a machine file.
+// Reads sourced values, { value = ..., source = "...", confidence = "..." }, from a machine file.
 //
-// The reader collects what is wrong instead of stopping, so that the code that names the keys stays a plain list; the
-// first finding is the answer of finish(). A field whose value is wrong becomes one that is safe to go on with. Paths
-// have one to three parts: "affinity", "dma.ring_bytes", "power.xcd.idle_W".
+// The reader collects errors instead of stopping, so that the code that names the keys stays a plain list; finish()
+// returns the first one. A field with an invalid value gets one that is safe to continue with. Paths have one to three
+// parts: "affinity", "dma.ring_bytes", "power.xcd.idle_W".
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@
 
 namespace cortado::internal {
 
-/// One row of a list of lists and the line of the file where it stands.
+/// One row of a list of lists and its line in the file.
 struct Row {
   std::uint32_t line = 0;
   std::vector<std::int64_t> numbers;
@@ -33,7 +33,7 @@ struct Row {
 
 /// A value that is either a word or one list per row.
 struct WordOrLists {
-  std::string_view word;  ///< one of the words asked for; empty if lists were given
+  std::string_view word;  ///< one of the allowed words; empty if lists were given
   std::vector<Row> lists;
 };
 
@@ -110,7 +110,7 @@ class MachineReader {
   void affinity(Machine& machine);
   void timing(std::optional<Timing>& timing);
 
-  /// Whether a key that may be left out is there.
+  /// Whether an optional key is present.
   bool has(std::string_view path) {
     known_.emplace(path);
     return node(path) != nullptr;
@@ -121,7 +121,7 @@ class MachineReader {
   void refuse(std::string_view path, std::string code, std::string message, std::string hint = {});
   void refuse_at(std::uint32_t line, std::string_view path, std::string code, std::string message, std::string hint);
 
-  /// Success if nothing was refused and the file has no key that was not asked for.
+  /// Success if nothing was rejected and the file has no unknown keys.
   Status finish();
 
   std::vector<Provenance> take_provenance() { return std::move(provenance_); }
@@ -129,17 +129,17 @@ class MachineReader {
  private:
   std::string at(std::string_view key) const { return fmt::format("{}.{}", section_, key); }
   std::vector<std::int64_t> list(std::string_view path, std::int64_t min, std::int64_t max);
-  /// The value if it has this type; nullptr, refused unless the node is missing, else.
+  /// The value if it has this type; otherwise nullptr, with an error unless the node is missing.
   template <class T>
   const T* leaf(const toml::node* node, std::string_view path, std::string_view wanted);
   const std::string* word(const toml::node* node, std::string_view path);
   std::size_t word_of(std::string_view key, const std::vector<std::string>& words);
   WordOrLists word_or_lists(std::string_view path, std::span<const std::string_view> words, std::int64_t min,
                             std::int64_t max);
-  /// A table with a row for each source GPU and a column for each destination GPU; empty if it was refused.
+  /// A table with a row for each source GPU and a column for each destination GPU; empty if it was rejected.
   std::vector<Row> square(std::string_view path, std::size_t gpus, std::int64_t min, std::int64_t max,
                           std::string_view none);
-  /// Whether to read a key that must be there exactly if the machine has what it speaks of; refuses it elsewhere.
+  /// Whether to read a key that must be present exactly if the machine has what it describes; rejects it otherwise.
   bool has_exactly_if(std::string_view path, bool wanted, std::string_view why_not);
   void link_listed(const std::vector<Row>& peers);
   void link_counts(std::string_view topology);

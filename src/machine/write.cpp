@@ -35,7 +35,7 @@ std::string in_quotes(std::string_view text) {
   return out + '"';
 }
 
-/// One row a line, so that a table of GPUs can be read.
+/// One row per line, so that a table of GPUs is readable.
 template <class Row>
 std::string table(const std::vector<Row>& rows) {
   std::string out = "[\n";
@@ -51,7 +51,7 @@ std::string engine_list(const Machine& machine, const auto& wanted) {
   return fmt::format("[{}]", fmt::join(ids, ", "));
 }
 
-/// A word where there is one, else the peers of every GPU.
+/// A word if there is one, otherwise the peers of every GPU.
 std::string topology(const Machine& machine) {
   if (machine.timing && machine.timing->link.shape == LinkShape::switched) return in_quotes("switch");
   std::vector<std::string> peers;
@@ -97,7 +97,7 @@ class MachineWriter {
   void field_if(bool wanted, std::string_view, std::string_view key, const T& value, Limits...) {
     if (wanted) field(key, value);
   }
-  /// 15 digits are those that survive the way to parts of the unit and back.
+  /// 15 digits survive the conversion to fractions of the unit and back.
   void scaled(bool wanted, std::string_view, std::string_view key, double value, double parts, double, double) {
     if (wanted) entry(key, fmt::format("{:.15g}", value * parts));
   }
@@ -166,7 +166,7 @@ class MachineWriter {
     line(key, fmt::format("{{ value = {}, source = {}, confidence = {} }}", value, in_quotes(source),
                           in_quotes(confidence)));
   }
-  /// A value of more than one line: an inline table cannot hold it, so that it is a section of its own.
+  /// A value of more than one line: an inline table cannot hold it, so it becomes a separate section.
   void tall(std::string_view section, std::string_view value) {
     const auto [source, confidence] = origin(section);
     tall_.emplace_back(section, fmt::format("value = {}\nsource = {}\nconfidence = {}\n", value, in_quotes(source),
@@ -182,7 +182,7 @@ class MachineWriter {
   const Machine& machine_;
   std::string_view section_;
   std::vector<std::pair<std::string, std::string>> sections_;  // name and lines
-  std::vector<std::pair<std::string, std::string>> tall_;      // behind the others
+  std::vector<std::pair<std::string, std::string>> tall_;      // written after the others
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace cortado {
 
-/// parse_machine reads it back to the same machine. Sources and confidences are those of machine.provenance; a value
+/// parse_machine reads it back as the same machine. Sources and confidences are those of machine.provenance; a value
 /// without one is marked as an assumption.
 std::string machine_text(const Machine& machine);
 

@@ -1,4 +1,4 @@
-// Rows of a benchmark, as text in the look of nccl-tests and rccl-tests.
+// Rows of a benchmark, as text in the style of nccl-tests and rccl-tests.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ struct BenchRow {
   Nanoseconds time;  ///< median of the iterations
   ProgramCounts counts;
   std::optional<std::uint64_t> wrong{};  ///< output bytes that differ from the contract; none: simulated, no bytes
-  std::optional<EnergyUse> energy{};     ///< of an iteration; none: measured, or a machine without power
+  std::optional<EnergyUse> energy{};     ///< of one iteration; none: measured, or a machine without power
 };
 
-/// A point that the planner refused, with its reason.
+/// A point that the planner rejected, with its reason.
 struct SkippedRow {
   Bytes bytes;
   std::string variant;
@@ -40,12 +40,12 @@ struct BenchHeader {
   std::string collective;
   std::string machine;
   std::uint32_t ranks = 0;
-  std::string node;  ///< where it ran: the node, or the machine that was simulated
+  std::string node;  ///< where it ran: the node, or the simulated machine
   bool simulated = false;
   std::uint32_t warmup = 0;
   std::uint32_t iterations = 0;
-  std::string hosts{};             ///< one line on host threads, if there is anything to say
-  std::size_t variant_width = 12;  ///< columns of the text form for the names of variants
+  std::string hosts{};             ///< one line about host threads, if there is anything to say
+  std::size_t variant_width = 12;  ///< columns of the text form for names of variants
 };
 
 struct BenchReport {
@@ -55,7 +55,7 @@ struct BenchReport {
   bool interrupted = false;
 };
 
-/// "cortado.bench". Text has wrong bytes of measured rows, energy and power of simulated ones.
+/// "cortado.bench". The text form has wrong bytes for measured rows, energy and power for simulated ones.
 Document bench_document(const BenchReport& report);
 
 /// The text form in parts, so that rows can be shown as they are measured: all lines have fixed columns.

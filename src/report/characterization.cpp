@@ -8,7 +8,8 @@
 namespace cortado::report {
 namespace {
 
-/// Percent of the whole GEMM, and times one after the other: beyond that nobody compares any more.
+/// Limits of the charts, in percent of the whole GEMM and in multiples of the serial time: differences beyond that do
+/// not matter.
 constexpr double kMostLoss = 60;
 constexpr double kMostTime = 1.25;
 
@@ -80,7 +81,7 @@ Field<ContentionRow> time_field(std::string key, std::string head, std::string m
           [time](const ContentionRow& row) { return microseconds(row.*time); }};
 }
 
-/// What the time of a row consists of, beside its other kernels and waits.
+/// What the time of a row consists of, besides its other kernels and waits.
 std::vector<Field<ContentionRow>> part_fields(Nanoseconds whole) {
   using R = ContentionRow;
   const auto part = [](const char* key, const char* head, const char* meaning, auto value) {

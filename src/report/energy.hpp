@@ -1,4 +1,4 @@
-// Joules and watts as tables and documents show them; "-" and null where nobody counted them.
+// Joules and watts as tables and documents show them; "-" and null where they were not counted.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace cortado::report {
 
-/// Of all GPUs, four digits of it or more: "0.01234", "12.34", "12345".
+/// Of all GPUs, with at least four digits: "0.01234", "12.34", "12345".
 std::string joules_text(const std::optional<EnergyUse>& use);
 
 /// Of one GPU, on average: "512.3".
@@ -21,12 +21,12 @@ std::string watts_text(const std::optional<EnergyUse>& use);
 /// Of all GPUs: "xcd 1.200 J (12.0 %), iod 2.400 J (24.0 %), ...".
 std::string components_text(const EnergyUse& use);
 
-/// Columns energy_J, power_W and energy_by_component, which is in wide text at most.
+/// Columns energy_J, power_W and energy_by_component; the last is shown in wide text only.
 std::vector<Column> energy_columns(View view = View::narrow);
-/// Empty if nobody counted.
+/// Empty if energy was not counted.
 Row energy_cells(const std::optional<EnergyUse>& use);
 
-/// These columns behind `fields`.
+/// These columns appended to `fields`.
 template <class Item>
 std::vector<Field<Item>> with_energy(std::vector<Field<Item>> fields,
                                      std::type_identity_t<std::function<std::optional<EnergyUse>(const Item&)>> use,
@@ -52,7 +52,7 @@ void add_energy(const std::optional<EnergyUse>& use, Json& object) {
   for (const Component component : kComponents) components[std::string(name_of(component))] = use->energy.of(component);
 }
 
-/// The row with these fields behind its own.
+/// The row with these fields appended.
 template <class Json>
 Json with_energy(Json row, const std::optional<EnergyUse>& use) {
   add_energy(use, row);

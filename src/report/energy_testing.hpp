@@ -1,4 +1,4 @@
-// Energies for the tests of what is made of them.
+// Energies for tests of reports.
 #pragma once
 
 #include "cortado/timeline.hpp"

@@ -1,4 +1,4 @@
-// Pages: what a reader without JavaScript sees as HTML, and the data of which web/src/page draws the rest.
+// Pages: what a reader without JavaScript sees, as HTML, and the data from which web/src/page draws the rest.
 #include <algorithm>
 #include <array>
 
@@ -16,7 +16,7 @@ namespace cortado::report {
 namespace {
 
 constexpr std::size_t kRowsWithoutScript = 200;
-constexpr std::size_t kMostRows = 100'000;                 // of a table; a browser reads them in about a second
+constexpr std::size_t kMostRows = 100'000;                 // per table; a browser reads them in about a second
 constexpr std::size_t kMostTrace = std::size_t{48} << 20;  // bytes of a timeline
 
 constexpr std::array<const char*, 5> kKindNames{"bars", "beside", "lines", "areas", "map"};
@@ -55,7 +55,7 @@ std::string escape_html(std::string_view text) {
   return out;
 }
 
-/// JSON inside of a script element: no text of it can end the element. '<' stands in strings only.
+/// JSON inside a script element: no text in it may end the element. '<' occurs in strings only.
 std::string inside_script(std::string_view json) {
   std::string out;
   out.reserve(json.size());
@@ -75,7 +75,7 @@ bool is_whole(const Cell& cell) {
   return std::holds_alternative<std::int64_t>(cell.value());
 }
 
-/// Whole numbers are written without digits behind the point, and JavaScript does not know which ones were.
+/// Whole numbers are written without decimals, and JavaScript cannot tell which ones were whole.
 Json page_cell(const Cell& cell, const Column& column, bool whole_column) {
   Json value = json_of(cell);
   const bool own = cell.has_own_text() || (is_whole(cell) && !whole_column);
@@ -141,7 +141,7 @@ Json page_table(const Table& table) {
   return json;
 }
 
-/// Those of the document, and on what is too much for a page.
+/// Notes of the document, and about what is too much for a page.
 std::vector<std::string> page_notes(const Document& document) {
   std::vector<std::string> notes = document.notes;
   const std::vector<std::string> limits = page_limits(document);
@@ -166,7 +166,7 @@ std::string data_element(std::string_view json, std::string_view attributes) {
                      inside_script(escape_control(json)));
 }
 
-/// All data, and the timelines behind it, each with the number of its document.
+/// All data, followed by the timelines, each with the number of its document.
 std::string page_data(const std::string& title, const std::vector<Document>& documents, const PageOrigin& origin) {
   Json json{{"title", title}, {"command", origin.command}, {"version", origin.version}, {"date", origin.date}};
   json["documents"] = Json::array();
@@ -237,7 +237,7 @@ std::string plain_document(const Document& document, bool alone) {
   return out + paragraphs(page_notes(document), " class=\"note\"");
 }
 
-/// What of the page is left out and why; empty if nothing is.
+/// Which parts of the page are left out and why; empty if none.
 std::string left_out(const std::vector<Document>& documents, bool script) {
   const bool drawn = std::ranges::any_of(documents, [](const Document& document) {
     return !document.timelines.empty() ||

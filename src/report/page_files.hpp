@@ -1,5 +1,5 @@
-// What is embedded for pages: "style", web/src/style.css; "script", web/src/page as one script, empty if the build left
-// it out; and "about", the script's hash as a Content-Security-Policy has it, or why it was left out.
+// What is embedded in pages: "style", web/src/style.css; "script", web/src/page as one script, empty if the build left
+// it out; and "about", the script's hash in the form of a Content-Security-Policy, or why it was left out.
 #pragma once
 
 #include <span>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kUniformCap = "uniform-cap";
 
-/// What the watts of a row must stay below.
+/// The limit for the watts of a row.
 std::optional<double> allowed(const PowerRow& row, const PowerReport& report) {
   return row.policy == kUniformCap && report.limit_w ? report.limit_w : report.cap_w;
 }
@@ -90,7 +90,7 @@ PowerFields power_fields() {
       &PowerRow::use);
   for (Field<PowerRow>& field : fields) {
     if (field.column.key == "power_W") field.column.digits = 0;
-    if (field.column.view == View::wide) field.column.view = View::data;  // watts by component are there
+    if (field.column.view == View::wide) field.column.view = View::data;  // watts by component are already there
   }
   add_watts(fields);
   fields.push_back({{"peak_W", "peak", "W", 0,

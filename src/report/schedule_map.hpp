@@ -1,5 +1,5 @@
-// Which strategy to use, over rows and depth of a GEMM at fixed columns: as a map of letters, as JSON and as a
-// page.
+// Which strategy to use, as a function of rows and depth of a GEMM with fixed columns: as a map of letters, as JSON and
+// as a page.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace cortado::report {
 struct MapCell {
   std::uint64_t m = 0;
   std::uint64_t k = 0;
-  Nanoseconds serial{};                 ///< one after the other; if need be on GPUs with enough memory
+  Nanoseconds serial{};                 ///< one after another; if necessary on GPUs with enough memory
   std::optional<std::size_t> winner{};  ///< the strategy to use; none if nothing can be planned
   std::string choice{};                 ///< with its number of chunks: "hetero-fused-1d/8"
   std::vector<std::optional<Nanoseconds>>
-      times{};  ///< by strategy; none: cannot be planned, for example for its memory
-  std::vector<std::optional<EnergyUse>> energies{};  ///< by strategy; none, or empty: nobody counted
+      times{};  ///< by strategy; none: cannot be planned, for example because of its memory
+  std::vector<std::optional<EnergyUse>> energies{};  ///< by strategy; none, or empty: not counted
 
   bool is_close() const;                  ///< another one takes at most 1 % longer
   std::optional<double> speedup() const;  ///< of the winner over serial
@@ -42,7 +42,7 @@ struct ScheduleMap {
   std::vector<MapCell> cells;          ///< all k of the first m, then all of the next
 
   const MapCell& at(std::size_t m_index, std::size_t k_index) const { return cells[m_index * k.size() + k_index]; }
-  std::size_t won(std::size_t schedule) const;  ///< cells
+  std::size_t won(std::size_t schedule) const;  ///< number of cells won
 };
 
 /// A letter for the winner and its speed-up; "~" where another one takes at most 1 % longer, "." where nothing fits.

@@ -21,7 +21,7 @@ double time_of(const Json& event) {
 std::string side_by_side_trace(const Timeline& first, const Timeline& second, const Program& program) {
   Json about = Json::array();
   std::vector<Json> events;
-  // Process, thread and arrow numbers of the second timeline follow the greatest of the first.
+  // Process, thread and arrow numbers of the second timeline continue after the greatest of the first.
   std::uint64_t shift = 0;
   std::uint64_t greatest = 0;
   for (const Timeline* timeline : std::array{&first, &second}) {

@@ -12,7 +12,7 @@ namespace cortado::report {
 namespace {
 
 std::string significant(double value, int digits) {
-  const double whole = std::pow(10, digits - 1) - 0.05;  // rounded, it has all digits in front of the point
+  const double whole = std::pow(10, digits - 1) - 0.05;  // when rounded, it has all digits before the decimal point
   return std::abs(value) >= whole ? fmt::format("{:.0f}", value) : fmt::format("{:#.{}g}", value, digits);
 }
 

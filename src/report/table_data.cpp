@@ -8,7 +8,7 @@
 namespace cortado::report {
 namespace {
 
-/// Sets "a.b" as b of the object a. An object of which nothing has a value stays null.
+/// Sets "a.b" as b of the object a. An object without any value stays null.
 void set(const std::string& key, const Cell& cell, Json& object) {
   const std::size_t point = key.find('.');
   if (point == std::string::npos) {

@@ -1,4 +1,4 @@
-// Tables as JSON values, for documents inside documents.
+// Tables as JSON values, for documents within documents.
 #pragma once
 
 #include <string>

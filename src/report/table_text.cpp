@@ -11,9 +11,9 @@ namespace cortado::report {
 namespace {
 
 constexpr std::size_t kGap = 2;         // between columns
-constexpr std::size_t kLeastText = 16;  // a folded column is not narrower
+constexpr std::size_t kLeastText = 16;  // minimum width of a folded column
 
-/// Where a line may end: behind spaces, which belong to no line, and behind hyphens of headings.
+/// Where a line may end: after spaces, which are dropped, and after hyphens in headings.
 std::vector<std::string> words_of(std::string_view text, bool at_hyphens) {
   std::vector<std::string> words(1);
   for (const char c : text) {
@@ -87,9 +87,9 @@ std::size_t TableLines::total() const {
                          [](std::size_t sum, const Shown& column) { return sum + column.width; });
 }
 
-/// Takes from the widest columns of text what lines are too long.
+/// Narrows the widest text columns until lines are no longer too long.
 void TableLines::fit(const Table& table) {
-  std::vector<std::size_t> least;  // that each column can be folded to
+  std::vector<std::size_t> least;  // minimum width that each column can be folded to
   for (const Shown& column : shown_) {
     const Column& about = columns_[column.index];
     std::size_t width = std::max({kLeastText, about.width, longest_word(heading_of(about), true)});

@@ -26,7 +26,7 @@ std::uint32_t process_of(const Track& track) {
 }
 
 /// Where a span is drawn. Slices of one thread never overlap and are at least 1 ns long, so that the end of an arrow,
-/// which is bound to whatever slice stands at its time, always finds its own.
+/// which attaches to whatever slice is at its time, always finds the right one.
 struct Slice {
   std::uint32_t thread = 0;
   std::int64_t start = 0;
@@ -35,7 +35,7 @@ struct Slice {
 
 struct Thread {
   std::uint32_t track = 0;
-  std::uint32_t lane = 0;  ///< 0, or a further one for spans that overlap
+  std::uint32_t lane = 0;  ///< 0, or a higher one for spans that overlap
   std::int64_t true_end = std::numeric_limits<std::int64_t>::min();
   std::int64_t drawn_end = std::numeric_limits<std::int64_t>::min();
 };
@@ -106,7 +106,7 @@ double trace_time(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / 1e3;
 }
 
-/// An event with what decides its place in the file.
+/// An event, with what determines its position in the file.
 struct Event {
   std::int64_t time;
   Json json;
@@ -169,7 +169,7 @@ class TraceWriter {
     for (std::uint32_t i = 0; i < layout_.threads.size(); ++i) {
       const Thread& thread = layout_.threads[i];
       const Track& track = timeline_.tracks[thread.track];
-      // Lanes of a track stand together: 1000 of them fit between two tracks.
+      // Lanes of a track are adjacent: 1000 of them fit between two tracks.
       add_name("thread_name", process_of(track), thread_id(i), {{"name", track.name}});
       add_name("thread_sort_index", process_of(track), thread_id(i),
                {{"sort_index", thread.track * 1000 + thread.lane}});
@@ -212,8 +212,8 @@ class TraceWriter {
     events_.push_back({time, std::move(event)});
   }
 
-  /// Both ends are bound to the slice that stands at their time, so they are put inside: at the last nanosecond of the
-  /// slice, the start of the arrow not later than its end.
+  /// Both ends attach to the slice at their time, so they are placed inside: at the last nanosecond of the slice, with
+  /// the start of the arrow not later than its end.
   void add_flow(const Flow& flow) {
     const Slice& from = layout_.slices[flow.from_span];
     const Slice& to = layout_.slices[flow.to_span];

@@ -1,4 +1,4 @@
-// What Markdown and pages show of a table.
+// Which parts of a table Markdown and pages show.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace cortado::report {
 
-/// All columns but those for data only and those of which nothing has a value.
+/// All columns except those for data only and those without any value.
 inline std::vector<std::size_t> visible_columns(const Table& table) {
   std::vector<std::size_t> visible;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {

@@ -10,8 +10,8 @@
 namespace cortado::runtime {
 namespace {
 
-/// After spinning it lets others run between two looks, for a while: on a busy computer a wake-up takes far longer than
-/// its 10 us.
+/// After spinning, it yields between polls for a while: on a busy computer, a wake-up takes far longer than the usual
+/// 10 us.
 constexpr std::chrono::microseconds kLook{1000};
 constexpr std::chrono::microseconds kLookInBackground{20};
 

@@ -8,19 +8,19 @@
 
 namespace cortado::runtime {
 
-/// Who changes what others wait for rings; who waits looks for a while and then sleeps until the next ring. Lives in
-/// zeroed memory. While nobody sleeps nobody writes to it, so that it stays in the caches of all.
+/// A rank that changes something others wait for rings the bell; a waiting rank polls for a while and then sleeps until
+/// the next ring. Must be in zeroed memory. While nobody sleeps, nobody writes to it, so it stays in everybody's cache.
 struct Bell {
   std::atomic<std::uint32_t> sleepers{0};
   std::atomic<std::uint32_t> rings{0};
 
-  /// To be called after the change. Either the fence comes before a sleeper counts itself, and it sees the change, or
-  /// it is seen here.
+  /// To be called after the change. Either the fence comes before a sleeper counts itself, and the sleeper sees the
+  /// change, or the sleeper is seen here.
   void ring() {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_relaxed) != 0) wake();
   }
-  /// Sleeps until somebody rings, for at most so long, unless `there()`, which loads with seq_cst, is true already.
+  /// Sleeps until somebody rings, at most this long, unless `there()`, which must load with seq_cst, is already true.
   template <class There>
   void sleep(There&& there, std::chrono::milliseconds longest) {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -34,8 +34,8 @@ struct Bell {
   void wait(std::uint32_t seen, std::chrono::milliseconds longest);
 };
 
-/// How long a rank looks at a time before it lets others run. Learned: where that has not helped, because those whom it
-/// waits for have no core of their own, less and less; where it has, more.
+/// How long a rank polls before it yields to others. Adaptive: if polling has not helped, because the ranks it waits
+/// for have no core of their own, less and less; if it has, more.
 class Spin {
  public:
   explicit Spin(bool own_core) : longest_(own_core ? kLongest : std::chrono::nanoseconds(0)), now_(longest_) {}
@@ -51,21 +51,21 @@ class Spin {
   std::chrono::nanoseconds now_;
 };
 
-/// How long a rank looks before it sleeps.
+/// How long a rank polls before it sleeps.
 class Patience {
  public:
-  /// `background`: of a thread beside one that computes, whose core it should not take.
+  /// `background`: for a thread next to one that computes, whose core it should not take.
   Patience(Spin& spin, bool background)
       : spin_(spin), spins_(!background && spin.now().count() > 0), background_(background) {}
-  /// Looks once more; false when it is time to sleep.
+  /// Polls once more; false when it is time to sleep.
   bool look_again();
-  /// It has come.
+  /// The awaited change has come.
   void finish() {
     if (looks_ > kSpins && !background_) spin_.learn(spins_);
   }
 
  private:
-  static constexpr std::uint32_t kSpins = 32;  // looks between two looks at the clock
+  static constexpr std::uint32_t kSpins = 32;  // polls between two readings of the clock
   Spin& spin_;
   bool spins_;
   bool background_;

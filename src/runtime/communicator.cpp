@@ -51,7 +51,7 @@ bool between_two(const Operation& operation) {
 
 }  // namespace
 
-/// One operation at a time touches the team: the caller's own, or those of the thread behind `queue`.
+/// Only one operation at a time uses the team: the caller's own, or those of the thread behind `queue`.
 struct Communicator::Impl {
   Impl(std::shared_ptr<runtime::Segment> segment, std::uint32_t rank, std::chrono::milliseconds timeout)
       : team(std::move(segment), rank, timeout), letters(team), heap(team.segment().window(rank)) {}
@@ -65,7 +65,7 @@ struct Communicator::Impl {
     }
     changed.notify_all();
     if (!worker.joinable()) return;
-    // Nobody will wait for it any more; peers who wait for this rank are told.
+    // Nobody will wait for it any more; peers that wait for this rank are notified.
     if (in_flight) (void)team.end("runtime.peer", fmt::format("rank {} left with work in flight", team.rank()));
     worker.join();
   }
@@ -87,7 +87,7 @@ struct Communicator::Impl {
     return result;
   }
 
-  /// Takes the team for the calling thread, if nothing is before it. No lock: it is part of every operation.
+  /// Takes the team for the calling thread, if nothing is queued before it. No lock: it is part of every operation.
   bool try_enter() {
     if (queued.load(std::memory_order_seq_cst) != 0 || busy.exchange(true, std::memory_order_seq_cst)) return false;
     if (queued.load(std::memory_order_seq_cst) == 0) return true;
@@ -97,7 +97,7 @@ struct Communicator::Impl {
   void leave() {
     busy.store(false, std::memory_order_seq_cst);
     if (queued.load(std::memory_order_seq_cst) == 0) return;
-    const std::lock_guard lock(mutex);  // the thread is waiting now, or will look at `busy`
+    const std::lock_guard lock(mutex);  // the thread is waiting now, or will check `busy`
     changed.notify_all();
   }
 
@@ -129,7 +129,7 @@ struct Communicator::Impl {
     }
   }
 
-  /// Messages at the front of the queue, and those that come while they are under way.
+  /// Messages at the front of the queue, and those that arrive while they are in progress.
   void exchange_letters() {
     const auto more = [&] {
       const std::lock_guard lock(mutex);
@@ -159,13 +159,13 @@ struct Communicator::Impl {
   std::mutex heap_mutex;
   runtime::WindowHeap heap;
 
-  std::atomic<bool> busy{false};       // somebody uses the team
-  std::atomic<std::size_t> queued{0};  // works in the queue
+  std::atomic<bool> busy{false};       // the team is in use
+  std::atomic<std::size_t> queued{0};  // number of works in the queue
 
   std::mutex mutex;  // of what follows
   std::condition_variable changed;
   std::deque<std::shared_ptr<Work::State>> queue;
-  std::size_t unfinished = 0;  // works that were started and not done
+  std::size_t unfinished = 0;  // works that were started and have not finished
   bool stopping = false;
   std::thread worker;
 };

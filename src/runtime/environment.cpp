@@ -1,4 +1,4 @@
-// Who this process is among the ranks that a launcher started.
+// The identity of this process among the ranks that a launcher started.
 #include <array>
 #include <charconv>
 #include <cstdlib>
@@ -30,10 +30,10 @@ struct Launcher {
   const char* rank;
   const char* ranks;
   const char* local_ranks;         ///< ranks on this computer
-  std::array<const char*, 3> job;  ///< together they are the same for all ranks of a job and for no other job
+  std::array<const char*, 3> job;  ///< together the same for all ranks of a job, and different from every other job
 };
 
-/// torchrun, Open MPI, MPICH and whoever sets Cortado's own.
+/// torchrun, Open MPI, MPICH, and Cortado's own variables.
 constexpr std::array<Launcher, 4> kLaunchers{{
     {"CORTADO_RANK", "CORTADO_RANKS", "CORTADO_RANKS", {"CORTADO_NAME", "", ""}},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", {"PMIX_NAMESPACE", "", ""}},
@@ -55,7 +55,7 @@ Result<CommunicatorOptions> options_from_environment() {
     }
     std::string name;
     for (const char* part : launcher.job) name += *part == '\0' ? "" : variable(part) + "-";
-    // Where the launcher names no job, its process is the parent of all.
+    // If the launcher does not name the job, its process is the parent of all ranks.
     if (name.find_first_not_of('-') == std::string::npos) name = fmt::format("parent-{}", ::getppid());
     CommunicatorOptions options;
     options.name = fmt::format("{}{}", launcher.rank, name);

@@ -13,18 +13,19 @@
 namespace cortado::runtime {
 namespace {
 
-/// What lies in windows is taken from there from this size on: a second meeting instead of a second copy.
+/// From this size on, data in windows is taken from there: a second meeting instead of a second copy.
 constexpr std::uint64_t kSlotFirst = 16 << 10;
-/// Blocks of other memory are read by the system from this size on, unless they are summed. Measured with two processes
-/// on an AMD EPYC, Linux 6.18: it moves 11 GB/s; through a slot, which is copied out of the other core's cache, two
-/// copies move 6. Where ranks share cores, what fits a slot or is read by all others goes through slots: one copy into
-/// the slot saves each of them a system call (8 processes on 2 cores, all-gather of 64 KiB: 265 us instead of 640). The
-/// rest is read there, however large, since a meeting for every piece takes longer (all-to-all of 8 MiB: 40 ms by
-/// pieces, where Open MPI, which reads, takes 19).
+/// From this size on, blocks of other memory are read by the system, unless they are summed. Measured with two
+/// processes on an AMD EPYC, Linux 6.18: this moves 11 GB/s; through a slot, which is copied from the other core's
+/// cache, two copies move 6. Where ranks share cores, data that fits in a slot or is read by all others goes through
+/// slots: one copy into the slot saves each of them a system call (8 processes on 2 cores, all-gather of 64 KiB: 265 us
+/// instead of 640). The rest is read directly there, however large, since a meeting for every piece takes longer
+/// (all-to-all of 8 MiB: 40 ms in pieces, where Open MPI, which reads, takes 19).
 constexpr std::uint64_t kReadFrom = 32 << 10;
-/// What touches more than half of the largest cache is written past the caches: source and destination of a copy push
-/// each other out before that, and others use the cache as well. Measured as above: two ranks that copy 4 MiB each out
-/// of windows take 180 us past a cache of 32 MiB and 330 through it, 2 MiB 90 and 80.
+/// An operation that touches more than half of the largest cache bypasses the caches when writing: source and
+/// destination of a copy evict each other even before the cache is full, and others use it as well. Measured as above:
+/// two ranks that copy 4 MiB each from windows take 180 us bypassing a cache of 32 MiB and 330 through it; with 2 MiB,
+/// 90 and 80.
 constexpr std::uint64_t kStreamShare = 2;
 
 std::string describe(const Call& call) {
@@ -65,7 +66,7 @@ std::vector<Exchange::Take>& Exchange::takes(const Operation& op, const Shape& s
       if (op.kind == OperationKind::gather && me != op.root) break;
       const std::uint32_t block = op.kind == OperationKind::all_to_all ? me : 0;
       for (std::uint32_t i = 0; i < ranks; ++i) {
-        const std::uint32_t from = (me + i) % ranks;  // so that not all read from the same rank at first
+        const std::uint32_t from = (me + i) % ranks;  // so that not all ranks read from the same one first
         if (op.recv_bytes.empty()) {
           takes_.push_back({from, block, block * n, from * n, n});
           continue;
@@ -88,7 +89,7 @@ Result<std::unique_ptr<Exchange>> Exchange::open(Team& team, Tuning tuning, Byte
   const Segment& segment = team.segment();
   made->reads_all_ = true;
   if (segment.one_process()) return made;
-  // Can the system be asked for memory of another process? The neighbour's block is at an address that it tells.
+  // Does the system allow reading memory of another process? The neighbour announces an address of its own to try.
   const Location own{reinterpret_cast<std::uint64_t>(&segment.header()), false};
   Call call;
   call.send = own;
@@ -114,7 +115,7 @@ Call Exchange::call_for(const Operation& op, const Shape& shape) const {
   if (has_root(op.kind)) call.what.root = static_cast<std::uint8_t>(op.root);
   call.block_bytes = shape.block_bytes;
   call.what.by_counts = !op.recv_bytes.empty();
-  // With counts the ranks may send different numbers of bytes, but choose the same.
+  // With counts, ranks may send different numbers of bytes, but must make the same choice.
   const std::uint64_t bytes = call.what.by_counts ? 0 : shape.block_bytes * shape.blocks;
   call.what.variant = static_cast<std::uint8_t>(tuning_.variant_for(op.kind, bytes));
   call.in_place = op.kind != OperationKind::broadcast && overlap(op.send, op.recv);
@@ -136,11 +137,11 @@ bool Exchange::uses_slot(const Call& call, std::uint64_t bytes) const {
   return !reads_all_ || team_.share_cores() || reduces(kind) || call.block_bytes < kReadFrom;
 }
 
-// The others are told, too: they would wait for a call that never comes.
+// The others are told as well: they would wait for a call that never comes.
 Status Exchange::refuse(Diagnostic reason) {
   Call call;
   call.what.refused = true;
-  (void)next_slot();  // as the others
+  (void)next_slot();  // like the others
   CORTADO_RETURN_IF_ERROR(team_.announce(call));
   CORTADO_RETURN_IF_ERROR(team_.meet());
   return fail(std::move(reason));
@@ -257,17 +258,17 @@ Status Exchange::run(const Operation& op) {
   const Sent source = op.kind == OperationKind::broadcast ? Sent(op.recv) : op.send;
   const bool sends = !root_sends(op.kind) || team_.rank() == op.root;
   call.in_slot = uses_slot(call, sends ? source.size() : 0);
-  const std::uint32_t slot = next_slot();  // of all ranks, whether they use it or not
+  const std::uint32_t slot = next_slot();  // on all ranks, whether or not they use it
   if (call.in_slot) {
     std::byte* const own = team_.segment().slot(team_.rank(), slot);
     if (sends && !source.empty()) {
       copy_bytes(own, source.data(), source.size());
-      call.send = team_.locate(own);  // if others have theirs elsewhere, this rank's are taken from here
+      call.send = team_.locate(own);  // if others have theirs elsewhere, this rank's data is taken from here
     }
   }
   if (call.what.by_counts) {
     Counts counts;
-    if (op.kind == OperationKind::all_gather) counts.send.fill(op.send.size());  // the same for everybody
+    if (op.kind == OperationKind::all_gather) counts.send.fill(op.send.size());  // the same for all ranks
     std::ranges::copy(op.send_bytes, counts.send.begin());
     std::ranges::copy(op.recv_bytes, counts.recv.begin());
     CORTADO_RETURN_IF_ERROR(team_.announce(call, &counts));

@@ -1,15 +1,15 @@
-// How collectives are done among the ranks of a team. Three ways, chosen by size and memory:
+// How the ranks of a team execute collectives. Three ways, chosen by size and memory:
 //
-//   slots   a rank copies what it sends into its slot before it announces its call; then everybody takes what it needs.
-//           One meeting, two copies.
-//   direct  a rank says where its buffer is; then everybody runs its part of a proved program (pull_program.hpp), which
-//           takes from there: by plain loads out of windows and from threads, by process_vm_readv out of other memory.
-//           Two meetings, one copy.
-//   staged  as slots, piece by piece: where memory cannot be read, is not worth a system call, or is more than the
-//   caches
-//           hold: then two copies past the caches are faster than one by the system.
+//   slots   a rank copies what it sends into its slot before it announces its call; then every rank takes what
+//           it needs. One meeting, two copies.
+//   direct  a rank tells where its buffer is; then every rank runs its part of a proved program
+//           (pull_program.hpp), which takes from there: by plain loads from windows and between threads, by
+//           process_vm_readv from other memory. Two meetings, one copy.
+//   staged  like slots, piece by piece: if memory cannot be read, is not worth a system call, or is more than
+//           the caches hold; in the last case two copies that bypass the caches are faster than one by the
+//           system.
 //
-// All ranks see the same calls once they have met, so all decide the same.
+// All ranks see the same calls once they have met, so all make the same decision.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ namespace cortado::runtime {
 
 class Exchange {
  public:
-  /// The first thing that all ranks of a team of processes do together.
-  /// `cache`: bytes of the largest cache; rank 0's is taken.
+  /// The first thing that all ranks of a team of processes do together. `cache`: bytes of the largest cache; that of
+  /// rank 0 is used.
   static Result<std::unique_ptr<Exchange>> open(Team& team, Tuning tuning, Bytes cache);
 
-  /// Any collective; not send and recv.
+  /// Any collective; not send or recv.
   Status run(const Operation& operation);
 
   struct Done {
@@ -42,14 +42,14 @@ class Exchange {
     std::uint64_t bytes = 0;
     Variant variant = Variant::by_size;
     std::string_view why{};
-    bool asked = false;  ///< the variant was asked for
+    bool asked = false;  ///< the variant was explicitly requested
   };
   const Done& last() const { return last_; }
 
  private:
   Exchange(Team& team, Tuning tuning, Bytes cache)
       : team_(team), tuning_(std::move(tuning)), programs_(team.rank()), cache_bytes_(cache.value) {}
-  /// Bytes that this rank takes: out of block `block` of what a rank sends, to a place in its own buffer.
+  /// Bytes that this rank takes: from block `block` of what a rank sends, to a place in its own buffer.
   struct Take {
     std::uint32_t from;
     std::uint32_t block;
@@ -69,7 +69,7 @@ class Exchange {
   };
   Decision decide(const Operation& operation) const;
   bool all_in_reach(bool receive_buffers) const;
-  /// Bytes of all buffers of the operation, of all ranks together.
+  /// Bytes of all buffers of the operation, over all ranks.
   std::uint64_t bytes_touched(const Operation& operation) const;
   void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) const;
   std::uint64_t longest_block() const;
@@ -78,7 +78,7 @@ class Exchange {
 
   Status by_slots(const Operation& operation, const Shape& shape, std::uint32_t slot);
   Status by_pieces(const Operation& operation, const Shape& shape);
-  /// A piece of all-reduce that lies in the slots: its result into `out`.
+  /// Reduces a piece of an all-reduce that is in the slots into `out`.
   Status all_reduce_slots(const Operation& operation, std::uint32_t slot, std::byte* out, std::uint64_t bytes);
 
   Status directly(const Operation& operation);
@@ -91,7 +91,7 @@ class Exchange {
   Tuning tuning_;
   RankPrograms programs_;
   std::uint64_t cache_bytes_;
-  bool streams_ = false;  ///< the operation under way touches more than stays in the caches, and writes past them
+  bool streams_ = false;  ///< the current operation exceeds the caches, and bypasses them when writing
   bool reads_all_ = false;
   std::uint64_t slot_uses_ = 0;
   std::vector<Take> takes_;

@@ -1,4 +1,4 @@
-// Collectives by a rank's part of a proved program, which takes bytes out of the others' buffers.
+// Collectives in which each rank runs its part of a proved program and takes bytes from the others' buffers.
 #include <algorithm>
 #include <vector>
 
@@ -10,7 +10,7 @@
 namespace cortado::runtime {
 namespace {
 
-/// Of memory that has to be read into this process to be summed: so much of each rank at a time.
+/// Memory that has to be read into this process to be summed: this much of each rank at a time.
 constexpr std::uint64_t kScratch = 32 << 10;
 
 }  // namespace

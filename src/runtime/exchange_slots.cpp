@@ -1,4 +1,4 @@
-// Collectives through the slots of the segment: at once, or piece by piece.
+// Collectives through the slots of the segment: all at once, or piece by piece.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -9,10 +9,10 @@
 namespace cortado::runtime {
 namespace {
 
-/// Of all-reduce: up to so many bytes of all slots together, and with two ranks always, every rank sums everything
-/// itself; above, a part, and takes the others' sums behind another barrier.
+/// All-reduce: up to this many bytes in all slots together, and always with two ranks, every rank sums everything
+/// itself; above that, it sums a part, and takes the others' sums after another barrier.
 constexpr std::uint64_t kSumAlone = 64 << 10;
-constexpr std::uint64_t kLine = 64;  // a multiple of every element
+constexpr std::uint64_t kLine = 64;  // a multiple of every element size
 
 std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -33,7 +33,7 @@ Status Exchange::by_slots(const Operation& op, const Shape& shape, std::uint32_t
   }
   for (const Take& take : takes(op, shape)) {
     std::byte* const to = op.recv.data() + take.to;
-    const std::byte* const from = take.from == me ? op.send.data() + take.sent_at  // its own are nearer than its slot
+    const std::byte* const from = take.from == me ? op.send.data() + take.sent_at  // closer than its own slot
                                                   : segment.slot(take.from, slot) + take.sent_at;
     copy(to, from, take.bytes);
   }
@@ -100,7 +100,7 @@ Status Exchange::by_pieces(const Operation& op, const Shape& shape) {
     }
     for (const Take& take : all) {
       if (take.bytes <= done) continue;
-      const std::byte* const from = take.from == me ? source + take.sent_at + done  // its own are not in its slot
+      const std::byte* const from = take.from == me ? source + take.sent_at + done  // its own data is not in its slot
                                                     : segment.slot(take.from, slot) + take.block * width;
       copy(op.recv.data() + take.to + done, from, std::min(width, take.bytes - done));
     }

@@ -13,7 +13,7 @@ void Letters::add(const Operation& operation, Finish finish) {
   under_way_.push_back({operation, std::move(finish)});
 }
 
-// A message has at least one letter, also if it has no bytes.
+// A message has at least one letter, even if it has no bytes.
 bool Letters::move(Message& message) {
   const Operation& op = message.operation;
   const bool sends = op.kind == OperationKind::send;

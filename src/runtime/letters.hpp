@@ -1,5 +1,5 @@
-// Messages between two ranks, in pieces through the mailbox of the pair. Several can be under way at a time, so that
-// ranks which send to each other do not wait for each other's room.
+// Messages between two ranks, in pieces through the mailbox of the pair. Several can be in progress at a time, so that
+// ranks that send to each other do not wait for each other's space.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ class Letters {
   explicit Letters(Team& team) : team_(team) {}
 
   using Finish = std::function<void(Status)>;
-  /// A send or a recv of fitting arguments; messages of a pair arrive in the order in which they were added.
+  /// A send or recv with matching arguments; messages of a pair arrive in the order in which they were added.
   void add(const Operation& operation, Finish finish);
   bool empty() const { return under_way_.empty(); }
 
-  /// Until a message is done, or `more()` says that there are others to be added. On an error all are finished with it.
+  /// Returns when a message is done, or when `more()` says that there are others to be added. On an error, all messages
+  /// finish with it.
   Status advance(const std::function<bool()>& more);
 
  private:

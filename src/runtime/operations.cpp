@@ -1,4 +1,4 @@
-// What operations are called and how they are made.
+// Names and construction of operations.
 #include <array>
 #include <cstddef>
 #include <string_view>

@@ -12,7 +12,7 @@
 namespace cortado::runtime {
 namespace {
 
-/// Elements of that size. The proof is about which elements are combined, not about what their sum is.
+/// A type with elements of that size. The proof is about which elements are combined, not about the values of the sums.
 DType elements_of(std::uint64_t bytes) {
   switch (bytes) {
     case 1:
@@ -136,7 +136,7 @@ class PullPlan {
       default:
         if (ask_.kind == OperationKind::gather && me != ask_.root) break;
         for (std::uint32_t i = 0; i < ask_.ranks; ++i) {
-          const std::uint32_t from = (me + i) % ask_.ranks;  // so that not all read from the same rank at first
+          const std::uint32_t from = (me + i) % ask_.ranks;  // so that not all ranks read from the same one first
           const bool all_to_all = ask_.kind == OperationKind::all_to_all;
           const Region src = all_to_all ? slice(send_[from], {sent_at(from, me)}, {count(from, me)}) : send_[from];
           take(commands, from, me, src, slice(recv_[me], {received_at(me, from)}, src.bytes()));
@@ -249,8 +249,8 @@ class PullPlan {
   ProgramBuilder builder_;
   std::vector<Region> send_;
   std::vector<Region> recv_;
-  std::vector<std::vector<Command>> commands_;    // of each rank's stream
-  std::vector<std::set<std::uint32_t>> read_by_;  // ranks that read memory of a rank
+  std::vector<std::vector<Command>> commands_;    // by rank: commands of its stream
+  std::vector<std::set<std::uint32_t>> read_by_;  // by rank: the ranks that read its memory
   std::vector<SignalId> entered_;
   std::vector<SignalId> summed_;
   std::vector<std::optional<SignalId>> exited_;

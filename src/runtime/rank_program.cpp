@@ -9,10 +9,10 @@
 namespace cortado::runtime {
 namespace {
 
-/// More are not kept: whoever has so many shapes has a new one every time.
+/// No more are kept: a program with that many shapes has a new one every time.
 constexpr std::size_t kMostPrograms = 256;
 
-/// Of programs that plan_pull made.
+/// For programs that plan_pull made.
 class Lowering {
  public:
   Lowering(const Program& program, std::uint32_t rank) : program_(program), rank_(rank) {}
@@ -33,7 +33,7 @@ class Lowering {
         CORTADO_CHECK(kernel->op == KernelOp::reduce && kernel->also.empty(), "a program of plan_pull");
         add_move(Step::Kind::reduce, kernel->sources, kernel->dst);
       } else if (const auto* submit = std::get_if<Submit>(&command)) {
-        // The host does nothing but wait for the stream, so the rank does its commands here, one after another.
+        // The host only waits for the stream, so the rank executes its commands here, one after another.
         lower(program_.queue(submit->queue));
       } else if (const auto* signal = std::get_if<Signal>(&command)) {
         if (const auto number = number_of(signal->signal)) steps_.push_back({Step::Kind::raise, *number});
@@ -47,7 +47,7 @@ class Lowering {
 
   std::uint32_t home_of(SignalId id) const { return program_.signals.at(id.value).home.value().value; }
 
-  /// None of those whose waits are over when the program runs: `enter`, and `done` of its own stream.
+  /// None for those whose waits are over when the program runs: `enter`, and `done` of its own stream.
   std::optional<std::uint32_t> number_of(SignalId id) const {
     const std::string_view name = program_.signals.at(id.value).name;
     if (name.starts_with(kSummed)) return 0;
@@ -60,7 +60,7 @@ class Lowering {
     const bool received = buffer.name == "recv" || (buffer.name == "both" && whole_is_received());
     return {buffer.rank.value, received, region.offset.value};
   }
-  /// In place: which of the two buffers the other one is a block of.
+  /// In place: which of the two buffers contains the other one as a block.
   bool whole_is_received() const {
     return program_.contract.name != "reduce-scatter" && program_.contract.name != "scatter";
   }

@@ -1,4 +1,4 @@
-// What one rank does of a proved program: its host queue and its stream, as a list of steps.
+// What one rank does in a proved program: its host queue and its stream, as a list of steps.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace cortado::runtime {
 /// A byte of a buffer that a rank has named in its call.
 struct Place {
   std::uint32_t rank = 0;
-  bool received = false;  ///< of the buffer that it receives into, else of the one that it sends
+  bool received = false;  ///< in the buffer that it receives into, otherwise in the one that it sends
   std::uint64_t offset = 0;
 };
 
@@ -28,13 +28,13 @@ struct Step {
   Kind kind = Kind::copy;
   std::uint32_t signal = 0;      ///< raise, wait: which of the rank's
   std::uint32_t rank = 0;        ///< wait: whose signal
-  std::vector<Place> sources{};  ///< copy: one; reduce: in this order
+  std::vector<Place> sources{};  ///< copy: one; reduce: combined in this order
   std::uint64_t to = 0;          ///< offset in what this rank receives
   std::uint64_t bytes = 0;
 };
 
-/// The steps of one rank. The barrier at the start is left out: by it the ranks tell each other their calls, and so the
-/// addresses of the buffers, before anybody runs the program (Team::meet).
+/// The steps of one rank. The barrier at the start is left out: with it the ranks tell each other their calls, and
+/// thereby the addresses of the buffers, before any of them runs the program (Team::meet).
 std::vector<Step> steps_of(const VerifiedProgram& program, std::uint32_t rank);
 
 /// Programs that were planned and proved for this rank.
@@ -42,7 +42,7 @@ class RankPrograms {
  public:
   explicit RankPrograms(std::uint32_t rank) : rank_(rank) {}
 
-  /// The steps of this request, planned and proved if it is the first of its kind.
+  /// The steps for this request, planned and proved if it is the first of its kind.
   Result<const std::vector<Step>*> find(const PullRequest& request);
   std::uint64_t proved() const { return proved_; }
 

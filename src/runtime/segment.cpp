@@ -34,7 +34,7 @@ std::string file_prefix() {
   return fmt::format("cortado-{}-", ::getuid());
 }
 
-/// Names may be paths: what is not a letter or a digit becomes part of a hash.
+/// Names may be paths: characters other than letters and digits become underscores, and a hash of the name is appended.
 std::string file_of(const std::string& name) {
   std::string readable;
   for (const char c : name) readable += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
@@ -60,8 +60,8 @@ Diagnostic join_error(const std::string& call, int error, std::string hint = {})
   return system_error("runtime.join", call, error, std::move(hint));
 }
 
-/// Files that this process has under their names at the moment. They must not be opened a second time: closing any of
-/// its descriptors gives a process's locks back.
+/// Files that currently exist under the names that this process gave them. They must not be opened a second time:
+/// closing any of its descriptors releases a process's locks.
 class OwnFiles {
  public:
   void add(const std::string& path) {
@@ -87,7 +87,7 @@ OwnFiles& own_files() {
   return files;
 }
 
-/// Files of this user whose rank 0 has ended before all had come.
+/// Files of this user whose rank 0 ended before all ranks had attached.
 void remove_left_over() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder, ignored)) {
@@ -142,7 +142,7 @@ Result<std::shared_ptr<Segment>> Segment::plain(std::uint32_t ranks, Bytes windo
   return segment;
 }
 
-// The file gets its name when it is complete and locked, so that nobody can meet a half-made one.
+// The file gets its name when it is complete and locked, so that nobody can see a half-made one.
 Status Segment::create(const std::string& path) {
   remove_left_over();
   const std::string unfinished = fmt::format("{}.{}", path, ::getpid());
@@ -206,7 +206,7 @@ Result<std::unique_ptr<Segment>> Segment::attach(const CommunicatorOptions& opti
     CORTADO_RETURN_IF_ERROR(segment->lock(options.rank));
   }
   const Status all_there = segment->wait_for_all(options, deadline);
-  ::unlink(path.c_str());  // the first of them does; after a failure nothing is left either
+  ::unlink(path.c_str());  // the first of them succeeds; after a failure nothing is left either
   own_files().remove(path);
   CORTADO_RETURN_IF_ERROR(all_there);
   return segment;

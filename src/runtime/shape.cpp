@@ -21,7 +21,7 @@ std::uint64_t sum_of(std::span<const std::uint64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-/// Buffers that overlap are the ones of an operation in place.
+/// Overlapping buffers mean an operation in place.
 bool is_in_place(const Operation& op, std::uint32_t rank) {
   switch (op.kind) {
     case OperationKind::all_gather:

@@ -1,4 +1,4 @@
-// What arguments of operations fit together.
+// Which arguments of operations fit together.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace cortado::runtime {
 
-/// How the blocks of an operation lie in its buffers.
+/// How the blocks of an operation are arranged in its buffers.
 struct Shape {
-  std::uint64_t block_bytes = 0;  ///< of all-to-all with counts the largest of this rank
+  std::uint64_t block_bytes = 0;  ///< for all-to-all with counts, the largest of this rank
   std::uint32_t blocks = 1;       ///< in what a rank sends
 };
 
-/// Refuses buffers that do not fit together (runtime.arguments).
+/// Rejects buffers that do not fit together (runtime.arguments).
 Result<Shape> shape_of(const Operation& operation, std::uint32_t rank, std::uint32_t ranks);
 
 bool reduces(OperationKind kind);
 bool has_root(OperationKind kind);
-/// Only the root of these sends.
+/// In these operations, only the root sends.
 bool root_sends(OperationKind kind);
 bool overlap(Sent a, Received b);
 

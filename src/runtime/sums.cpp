@@ -10,8 +10,8 @@
 namespace cortado::runtime {
 namespace {
 
-/// Bytes that are combined at a time; loops have no other length, so that they become vector instructions.
-constexpr std::size_t kBlock = 2048;  // base/copy_bytes.hpp says why not more
+/// Bytes that are combined at a time; loops have no other length, so that they are vectorised.
+constexpr std::size_t kBlock = 2048;  // see base/copy_bytes.hpp for why not more
 constexpr std::size_t kSmallBlock = 64;
 
 struct Plus {
@@ -59,10 +59,11 @@ void reduce_blocks(std::byte* out, std::span<const std::byte* const> sources, st
   }
 }
 
-/// Elements that are combined as they are: vectors of them, taken from all sources in turn, without memory between.
+/// Elements that are combined without conversion: vectors of them from all sources in turn, with no intermediate
+/// memory.
 template <class T, class Op>
 void reduce_vectors(std::byte* out, std::span<const std::byte* const> sources, std::uint64_t bytes) {
-  constexpr std::size_t kVector = 16;  // every processor has them
+  constexpr std::size_t kVector = 16;  // every processor has vectors of this size
   constexpr std::size_t kFourVectors = 4 * kVector;
   using Vector [[gnu::vector_size(kVector)]] = T;
   const auto load = [](const std::byte* from) {

@@ -9,8 +9,8 @@
 
 namespace cortado::runtime {
 
-/// out = sources[0] op sources[1] op ..., in that order, for so many bytes, a multiple of the element; out may be one
-/// of the sources. Any alignment.
+/// out = sources[0] op sources[1] op ..., in that order, for this many bytes, a multiple of the element size; out may
+/// be one of the sources. Any alignment.
 void reduce(Element element, Reduction reduction, std::byte* out, std::span<const std::byte* const> sources,
             std::uint64_t bytes);
 

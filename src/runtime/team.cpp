@@ -30,7 +30,8 @@ Team::Team(std::shared_ptr<Segment> segment, std::uint32_t rank, std::chrono::mi
       share_cores_(segment_->ranks() > available_cores()),
       spin_(!share_cores_) {
 #if defined(PR_SET_PTRACER)
-  // Peers may read this process's memory where the system asks for permission; where it knows no such thing, it fails.
+  // Lets peers read this process's memory on systems that require permission; on systems without that notion, the call
+  // fails harmlessly.
   if (!segment_->one_process()) ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 #endif
 }
@@ -47,19 +48,19 @@ Status Team::announce(const Call& call, const Counts* counts) {
   Announcement& announcement = own.calls[calls_ % 2];
   announcement.call = call;
   if (counts != nullptr) own.counts[calls_ % 2] = *counts;
-  // Not seq_cst: that would first wait until the call is written, and whoever looks at the line would take it away.
+  // Not seq_cst: that would first wait until the call is written, and pollers would take the cache line away.
   announcement.number.store(calls_, std::memory_order_release);
   return {};
 }
 
 template <class Counter>
 Status Team::wait_for_all(Counter&& counter, std::uint64_t number) {
-  std::uint32_t there = 0;  // ranks before it have come
+  std::uint32_t there = 0;  // ranks before this one have arrived
   const auto all_there = [&] {
     while (there < ranks() && counter(segment_->block(there)).load(std::memory_order_seq_cst) >= number) ++there;
     return there == ranks();
   };
-  const bool now = all_there();  // loads that go on while what was stored is on its way: ring() waits for that
+  const bool now = all_there();  // these loads overlap with earlier stores still in transit: ring() waits for those
   ring();
   if (now) return {};
   return wait_until(all_there, current());

@@ -1,4 +1,4 @@
-// One rank among the others of a segment: barriers, waiting, and how a failure of one reaches all.
+// One rank among the others of a segment: barriers, waiting, and how a failure of one rank reaches all.
 #pragma once
 
 #include <chrono>
@@ -23,27 +23,28 @@ class Team {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return segment_->ranks(); }
   Segment& segment() const { return *segment_; }
-  /// There are more ranks than cores.
+  /// Whether there are more ranks than cores.
   bool share_cores() const { return share_cores_; }
 
-  /// Whether it is a thread in the background that uses the team now.
+  /// Whether a background thread is using the team now.
   void set_background(bool background) { background_ = background; }
 
-  /// Tells the others what this rank calls now, and what it wrote before; they may read it until the next call but one.
+  /// Tells the others what this rank calls now, and publishes what it wrote before; they may read it until the next
+  /// call but one.
   Status announce(const Call& call, const Counts* counts = nullptr);
-  /// Until all ranks have announced a call. Follows every announcement, and wakes those who sleep.
+  /// Returns when all ranks have announced a call. Must follow every announcement, and wakes sleepers.
   Status meet();
   const Call& call_of(std::uint32_t rank) const { return segment_->block(rank).calls[calls_ % 2].call; }
   const Counts& counts_of(std::uint32_t rank) const { return segment_->block(rank).counts[calls_ % 2]; }
-  /// Until all ranks have come to it. What they wrote before is visible behind it.
+  /// Returns when all ranks have reached it. What they wrote before is then visible.
   Status barrier();
 
-  /// Signals of proved programs: a rank raises its own, others wait for it. They count calls.
+  /// Signals of proved programs: a rank raises its own, others wait for it. Their values are call numbers.
   void raise(std::uint32_t signal);
   Status wait_for(std::uint32_t rank, std::uint32_t signal);
 
-  /// Until `there()` is true; others ring the bell of the segment when they have changed what it looks at.
-  /// `peers` has the bits of ranks that must not leave meanwhile.
+  /// Returns when `there()` is true; others ring the bell of the segment when they have changed what it reads. `peers`
+  /// has the bits of the ranks that must not leave meanwhile.
   template <class There>
   Status wait_until(There&& there, OperationKind in, std::uint64_t peers = 0) {
     Patience patience(spin_, background_);
@@ -63,34 +64,35 @@ class Team {
   }
   void ring() const { segment_->header().bell.ring(); }
 
-  /// The failure that ended this team, if one has.
+  /// The failure that ended this team, if any.
   Status failure() const {
     if (segment_->header().failed.load(std::memory_order_acquire) != kWritten) [[likely]]
       return {};
     return known_failure();
   }
-  /// Ends the team, unless it has ended; returns what it ended with.
+  /// Ends the team, unless it has already ended; returns the failure that ended it.
   Status end(const char* code, const std::string& report);
 
-  /// Where bytes of a rank are in this process, or null if they have to be read.
+  /// Where bytes of a rank are in this process, or null if they have to be read from another process.
   const std::byte* view(std::uint32_t from, const Location& location, std::uint64_t offset) const;
-  /// Reads bytes of another process; false if the system does not let us.
+  /// Reads bytes of another process; false if the system does not allow it.
   bool read(std::uint32_t from, const Location& location, std::uint64_t offset, std::byte* to,
             std::uint64_t bytes) const;
   Location locate(const std::byte* data) const;
 
  private:
   static constexpr std::chrono::milliseconds kNap{100};
-  static constexpr std::uint32_t kWriting = 1;  // of the report of a failure
+  static constexpr std::uint32_t kWriting = 1;  // a report of a failure is being written
   static constexpr std::uint32_t kWritten = 2;
   Status known_failure() const;
   struct Watch {
     std::chrono::steady_clock::time_point start;
     std::chrono::steady_clock::time_point last_look;
     std::uint64_t peers;
-    std::uint64_t gone;  ///< seen to have left or ended; they may have done their part before: it is looked again
+    std::uint64_t gone;  ///< ranks seen to have left or ended; they may have done their part before, so it is checked
+                         ///< once more
   };
-  /// Until all ranks have counted to `number`, as this one has just done; wakes those who wait for it.
+  /// Returns when all ranks have counted to `number`, as this one has just done; wakes those that wait for it.
   template <class Counter>
   Status wait_for_all(Counter&& counter, std::uint64_t number);
   OperationKind current() const { return static_cast<OperationKind>(call_of(rank_).what.kind); }

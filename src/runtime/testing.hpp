@@ -1,4 +1,4 @@
-// What the tests of communicators share: every operation compared with plain loops.
+// What the tests of communicators share: every operation, compared with plain loops.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ auto bytes_of(T& value) {
   }
 }
 
-/// Element i of what a rank sends in round `round`: small whole numbers, so that all sums are exact.
+/// Element i of what a rank sends in round `round`: small integers, so that all sums are exact.
 template <class T>
 T element(std::uint32_t rank, std::uint64_t i, std::uint32_t round) {
   return static_cast<T>((rank * 7 + i * 3 + round) % 13);
@@ -45,7 +45,7 @@ std::vector<T> elements(std::uint32_t rank, std::uint64_t count, std::uint32_t r
   return data;
 }
 
-/// All operations on `n` elements of a block; what was wrong, or nothing.
+/// All operations on blocks of `n` elements; returns what was wrong, or an empty string.
 template <class T>
 std::string check_all(Communicator& comm, Element type, std::uint64_t n, std::uint32_t round) {
   const std::uint32_t me = comm.rank();
@@ -87,7 +87,7 @@ std::string check_all(Communicator& comm, Element type, std::uint64_t n, std::ui
   std::vector<T> swapped = blocks;
   expect("all-to-all in place", comm.run(all_to_all(bytes_of(swapped), bytes_of(swapped))), swapped, exchanged);
 
-  // Rank a sends a + b + n elements to rank b, which are its elements from 0 on.
+  // Rank a sends the first a + b + n of its elements to rank b.
   std::vector<std::uint64_t> counts(ranks);
   std::vector<T> ragged;
   for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -102,7 +102,7 @@ std::string check_all(Communicator& comm, Element type, std::uint64_t n, std::ui
   expect("all-to-all with counts", comm.run(all_to_all_v(bytes_of(ragged), counts, bytes_of(ragged_in), counts)),
          ragged_in, [&](std::uint64_t i) { return ragged_right[i]; });
 
-  // Rank r gives n + r elements.
+  // Rank r contributes n + r elements.
   std::vector<std::uint64_t> given(ranks);
   std::vector<T> all_given;
   std::uint64_t own_at = 0;
@@ -178,7 +178,7 @@ std::string check_all(Communicator& comm, Element type, std::uint64_t n, std::ui
   return wrong;
 }
 
-/// All operations on elements of several types and sizes: odd ones, none, and ones that no slot holds.
+/// All operations on elements of several types and sizes: odd ones, none, and more than fit in a slot.
 inline std::string conformance(Communicator& comm) {
   std::string wrong;
   std::uint32_t round = 0;

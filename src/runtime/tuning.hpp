@@ -1,4 +1,4 @@
-// Which way an operation is done, where somebody has decided it.
+// Which way an operation is done, if that was configured.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace cortado::runtime {
 enum class Variant : std::uint8_t { by_size, slots, staged, direct };
 std::string_view name_of(Variant variant);
 
-/// Rules of a text such as "all-gather<=64KiB:slots, all-gather:direct, staged". The first one that fits an operation
-/// decides; a rule without a collective is for all, one without a size for every size.
+/// Rules from a text such as "all-gather<=64KiB:slots, all-gather:direct, staged". The first rule that matches an
+/// operation decides; a rule without a collective applies to all, one without a size to every size.
 class Tuning {
  public:
-  /// Refused with runtime.options. Empty: by size.
+  /// Fails with runtime.options. Empty text: decided by size.
   static Result<Tuning> parse(std::string_view text);
 
   /// `bytes`: what a rank sends.

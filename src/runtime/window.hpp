@@ -1,4 +1,4 @@
-// Who has which part of a rank's window.
+// Which parts of a rank's window are in use.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace cortado::runtime {
 class WindowHeap {
  public:
   explicit WindowHeap(std::span<std::byte> window);
-  /// The first free part that is long enough, at the start of a page (runtime.memory).
+  /// The first free part that is long enough, aligned to a page (runtime.memory).
   Result<std::span<std::byte>> allocate(Bytes bytes);
-  /// Of a part that was allocated; anything else is left alone.
+  /// Releases an allocated part; anything else is ignored.
   void release(std::span<std::byte> part);
 
  private:
   std::span<std::byte> window_;
   std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes
-  std::map<std::uint64_t, std::uint64_t> used_;  // the same
+  std::map<std::uint64_t, std::uint64_t> used_;  // likewise
 };
 
 }  // namespace cortado::runtime

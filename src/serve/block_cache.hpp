@@ -1,4 +1,4 @@
-// Blocks by name, the longest unused first to go: the prefix cache of a GPU's pool, and the tier in host memory.
+// Blocks by name, evicted in least-recently-used order: the prefix cache of a GPU's pool, and the tier in host memory.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@ namespace cortado::serve {
 class BlockCache {
  public:
   std::uint64_t size() const { return index_.size(); }
-  /// Blocks that nobody uses.
+  /// Number of blocks that nobody uses.
   std::uint64_t idle() const { return idle_; }
   bool contains(std::uint64_t name) const { return index_.contains(name); }
 
-  /// Of a block that is there: in use once more.
+  /// Adds one use of a block that is present.
   void use(std::uint64_t name);
   void release(std::uint64_t name);
-  /// Of a block that is not there; in use once, or idle and the last to go.
+  /// Adds a block that is not present; in use once, or idle and the last to be evicted.
   void insert(std::uint64_t name, bool in_use);
-  /// Of an idle block that is there: the last to go.
+  /// Makes an idle block that is present the last to be evicted.
   void touch(std::uint64_t name);
-  /// The idle block that was not used for longest; there is one.
+  /// Evicts and returns the least recently used idle block; there must be one.
   std::uint64_t evict();
 
  private:
@@ -31,7 +31,7 @@ class BlockCache {
   struct Entry {
     std::uint64_t name = 0;
     std::uint32_t users = 0;
-    std::uint32_t before = kNone;  ///< among idle ones, older
+    std::uint32_t before = kNone;  ///< among idle ones, the next older
     std::uint32_t after = kNone;
   };
 

@@ -18,7 +18,7 @@ using report::Field;
 using report::Notation;
 using report::View;
 
-/// Empty where there is nothing to divide by.
+/// Empty if there is nothing to divide by.
 Cell share(double part, double whole) {
   return whole > 0 ? Cell(part / whole) : Cell();
 }
@@ -175,7 +175,7 @@ std::vector<report::Chart> charts_over_time() {
           chart("Pages of the KV cache in use", "pool"), chart("Host link to the GPU, busy", "link_load")};
 }
 
-/// One row for each way and bin; its charts have a line for each way.
+/// One row per way and bin; its charts have one line per way.
 report::Table time_table(const ServeReport& report) {
   report::Table table{.key = "over_time", .meaning = "activity over time, by way", .title = "Over time"};
   table.columns = {

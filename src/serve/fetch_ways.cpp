@@ -12,7 +12,7 @@
 namespace cortado::serve {
 namespace {
 
-/// A line through two sizes may begin below 0 where batches fill up: there is no job that takes less than nothing.
+/// A line through two sizes may start below 0 where batches fill up: no job takes less than no time.
 TransferCost line_of(const pipeline::KvFetchCost& cost) {
   return {.fixed_s = std::max(0.0, cost.seconds_fixed),
           .per_block_s = cost.seconds_per_block,
@@ -21,8 +21,8 @@ TransferCost line_of(const pipeline::KvFetchCost& cost) {
           .link_bytes_per_block = cost.link_bytes_per_block};
 }
 
-/// Engines write by the calls or packets that they read by. Those that have a way of their own to read (kernels, copies
-/// to several GPUs, release by layer) write by calls or packets.
+/// Strategies write with the same calls or packets that they read with. Those with a special way of reading (kernels,
+/// copies to several GPUs, release by layer) write with plain calls or packets.
 std::string store_of(const std::string& fetch) {
   if (fetch == "loop" || fetch == "batch") return fetch;
   return fetch == "kernel" ? "batch" : "b2b";

@@ -14,19 +14,19 @@
 
 namespace cortado::serve {
 
-/// What is moved.
+/// The cache whose blocks are moved.
 struct FetchedCache {
   const Model& model;
   std::uint32_t tp = 1;
   DType kv_dtype = DType::bf16;
-  std::uint32_t page = 16;  ///< tokens of a block
+  std::uint32_t page = 16;  ///< tokens per block
   std::string layout;       ///< of its fragments
 };
 
-/// Strategies that fetch, and hbm-only and recompute.
+/// Strategies that fetch, plus hbm-only and recompute.
 std::vector<std::string> way_names();
 
-/// Refuses unknown names (serve.way), and what pipeline::kv_fetch_cost refuses.
+/// Rejects unknown names (serve.way), and whatever pipeline::kv_fetch_cost rejects.
 Outcome<FetchCost> fetch_way(const std::string& name, const FetchedCache& cache, const Machine& machine);
 
 }  // namespace cortado::serve

@@ -7,7 +7,7 @@
 namespace cortado::serve {
 namespace {
 
-/// One request, by the way that the study chose. Room in host memory is not what is asked for.
+/// One request, with the way that the study chose. Capacity of host memory is not the question here.
 ServeRequest lone_request(const pipeline::KvReport& report) {
   const pipeline::KvStudyRequest& asked = report.request;
   ServeRequest request{.model = asked.model,
@@ -34,7 +34,7 @@ Outcome<pipeline::KvReport> study_kv_request(const pipeline::KvStudyRequest& req
   auto report = pipeline::study_kv(request, machine, threads);
   if (!report) return report;
   const auto served = ServingStudy(machine).run(lone_request(*report));
-  // A model that leaves no room for a KV cache can still be asked what a fetch would take.
+  // Even for a model that leaves no room for a KV cache, the time of a fetch can be reported.
   if (served && served->rows.front().tally.finished == 1) report->ttft_seconds = served->rows.front().ttft.mean;
   return report;
 }

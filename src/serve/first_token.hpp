@@ -1,5 +1,5 @@
-// How long the first token of one request takes whose prefix is in host memory: what `cortado kv` tells of a request is
-// what the simulator of serving says of the same request on an idle machine.
+// Time to the first token of one request whose prefix is in host memory: `cortado kv` reports for a request what the
+// serving simulator says about the same request on an idle machine.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace cortado::serve {
 
-/// The study of pipeline/kv, and the time to the first token of a prompt that is the prefix and one more token, alone
-/// in an engine with the usual limits of a step. It stays empty where the engine has no room for the prompt.
+/// The study of pipeline/kv, plus the time to the first token of a prompt that consists of the prefix and one more
+/// token, alone in an engine with the usual limits of a step. The time stays empty if the engine has no room for the
+/// prompt.
 Outcome<pipeline::KvReport> study_kv_request(const pipeline::KvStudyRequest& request, const Machine& machine,
                                              std::uint32_t threads = 1);
 

@@ -15,7 +15,7 @@
 namespace cortado::serve {
 namespace {
 
-/// Blocks that a conversation may have: their names never meet those of another.
+/// Blocks that a conversation may have: their names never collide with those of another.
 constexpr std::uint64_t kBlocksOfSession = std::uint64_t{1} << 24;
 
 double unit_interval(Random& random) {
@@ -26,13 +26,13 @@ std::uint32_t draw(const Length& length, Random& random) {
   return length.least + static_cast<std::uint32_t>(random.below(std::uint64_t{length.most} - length.least + 1));
 }
 
-/// Conversations of one or more turns. Each is begun by a Poisson process, or by a user who has none; the next turn
-/// comes when the answer is there.
+/// Conversations of one or more turns. Each is started by a Poisson process, or by a user who has none; the next turn
+/// comes after the answer.
 class Generator : public Source {
  public:
   Generator(const Generated& what, const Share& share)
       : what_(what), share_(share), random_(what.seed ^ (std::uint64_t{share.index} << 32)) {
-    // Requests are dealt to replicas one by one.
+    // Requests are distributed to replicas one by one.
     left_ = what.requests / share.of + (share.index < what.requests % share.of ? 1 : 0);
     if (what.users) {
       const std::uint32_t users = *what.users / share.of + (share.index < *what.users % share.of ? 1 : 0);
@@ -56,7 +56,7 @@ class Generator : public Source {
     const std::uint32_t fresh = draw(what_.input, random_);
     request.input = due.context + fresh;
     request.output = draw(what_.output, random_);
-    // A prompt that no other can share has no names: nothing is ever found by them.
+    // A prompt that no other can share has no names: nothing would ever be found by them.
     if (what_.turns > 1 || what_.hit_rate > 0) {
       request.blocks = {.first = (due.session * share_.of + share_.index) * kBlocksOfSession,
                         .count = request.input / what_.block};
@@ -81,7 +81,7 @@ class Generator : public Source {
     std::int64_t at_ns;
     std::uint64_t session;
     std::uint32_t turn;
-    std::uint32_t context;  ///< tokens of all turns before
+    std::uint32_t context;  ///< tokens of all previous turns
 
     friend bool operator<(const Due& a, const Due& b) {  // the earliest on top
       return std::tie(a.at_ns, a.session) > std::tie(b.at_ns, b.session);
@@ -103,7 +103,7 @@ class Generator : public Source {
   Random random_;
   std::uint64_t left_ = 0;
   std::uint64_t sessions_ = 0;
-  double clock_ = 0;  // seconds, of the last begin
+  double clock_ = 0;  // seconds, when the last conversation began
   std::priority_queue<Due> due_;
 };
 

@@ -11,8 +11,8 @@ void HostLink::add(Direction direction, std::uint64_t tag, std::uint32_t blocks,
   const TransferCost& cost = cost_.of(direction);
   Work work{.job = {.tag = tag, .blocks = blocks, .start_ns = now_ns}};
   work.left_s = cost.fixed_s + blocks * cost.per_block_s;
-  // Bytes alone need link_s; with half of what both directions reach, which may be less, longer. What the host's calls
-  // take hides that as far as they are slower.
+  // The bytes alone need link_s; with half of the rate that both directions reach together, which may be less, longer.
+  // If the host's calls are slower than that, they hide the difference.
   const double bytes = blocks * cost.link_bytes_per_block;
   if (cost_.both_rate > 0 && work.left_s > 0) {
     work.slow_down = std::max(1.0, 2 * bytes / cost_.both_rate / work.left_s);

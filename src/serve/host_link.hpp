@@ -1,5 +1,6 @@
 // The link between host memory and a GPU: two directions, each with a queue of jobs that run one after another, as
-// serving engines chain their copies. While both directions are busy each has its share of what both together reach.
+// serving engines chain their copies. While both directions are busy, each gets its share of the rate that both reach
+// together.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ class HostLink {
   enum Direction : std::uint8_t { load = 0, store = 1 };
 
   struct Job {
-    std::uint64_t tag = 0;  ///< whoever waits for it
+    std::uint64_t tag = 0;  ///< identifies who waits for it
     std::uint32_t blocks = 0;
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;  ///< when it is done
@@ -29,15 +30,15 @@ class HostLink {
   explicit HostLink(const FetchCost& cost) : cost_(cost) {}
 
   void add(Direction direction, std::uint64_t tag, std::uint32_t blocks, std::int64_t now_ns);
-  /// When the next job of the direction will be done, if no more are added; kNever: there is none.
+  /// When the next job of the direction will be done if no more are added; kNever: there is none.
   std::int64_t next_end(Direction direction) const;
   void advance(std::int64_t to_ns);
-  /// When the first layer of the load under way will be there, if layers are released apart and nobody took it yet;
-  /// else kNever.
+  /// When the first layer of the current load will have arrived, if layers are released separately and it has not been
+  /// taken yet; otherwise kNever.
   std::int64_t next_first_layer() const;
-  /// The tag of a load whose first layer is there; once for each, and not if all of it is.
+  /// The tag of a load whose first layer has arrived; once per load, and not if the whole load has.
   std::optional<std::uint64_t> take_first_layer();
-  /// Jobs that were done since the last call, in the order of their ends.
+  /// Jobs that finished since the last call, in the order of their ends.
   std::vector<std::pair<Direction, Job>> take_done() { return std::exchange(done_, {}); }
   bool busy(Direction direction) const { return !queue_[direction].empty(); }
   double busy_seconds(Direction direction) const { return busy_s_[direction]; }
@@ -46,11 +47,11 @@ class HostLink {
  private:
   struct Work {
     Job job;
-    double left_s = 0;     ///< with the link for itself
+    double left_s = 0;     ///< with the link to itself
     double slow_down = 1;  ///< while the other direction is busy
     bool started = false;
-    double first_layer_s = 0;  ///< left_s when the first layer is there
-    bool first_taken = true;   ///< somebody knows of it, or it is not told apart
+    double first_layer_s = 0;  ///< left_s at which the first layer has arrived
+    bool first_taken = true;   ///< it was reported, or layers are not released separately
   };
 
   double speed(Direction direction) const;

@@ -68,7 +68,7 @@ void OverTime::merge(OverTime other, std::uint32_t replicas) {
   while (other.bin_ns_ < bin_ns_) other.halve();
   if (bins_.size() < other.bins_.size()) bins_.resize(other.bins_.size());
   for (std::size_t i = 0; i < other.bins_.size(); ++i) {
-    // Sequences of all replicas, but shares on the average.
+    // Sequences add up over replicas; fractions are averaged.
     const double running = other.bins_[i].running;
     add_scaled(bins_[i], other.bins_[i], 1, 1.0 / replicas);
     bins_[i].running += running * (1 - 1.0 / replicas);
@@ -91,7 +91,7 @@ std::optional<Overload> OverTime::overload() const {
   constexpr double kQueue = 16;
   std::size_t end = bins_.size();
   while (end > 0 && bins_[end - 1].arrived == 0) --end;
-  if (end > 0) --end;  // the last one has arrivals of a part of its time
+  if (end > 0) --end;  // the last one has arrivals for only a part of its time
   constexpr std::size_t kQuarters = 4;
   if (end < 2 * kQuarters) return std::nullopt;
   const auto sum_of = [&](std::size_t from, std::size_t to) {

@@ -1,4 +1,4 @@
-// What a run is judged by.
+// The metrics of a run.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace cortado::serve {
 
-/// Of all values, by nearest rank; all zero of none.
+/// Of all values, by nearest rank; all zero if there are none.
 struct Spread {
   std::size_t values = 0;  ///< how many
   double mean = 0;
@@ -18,21 +18,21 @@ struct Spread {
 };
 Spread spread_of(std::vector<double> values);
 
-/// What a replica did from one moment to another.
+/// What a replica did during an interval.
 struct Activity {
   double tokens = 0;         ///< of answers
   double prompt_tokens = 0;  ///< that were computed
   double running = 0;        ///< sequences
-  double pool = 0;           ///< share of the pages that sequences use
-  double load = 0;           ///< share of the time that the link is busy
+  double pool = 0;           ///< fraction of the pages that sequences use
+  double load = 0;           ///< fraction of the time for which the link is busy
   double store = 0;
-  double arrived = 0;  ///< requests that were answered, by the time when they came
-  double waited = 0;   ///< seconds of these to the first token, all together
+  double arrived = 0;  ///< requests that were answered, by time of arrival
+  double waited = 0;   ///< total seconds of these to the first token
 };
 
-/// More requests come than are served.
+/// More requests arrive than can be served.
 struct Overload {
-  double arriving = 0;  ///< requests a second
+  double arriving = 0;  ///< requests per second
   double served = 0;
 };
 
@@ -40,25 +40,25 @@ struct Overload {
 class OverTime {
  public:
   static constexpr std::size_t kBins = 128;
-  /// Tokens and requests are all those of the time from `begin` to `end`, the others means over it.
+  /// Tokens and requests are totals from `begin` to `end`, the others means over that time.
   void add(std::int64_t begin_ns, std::int64_t end_ns, const Activity& activity);
-  /// Adds that of another replica.
+  /// Adds the activity of another replica.
   void merge(OverTime other, std::uint32_t replicas);
 
   std::int64_t bin_ns() const { return bin_ns_; }
-  /// Tokens and requests a second, sequences, shares.
+  /// Tokens and requests per second, sequences, fractions.
   std::vector<Activity> rates(std::int64_t end_ns) const;
 
-  /// Whoever comes later waits longer. Waits for the first token in the third and the fourth quarter of the arrivals
-  /// tell: if they grow by g seconds in a second, 1 / (1 + g) of those that come are served. None if waits do not grow
-  /// by more than 5 %, if fewer than 16 requests wait, or if all come at once.
+  /// Detects that later requests wait longer, from the waits for the first token in the third and fourth quarter of the
+  /// arrivals: if they grow by g seconds per second, 1 / (1 + g) of the arriving requests are served. None if waits
+  /// grow by no more than 5 %, if fewer than 16 requests wait, or if all arrive at once.
   std::optional<Overload> overload() const;
 
  private:
   void halve();
 
   std::int64_t bin_ns_ = 1'000'000;
-  std::vector<Activity> bins_;  // sums over seconds
+  std::vector<Activity> bins_;  // integrals over seconds
 };
 
 /// Outcomes of one replica, or of all.
@@ -68,12 +68,12 @@ struct Tally {
   std::uint64_t refused_length = 0;  ///< longer than the model's context
   std::uint64_t refused_pool = 0;    ///< longer than the pool
   std::uint64_t refused_empty = 0;   ///< asks for no token
-  std::uint64_t preempted = 0;       ///< times that a sequence lost its pages and was computed again
+  std::uint64_t preempted = 0;       ///< number of times a sequence lost its pages and was recomputed
   std::uint64_t recomputed = 0;      ///< tokens of these
-  std::uint64_t deadlocks = 0;       ///< restored prefixes that held all pages until one was given up
+  std::uint64_t deadlocks = 0;       ///< times that restored prefixes held all pages until one was given up
   std::uint64_t prompt_tokens = 0;   ///< of requests that were admitted
-  std::uint64_t hbm_tokens = 0;      ///< of them found in the GPU's memory
-  std::uint64_t host_tokens = 0;     ///< of them found in host memory
+  std::uint64_t hbm_tokens = 0;      ///< of these, found in the GPU's memory
+  std::uint64_t host_tokens = 0;     ///< of these, found in host memory
   std::uint64_t output_tokens = 0;
   std::uint64_t steps = 0;
   std::uint64_t fetches = 0;
@@ -87,7 +87,7 @@ struct Tally {
   double store_s = 0;
   double load_bytes = 0;  ///< of one GPU
   double store_bytes = 0;
-  double pool_s = 0;  ///< share of used pages over time
+  double pool_s = 0;  ///< integral of the fraction of used pages over time
   double pool_peak = 0;
   std::vector<double> ttft{};  ///< seconds
   std::vector<double> tpot{};

@@ -1,4 +1,4 @@
-// The KV cache in a GPU's memory: pages of some tokens each, and the prefix cache that fills what nobody uses.
+// The KV cache in a GPU's memory: pages of some tokens each, and the prefix cache that fills unused pages.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class PagePool {
   std::uint64_t used() const { return pages_ - available(); }  ///< by sequences
   const BlockCache& cache() const { return cache_; }
 
-  /// Takes pages, of idle blocks if there are no others; false, and nothing taken, if there are too few.
+  /// Takes pages, evicting idle blocks if there are no others; false, and nothing taken, if there are too few.
   bool take(std::uint64_t pages) {
     if (pages > available()) return false;
     while (free_ < pages) {
@@ -32,8 +32,8 @@ class PagePool {
 
   void use(std::uint64_t block) { cache_.use(block); }
   void release(std::uint64_t block) { cache_.release(block); }
-  /// The taker's pages become a block of the cache which it uses. If there is such a block already, it uses that one
-  /// and gives its pages back.
+  /// The taker's pages become a block of the cache, which it uses. If there already is such a block, it uses that one
+  /// and returns its pages.
   void keep(std::uint64_t block) {
     if (cache_.contains(block)) {
       cache_.use(block);

@@ -1,4 +1,4 @@
-// Requests come, wait and end; time passes.
+// Requests arrive, wait and end; time passes.
 #include "serve/replica.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Status Replica::admit_arrivals() {
     if (next_arrival_ns_ > now_ns_) return {};
     arrive(source_.take());
   }
-  next_arrival_ns_ = kNever;  // nobody is waited for who could not be admitted
+  next_arrival_ns_ = kNever;  // no need to wait for a request that could not be admitted
   return {};
 }
 
@@ -106,7 +106,7 @@ void Replica::end(std::uint32_t slot, std::int64_t at_ns) {
 }
 
 void Replica::free_pages(Sequence& sequence) {
-  // The last blocks of a prompt are the first to go: few others begin with all of it.
+  // The last blocks of a prompt are evicted first: few others begin with all of it.
   for (std::uint32_t i = sequence.kept; i-- > 0;) pool_.release(sequence.request.blocks.at(i));
   pool_.give_back(sequence.pages);
   sequence.kept = 0;
@@ -141,13 +141,13 @@ std::int64_t Replica::next_event() const {
 }
 
 bool Replica::wait_for_something() {
-  if (preempted_) return true;  // its pages may do for others
+  if (preempted_) return true;  // its pages may be enough for others
   const std::int64_t loaded = link_.next_end(HostLink::load);
   std::int64_t event = std::min(loaded, link_.next_end(HostLink::store));
   event = std::min({event, next_arrival_ns_, link_.next_first_layer()});
   if (loaded == kNever && !restored_.empty()) {
-    // All pages are held by prefixes that came from host memory, and none of them can go on: the last one gives its
-    // pages up and comes again.
+    // All pages are held by prefixes that came from host memory, and none of them can continue: the last one gives up
+    // its pages and starts again.
     ++tally_.deadlocks;
     const std::uint32_t slot = restored_.back();
     restored_.pop_back();

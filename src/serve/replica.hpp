@@ -1,16 +1,16 @@
 // One replica of a model behind a serving engine: continuous batching with chunked prefill over a paged KV cache.
 //
-// A step has one token of every sequence that decodes, then parts of prompts as far as max_tokens allows. A request is
-// admitted first come, first served, when there are pages for the part of its prompt that fits the step; what it will
-// answer is not reserved. When decoding needs a page and there is none, the sequence that was admitted last loses all
-// its pages and waits in front of the others, to be computed again (preempted).
+// A step has one token of every decoding sequence, then parts of prompts as far as max_tokens allows. Requests are
+// admitted first come, first served, when there are pages for the part of the prompt that fits in the step; nothing is
+// reserved for the answer. When decoding needs a page and there is none, the most recently admitted sequence loses all
+// its pages and waits at the front of the queue, to be recomputed (preempted).
 //
-// A prompt whose beginning is in host memory is parked while its blocks come over the link, with pages for them; if
-// they are released layer by layer, until those of the first layer are there. Blocks of prompts are written to host
-// memory when they are computed.
+// A prompt whose beginning is in host memory is parked, with pages for its blocks, while these are transferred; if they
+// are released layer by layer, until those of the first layer have arrived. Blocks of prompts are written to host
+// memory once they are computed.
 //
-// Steps in which nothing but decoding happens are not simulated one by one: all up to the next arrival, end, arriving
-// block or missing page are done at once, at the mean of the first and the last.
+// Steps that only decode are not simulated one by one: all steps up to the next arrival, end, arriving block or missing
+// page are simulated at once, at the mean of the first and the last.
 #pragma once
 
 #include <cstddef>
@@ -35,18 +35,18 @@
 
 namespace cortado::serve {
 
-/// Which prefixes are found.
+/// Where prefixes can be found.
 enum class Reuse { none, hbm, host };
 
 struct ReplicaConfig {
   StepLimits limits{};
   std::uint64_t pages = 0;      ///< of the pool
   std::uint32_t page = 16;      ///< tokens
-  std::uint32_t block = 16;     ///< tokens of a block of the prefix cache, a multiple of the page
+  std::uint32_t block = 16;     ///< tokens per block of the prefix cache, a multiple of the page
   std::uint64_t context = 0;    ///< longest sequence
-  std::int64_t request_ns = 0;  ///< from a request that arrives until the engine may schedule it
+  std::int64_t request_ns = 0;  ///< from the arrival of a request until the engine may schedule it
   Reuse reuse = Reuse::hbm;
-  std::uint64_t host_blocks = 0;  ///< capacity of a tier of its own
+  std::uint64_t host_blocks = 0;  ///< capacity of its own tier
   std::optional<FetchCost> fetch{};
   std::optional<double> slo_ttft{};  ///< seconds
   std::optional<double> slo_tpot{};
@@ -63,7 +63,7 @@ struct ReplicaSpan {
 };
 
 struct ReplicaObserver {
-  /// Called now and then with the requests that ended; false stops.
+  /// Called from time to time with the number of requests that have ended; false stops.
   std::function<bool(std::uint64_t)> progress{};
   std::vector<ReplicaSpan>* spans = nullptr;  ///< the first max_spans of them
   std::size_t max_spans = 0;
@@ -71,7 +71,7 @@ struct ReplicaObserver {
 
 class Replica {
  public:
-  /// Everything named here must outlive it. Replicas may have one tier together.
+  /// Everything passed here must outlive it. Replicas may share a tier.
   Replica(Source& source, const StepCosts& costs, const ReplicaConfig& config, const ReplicaObserver& observer,
           HostTier& tier)
       : source_(source),
@@ -83,7 +83,7 @@ class Replica {
         link_(config.fetch.value_or(FetchCost{})),
         decodes_(config.page) {}
 
-  /// One step, or the wait for what comes next; false when all requests have ended. Fails as the source does, or with
+  /// One step, or the wait for the next event; false when all requests have ended. Fails as the source does, or with
   /// serve.interrupted.
   Result<bool> turn();
   std::int64_t now_ns() const { return now_ns_; }
@@ -98,23 +98,24 @@ class Replica {
   void arrive(Request request);
   std::uint64_t pages_of(std::uint64_t tokens) const { return (tokens + config_.page - 1) / config_.page; }
 
-  /// Pages that a sequence lacks to have that number of tokens.
+  /// Pages that a sequence lacks for that number of tokens.
   std::uint64_t lacking(const Sequence& sequence, std::uint64_t tokens) const;
   void end(std::uint32_t slot, std::int64_t at_ns);
   void free_pages(Sequence& sequence);
 
   // --- Prefixes ---
 
-  /// Blocks of which some are behind the prompt's last token would leave nothing to compute.
+  /// Number of leading blocks that may be shared: a block that includes the prompt's last token would leave nothing to
+  /// compute.
   std::uint32_t shareable(const Sequence& sequence) const;
-  /// Uses what the GPU has of the prompt, and asks host memory for what follows. False if there are no pages for that.
+  /// Uses what the GPU has of the prompt, and requests the rest from host memory. False if there are no pages for that.
   bool look_up(std::uint32_t slot);
   void move_blocks(HostLink::Direction direction, std::uint64_t tag, std::uint32_t blocks);
   void settle_link();
-  void arrived(std::uint32_t slot);  ///< all its blocks
-  /// The first layer of the prompt that is being fetched is there: it can start.
+  void arrived(std::uint32_t slot);  ///< all its blocks have arrived
+  /// The first layer of the prompt that is being fetched has arrived: it can start.
   void start_early();
-  /// The blocks of a prompt that was computed: into the prefix cache, and those that host memory lacks into that.
+  /// Stores the blocks of a computed prompt in the prefix cache, and those that host memory lacks there.
   void keep_prompt(Sequence& sequence);
 
   // --- Steps ---
@@ -122,7 +123,7 @@ class Replica {
   void plan_step();
   std::uint64_t chunk_of(const Sequence& sequence) const;
   bool fits(std::uint32_t slot) const;
-  /// A part of the prompt into this step; false if there are no pages for it.
+  /// Adds a part of the prompt to this step; false if there are no pages for it.
   bool add_chunk(std::uint32_t slot);
   void admit(std::deque<std::uint32_t>& queue);
   void count_prompt(Sequence& sequence);
@@ -132,17 +133,17 @@ class Replica {
   const Ticket* youngest();
   bool is_youngest(std::uint32_t slot);
   void preempt_youngest();
-  /// The sequence as it is before the next step: all its tokens are to be computed to go on.
+  /// Puts the sequence in its state before the next step: all its tokens must be recomputed before it can continue.
   void leave_decoding(Sequence& sequence);
-  /// Pages taken by decoding, which nobody counts by sequence while it goes on.
+  /// Pages taken by decoding, which are not counted per sequence while it goes on.
   std::uint64_t pages_grown(const Sequence& sequence, std::uint64_t steps) const;
 
   // --- Time ---
 
   void launch_after_host();
-  /// Compute units that copy, and memory that copies take, are not there for the step.
+  /// Compute units that copy, and memory bandwidth that copies use, are not available to the step.
   double slowed(double seconds, bool decodes_only) const;
-  /// Longer, if a prefix is still arriving layer by layer: the last layer is computed when its blocks are there.
+  /// Extended if a prefix is still arriving layer by layer: the last layer is computed when its blocks are there.
   double held_up(double seconds) const;
   void pass(std::int64_t to_ns, double tokens, double prompt_tokens);
   void mixed_step();
@@ -150,7 +151,7 @@ class Replica {
   void grow_decodes(std::uint64_t steps);
   void end_decodes();
   void decode_run();
-  /// That the next step may have to look at.
+  /// The next event that a step may have to take into account.
   std::int64_t next_event() const;
   /// False: nothing will ever happen again.
   bool wait_for_something();
@@ -168,20 +169,20 @@ class Replica {
   std::int64_t now_ns_ = 0;
   std::int64_t next_arrival_ns_ = kNever;
   std::uint64_t turns_ = 0;
-  double host_s_ = 0;  // that the host has to submit before the next step
+  double host_s_ = 0;  // what the host has to submit before the next step
 
   std::vector<Sequence> sequences_;
   std::vector<std::uint32_t> unused_;
   std::deque<std::uint32_t> waiting_;
   std::deque<std::uint32_t> restored_;  // their blocks came from host memory
   std::vector<std::uint32_t> prefilling_;
-  std::vector<Ticket> admitted_;  // that run, in the order of admission
+  std::vector<Ticket> admitted_;  // running, in the order of admission
   std::uint64_t running_ = 0;
 
   Decodes decodes_;
   std::priority_queue<Ending> endings_;
 
-  std::vector<Chunk> chunks_;  // of the step that is planned
+  std::vector<Chunk> chunks_;  // of the step being planned
   std::vector<std::uint32_t> parts_;
   std::uint64_t budget_ = 0;
   std::uint64_t reserved_ = 0;  // pages for decodes of the step
@@ -189,7 +190,7 @@ class Replica {
   std::deque<std::vector<std::uint64_t>> storing_;
 };
 
-/// One replica with a tier of its own, until all requests have ended.
+/// Runs one replica with its own tier until all requests have ended.
 Result<Tally> serve_all(Source& source, const StepCosts& costs, const ReplicaConfig& config,
                         const ReplicaObserver& observer = {});
 

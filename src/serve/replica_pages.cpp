@@ -1,4 +1,4 @@
-// What a step has: decodes first, then parts of prompts; and who goes when there are no pages.
+// The contents of a step: decodes first, then parts of prompts; and which sequence yields when there are no pages.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -15,7 +15,7 @@ void Replica::plan_step() {
   reserved_ = decodes_.pages_for(1);
   for (std::size_t i = 0; i < prefilling_.size() && budget_ > 0; ++i) {
     if (!add_chunk(prefilling_[i])) {
-      // Whoever came last makes room, this one itself if it is the last.
+      // The most recently admitted one makes room, even if that is this one.
       const std::uint32_t slot = prefilling_[i];
       while (!is_youngest(slot) && !fits(slot)) preempt_youngest();
       if (!fits(slot) || !add_chunk(slot)) {
@@ -63,7 +63,7 @@ void Replica::admit(std::deque<std::uint32_t>& queue) {
       }
     }
     if (!add_chunk(slot)) {
-      // What host memory sent stays; what was only found does not hold pages while it waits.
+      // What came from host memory stays; what was only found does not hold pages while the sequence waits.
       if (&queue == &waiting_) free_pages(sequence);
       return;
     }

@@ -35,7 +35,7 @@ bool Replica::look_up(std::uint32_t slot) {
   sequence.pages = pages;
   sequence.fetching = there - found;
   for (std::uint32_t i = found; i < there; ++i) {
-    tier_.insert(names.at(i));  // of those that were there before, too: the last to go
+    tier_.insert(names.at(i));  // also those that were there before: they become the last to be evicted
   }
   move_blocks(HostLink::load, slot, sequence.fetching);
   ++tally_.fetches;
@@ -72,7 +72,7 @@ void Replica::arrived(std::uint32_t slot) {
     pool_.keep(sequence.request.blocks.at(sequence.kept++));
   }
   sequence.fetching = 0;
-  if (sequence.early) return;  // it has started
+  if (sequence.early) return;  // it has already started
   sequence.computed = sequence.kept * config_.block;
   restored_.push_back(slot);
 }

@@ -1,4 +1,4 @@
-// Steps: one with parts of prompts, or many of decoding at once.
+// Steps: one with parts of prompts, or many decode steps at once.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace cortado::serve {
 namespace {
 
-constexpr std::uint64_t kLongestRun = 256;  // decode steps done at once: attention is a line over so few tokens
+constexpr std::uint64_t kLongestRun = 256;  // decode steps simulated at once: attention is linear over so few tokens
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Replica::mixed_step() {
   ++tally_.steps;
   grow_decodes(1);
   pass(end_ns, static_cast<double>(samples), static_cast<double>(prompt_tokens));
-  settle_link();  // prefixes that this step waited for are whole
+  settle_link();  // prefixes that this step waited for have arrived completely
   end_decodes();
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Sequence& sequence = sequences_[parts_[i]];
@@ -62,7 +62,7 @@ void Replica::begin_decoding(std::uint32_t slot) {
   ++sequence.generated;
   if (sequence.generated == sequence.request.output) {
     end(slot, now_ns_);
-    sequence.computed = sequence.target;  // it is no longer among those that are prefilled
+    sequence.computed = sequence.target;  // it is no longer among those being prefilled
     return;
   }
   sequence.joined = decodes_.step();

@@ -1,4 +1,4 @@
-// What a user asks of a serving engine.
+// A user's request to a serving engine.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace cortado::serve {
 
-/// Names of the blocks of a prompt: blocks of the same name hold the same tokens behind the same prefix. A trace lists
+/// Names of the blocks of a prompt: blocks with the same name hold the same tokens after the same prefix. A trace lists
 /// them; those of a generated conversation are consecutive numbers.
 struct BlockNames {
   std::uint64_t first = 0;
-  std::uint32_t count = 0;  ///< of consecutive numbers
+  std::uint32_t count = 0;  ///< number of consecutive names
   std::vector<std::uint64_t> listed{};
 
   std::uint32_t size() const { return listed.empty() ? count : static_cast<std::uint32_t>(listed.size()); }
@@ -22,9 +22,9 @@ struct Request {
   std::uint32_t input = 0;   ///< tokens of the prompt
   std::uint32_t output = 0;  ///< tokens of the answer
   BlockNames blocks{};       ///< empty: shares nothing with others
-  std::uint32_t stored = 0;  ///< leading blocks that are in host memory from before
+  std::uint32_t stored = 0;  ///< leading blocks that are already in host memory
   std::uint64_t session = 0;
-  std::uint32_t turn = 0;  ///< of the session, from 0
+  std::uint32_t turn = 0;  ///< within the session, from 0
 };
 
 }  // namespace cortado::serve

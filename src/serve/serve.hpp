@@ -1,5 +1,5 @@
-// A model behind a serving engine, under load: latencies, throughput and use of pool and links, by every way to get the
-// KV cache of prompts that were seen before.
+// A model behind a serving engine, under load: latencies, throughput and use of pool and links, for every way of
+// obtaining the KV cache of prompts that were seen before.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,9 @@
 
 namespace cortado::serve {
 
-/// Every prompt is computed whole.
+/// Every prompt is computed completely.
 inline constexpr const char* kRecompute = "recompute";
-/// Prefixes are found in the GPU's memory, as long as they are there.
+/// Prefixes are found in the GPU's memory as long as they are there.
 inline constexpr const char* kHbmOnly = "hbm-only";
 
 struct ServeRequest {
@@ -37,24 +37,24 @@ struct ServeRequest {
   DType kv_dtype = DType::bf16;
   std::uint32_t replicas = 1;
   StepLimits limits{};
-  std::uint32_t page = 16;                          ///< tokens of a block of the pool
+  std::uint32_t page = 16;                          ///< tokens per block of the pool
   double memory_share = 0.9;                        ///< of the GPU's memory that the engine may use
   std::variant<Generated, std::string> arrivals{};  ///< or the file of a trace
   std::optional<Bytes> host_tier{};                 ///< of all replicas together; none: no such tier
-  bool shared_tier = false;                         ///< replicas find each other's blocks; else each has its part
-  std::vector<std::string> ways{kHbmOnly};          ///< of getting prefixes: recompute, hbm-only, or a fetch strategy
+  bool shared_tier = false;                         ///< replicas find each other's blocks; otherwise each has its part
+  std::vector<std::string> ways{kHbmOnly};          ///< of obtaining prefixes: recompute, hbm-only, or a fetch strategy
   std::string kv_layout = "per-layer";              ///< of the fragments of a block (pipeline/kv)
   std::optional<double> slo_ttft{};                 ///< seconds
   std::optional<double> slo_tpot{};
 };
 
 struct ServeOptions {
-  /// Called with (done, total) requests of all ways together, total 0: not known; false stops (serve.interrupted).
+  /// Called with (done, total) requests of all ways together; total 0: unknown; false stops (serve.interrupted).
   std::function<bool(std::size_t, std::size_t)> progress{};
   bool trace = false;  ///< keep steps and transfers of the last way
 };
 
-/// By one way.
+/// Results of one way.
 struct ServeRow {
   std::string way;
   Tally tally{};
@@ -70,22 +70,22 @@ struct ServeReport {
   ServeRequest request{};
   std::string machine{};
   std::uint64_t pool_pages = 0;   ///< of a replica
-  Bytes page_bytes{};             ///< of one GPU
+  Bytes page_bytes{};             ///< per GPU
   std::uint64_t tier_blocks = 0;  ///< of a replica
   std::vector<ServeRow> rows{};
   std::optional<Timeline> timeline{};
-  bool timeline_cut = false;  ///< it has the begin only
+  bool timeline_cut = false;  ///< it has only the beginning
   std::vector<std::string> notes{};
 };
 
-/// On one machine; what steps and transfers of a model cost is found out once.
+/// Studies on one machine; the costs of steps and transfers of a model are determined once.
 class ServingStudy {
  public:
   /// The machine must outlive it.
   explicit ServingStudy(const Machine& machine) : machine_(machine) {}
 
-  /// Refuses layouts and arrivals that make no sense, models that do not fit, unknown ways (serve.way), and machines
-  /// that say nothing of host memory (kv.machine).
+  /// Rejects layouts and arrivals that make no sense, models that do not fit, unknown ways (serve.way), and machines
+  /// that do not describe host memory (kv.machine).
   Outcome<ServeReport> run(const ServeRequest& request, const ServeOptions& options = {});
 
  private:

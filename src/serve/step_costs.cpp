@@ -12,7 +12,7 @@
 namespace cortado::serve {
 namespace {
 
-/// The last point that is not above the value, and how far it is to the next one.
+/// The last point not above the value, and the fraction of the way to the next one.
 std::pair<std::size_t, double> place(const std::vector<double>& points, double value) {
   if (points.size() == 1) return {0, 0};
   const auto above = std::ranges::upper_bound(points, value);
@@ -71,7 +71,7 @@ class Parts {
     return parts_of(phase, false)->attention;
   }
 
-  /// Attention, and what latent attention does with its whole context, of a part of one prompt.
+  /// Attention, and what latent attention does with its whole context, for a part of one prompt.
   Outcome<double> prompt(std::uint64_t tokens, std::uint64_t context) {
     Phase phase = types_;
     phase.kind = PhaseKind::prefill;
@@ -86,7 +86,7 @@ class Parts {
   }
 
  private:
-  /// Without `all`, attention alone.
+  /// Without `all`, only attention.
   Outcome<StepParts> parts_of(const Phase& phase, bool all) {
     const Step step = step_of(model_, layout_, phase);
     StepParts parts;

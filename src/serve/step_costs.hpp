@@ -1,10 +1,10 @@
-// What a step of a serving engine takes, from a table: model costs on a grid of tokens, sequences and contexts, with
-// lines between the points.
+// The time of a step of a serving engine, from a table: modelled times on a grid of tokens, sequences and contexts,
+// with linear interpolation.
 //
 //   step = body(tokens) + head(sequences that get a token) + attention of decodes + attention of prompts
 //          + host between steps x sequences
 //
-// The body is everything that only knows how many tokens there are: embedding, matrices, norms, collectives.
+// The body is everything that depends only on the number of tokens: embedding, matrices, norms, collectives.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace cortado::serve {
 
-/// A function on a grid; both axes ascend. Beyond the grid the last lines go on.
+/// A function on a grid with ascending axes. Beyond the grid it is extrapolated linearly.
 class Grid {
  public:
   Grid() = default;
@@ -44,9 +44,9 @@ class StepCosts {
     std::vector<double> body;  ///< seconds by tokens, from 0
     std::vector<double> head;  ///< seconds by sequences, from 0
     Grid decode;               ///< seconds by sequences and mean context
-    Grid prompt;               ///< seconds beyond prompt_start by tokens and context
-    double prompt_start = 0;   ///< once in a step that has prompts
-    double host = 0;           ///< seconds between steps for each sequence
+    Grid prompt;               ///< seconds in addition to prompt_start, by tokens and context
+    double prompt_start = 0;   ///< once per step that has prompts
+    double host = 0;           ///< seconds between steps per sequence
   };
   explicit StepCosts(Tables tables) : tables_(std::move(tables)) {}
 
@@ -54,7 +54,7 @@ class StepCosts {
     return tables_.body[sequences] + tables_.head[sequences] +
            tables_.decode.at(static_cast<double>(sequences), context) + tables_.host * static_cast<double>(sequences);
   }
-  /// `samples`: sequences that get a token, decodes among them.
+  /// `samples`: sequences that get a token, including decodes.
   double step(std::uint64_t decodes, double context, const std::vector<Chunk>& chunks, std::uint64_t samples) const;
 
  private:
@@ -66,7 +66,7 @@ struct StepLimits {
   std::uint32_t max_sequences = 256;
 };
 
-/// By the system `serial`: collectives of serving engines, nothing at the same time.
+/// With the system `serial`: collectives as in serving engines, without overlap.
 Outcome<StepCosts> make_step_costs(const Model& model, const Layout& layout, const Phase& types,
                                    const StepLimits& limits, const Machine& machine);
 

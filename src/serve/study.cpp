@@ -18,9 +18,9 @@ namespace cortado::serve {
 namespace {
 
 constexpr std::size_t kTraceSpans = 200'000;     // of a replica
-constexpr std::uint32_t kMostTokens = 1U << 18;  // of a step; tables have an entry for each
+constexpr std::uint32_t kMostTokens = 1U << 18;  // per step; tables have an entry for each
 
-/// Types of a step, and as much of a prompt as one may have.
+/// Element types of a step, and as much of a prompt as a step may have.
 Phase types_of(const ServeRequest& request) {
   return {.kind = PhaseKind::prefill,
           .batch = 1,
@@ -63,13 +63,13 @@ Status check_request(const ServeRequest& request, const Machine& machine) {
   return {};
 }
 
-/// Bytes of one GPU that keys and values of a token take, windows or not.
+/// Bytes per GPU that keys and values of a token take, windows or not.
 double token_bytes(const ServeRequest& request) {
   Phase one{.kind = PhaseKind::decode, .batch = 1, .context = 1, .dtype = request.dtype, .kv_dtype = request.kv_dtype};
   return static_cast<double>(memory_need(request.model, request.layout, one).cache.value);
 }
 
-/// What the engine's share of the memory leaves beside weights and activations of the largest step.
+/// Pages that fit in the engine's share of the memory, besides weights and activations of the largest step.
 Result<std::uint64_t> pages_of_pool(const ServeRequest& request, const Machine& machine) {
   const MemoryNeed need = memory_need(request.model, request.layout, types_of(request));
   const double all = static_cast<double>(machine.memory_bytes.value) * request.memory_share;
@@ -99,7 +99,7 @@ Result<std::unique_ptr<Source>> source_of(const ServeRequest& request, const Sha
   return generate(generated, share);
 }
 
-/// Of what requests find in host memory from before, the share that fits it.
+/// The fraction of what requests expect in host memory that fits there.
 double share_in_tier(const ServeRequest& request, std::uint64_t tier_blocks) {
   const auto* generated = std::get_if<Generated>(&request.arrivals);
   if (generated == nullptr || generated->hit_rate == 0) return 1;
@@ -146,7 +146,7 @@ class TraceMaker {
   Timeline timeline_;
 };
 
-/// What both kinds of costs depend on beside the machine.
+/// What both kinds of costs depend on besides the machine.
 std::string key_of(const ServeRequest& request) {
   return fmt::format("{} {} {} tp {} ep {} {} {}", request.model.name, request.model.file, request.model.layers.size(),
                      request.layout.tp, request.layout.ep, to_string(request.dtype), to_string(request.kv_dtype));
@@ -165,7 +165,7 @@ Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine)
   CORTADO_ASSIGN_OR_RETURN(report.pool_pages, pages_of_pool(request, machine));
   report.page_bytes = {static_cast<std::uint64_t>(token_bytes(request) * request.page)};
   if (request.host_tier) {
-    // Host memory has what all GPUs of the replica have, replicated heads too.
+    // Host memory holds what all GPUs of the replica have, including replicated heads.
     const double block_bytes = token_bytes(request) * block_of(request) * request.layout.tp;
     report.tier_blocks =
         static_cast<std::uint64_t>(static_cast<double>(request.host_tier->value) / request.replicas / block_bytes);
@@ -179,7 +179,7 @@ Result<ServeReport> prepare(const ServeRequest& request, const Machine& machine)
   return report;
 }
 
-/// All replicas by one way after another.
+/// Runs all replicas with one way after another.
 class WayRunner {
  public:
   WayRunner(const ServeOptions& options, ServeReport& report)
@@ -238,7 +238,8 @@ class WayRunner {
     return {};
   }
 
-  /// Whoever is behind has the next turn, so that what one replica stores is found by others later, never before.
+  /// The replica that is furthest behind has the next turn, so that others find what a replica stores later, never
+  /// before.
   static Status serve_in_turns(const Replicas& running) {
     std::vector<Replica*> left;
     for (const auto& one : running) left.push_back(&*one->replica);

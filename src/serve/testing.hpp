@@ -1,4 +1,4 @@
-// Costs and requests that tests can reckon with.
+// Costs and requests for which tests can calculate the results.
 #pragma once
 
 #include <deque>
@@ -9,7 +9,7 @@
 
 namespace cortado::serve {
 
-/// Seconds of a step: 1 ms, 10 us a token, nothing else.
+/// Seconds of a step: 1 ms, plus 10 us per token, nothing else.
 inline StepCosts plain_costs(std::uint64_t max_tokens = 8192) {
   StepCosts::Tables tables;
   for (std::uint64_t i = 0; i <= max_tokens; ++i) tables.body.push_back(1e-3 + 1e-5 * static_cast<double>(i));

@@ -44,7 +44,7 @@ class TraceSource : public Source {
     return fail(std::move(error));
   }
 
-  /// The next request of this share. All lines are checked, whoever they belong to.
+  /// The next request of this share. All lines are checked, whichever share they belong to.
   Status read() {
     std::string text;
     while (std::getline(file_, text)) {
@@ -111,7 +111,7 @@ class TraceSource : public Source {
       listed.push_back(id.whole());
     }
     const std::uint32_t most = (input + kTraceBlock - 1) / kTraceBlock;
-    const std::uint32_t least = listed.empty() ? 0 : input / kTraceBlock;  // the last, if not full, may have no name
+    const std::uint32_t least = listed.empty() ? 0 : input / kTraceBlock;  // the last one, if not full, may be unnamed
     if (listed.size() > most || listed.size() < least) {
       return wrong(fmt::format("{} hash_ids for {} tokens", listed.size(), input), hint);
     }

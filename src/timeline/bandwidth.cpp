@@ -9,7 +9,7 @@
 namespace cortado {
 namespace {
 
-/// Bytes touched by at least one of the regions.
+/// Number of bytes touched by at least one of the regions.
 std::uint64_t union_bytes(const std::vector<Region>& regions) {
   std::map<BufferId, std::vector<std::pair<std::uint64_t, std::uint64_t>>> ranges;
   for (const Region& region : regions) {
@@ -57,7 +57,7 @@ Bandwidths bandwidths(std::string_view collective, std::uint32_t ranks, Bytes by
 }
 
 Bytes whole_buffer(const Program& program) {
-  // Beside a collective, matrices are not what it moves.
+  // If there is a collective, matrices do not count as bytes moved by it.
   const bool moves = !program.contract.clauses.empty();
   std::vector<std::vector<Region>> inputs(program.ranks);
   std::vector<std::vector<Region>> outputs(program.ranks);

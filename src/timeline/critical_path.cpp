@@ -37,7 +37,7 @@ class Walk {
   const Span& span(std::uint32_t index) const { return timeline_.spans[index]; }
   bool on_host(const Span& of) const { return timeline_.tracks[of.track].host; }
 
-  /// For each span: of those that stand before it on its track, the one that ended last.
+  /// For each span: the one that ended last among those before it on its track.
   void index_tracks() {
     std::vector<std::uint32_t> order(timeline_.spans.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -62,7 +62,7 @@ class Walk {
     return last;
   }
 
-  /// Books what happened on the path since `time`, which becomes the present.
+  /// Attributes the time on the path since `time` to `part`; `time` becomes the present.
   void back_to(Nanoseconds time, Nanoseconds CriticalPath::*part) {
     const Nanoseconds until = std::max(std::min(time, now_), begin_);
     path_.*part = path_.*part + (now_ - until);
@@ -77,7 +77,7 @@ class Walk {
     return &CriticalPath::sync;
   }
 
-  /// From a span that ends, or is under way, at the present time to the one that it had to wait for.
+  /// From a span that ends, or is in progress, at the present time to the one that it had to wait for.
   std::uint32_t step(std::uint32_t at) {
     const Span& here = span(at);
     if (const std::uint32_t raise = released_by_[at]; raise != kNone && span(raise).end > here.start) {

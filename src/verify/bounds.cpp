@@ -16,7 +16,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// The output map of a GEMM has every element of C exactly once, and its blocks fit where they go.
+/// The output map of a GEMM contains every element of C exactly once, and its blocks fit where they go.
 bool check_map(FitCheck& fit, const Gemm& gemm) {
   if (gemm.c != Region{}) {
     return fit.error("a gemm with an output map and a region C", "leave C out: the map says where it goes");
@@ -123,7 +123,7 @@ void check_trackers(const Program& program, Findings& findings) {
   }
 }
 
-/// Further destinations of a sum: as the first, and apart from it and from each other.
+/// Further destinations of a sum: same shape as the first, and disjoint from it and from each other.
 void check_also(FitCheck& fit, const Kernel& kernel) {
   for (std::size_t i = 0; i < kernel.also.size(); ++i) {
     const Region& also = kernel.also[i];

@@ -1,4 +1,4 @@
-// verify.bounds of functions.
+// verify.bounds for calls of functions.
 #include <string>
 
 #include <fmt/format.h>
@@ -9,14 +9,14 @@
 namespace cortado::verifier {
 namespace {
 
-/// A matrix that has as many rows as another, or one of i32.
+/// The region is a matrix of this many rows, of f32 or, for integers, of one i32 per row.
 void check_rows(FitCheck& fit, const Region& region, const std::string& name, std::uint64_t rows, bool integers) {
   const DType dtype = integers ? DType::i32 : DType::f32;
   const std::uint64_t columns = integers ? 1 : region.width.value / size_of(dtype).value;
   fit.matrix(region, name, rows, columns, dtype);
 }
 
-/// What widths and parameters of a function have to do with each other; all operands have their rows.
+/// How the widths and parameters of a function must relate; the numbers of rows of all operands are already checked.
 void check_widths(FitCheck& fit, const Call& call) {
   const std::uint64_t element = size_of(DType::f32).value;
   const auto width = [&](std::size_t operand) { return call.operands[operand].width.value / element; };

@@ -9,7 +9,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// Adds regions of one buffer to `all`, with neighbours and doubles joined.
+/// Appends regions of one buffer to `all`, with adjacent and duplicate ones joined.
 void add_merged(std::vector<Region> regions, std::vector<Region>& all) {
   for (Region& region : regions) region = joined(region);
   const auto key = [](const Region& r) { return std::tuple(r.offset, r.rows, r.width, r.pitch); };
@@ -53,7 +53,7 @@ std::vector<CallerRegions> caller_regions(const Program& program) {
                   [&](const Region& region) { of_buffers[region.buffer.value].outputs.push_back(region); });
   for_each_input(program, [&](const Region& region) {
     auto& inputs = of_buffers[region.buffer.value].inputs;
-    if (inputs.empty() || inputs.back() != region) inputs.push_back(region);  // gathered blocks come once a rank
+    if (inputs.empty() || inputs.back() != region) inputs.push_back(region);  // a gathered block appears once per rank
   });
   std::vector<CallerRegions> regions(program.queues.size());
   for (std::uint32_t b = 0; b < of_buffers.size(); ++b) {

@@ -8,7 +8,7 @@
 
 namespace cortado::verifier {
 
-/// What the callers that live in one host queue write before and read after an iteration, in as few regions as
+/// What the callers on one host queue write before an iteration and read after it, in as few regions as
 /// possible.
 struct CallerRegions {
   std::vector<Region> inputs;
@@ -18,7 +18,7 @@ struct CallerRegions {
 /// caller_queue() for every rank.
 std::vector<std::optional<QueueId>> caller_queues(const Program& program);
 
-/// By queue. Ranks without a caller are left out.
+/// Indexed by queue. Ranks without a caller are left out.
 std::vector<CallerRegions> caller_regions(const Program& program);
 
 }  // namespace cortado::verifier

@@ -1,14 +1,14 @@
-// verify.contract: every output byte is what the contract says, when the caller reads it, in both iterations; and the
-// contract speaks of all bytes of output buffers and of some of every inout buffer.
+// verify.contract: every output byte is what the contract says when the caller reads it, in both iterations; and the
+// contract covers all bytes of output buffers and at least some of every inout buffer.
 //
-// The program is executed on symbols in one order; the others give the same, as there are no races. The formula of the
-// contract is executed on the same symbols, and both must come to the same values.
+// The program is executed on symbols in one order; all other orders give the same values, because there are no races.
+// The formula of the contract is executed on the same symbols, and both must arrive at the same values.
 //
 // One iteration proves both. Nothing orders a step before one of an earlier iteration, so without races every access of
-// the first iteration comes before whatever writes the same bytes in the second. If a step of the first reads bytes
-// that a step of the same iteration wrote, the same step wrote them for the second one as well; and bytes that nobody
-// wrote have no value, which no clause accepts. Only a program that breaks its contract is executed twice: the second
-// iteration shows whether it uses the data of the first.
+// the first iteration comes before whatever writes the same bytes in the second. If a step of the first iteration reads
+// bytes that a step of the same iteration wrote, the same holds in the second; and bytes that nobody wrote have no
+// value, which no clause accepts. Only a program that breaks its contract is executed twice: the second iteration shows
+// whether it uses the data of the first.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -49,14 +49,14 @@ class ContractCheck {
     }
   }
 
-  /// The first iteration gives every output what it should be.
+  /// Whether the first iteration gives every output the value that it should have.
   bool holds() {
     bool all = true;
     execute(1, [&](std::uint32_t clause, Node read) { all = all && !mismatch_of(clause, read); });
     return all;
   }
 
-  /// Tells what outputs hold instead.
+  /// Reports what the outputs hold instead.
   void report_all() {
     execute(kIterations, [&](std::uint32_t clause, Node read) { check(clause, read); });
   }
@@ -80,7 +80,7 @@ class ContractCheck {
     }
   }
 
-  // Clauses and, behind them, GEMM clauses and outputs of the formula are counted through.
+  // Clauses, then GEMM clauses, then outputs of the formula are numbered consecutively.
   std::size_t clause_count() const { return program_.contract.clauses.size(); }
   std::size_t product_count() const { return program_.contract.products.size(); }
   bool is_formula(std::uint32_t index) const { return index >= clause_count() + product_count(); }
@@ -111,7 +111,7 @@ class ContractCheck {
     }
   }
 
-  /// A run of output bytes that is not as it should be.
+  /// A run of output bytes with the wrong contents.
   struct Mismatch {
     Node read = kNoNode;
     std::uint64_t begin = 0;
@@ -130,7 +130,7 @@ class ContractCheck {
     if (told_[index]) return;
     std::optional<Mismatch> mismatch = mismatch_of(index, read);
     if (mismatch && !mismatch->actual.is_defined() && unrolled_.iteration(read) == 0) {
-      // The second iteration shows whether this would be the data of the iteration before.
+      // The second iteration shows whether these bytes would be data of the previous iteration.
       undefined_.emplace(index, *std::move(mismatch));
       return;
     }
@@ -152,7 +152,7 @@ class ContractCheck {
     return mismatch;
   }
 
-  /// The output holds the one term, in the plainest way; if not, the pieces have to be compared.
+  /// Whether the output holds its single term in the simplest form; if not, the pieces have to be compared.
   bool holds_copy(const Clause& clause, std::uint32_t iteration) const {
     const Region& term = clause.terms.front();
     const bool in_one_run = term.rows == 1 || term.pitch == term.width;
@@ -168,8 +168,8 @@ class ContractCheck {
     return holds;
   }
 
-  /// Compares a piece of the output, by places of the clause, with the terms; where rows of a term cut it, part by
-  /// part.
+  /// Compares a piece of the output, addressed by place in the clause, with the terms; part by part where rows of a
+  /// term cut it.
   std::optional<Mismatch> mismatch_in(const Clause& clause, const Piece& piece, Node read) const {
     const std::uint64_t size = size_of(clause.dtype).value;
     Value expected{{}, clause.dtype, piece.at.start % size, piece.at.stride % size};
@@ -193,7 +193,7 @@ class ContractCheck {
 
   std::optional<Mismatch> first_mismatch(const ProductClause& clause, Node read) {
     const std::vector<Block> expected = expected_product(clause, unrolled_.iteration(read), memory_.results());
-    std::vector<std::uint64_t> ends;  // of all blocks up to one: the largest row
+    std::vector<std::uint64_t> ends;  // running maximum of the last rows of the blocks
     for (const Block& block : expected) {
       ends.push_back(std::max(ends.empty() ? 0 : ends.back(), block.at.row_end));
     }
@@ -206,7 +206,7 @@ class ContractCheck {
     return {};
   }
 
-  /// Compares what both blocks cover.
+  /// Compares the part that both blocks cover.
   static std::optional<Mismatch> mismatch_in(const ProductClause& clause, const Block& actual, const Block& expected,
                                              Node read) {
     const Rectangle part{std::max(actual.at.row_begin, expected.at.row_begin),
@@ -221,7 +221,7 @@ class ContractCheck {
     return Mismatch{read, begin, begin + part.column_end - part.column_begin, std::move(wanted), std::move(found)};
   }
 
-  /// What the formula makes of the inputs of an iteration.
+  /// The values that the formula computes from the inputs of an iteration.
   const SymbolicMemory& values_of(std::uint32_t iteration) {
     const auto [found, fresh] = values_.try_emplace(iteration);
     if (fresh) {
@@ -305,7 +305,7 @@ class ContractCheck {
 
   std::optional<ProductTerm> product(const Term& term) const { return memory_.results().product(term); }
 
-  /// The same of the bytes of another iteration.
+  /// The same term, with the bytes of another iteration.
   Term as_of(Term term, std::uint32_t iteration) {
     auto factors = product(term);
     if (!factors) {
@@ -345,7 +345,7 @@ class ContractCheck {
     return bytes_of;
   }
 
-  /// "rms_norm(x0[0, 64); norm0[0, 64); 10000)"; what operands hold is told three functions deep.
+  /// "rms_norm(x0[0, 64); norm0[0, 64); 10000)"; operands are spelled out up to three functions deep.
   std::string text(const Results::Application& made) const {
     constexpr int kDeepest = 3;
     if (depth_ == kDeepest) return std::string(info(made.function).name) + "(...)";
@@ -381,11 +381,12 @@ class ContractCheck {
   const Program formula_;
   SymbolicMemory memory_;
   std::map<std::uint32_t, std::unique_ptr<SymbolicMemory>> values_;  // of the formula, by iteration
-  mutable int depth_ = 0;                                            // of functions of functions in a message
-  std::uint32_t told_iteration_ = 0;                                 // what a message calls this iteration
-  std::vector<std::vector<std::uint32_t>> clauses_;                  // of a host queue: those it checks, GEMMs too
+  mutable int depth_ = 0;                                            // nesting of functions in a message
+  std::uint32_t told_iteration_ = 0;                                 // what messages call this iteration
+  std::vector<std::vector<std::uint32_t>> clauses_;                  // by host queue: the clauses that it checks,
+                                                                     // including GEMMs
   std::map<std::uint32_t, Mismatch> undefined_;  // by clause: bytes without a value in the first iteration
-  std::vector<bool> told_;                       // of a clause
+  std::vector<bool> told_;                       // by clause: whether it was reported
 };
 
 void check_coverage(const Program& program, Findings& findings) {

@@ -17,7 +17,7 @@ struct Covered {
   bool continues(const Covered&, std::uint64_t) const { return true; }
 };
 
-/// Bytes of one buffer that are in at least one of the regions.
+/// Number of bytes of one buffer that are in at least one of the regions.
 Bytes union_of(const std::vector<Region>& regions) {
   const Strips strips(regions);
   std::vector<IntervalMap<Covered>> rows(strips.count());

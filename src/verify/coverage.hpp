@@ -1,4 +1,4 @@
-// How much of what the caller reads the contract speaks of.
+// How many of the bytes that callers read are covered by the contract.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ struct BufferCoverage {
   Bytes covered;  ///< by outputs of clauses and GEMMs
 };
 
-/// Of every output and inout buffer, in the order of the program. All outputs of the contract lie inside their buffers.
+/// For every output and inout buffer, in program order. All outputs of the contract must lie inside their buffers.
 std::vector<BufferCoverage> buffer_coverage(const Program& program);
 
 }  // namespace cortado::verifier

@@ -5,11 +5,11 @@
 namespace cortado::verifier {
 namespace {
 
-/// A signal with more pairs of raises than this is not looked at pair by pair; its raises then order less than they
-/// could.
+/// A signal with more pairs of raises than this is not examined pair by pair; fewer orderings are then derived from its
+/// raises than would hold.
 constexpr std::size_t kMaxPairs = 1U << 22;
 
-/// A crossing of a signal that several queues raise, and the raise steps still believed to come before it.
+/// A crossing of a signal that several queues raise, and the raise steps still assumed to come before it.
 struct Candidate {
   std::uint32_t threshold = 0;
   std::vector<std::uint32_t> before;
@@ -54,7 +54,7 @@ class Derivation {
   void start(std::uint32_t signal) {
     const auto& all = raises_[signal];
     if (all.empty()) return;
-    const bool one_queue = step(all.front()).chain == step(all.back()).chain;  // steps stand chain by chain
+    const bool one_queue = step(all.front()).chain == step(all.back()).chain;  // steps are stored chain by chain
     for (std::uint32_t t = unrolled_.first_threshold(signal); t < unrolled_.first_threshold(signal + 1); ++t) {
       if (one_queue) {
         add_edge(reaching(all, unrolled_.thresholds()[t].value), t, edges_);
@@ -70,7 +70,7 @@ class Derivation {
     }
   }
 
-  /// Of the ordered raises of one queue, the one that brings the counter to the value.
+  /// Of the ordered raises of one queue, the one that brings the counter up to the value.
   std::uint32_t reaching(const std::vector<std::uint32_t>& all, std::uint64_t value) const {
     std::uint64_t counter = 0;
     for (const std::uint32_t raise : all) {
@@ -80,7 +80,7 @@ class Derivation {
     return all.back();
   }
 
-  /// Earlier raises of a queue come before its last one anyway.
+  /// Adding the last raise of each queue is enough: its earlier raises come before that one anyway.
   void add_last_of_queues(const Candidate& candidate, std::vector<Edge>& edges) const {
     const auto& before = candidate.before;
     for (std::size_t i = 0; i < before.size(); ++i) {
@@ -96,10 +96,10 @@ class Derivation {
     std::vector<std::uint32_t> next;  // raise steps of the next iteration
   };
 
-  /// True if something was dropped.
+  /// True if any candidate was dropped.
   bool drop_unjustified(const Reachability& order) {
     std::vector<Early> early = find_early(order);
-    // Raises that the sum alone does not justify need the raises behind them taken off.
+    // Raises that the sum alone does not justify; for these the raises that come after them must be subtracted.
     struct Doubt {
       std::size_t candidate;
       std::uint32_t raise;
@@ -135,7 +135,7 @@ class Derivation {
   }
 
   std::vector<Early> find_early(const Reachability& order) const {
-    // Queries in the order of `now`, then `next`, of each candidate.
+    // For each candidate: queries in the order of `now`, then `next`.
     std::vector<Query> queries;
     for (const Candidate& candidate : candidates_) {
       for (std::uint32_t k = 0; k < kIterations; ++k) {
@@ -160,7 +160,7 @@ class Derivation {
     return early;
   }
 
-  /// `after` says for all of early.now, then early.next, whether they come after the raise (or are it).
+  /// `after` says for all of early.now, then early.next, whether they come after the raise (or are the raise itself).
   bool justified(const Early& early, std::span<const Query> after, std::uint64_t value) const {
     std::uint64_t sum = 0;
     std::size_t i = 0;
@@ -175,8 +175,8 @@ class Derivation {
 
   const Unrolled& unrolled_;
   const Execution& execution_;
-  std::vector<Edge> edges_;                         // plain ones and those of signals with one raising queue
-  std::vector<std::vector<std::uint32_t>> raises_;  // of a signal: its raise steps, queue by queue
+  std::vector<Edge> edges_;                         // plain ones, and those of signals raised by only one queue
+  std::vector<std::vector<std::uint32_t>> raises_;  // by signal: its raise steps, queue by queue
   std::vector<Candidate> candidates_;
 };
 

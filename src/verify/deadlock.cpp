@@ -1,4 +1,4 @@
-// verify.deadlock: names every waiter that can never go on, what it waits for, and who should have signalled.
+// verify.deadlock: names every waiter that can never continue, what it waits for, and who should have signalled.
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
@@ -11,7 +11,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// More culprits than this are only counted.
+/// Culprits beyond this number are only counted.
 constexpr std::size_t kNamedCulprits = 4;
 
 const char* iteration_note(std::uint32_t iteration) {
@@ -60,7 +60,7 @@ class Reporter {
   }
 
  private:
-  /// The raises of the signal; with `late_only` those of this iteration that did not run, and why.
+  /// The raises of the signal; with `late_only`, those of this iteration that did not run, and why.
   std::string culprits(std::uint32_t signal, std::uint32_t iteration, bool late_only) const {
     std::vector<std::string> names;
     std::size_t more = 0;
@@ -78,8 +78,8 @@ class Reporter {
     return text;
   }
 
-  /// Why a node never ran: its queue stands at a wait, or was not submitted because a host queue stands at one; or it
-  /// is a tracker that lacks an update for one of these reasons.
+  /// Why a node never ran: its queue is stuck in a wait, or was not submitted because a host queue is stuck in one; or
+  /// it is a tracker that lacks an update for one of these reasons.
   std::string reason(Node node) const {
     const std::uint32_t chain = unrolled_.step(node).chain;
     if (unrolled_.is_tracker(chain)) return "lacks the update by " + missing_update(chain);
@@ -95,7 +95,7 @@ class Reporter {
                        to_string(program_, program_.queues[blocked.queue].commands[blocked.command]));
   }
 
-  /// The first update that the tracker has not got, and why.
+  /// The first update that the tracker did not receive, and why.
   std::string missing_update(std::uint32_t queue) const {
     const Node at = execution_.stands_at[queue];
     for (const std::uint32_t step : unrolled_.updaters(unrolled_.tracker(queue))) {
@@ -108,8 +108,8 @@ class Reporter {
   const Unrolled& unrolled_;
   const Execution& execution_;
   const Program& program_;
-  std::vector<std::uint32_t> submitter_;             // of a queue: its submit step
-  std::vector<std::vector<std::uint32_t>> raisers_;  // of a signal: its raise steps
+  std::vector<std::uint32_t> submitter_;             // by queue: its submit step
+  std::vector<std::vector<std::uint32_t>> raisers_;  // by signal: its raise steps
 };
 
 }  // namespace
@@ -123,7 +123,7 @@ void check_deadlock(Subject& subject, Findings& findings) {
     const Node at = execution.stands_at[q];
     if (at == unrolled.end_node(q) || unrolled.step(at).kind != StepKind::wait) continue;  // trackers, joins
     if (const auto before = unrolled.is_tiles(q) ? unrolled.tiles_before(q) : std::nullopt) {
-      // Tiles behind tiles that wait for ever are not what is wrong.
+      // Tiles behind other tiles that wait for ever are not the cause.
       const Node earlier = execution.stands_at[*before];
       if (earlier != unrolled.end_node(*before) && unrolled.iteration(earlier) <= unrolled.iteration(at)) continue;
     }

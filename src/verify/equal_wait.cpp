@@ -1,5 +1,5 @@
 // verify.equal_wait: a wait for equality hangs for ever once its counter has passed the value. It is safe only if all
-// raises that may come before it make exactly that value; the others must come after it.
+// raises that may come before it add up to exactly that value; the others must come after it.
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
@@ -44,7 +44,7 @@ void check_equal_wait(Subject& subject, Findings& findings) {
       }
     }
     subject.happens_before().answer(queries);
-    std::uint64_t counter = 0;  // with everything that may come before the wait
+    std::uint64_t counter = 0;  // counting everything that may come before the wait
     for (const Query& query : queries) {
       if (query.holds) continue;
       const Step& raise = unrolled.step(query.to);

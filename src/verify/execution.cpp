@@ -60,7 +60,7 @@ class Runner {
     return !before || is_through(*before, iteration);
   }
 
-  /// The chain has finished the iteration.
+  /// Whether the chain has finished the iteration.
   bool is_through(std::uint32_t chain, std::uint32_t iteration) const {
     const Node at = result_.stands_at[chain];
     return at == unrolled_.end_node(chain) || unrolled_.iteration(at) > iteration;
@@ -126,9 +126,9 @@ class Runner {
   const Program& program_;
   Execution result_;
   std::deque<std::uint32_t> ready_;
-  std::vector<std::array<std::uint32_t, kIterations>> next_crossing_;  // of a signal, for each iteration
+  std::vector<std::array<std::uint32_t, kIterations>> next_crossing_;  // by signal, for each iteration
   std::vector<std::vector<std::uint32_t>> waiting_;                    // queues held by a crossing
-  std::vector<std::array<std::uint32_t, kIterations>> missing_;        // of a tracker: steps that have yet to update it
+  std::vector<std::array<std::uint32_t, kIterations>> missing_;        // by tracker: steps that have yet to update it
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What verify.bounds asks of the regions of one command or clause.
+// What verify.bounds requires of the regions of one command or clause.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace cortado::verifier {
 
-/// Offsets beyond this are refused, so that sums of two of them never wrap.
+/// Larger offsets are rejected, so that the sum of two offsets never wraps.
 inline constexpr std::uint64_t kMaxOffset = 1ULL << 62;
 
 /// Checks one command or clause; `place` is where errors point.
@@ -25,7 +25,7 @@ class FitCheck {
   FitCheck(const Program& program, Findings& findings, const Spot& place)
       : program_(program), findings_(findings), place_(place) {}
 
-  /// True if the region is sound, so that it can be compared with others.
+  /// True if the region is valid by itself, so that it can be compared with others.
   bool inside(const Region& region) {
     const Buffer& buffer = program_.buffer(region.buffer);
     if (region.width.value == 0 || region.rows == 0) {
@@ -115,7 +115,7 @@ class FitCheck {
   const Spot& place_;
 };
 
-/// Operands, result and parameters are what the function takes.
+/// Checks that operands, result and parameters are what the function takes.
 void check_call(FitCheck& fit, const Call& call);
 
 }  // namespace cortado::verifier

@@ -1,4 +1,4 @@
-// verify.ids: whatever is named exists, and every command stands on a queue that takes it.
+// verify.ids: everything that is named exists, and every command is on a queue that accepts it.
 #include <fmt/format.h>
 
 #include "cortado/program.hpp"
@@ -72,7 +72,7 @@ class IdCheck {
   }
 
  private:
-  /// Steps read inputs and values and write values; outputs are of the program, and what they equal are values.
+  /// Steps read inputs and values and write values; outputs belong to the program, and what they must equal are values.
   void formula() {
     const Formula& formula = program_.contract.formula;
     const std::size_t all = program_.buffers.size() + formula.values.size();

@@ -1,7 +1,7 @@
 // A map from half-open intervals of 64-bit positions to values; positions that were never assigned have none.
 //
-// A value may depend on the position: Value::advanced_by(n) is the value as seen n positions further on, and
-// a.continues(b, n) says that b is what a is n positions further on, so that neighbours can be joined.
+// A value may depend on the position: Value::advanced_by(n) is the value as seen n positions later, and a.continues(b,
+// n) is true if b equals a as seen n positions later, so that neighbours can be joined.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class IntervalMap {
   using Position = std::uint64_t;
 
   /// Calls visit(begin, end, const Value*) for the pieces of [begin, end) in order; the pointer is null for a gap. The
-  /// value is that at the piece's begin.
+  /// value is the one at the beginning of the piece.
   template <class Visitor>
   void visit(Position begin, Position end, Visitor&& visit) const {
     Position at = begin;
@@ -37,7 +37,7 @@ class IntervalMap {
     if (at < end) visit(at, end, static_cast<const Value*>(nullptr));
   }
 
-  /// Gives [begin, end) the value, whatever was there before, and joins it with its neighbours where they continue.
+  /// Assigns the value to [begin, end), replacing what was there, and joins it with neighbours that it continues.
   void assign(Position begin, Position end, Value value) {
     if (begin >= end) return;
     auto piece = pieces_.lower_bound(begin);
@@ -67,7 +67,7 @@ class IntervalMap {
     }
   }
 
-  /// Leaves [begin, end) without a value.
+  /// Removes the values of [begin, end).
   void erase(Position begin, Position end) {
     if (begin >= end) return;
     split(begin);
@@ -75,7 +75,7 @@ class IntervalMap {
     pieces_.erase(pieces_.lower_bound(begin), pieces_.lower_bound(end));
   }
 
-  /// Lets change(begin, end, Value&) alter the values in [begin, end); gaps get a default value first.
+  /// Lets change(begin, end, Value&) modify the values in [begin, end); gaps get a default value first.
   template <class Change>
   void update(Position begin, Position end, Change&& change) {
     if (begin >= end) return;

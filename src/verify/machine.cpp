@@ -1,4 +1,4 @@
-// verify.machine: the limits of the machine. Packets, reach, capacity, counters and trackers are in files of their own.
+// verify.machine: the limits of the machine. Packets, reach, capacity, counters and trackers each have their own file.
 #include "verify/machine_limits.hpp"
 #include "verify/naming.hpp"
 

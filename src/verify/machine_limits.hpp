@@ -1,4 +1,4 @@
-// The parts of verify.machine, one file each.
+// The parts of verify.machine, each in its own file.
 #pragma once
 
 #include "cortado/machine.hpp"
@@ -9,11 +9,12 @@
 
 namespace cortado::verifier {
 
-/// One packet: its bytes, alignment and features. `place` is the command's.
+/// One packet: its bytes, alignment and features. `place` is that of the command.
 void check_packet(const Program& program, const Machine& machine, const Command& command, const Spot& place,
                   Findings& findings);
 
-/// Engines exist, are in silicon, are not overbooked, and reach what their queues touch; so do compute queues.
+/// Engines exist, are in silicon, are not overbooked, and reach the memories that their queues touch; compute queues
+/// reach theirs, too.
 void check_reach(const Program& program, const Machine& machine, Findings& findings);
 
 /// Ranks, memory, compute units and ring space.
@@ -22,13 +23,13 @@ void check_capacity(const Program& program, const Machine& machine, Findings& fi
 /// Counters that engines compare stay within their packets' 32 bits.
 void check_counters(const Program& program, Findings& findings);
 
-/// Trackers exist and have entries enough; memory adds where output blocks do.
+/// Trackers exist in the machine and have enough entries; memory can add where output blocks need it.
 void check_trackers(const Program& program, const Machine& machine, Findings& findings);
 
-/// Packets of several commands, and doorbells that kernels ring, are there.
+/// The machine has the packets of several commands, and the doorbells that kernels ring, that the queue uses.
 void check_initiative(const Program& program, const Machine& machine, QueueId queue, Findings& findings);
 
-/// Bytes of ring space that one iteration of a dma queue takes at most.
+/// Upper bound of the ring space, in bytes, that one iteration of a dma queue takes.
 std::uint64_t frame_bytes(const Queue& queue, const DmaLimits& limits, const Features& features = {});
 
 }  // namespace cortado::verifier

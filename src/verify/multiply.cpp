@@ -8,7 +8,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// Makes `below` a part of the block right above it, if their rows are a constant step apart.
+/// Makes `below` a part of the block directly above it, if their rows are a constant step apart.
 bool join_below(Block& above, const Block& below) {
   if (above.value.terms.size() != 1 || below.value.terms.size() != 1) return false;
   const bool touch = above.at.column_begin == below.at.column_begin && above.at.column_end == below.at.column_end &&
@@ -16,7 +16,7 @@ bool join_below(Block& above, const Block& below) {
   if (!touch) return false;
   Term& first = above.value.terms.front();
   const Term& next = below.value.terms.front();
-  // A single row has no step of its own.
+  // A single row has no step.
   const std::uint64_t step = above.rows() > 1 ? first.step : next.offset - first.offset;
   const bool goes_on = first.source == next.source && first.iteration == next.iteration &&
                        first.offset + above.rows() * step == next.offset && (below.rows() == 1 || next.step == step);
@@ -26,7 +26,7 @@ bool join_below(Block& above, const Block& below) {
   return true;
 }
 
-/// Makes blocks that stand one below another one block where that can be.
+/// Joins blocks that lie one below another where possible.
 std::vector<Block> stacked(std::vector<Block> blocks) {
   if (blocks.size() < 2) return blocks;
   std::ranges::sort(blocks, {}, [](const Block& block) {
@@ -39,7 +39,8 @@ std::vector<Block> stacked(std::vector<Block> blocks) {
   return result;
 }
 
-/// An operand in bands, so that every band is a plain sequence of blocks: of A bands of rows, of B bands of columns.
+/// An operand cut into bands such that every band is a simple sequence of blocks: A into bands of rows, B into bands of
+/// columns.
 struct Band {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -69,8 +70,8 @@ std::vector<Band> bands(const std::vector<Block>& blocks, Begin begin_of, End en
   return all;
 }
 
-/// Blocks that stand beside each other and go on where the one before ends become one, if not all of them are made of
-/// whole elements: copies may cut where they like.
+/// Joins blocks side by side that continue each other, unless all of them consist of whole elements: copies may cut
+/// anywhere.
 std::vector<Block> whole_elements(std::vector<Block> blocks, std::uint64_t element) {
   const auto is_whole = [&](const Block& block) {
     return block.at.column_begin % element == 0 && block.at.column_end % element == 0;
@@ -253,7 +254,7 @@ std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dt
 }
 
 std::vector<Block> expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results) {
-  // A sum of products is one GEMM: the A's stand side by side and the B's one below another.
+  // A sum of products is one GEMM: the A's are side by side and the B's one below another.
   const auto block = [&](const Region& region, std::uint64_t row, std::uint64_t column) {
     const Rectangle at{row, row + region.rows, column, column + region.width.value};
     const std::uint64_t step = region.rows > 1 ? region.pitch.value : 0;

@@ -12,7 +12,7 @@
 
 namespace cortado::verifier {
 
-/// What a rectangle of a matrix holds; columns are bytes, and the runs of the value are the rows.
+/// The contents of a rectangle of a matrix; columns are counted in bytes, and the runs of the value are the rows.
 struct Block {
   Rectangle at;
   Value value;
@@ -20,19 +20,19 @@ struct Block {
   std::uint64_t rows() const { return at.row_end - at.row_begin; }
 };
 
-/// Pieces of a region, by places, as blocks of a matrix with rows of `width` bytes.
+/// Pieces of a region, addressed by place, as blocks of a matrix with rows of `width` bytes.
 std::vector<Block> blocks_of(const std::vector<Piece>& pieces, std::uint64_t width);
 
-/// The part of a block.
+/// The value of a part of a block.
 Value value_of(const Block& block, const Rectangle& part);
 
-/// A·B. Both operands are covered by their blocks, and A has as many columns as B has rows. Parts of the operands that
-/// are inputs, results or sums of such give GEMMs of these; where they were never written neither is the GEMM;
-/// parts that are no whole elements give results without a name. The blocks of the result are disjoint, in the order of
-/// their first rows.
+/// A·B. Both operands must be covered by their blocks, and A must have as many columns as B has rows. Parts of the
+/// operands that are inputs, results or sums of these give GEMMs of them; where an operand was never written, the GEMM
+/// counts as never written; parts that are not whole elements give unnamed results. The blocks of the result are
+/// disjoint, in the order of their first rows.
 std::vector<Block> multiply(std::vector<Block> a, std::vector<Block> b, DType dtype, Results& results);
 
-/// What the output of a clause must be in an iteration.
+/// What the output of a clause must be in the given iteration.
 std::vector<Block> expected_product(const ProductClause& clause, std::uint32_t iteration, Results& results);
 
 }  // namespace cortado::verifier

@@ -1,4 +1,4 @@
-// How messages name the things of a program.
+// How messages name the parts of a program.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace cortado::verifier {
 
-/// Where an error is: a queue, one of its commands, a tracker, or a part of the contract. Costs nothing
-/// until a Place is made.
+/// Where an error is: a queue, one of its commands, a tracker, or a part of the contract. Costs nothing until a Place
+/// is made from it.
 class Spot {
  public:
   Spot(const Program& program, QueueId queue) : program_(&program), queue_(queue) {}
@@ -27,9 +27,9 @@ class Spot {
  private:
   Spot(const char* list, std::size_t index) : list_(list), index_(static_cast<std::uint32_t>(index)) {}
 
-  const Program* program_ = nullptr;  // none: of a list
+  const Program* program_ = nullptr;  // null: the place is in a list
   const char* list_ = nullptr;
-  std::optional<RankId> rank_;  // of a list's item
+  std::optional<RankId> rank_;  // of an item of a list
   QueueId queue_;
   std::optional<std::uint32_t> index_;
 };
@@ -37,13 +37,13 @@ class Spot {
 /// "tracker piece3 (c0[0+64] of rank 0)"
 std::string tracker_name(const Program& program, std::size_t index);
 
-/// "block 2 (rows 0 to 4, columns 8 to 16)": of a Gemm with an output map, ends not included.
+/// "block 2 (rows 0 to 4, columns 8 to 16)": of a Gemm with an output map; the ends are exclusive.
 std::string block_name(const Gemm& gemm, std::size_t block);
 
 /// "rank 0, queue dma0.14, command 2"
 std::string where(const Program& program, QueueId queue, std::size_t command);
 
-/// "in0[64, 128)": bytes of a buffer from the first to the one behind the last.
+/// "in0[64, 128)": a half-open range of bytes of a buffer.
 std::string byte_range(const Program& program, BufferId buffer, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace cortado::verifier

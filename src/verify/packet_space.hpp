@@ -1,4 +1,4 @@
-// What a command of a dma queue takes of its ring.
+// How much of its ring a command of a dma queue takes.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace cortado {
 
-/// Dwords of its packets. A 64-bit compare or store of a machine with 32-bit packets takes two of them; that is the
-/// upper bound used here. Commands that never stand on a dma queue take none.
+/// Size of its packets in dwords. On a machine with 32-bit packets, a 64-bit compare or store takes two packets; that
+/// is the upper bound used here. Commands that are never on a dma queue take none.
 std::uint64_t packet_dwords(const Command& command, const DmaLimits& limits);
 
-/// Of packets of several commands, which are this project's own.
+/// Size of packets of several commands, a format defined by this project.
 inline constexpr std::uint64_t kFusedDwords = 14;
 inline constexpr std::uint64_t kListDwords = 9;
 constexpr std::uint64_t multicast_dwords(std::uint64_t destinations) {
@@ -23,11 +23,11 @@ constexpr std::uint64_t multicast_dwords(std::uint64_t destinations) {
 
 PackingLimits packing_limits(const Features& features);
 
-/// The machine has such packets.
+/// Whether the machine has such packets.
 bool has_packing(const Features& features, Packing packing);
 
-/// What the host, or a kernel, writes to submit the queue: packets, and entries of lists, which are taken to cost as
-/// much.
+/// What the host, or a kernel, writes to submit the queue: packets, and entries of address lists, which are assumed to
+/// cost the same.
 std::uint64_t written_packets(const Queue& queue, const Features& features);
 
 /// Dwords of all packets of a queue.

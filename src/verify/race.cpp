@@ -1,17 +1,17 @@
-// verify.race: two accesses to the same bytes, one of them a write, must be ordered.
+// verify.race: two accesses to the same bytes, at least one of them a write, must be ordered.
 //
-// The steps are visited in the order of one execution. For every byte the last write and the reads since then are kept;
-// a new access is compared with those only. That is enough: if all compared pairs are ordered, so are all pairs,
-// because order is transitive. The pairs are collected first and asked for all at once. Two steps of the second
-// iteration are ordered if they are in the first: the graph of the one is that of the other. Where a step of a host
-// separates the iterations, as barriers do, the second one is not looked at any further: of what stands before that
-// step, only the callers' new inputs can meet what the first iteration still uses. If there is a race, all is looked at
-// again in the order of the execution, which is how it is told.
+// The steps are visited in the order of one execution. For every byte, the last write and the reads since then are
+// kept; a new access is compared only with those. That is enough: if all compared pairs are ordered, so are all pairs,
+// because order is transitive. The pairs are collected first and queried all at once. Two steps of the second iteration
+// are ordered if the same steps are in the first, since both iterations have the same graph. Where a step of a host
+// separates the iterations, as barriers do, the second one is not examined any further: of what comes before that step,
+// only the callers' new inputs can collide with what the first iteration still uses. If there is a race, everything is
+// examined again in the order of the execution, which is how it is reported.
 //
-// Updates with op add of tracked bytes are not compared with those of the same iteration: together they are one write,
-// and each of them is compared with what came before the first. When the tracker has fired, that stands for the write:
-// updates of the next iteration must come after it, or the tracker would count them for this one; anything else must
-// come after it or after every single update.
+// Updates of tracked bytes with op add are not compared with those of the same iteration: together they are one write,
+// and each of them is compared with what came before the first. Once the tracker has fired, its raise stands for the
+// write: updates of the next iteration must come after it, or the tracker would count them for this one; anything else
+// must come after it or after every single update.
 #include <algorithm>
 #include <iterator>
 #include <ranges>
@@ -37,7 +37,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// A step that has read some bytes, with its chain at hand: most readers are compared by chain only.
+/// A step that has read some bytes, stored together with its chain: most readers are compared by chain only.
 struct Reader {
   Node node = kNoNode;
   std::uint32_t chain = 0;
@@ -48,10 +48,10 @@ auto nodes_of(const SmallVector<Reader, 1>& readers) {
   return std::views::transform(std::span(readers.begin(), readers.end()), &Reader::node);
 }
 
-/// Who touched some bytes last.
+/// Who last touched some bytes.
 struct Touched {
   SmallVector<Node, 1>
-      writes{};  // more than one: updates that need no order among each other; or a tracker that has fired
+      writes{};  // more than one: updates that need no order among themselves; or a tracker that has fired
   SmallVector<Reader, 1> reads{};
   std::vector<Node> writes_before{};  // what the updates in `writes` must come after
   std::vector<Node> reads_before{};
@@ -89,7 +89,7 @@ class ConflictFinder {
     return std::move(conflicts_);
   }
 
-  /// Within the first iteration, and of it with the callers' inputs of the second.
+  /// Conflicts within the first iteration, and between it and the callers' inputs of the second.
   std::vector<Conflict> of_first_iteration(const Execution& execution) && {
     std::vector<Node> new_inputs;
     for (const Node node : execution.order) {
@@ -132,11 +132,11 @@ class ConflictFinder {
     std::vector<Region> touched;
     touched.reserve(accesses_.size());
     for (const Access& access : accesses_) touched.push_back(access.region);
-    conflicts_.reserve(2 * accesses_.size());  // growing would touch twice the memory
+    conflicts_.reserve(2 * accesses_.size());  // growing it would touch twice the memory
     return {tracked, touched};
   }
 
-  /// `adds`: it is the reading of an update, which does not count where there is a tracker.
+  /// `adds`: this is the read half of an update, which does not count on tracked bytes.
   void read(Node node, const Region& region, bool adds) {
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
       if (adds && tracker != kNoOwner) return;
@@ -152,7 +152,7 @@ class ConflictFinder {
     });
   }
 
-  /// `adds`: it is an update that adds, where there is a tracker.
+  /// `adds`: this is an update that adds; it matters on tracked bytes only.
   void write(Node node, const Region& region, bool adds) {
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t tracker) {
       auto& map = touched_[region.buffer.value][cell.strip];
@@ -187,7 +187,7 @@ class ConflictFinder {
     });
   }
 
-  /// All updates are in: from here on the tracker stands for them.
+  /// All updates have arrived: from here on the tracker stands for them.
   void fire(Node node, std::uint32_t tracker) {
     const Region& region = unrolled_.program().trackers[tracker].region;
     owners_.visit(region, [&](const Strips::Cell& cell, std::uint32_t) {
@@ -208,7 +208,7 @@ class ConflictFinder {
     });
   }
 
-  /// The last write is made of updates of this iteration, by a tracker that has not fired.
+  /// Whether the last write consists of updates of this iteration, under a tracker that has not fired.
   bool is_same_write(const Touched& touched, Node node) const {
     return !touched.writes.empty() && !unrolled_.is_tracker(unrolled_.step(touched.writes[0]).queue) &&
            unrolled_.iteration(touched.writes[0]) == unrolled_.iteration(node);
@@ -234,7 +234,7 @@ class ConflictFinder {
     const auto run = owners_.strips(buffer).first_run(cell);
     const auto& [node, tracker, written, overwritten] = second;
     if (!conflicts_.empty()) {
-      // Neighbouring pieces touched by the same two steps are one conflict.
+      // Adjacent pieces touched by the same two steps are one conflict.
       Conflict& last = conflicts_.back();
       if (last.first == first && last.second == node && last.buffer == buffer && last.tracker == tracker &&
           last.written == written && last.overwritten == overwritten) {
@@ -253,14 +253,14 @@ class ConflictFinder {
 
   const Unrolled& unrolled_;
   std::vector<Access> accesses_;             // of all steps
-  std::vector<std::uint32_t> first_access_;  // of a step; one more than steps
+  std::vector<std::uint32_t> first_access_;  // by step; one more entry than steps
   std::vector<Conflict> conflicts_;
   RegionOwners owners_;                                     // trackers
-  std::vector<std::vector<IntervalMap<Touched>>> touched_;  // of a buffer and strip
+  std::vector<std::vector<IntervalMap<Touched>>> touched_;  // by buffer and strip
 };
 
-/// The order in which people think of two steps: the earlier iteration first, and within one the caller's filling first
-/// and its reading last. The execution may have met them the other way round, as nothing orders them.
+/// The order in which people think of two steps: the earlier iteration first; within one iteration, the caller's writes
+/// first and its reads last. The execution may have seen them the other way round, as nothing orders them.
 Conflict in_reading_order(const Unrolled& unrolled, Conflict race) {
   const auto key = [&](Node node) {
     const StepKind kind = unrolled.step(node).kind;
@@ -274,8 +274,8 @@ Conflict in_reading_order(const Unrolled& unrolled, Conflict race) {
   return race;
 }
 
-/// Who reads tracked bytes while updates of the iteration may be missing should have waited for the tracker: that is
-/// one race and not one with every update.
+/// A step that reads tracked bytes while updates of the iteration may be missing should have waited for the tracker:
+/// that is reported as one race and not as one with every update.
 Conflict with_tracker(const Unrolled& unrolled, Conflict race) {
   const std::uint32_t iteration = unrolled.iteration(race.first);
   const Node reader = race.overwritten ? race.first : race.second;
@@ -310,7 +310,8 @@ class OrderCheck {
   }
 
  private:
-  /// What else proves that the first is finished before the second: all of these queries; none if there is nothing.
+  /// Another way to prove that the first is finished before the second: all of these queries must hold; empty if there
+  /// is none.
   std::vector<Query> other_proof(const Conflict& c) const {
     const Step& first = unrolled_.step(c.first);
     const std::uint32_t iteration = unrolled_.iteration(c.first);
@@ -323,7 +324,7 @@ class OrderCheck {
     } else if (c.written && c.tracker != kNoOwner) {
       queries.push_back({unrolled_.fired(c.tracker, iteration), c.second, false});
     } else if (unrolled_.updates(first).all_tracked) {
-      // What it has read is written when all its trackers have fired.
+      // What it has read is written once all its trackers have fired.
       for (const std::uint32_t tracker : unrolled_.updates(first).trackers) {
         queries.push_back({unrolled_.fired(tracker, iteration), c.second, false});
       }
@@ -333,7 +334,7 @@ class OrderCheck {
 
   std::vector<Conflict> without_proof_by_trackers(const std::vector<Conflict>& doubtful) const {
     std::vector<Query> queries;
-    std::vector<std::size_t> ends;  // of a conflict's queries
+    std::vector<std::size_t> ends;  // by conflict: end of its queries
     for (const Conflict& conflict : doubtful) {
       const std::vector<Query> proof = other_proof(conflict);
       queries.insert(queries.end(), proof.begin(), proof.end());
@@ -402,7 +403,7 @@ class RaceText {
     return step.kind == StepKind::caller_fill || step.kind == StepKind::caller_read;
   }
 
-  /// The second comes too early for the tracker that is the first.
+  /// The second access comes too early for the tracker that is the first.
   void report_tracked(const Conflict& race, const std::string& bytes, Findings& findings) const {
     const Step& second = unrolled_.step(race.second);
     const bool next = unrolled_.iteration(race.first) != unrolled_.iteration(race.second);
@@ -428,9 +429,9 @@ class RaceText {
   const Program& program_;
 };
 
-/// A step of the first host queue comes when all that the first iteration does is finished, and before whatever the
-/// second one does but for the callers' new inputs. Trackers, whose updates have an order of their own, are not looked
-/// at.
+/// Whether a step of the first host queue comes after everything that the first iteration does, and before everything
+/// that the second one does except the callers' new inputs. Trackers, whose updates have an order of their own, are not
+/// considered.
 bool are_apart(const Unrolled& unrolled, const HappensBefore& order) {
   const Program& program = unrolled.program();
   const auto host = std::ranges::find(program.queues, QueueKind::host, &Queue::kind);
@@ -457,8 +458,8 @@ void check_race(Subject& subject, Findings& findings) {
     return;
   }
   std::vector<Conflict> races = check.races(ConflictFinder(unrolled).of_both_iterations(subject.execution()));
-  // A pair that races in the first iteration does so in the second as well: tell it once, and what happens within one
-  // iteration first.
+  // A pair that races in the first iteration also does so in the second: report it once, and races within one iteration
+  // first.
   const auto crosses = [&](const Conflict& race) {
     return unrolled.iteration(race.first) != unrolled.iteration(race.second);
   };

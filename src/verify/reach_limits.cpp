@@ -119,7 +119,7 @@ class ReachCheck {
     for_each_wait(command, [&](SignalId id, std::uint64_t) { touch_signal(id); });
   }
 
-  /// Copies alone read and write it, in NUMA nodes that there are.
+  /// Only copies may read and write host memory, and only in NUMA nodes that exist.
   void host_memory(const Command& command, const Spot& place) {
     for_each_access(command, [&](const Region& region, AccessKind) {
       const Buffer& buffer = program_.buffer(region.buffer);
@@ -141,7 +141,7 @@ class ReachCheck {
   const Program& program_;
   const Machine& machine_;
   Findings& findings_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> queues_;  // of (rank, engine)
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> queues_;  // by (rank, engine)
 };
 
 }  // namespace

@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::size_t kLanes = 8;
 
-/// Queues with fewer edges to others than this are cheap to search through.
+/// Queues with fewer edges to other queues than this are cheap to search through.
 constexpr std::uint32_t kHubEdges = 32;
 
-/// So many nodes are looked at before anything else: who waits for a signal stands a few steps behind who raises it.
+/// This many nodes are examined before anything else: a wait is usually a few steps after the raise that releases it.
 constexpr std::size_t kNear = 16;
 
 constexpr std::int32_t kUnreached = std::numeric_limits<std::int32_t>::max();
@@ -89,7 +89,7 @@ void Reachability::answer(std::span<Query> queries) const {
       const auto some = std::span(hubs_).subspan(i, std::min(kLanes, hubs_.size() - i));
       answer_by_hubs(some, tables, open);
       leave_out(some, search);
-      answer_by_search(open, search, unrolled_.node_count());  // not dearer than the next hubs
+      answer_by_search(open, search, unrolled_.node_count());  // costs no more than the next hubs
     }
   }
   if (hub_first) answer_nearby(open);
@@ -146,7 +146,7 @@ void Reachability::fill(std::span<const std::uint32_t> hubs, HubTables<Lanes>& t
     }
   };
   place_hubs(first, 0);
-  // By rows of their own, so that lanes are computed side by side.
+  // Each node has its own row, so that lanes are computed side by side.
   for (std::uint32_t i = nodes; i-- > 0;) {
     Row least = first[i];
     for (const std::uint32_t target : next_.of(i)) {

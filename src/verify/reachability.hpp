@@ -1,15 +1,16 @@
-// Which node of an unrolled program can be reached from which, for many pairs at once.
+// Which nodes of an unrolled program can be reached from which, for many pairs at once.
 //
-// Method. A path either touches one of the busy queues ("hubs": host queues with thousands of submits and waits, as a
-// rule) or it does not.
-//   - For one hub, two passes over the nodes in execution order give, for every node, the first position of the hub it
-//     reaches and the last position of the hub that reaches it. A path from u to v through the hub exists iff
-//     first(u) <= last(v). Eight hubs are done in one pass.
-//   - Short paths are found by looking at a few nodes, before hubs are asked; but many pairs are cheaper by a single
-//   hub.
-//   - Paths without a hub are looked for by a search that stays out of hubs; those are short. A search also comes
-//     between eight hubs and the next eight, through whatever was not asked yet, as long as it costs less than those.
-// The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever made.
+// Method. A path either touches one of the busy queues ("hubs": usually host queues with thousands of submits and
+// waits) or it does not.
+//   - For one hub, two passes over the nodes in execution order give, for every node, the first position of the hub
+//     that it reaches and the last position of the hub that reaches it. A path from u to v through the hub exists iff
+//     first(u) <= last(v). One pass handles eight hubs.
+//   - Before any hubs, a look at a few nodes finds the short paths; but if there are many pairs, a single hub is
+//     cheaper.
+//   - Paths without a hub are found by a search that stays out of hubs; such paths are short. Between one set of eight
+//     hubs and the next, a search also runs through whatever has not been covered yet, as long as it costs less than
+//     the next eight hubs.
+// The cost is (hubs / 8) * (nodes + pairs) plus the searches; no table of pairs is ever built.
 #pragma once
 
 #include <array>
@@ -33,16 +34,16 @@ using Edge = std::pair<Node, Node>;
 
 class Reachability {
  public:
-  /// `edges` go between queues and crossings; the chains of the queues are added here. All edges agree with the order
+  /// `edges` connect queues and crossings; the chains of the queues are added here. All edges must agree with the order
   /// of the execution.
   Reachability(const Unrolled& unrolled, const Execution& execution, std::span<const Edge> edges);
 
   void answer(std::span<Query> queries) const;
 
-  /// Some step of the queue comes after all of `before` and, on paths through it, before all of `after`.
+  /// True if some step of the queue comes after all of `before` and before all of `after`.
   bool separates(std::uint32_t queue, std::span<const Node> before, std::span<const Node> after) const;
 
-  /// Nodes and pairs looked at so far: a measure of cost that does not depend on the machine.
+  /// Nodes and pairs examined so far: a measure of cost that does not depend on the machine.
   std::uint64_t work() const { return work_; }
 
  private:
@@ -58,7 +59,8 @@ class Reachability {
   void choose_hubs(std::span<const Edge> edges);
   bool is_near(std::uint32_t from, std::uint32_t to) const;
   void answer_nearby(std::vector<Query*>& open) const;
-  /// Of every node: the first position of a hub that it reaches, and 1 + the last one that reaches it. A lane a hub.
+  /// For every node: the first position of a hub that it reaches, and 1 + the last one that reaches it. One lane per
+  /// hub.
   template <std::size_t Lanes>
   struct HubTables {
     std::vector<std::array<std::int32_t, Lanes>> first;  // signed: vector instructions compare these
@@ -69,14 +71,14 @@ class Reachability {
   template <std::size_t Lanes>
   void answer_by_hubs(std::span<const std::uint32_t> hubs, HubTables<Lanes>& tables, std::vector<Query*>& open) const;
   struct Search {
-    std::vector<std::uint32_t> seen;    ///< by position: the round in which it was seen
+    std::vector<std::uint32_t> seen;    ///< by position: the round in which it was last seen
     std::vector<std::uint32_t> wanted;  ///< by position: the round in which it is a goal
-    std::vector<bool> answered;         ///< by position: paths through it are answered already
+    std::vector<bool> answered;         ///< by position: paths through it have already been covered
     std::vector<std::uint32_t> stack{};
     std::uint32_t round = 0;
   };
-  void leave_out(std::span<const std::uint32_t> hubs, Search& search) const;  ///< they are answered
-  /// Looks at `most` nodes at most. `open` keeps the queries that it did not come to the end of.
+  void leave_out(std::span<const std::uint32_t> hubs, Search& search) const;  ///< their paths have been covered
+  /// Visits at most `most` nodes. `open` keeps the queries for which that was not enough.
   void answer_by_search(std::vector<Query*>& open, Search& search, std::uint64_t most) const;
 
   const Unrolled& unrolled_;

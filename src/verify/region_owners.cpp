@@ -10,7 +10,7 @@ RegionOwners::RegionOwners(std::span<const Region> owned, std::span<const Region
   std::size_t buffers = 0;
   for (const Region& region : owned) buffers = std::max<std::size_t>(buffers, region.buffer.value + std::size_t{1});
   for (const Region& region : asked) buffers = std::max<std::size_t>(buffers, region.buffer.value + std::size_t{1});
-  std::vector<bool> strided(buffers, false);  // the others have one strip, whatever their regions are
+  std::vector<bool> strided(buffers, false);  // buffers without one have a single strip, whatever their regions are
   for (const auto& list : {owned, asked}) {
     for (const Region& region : list) {
       if (joined(region).rows > 1) strided[region.buffer.value] = true;

@@ -1,4 +1,4 @@
-// Whose bytes are these: regions that do not overlap, and the parts of other regions that lie in them.
+// Who owns which bytes: a set of disjoint regions, and the parts of other regions that lie in them.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ inline constexpr std::uint32_t kNoOwner = ~0U;
 
 class RegionOwners {
  public:
-  /// Regions are numbered as they stand in `owned`; `asked` has all the others that will be asked for. All lie inside
-  /// their buffers.
+  /// Regions are numbered by their position in `owned`; `asked` lists all other regions that will be looked up. All
+  /// must lie inside their buffers.
   RegionOwners(std::span<const Region> owned, std::span<const Region> asked);
 
-  /// The numbers of the first two regions that overlap, if there are such.
+  /// The numbers of the first two regions that overlap, if any.
   std::optional<std::pair<std::uint32_t, std::uint32_t>> overlap() const { return overlap_; }
 
-  /// Calls visit(const Strips::Cell&, owner) for the parts of the region, owner being kNoOwner where it has none.
+  /// Calls visit(const Strips::Cell&, owner) for the parts of the region; owner is kNoOwner where nobody owns them.
   template <class Visitor>
   void visit(const Region& region, Visitor&& visit) const {
     const Strips& strips = strips_[region.buffer.value];
@@ -54,8 +54,8 @@ class RegionOwners {
 
   void own(const Region& region, std::uint32_t number);
 
-  std::vector<Strips> strips_;                           // of a buffer
-  std::vector<std::vector<IntervalMap<Owner>>> owners_;  // of a buffer and strip; no strips if nothing is owned there
+  std::vector<Strips> strips_;                           // by buffer
+  std::vector<std::vector<IntervalMap<Owner>>> owners_;  // by buffer and strip; no strips if nothing is owned there
   std::optional<std::pair<std::uint32_t, std::uint32_t>> overlap_;
 };
 

@@ -9,8 +9,8 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a / b - (a % b != 0 && a < 0 ? 1 : 0);
 }
 
-/// Rows of equal pitch P. With d = start of b minus start of a, row i of a meets row j of b iff, with t = i - j,
-/// t*P < d + width(b) and d < t*P + width(a); t runs from -(rows(b) - 1) to rows(a) - 1.
+/// Rows of equal pitch P. With d = start of b minus start of a, row i of a overlaps row j of b iff, with t = i - j, t*P
+/// < d + width(b) and d < t*P + width(a); t runs from -(rows(b) - 1) to rows(a) - 1.
 bool overlap_equal_pitch(const Region& a, const Region& b, std::uint64_t pitch) {
   const auto p = static_cast<std::int64_t>(pitch);
   const auto d = static_cast<std::int64_t>(b.offset.value) - static_cast<std::int64_t>(a.offset.value);

@@ -17,7 +17,7 @@ std::optional<ProductTerm> joined_terms(const ProductTerm& first, const ProductT
   };
   if (first.dtype != second.dtype || first.a_step != second.a_step) return {};
   if (!behind(first.a, first.k * size_of(first.dtype).value, second.a)) return {};
-  // One row alone has no pitch: it takes that of the other range, or their distance.
+  // A single row has no pitch: it takes that of the other range, or the distance between the two.
   std::uint64_t pitch = second.b.offset - first.b.offset;
   if (first.k > 1) {
     pitch = first.b_pitch;
@@ -32,7 +32,7 @@ std::optional<ProductTerm> joined_terms(const ProductTerm& first, const ProductT
   return whole;
 }
 
-/// Appends all that the value of one run is.
+/// Appends a full description of the value of one run.
 void describe(const Value& value, std::vector<std::uint64_t>& key) {
   key.push_back(value.terms.size());
   if (value.is_sum()) key.insert(key.end(), {static_cast<std::uint64_t>(value.dtype), value.phase});
@@ -85,7 +85,7 @@ std::optional<Term> Results::as_term(const Value& value) {
   const bool alike = std::ranges::all_of(value.terms, [&](const Term& term) { return term.step == first.step; });
   const std::uint64_t element = size_of(value.dtype).value;
   if (!alike || first.step % element != 0 || first.offset % element != value.phase) return {};
-  // Where a term begins says nothing of what it is: bytes further on are the same sum further on.
+  // The name must not depend on where the terms begin: later bytes are the same sum, only further on.
   Value name{value.terms, value.dtype, 0, 0};
   for (Term& term : name.terms) {
     term.offset -= first.offset;

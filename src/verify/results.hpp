@@ -1,16 +1,16 @@
-// What commands compute, as sources of terms (values.hpp): numbers behind those of the buffers.
+// What commands compute, as sources of terms (values.hpp). Their numbers follow those of the buffers.
 //
-// A result is a matrix product, a function of operands (a row of it, if the function is one of rows), a sum that stands
-// in a GEMM, or it has no name and equals nothing but itself. Operands of functions and GEMMs are inputs or
+// A result is a matrix product, a function of operands (one row of it, if the function works row by row), a sum that is
+// an operand of a GEMM, or it has no name and equals nothing but itself. Operands of functions and GEMMs are inputs or
 // results themselves: equal functions of equal operands have the same source. Element (i, j) of a GEMM is
 //   sum over t < k of A[a + t * element] * B[b + t * pitch]
-// with a the address of row i of A and b that of column j of B. All elements of a GEMM of whole matrices share
-// everything but a and b, so they share a source, and the term's offset tells both:
+// where a is the address of row i of A and b that of column j of B. All elements of a GEMM of whole matrices share
+// everything but a and b, so they share a source, and the term's offset encodes both:
 //   offset = low 32 bits of a, then low 32 bits of b
-// Bytes of a row of C move b on, as they do with plain bytes; rows of C move a on, by the term's step. The high bits
-// belong to the source. Who makes terms for several bytes or rows must cut them where the high bits change
-// (multiply.hpp does), so no carry ever leaves its half: equal terms are equal GEMMs, whatever the size of the
-// buffers.
+// Moving along the bytes of a row of C advances b, as with plain bytes; moving from row to row of C advances a, by the
+// term's step. The high bits belong to the source. Code that makes terms for several bytes or rows must cut them where
+// the high bits change (multiply.hpp does), so that no carry ever leaves its half: equal terms are equal GEMMs,
+// whatever the size of the buffers.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ namespace cortado::verifier {
 
 /// A byte of an input, as the caller wrote it in an iteration, or of a result.
 struct Origin {
-  std::uint32_t source = 0;  ///< as of a Term
+  std::uint32_t source = 0;  ///< as in Term
   std::uint32_t iteration = 0;
   std::uint64_t offset = 0;
   friend auto operator<=>(const Origin&, const Origin&) = default;
 };
 
-/// A GEMM as a term, told in full.
+/// A GEMM as a term, spelled out.
 struct ProductTerm {
   Origin a;                   ///< first byte of the row of A
   std::uint64_t a_step = 0;   ///< from run to run
@@ -45,43 +45,43 @@ class Results {
  public:
   explicit Results(std::uint32_t buffers) : buffers_(buffers) {}
 
-  /// A source that nothing else is equal to.
+  /// A source that equals nothing else.
   std::uint32_t unnamed();
 
-  /// What a function makes of operands; of a function of rows, of one row of them.
+  /// The result of a function of operands; for a function that works row by row, of one row of them.
   struct Application {
     Function function = Function::rms_norm;
     std::vector<std::uint64_t> parameters{};
-    std::vector<std::uint32_t> operands{};  ///< contents
+    std::vector<std::uint32_t> operands{};  ///< numbers of contents
     friend auto operator<=>(const Application&, const Application&) = default;
   };
   std::uint32_t function(Application application);
   /// The application that a term stands for; nullptr if it is something else.
   const Application* application(const Term& term) const;
 
-  /// Some bytes one after another: values with their widths. Equal contents have equal numbers, however they are cut.
+  /// Consecutive bytes: values with their widths. Equal contents have equal numbers, however they are cut.
   using Content = std::vector<std::pair<std::uint64_t, Value>>;
   std::uint32_t content(const Content& pieces);
   const Content& content(std::uint32_t number) const { return contents_[number]; }
 
-  /// The value as one term, so that it can be a factor: a sum becomes a source. None if it is a sum whose terms do not
-  /// go on alike from run to run.
+  /// The value as a single term, so that it can be a factor: a sum becomes a source. None if it is a sum whose terms
+  /// advance differently from run to run.
   std::optional<Term> as_term(const Value& value);
 
-  /// The halves of a term's offset.
+  /// Bits in each half of a term's offset.
   static constexpr unsigned kHalf = 32;
 
   Term term(const ProductTerm& product);
   /// The GEMM that a term stands for; none if it is something else.
   std::optional<ProductTerm> product(const Term& term) const;
 
-  /// GEMMs over neighbouring ranges of k of one sum become one GEMM, so that a GEMM made of panels equals the
-  /// whole. `phase` is the position of the first byte within its element.
+  /// Within a sum, GEMMs over adjacent ranges of k become one GEMM, so that a GEMM made of panels equals the whole.
+  /// `phase` is the position of the first byte within its element.
   void join_panels(Terms& terms, DType dtype, std::uint64_t phase);
 
  private:
   struct Factors {
-    Origin a;  // its offset: the high bits
+    Origin a;  // its offset holds only the high bits
     Origin b;
     std::uint64_t b_pitch;
     std::uint64_t k;
@@ -93,20 +93,20 @@ class Results {
     return term.source >= buffers_ && results_[term.source - buffers_].has_value();
   }
 
-  /// Two of the terms are GEMMs of rows of one A. If not, there is nothing to join: sums over many ranks are like
-  /// that, and need not be looked at pair by pair.
+  /// True if two of the terms are GEMMs of rows of the same A. If not, there is nothing to join: sums over many ranks
+  /// are like that, and need no comparison pair by pair.
   bool may_join(const Terms& terms) const;
 
   std::uint32_t next() const { return buffers_ + static_cast<std::uint32_t>(results_.size()); }
 
   std::uint32_t buffers_;
-  std::vector<std::optional<Factors>> results_;  // none: no GEMM
+  std::vector<std::optional<Factors>> results_;  // none: not a GEMM
   std::map<Factors, std::uint32_t> known_;       // their sources
   std::map<Application, std::uint32_t> functions_;
   std::map<std::uint32_t, const Application*> applications_;     // by source
-  std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // of contents, by all that they are
+  std::map<std::vector<std::uint64_t>, std::uint32_t> numbers_;  // of contents, by their full description
   std::vector<Content> contents_;
-  std::map<std::vector<std::uint64_t>, std::uint32_t> sums_;  // from the first byte of the first term on
+  std::map<std::vector<std::uint64_t>, std::uint32_t> sums_;  // offsets relative to the first byte of the first term
 };
 
 }  // namespace cortado::verifier

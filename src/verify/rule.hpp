@@ -20,8 +20,8 @@ class Unrolled;
 class HappensBefore;
 struct Execution;
 
-/// The program under test with the facts that several rules share, each made when first asked for. The facts need known
-/// ids and a sound structure (verify.ids, verify.structure); happens_before() needs an execution that finishes.
+/// The program under test, with facts that several rules share, each computed on first use. The facts need known ids
+/// and a sound structure (verify.ids, verify.structure); happens_before() needs an execution that finishes.
 class Subject {
  public:
   Subject(const Program& program, const Machine& machine);
@@ -49,7 +49,7 @@ class Findings {
   Findings(std::string_view code, std::size_t limit, About about = About::request)
       : code_(code), limit_(limit), about_(about) {}
 
-  /// Nothing more will be kept; a rule may stop.
+  /// No more errors will be kept, so a rule may stop.
   bool full() const { return errors_.size() >= limit_; }
   bool empty() const { return errors_.empty(); }
   void add(Place place, std::string message, std::string hint = {});
@@ -65,13 +65,13 @@ class Findings {
 struct Rule {
   std::string_view code;
   std::string_view summary;
-  /// Rules that must hold before this one can look at the program without stumbling.
+  /// Rules that must hold before this one can safely examine the program.
   std::vector<std::string_view> needs;
   void (*check)(Subject&, Findings&);
   About about = About::request;  ///< what its errors are about
 };
 
-/// All rules in the order they run; a rule stands behind those it needs.
+/// All rules in the order in which they run; a rule comes after those it needs.
 std::span<const Rule> rules();
 
 }  // namespace cortado::verifier

@@ -1,11 +1,11 @@
-// The one list of rules.
+// The single list of rules.
 #include <array>
 
 #include "verify/rule.hpp"
 
 namespace cortado::verifier {
 
-// Each is defined in the file of its name.
+// Each rule is defined in the file of the same name.
 void check_ids(Subject& subject, Findings& findings);
 void check_structure(Subject& subject, Findings& findings);
 void check_bounds(Subject& subject, Findings& findings);

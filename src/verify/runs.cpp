@@ -73,7 +73,7 @@ Rectangles rectangles(const Runs& address, std::uint64_t pitch) {
   const std::uint64_t row = address.start / pitch;
   const std::uint64_t column = address.start % pitch;
   if (address.count > 1) {
-    // A run may go over the end of a pitch row; the rest then stands at the beginning of the next one.
+    // A run may cross the end of a pitch row; the rest is then at the beginning of the next one.
     const std::uint64_t end = column + address.width;
     all.add({row, row + address.count, column, std::min(end, pitch)});
     if (end > pitch) all.add({row + 1, row + 1 + address.count, 0, end - pitch});

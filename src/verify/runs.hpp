@@ -1,8 +1,8 @@
-// Runs of bytes at equal distances: the shape in which symbolic values move, so that a strided copy of thousands of
-// rows is one step and not one for each row.
+// Runs of bytes at equal distances: the unit in which symbolic values move, so that a strided copy of thousands of rows
+// is one step and not one for each row.
 //
-// The same runs can be told in two ways: by addresses (offsets in a buffer) and by places in a region (its bytes
-// counted in row order). A copy reads runs by address, takes them to places of its source region, and from the same
+// The same runs can be expressed in two ways: by address (offset in a buffer) and by place in a region (its bytes
+// counted in row order). A copy reads runs by address, maps them to places of its source region, and from the same
 // places of its destination region back to addresses.
 #pragma once
 
@@ -34,13 +34,13 @@ struct PlacedRuns {
 };
 using PlacedRunsList = SmallVector<PlacedRuns, 1>;
 
-/// The bytes of a region in as few runs as possible. Rows are one set of runs only if their distance is `pitch`.
+/// The bytes of a region in as few runs as possible. Rows form one set of runs only if their distance is `pitch`.
 PlacedRunsList runs_of(const Region& region, std::uint64_t pitch);
 
-/// Where runs of places of a region are in its buffer. They are split where the region's rows demand it.
+/// Where runs of places of a region lie in its buffer. They are split where the region's rows require it.
 PlacedRunsList addresses_of(const Runs& place, const Region& region);
 
-/// A buffer seen as rows of `pitch` bytes: part of it as rows and columns, both half-open.
+/// Part of a buffer seen as rows of `pitch` bytes: rows and columns, both half-open.
 struct Rectangle {
   std::uint64_t row_begin = 0;
   std::uint64_t row_end = 0;
@@ -51,7 +51,7 @@ struct Rectangle {
 /// At most three rectangles.
 class Rectangles {
  public:
-  void add(const Rectangle& rectangle);  ///< an empty one is left out
+  void add(const Rectangle& rectangle);  ///< an empty one is ignored
   const Rectangle* begin() const { return items_.data(); }
   const Rectangle* end() const { return items_.data() + count_; }
 
@@ -60,11 +60,11 @@ class Rectangles {
   std::size_t count_ = 0;
 };
 
-/// The runs as rectangles; several runs must be `pitch` apart.
+/// The runs as rectangles; if there are several, they must be `pitch` apart.
 Rectangles rectangles(const Runs& address, std::uint64_t pitch);
 
-/// The pitch that suits the regions of a buffer best: that of its strided regions or, if there are none, that of its
-/// regions of several touching rows; 1 if they differ.
+/// The pitch that best suits the regions of a buffer: that of its strided regions or, if there are none, that of its
+/// regions of several adjacent rows; 1 if they differ.
 std::uint64_t common_pitch(std::span<const Region> regions);
 
 }  // namespace cortado::verifier

@@ -8,7 +8,7 @@
 namespace cortado::verifier {
 namespace {
 
-/// With more strips than this, rows are taken one by one.
+/// With more cuts than this, rows are handled one by one.
 constexpr std::size_t kMaxCuts = 1024;
 
 std::vector<Region> all_joined(std::span<const Region> regions) {

@@ -1,9 +1,9 @@
 // A buffer as column strips, so that a strided region is a few intervals of rows and not one interval for each row.
 //
-// With pitch P, byte x stands in row x / P and column x % P. Cut the columns wherever a region begins or ends; then
-// every region is a range of rows in each of the strips it covers. A buffer without strided regions has P = 1: one
+// With pitch P, byte x is in row x / P and column x % P. The columns are cut wherever a region begins or ends; then
+// every region is a range of rows in each of the strips that it covers. A buffer without strided regions has P = 1: one
 // strip whose rows are the bytes. If strided regions of one buffer differ in pitch, P = 1 as well, and their rows are
-// taken one by one.
+// handled one by one.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace cortado::verifier {
 
 class Strips {
  public:
-  /// For regions of one buffer; more regions than these must not be asked for later.
+  /// For regions of one buffer; no other regions may be looked up later.
   explicit Strips(std::span<const Region> regions);
   Strips() : Strips(std::span<const Region>{}) {}
 
@@ -35,7 +35,7 @@ class Strips {
   using Cells = SmallVector<Cell, 2>;
   Cells cells(const Region& region) const;
 
-  /// Bytes of the buffer from the first one of the cell to the one behind the first contiguous run.
+  /// The first contiguous run of the cell, as a half-open range of bytes of the buffer.
   std::pair<std::uint64_t, std::uint64_t> first_run(const Cell& cell) const;
 
  private:

@@ -1,4 +1,4 @@
-// verify.structure: queues are complete and submitted exactly once an iteration, the parts of a kernel together;
+// verify.structure: queues are complete and submitted exactly once per iteration, all parts of a kernel together;
 // signals are raised in one consistent way, and every rank of the contract has a caller.
 #include <map>
 #include <optional>
@@ -17,10 +17,10 @@
 namespace cortado::verifier {
 namespace {
 
-// Times of so many calls still add up without overflow.
+// The times of this many calls still add up without overflow.
 constexpr std::uint32_t kMostCalls = 1'000'000;
 
-/// Counters of a million iterations of this advance still fit 64 bits.
+/// With this advance, counters still fit in 64 bits after a million iterations.
 constexpr std::uint64_t kMaxAdvance = 1ULL << 40;
 
 void check_queues(const Program& program, Findings& findings) {
@@ -75,7 +75,7 @@ void check_queues(const Program& program, Findings& findings) {
   }
 }
 
-/// The Submits of all parts of a kernel stand right behind one another: they are one launch.
+/// The Submits of all parts of a kernel must directly follow one another: they are one launch.
 void check_launches(const Program& program, Findings& findings) {
   using KernelOfRank = std::pair<std::optional<RankId>, std::string_view>;
   std::map<KernelOfRank, std::pair<std::uint32_t, std::size_t>> last;  // queue and command of the last Submit so far
@@ -135,7 +135,7 @@ void check_submits(const Program& program, Findings& findings) {
   }
 }
 
-/// A queue raises, with a command, or a tracker does.
+/// What raises a signal: a command of a queue, or a tracker.
 struct Raiser {
   std::optional<std::uint32_t> queue{};  // none: a tracker
   std::size_t index = 0;                 // of the command or tracker

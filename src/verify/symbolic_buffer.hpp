@@ -1,6 +1,6 @@
-// The contents of one buffer in symbols.
+// The symbolic contents of one buffer.
 //
-// As in strips.hpp the buffer is seen as rows of `pitch` bytes, cut into column strips; here strips are cut as needed.
+// As in strips.hpp, the buffer is seen as rows of `pitch` bytes, cut into column strips; here strips are cut as needed.
 // A strip maps rows to values, whose runs are the rows of the strip.
 #pragma once
 
@@ -21,13 +21,13 @@ struct Piece {
   Value value;
 };
 
-/// What the runs `part` hold, which are all of the piece, or runs cut out of one of its runs.
+/// The value of the runs `part`, which are either all of the piece or cut out of one of its runs.
 Value value_of_part(const Piece& piece, const Runs& part);
 
-/// Runs that touch each other and hold one continuous piece are one run; a single run has no steps.
+/// Joins adjacent runs that hold one continuous piece into one run; a single run has no steps.
 Piece simplest(Piece piece);
 
-/// Every run a piece of its own, ascending.
+/// Every run as a separate piece, ascending.
 std::vector<Piece> single_runs(const std::vector<Piece>& pieces);
 
 /// Calls visit(piece of a, piece of b) for the runs that cover the same places, in order.
@@ -52,7 +52,7 @@ class SymbolicBuffer {
 
   std::uint64_t pitch() const { return pitch_; }
 
-  /// Calls visit(Piece) for what the runs hold. Several runs must be the pitch apart.
+  /// Calls visit(Piece) for what the runs hold. Several runs must be one pitch apart.
   template <class Visitor>
   void read(const Runs& address, Visitor&& visit) const {
     for (const Rectangle& r : rectangles(address, pitch_)) {
@@ -68,8 +68,8 @@ class SymbolicBuffer {
   }
   void write(const Piece& piece);
 
-  /// Without strided regions the rows are the bytes. Bytes can then be visited, and given values, as the map has them:
-  /// values of runs of one byte, with steps of one.
+  /// Without strided regions, the rows are the bytes. Bytes can then be visited and assigned in the form in which the
+  /// map holds them: values of one-byte runs with steps of one.
   bool is_plain() const { return pitch_ == 1; }
   template <class Visitor>
   void visit_bytes(std::uint64_t begin, std::uint64_t end, Visitor&& visit) const {

@@ -21,7 +21,7 @@ bool moves_single_rows(const Command& command) {
   return kernel != nullptr && kernel->op != KernelOp::reduce;
 }
 
-/// For every buffer the regions of several rows that commands and contract use: the others have no pitch.
+/// For every buffer, the multi-row regions that commands and contract use: only these have a pitch.
 std::vector<std::vector<Region>> used_regions(const Program& program) {
   std::vector<std::vector<Region>> used(program.buffers.size());
   const auto use = [&](const Region& region) {
@@ -71,7 +71,7 @@ void SymbolicMemory::fill(const Region& region, std::uint32_t iteration) {
   }
 }
 
-/// What is in run k of the address is in run k of the place.
+/// What is in run k by address is in run k by place.
 Piece SymbolicMemory::by_place(Piece piece, const PlacedRuns& runs) {
   const auto& [address, place] = runs;
   const std::uint64_t distance = piece.at.start - address.start;
@@ -87,7 +87,7 @@ std::vector<Piece> SymbolicMemory::read(const Region& region) const {
   return all;
 }
 
-/// As copy() does for most copies, from map to map.
+/// The fast path of copy() for most copies, from map to map.
 void SymbolicMemory::copy_bytes(const Region& src, const Region& dst) {
   copied_.clear();
   const std::uint64_t begin = src.offset.value;
@@ -236,7 +236,7 @@ std::vector<Piece> SymbolicMemory::sum(std::vector<Piece> a, std::vector<Piece> 
     for (std::size_t i = 0; i < a.size(); ++i) result.push_back(sum(a[i], b[i], dtype));
     return result;
   }
-  // Cut in different ways: take run by run, as far as both go.
+  // Cut in different ways: combine run by run, as far as both extend.
   for_common_runs(a, b, [&](const Piece& first, const Piece& second) { result.push_back(sum(first, second, dtype)); });
   return result;
 }
@@ -246,7 +246,7 @@ Piece SymbolicMemory::sum(const Piece& a, const Piece& b, DType dtype) {
   const std::uint64_t size = size_of(dtype).value;
   Value total;
   if (!add(a.value, b.value, dtype, a.at.start % size, a.at.stride % size, total)) {
-    // Bytes of sums of another element type, or cut elsewhere, do not add up to a sum of inputs.
+    // Sums of another element type, or cut at other positions, do not add up to a sum of inputs.
     total = Value{{{results_->unnamed(), 0, 0, a.at.stride}}};
   } else if (a.at.stride % size == 0) {
     results_->join_panels(total.terms, dtype, total.phase);

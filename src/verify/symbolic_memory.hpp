@@ -1,4 +1,4 @@
-// The contents of all buffers in symbols, and what the commands do to them.
+// The symbolic contents of all buffers, and what the commands do to them.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@ namespace cortado::verifier {
 class SymbolicMemory {
  public:
   explicit SymbolicMemory(const Program& program);
-  /// With results that several memories share, whose sources begin behind the buffers of all.
+  /// `results` may be shared by several memories; its source numbers begin after the buffers of all of them.
   SymbolicMemory(const Program& program, std::shared_ptr<Results> results);
 
   /// The caller writes the region.
   void fill(const Region& region, std::uint32_t iteration);
-  /// Executes Copy, Broadcast, Swap, Gemm, Kernel or Call; `update`: its writes are updates, where there are trackers.
+  /// Executes Copy, Broadcast, Swap, Gemm, Kernel or Call; `update`: its writes to tracked bytes are updates.
   void execute(const Command& command, bool update = false);
-  /// A tracker has all updates and starts over.
+  /// A tracker has received all updates and resets.
   void fire(std::size_t tracker);
 
-  /// What a region holds, by places in the region: calls visit(Piece) for each, or returns them all.
+  /// What a region holds, by places in the region: calls visit(Piece) for each piece, or returns them all.
   template <class Visitor>
   void read(const Region& region, Visitor&& visit) const {
     read_from(buffers_[region.buffer.value], region, visit);
   }
   std::vector<Piece> read(const Region& region) const;
-  /// The same, every run a piece of its own, ascending.
+  /// The same, every run as a separate piece, ascending.
   std::vector<Piece> read_runs(const Region& region) const { return single_runs(read(region)); }
 
-  /// The region lies in one run, in a buffer without strided regions.
+  /// True if the region lies in one run, in a buffer without strided regions.
   bool is_plain(const Region& region) const {
     return buffers_[region.buffer.value].is_plain() && (region.rows == 1 || region.pitch == region.width);
   }
@@ -62,17 +62,17 @@ class SymbolicMemory {
   void set_fresh(const Region& region, bool fresh);
   void reduce(const std::vector<Region>& sources, const Region& dst, DType dtype);
   void call(const Call& call);
-  /// The bytes of a region one after another; none if some were never written.
+  /// The number of the region's contents, its bytes one after another; none if some were never written.
   std::optional<std::uint32_t> content(const Region& region);
   std::vector<Piece> sum(std::vector<Piece> a, std::vector<Piece> b, DType dtype);
   Piece sum(const Piece& a, const Piece& b, DType dtype);
 
   const Program& program_;
   std::vector<SymbolicBuffer> buffers_;
-  /// Of each buffer with trackers: bytes that were not updated since their tracker started over have a value.
+  /// For each buffer with trackers: bytes that were not updated since their tracker last reset have a value.
   std::vector<std::optional<SymbolicBuffer>> fresh_;
   std::shared_ptr<Results> results_;
-  std::vector<Piece> copied_;  // scratch of copies
+  std::vector<Piece> copied_;  // scratch space for copies
 };
 
 }  // namespace cortado::verifier

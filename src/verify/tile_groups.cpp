@@ -30,8 +30,8 @@ void add_tiles(const Gemm& gemm, TileRange tile_rows, TileRange tile_columns, st
   all.push_back(std::move(part));
 }
 
-/// Some tiles, counted in row-major order, of a Gemm without an output map: a rest of the first tile row, whole tile
-/// rows, and the beginning of the last one.
+/// A range of tiles, counted in row-major order, of a Gemm without an output map: the rest of the first tile row, whole
+/// tile rows, and the beginning of the last one.
 void add_tiles(const Gemm& gemm, TileRange tiles, std::vector<Gemm>& all) {
   const std::uint64_t columns = (gemm.n - 1) / gemm.tile_n + 1;
   const std::uint64_t first = tiles.begin / columns;
@@ -43,7 +43,7 @@ void add_tiles(const Gemm& gemm, TileRange tiles, std::vector<Gemm>& all) {
   add_tiles(gemm, {last, last + 1}, {0, tiles.end % columns}, all);
 }
 
-/// Runs of consecutive rows as one region each.
+/// Each run of consecutive rows becomes one region.
 void add_rows(const Region& region, const std::vector<std::uint64_t>& rows, AccessKind kind, Accesses& all) {
   std::vector<std::uint64_t> sorted = rows;
   std::ranges::sort(sorted);

@@ -16,10 +16,10 @@
 namespace cortado::verifier {
 namespace {
 
-/// More updates than this are only counted.
+/// Updates beyond this number are only counted.
 constexpr std::size_t kNamedUpdates = 4;
 
-/// Updates of some bytes in an iteration.
+/// How often some bytes are updated in an iteration.
 struct Count {
   std::uint64_t adds = 0;
   std::uint64_t stores = 0;
@@ -51,7 +51,7 @@ class TrackerCheck {
   }
 
  private:
-  /// Trackers own their bytes; asked for are all regions that are written.
+  /// Trackers own their bytes; the regions looked up are all those that are written.
   RegionOwners find_owners() const {
     std::vector<Region> tracked;
     for (const Tracker& tracker : program_.trackers) tracked.push_back(tracker.region);
@@ -69,7 +69,7 @@ class TrackerCheck {
 
   const Command& command(const Step& step) const { return program_.queues[step.queue].commands[step.command]; }
 
-  /// The Gemm with an output map that the step is a part of.
+  /// The Gemm with an output map that the step is a part of, if any.
   const Gemm* mapped(const Step& step) const {
     if (!unrolled_.is_update(step)) return nullptr;
     return std::get_if<Gemm>(&command(step));
@@ -99,7 +99,7 @@ class TrackerCheck {
     }
   }
 
-  /// An element is added as a whole.
+  /// An update must add whole elements.
   void check_elements(const Step& step, std::uint32_t tracker) {
     const auto dtype = [](const Command& c) {
       const auto* gemm = std::get_if<Gemm>(&c);
@@ -117,7 +117,7 @@ class TrackerCheck {
                   fmt::format("offset, width and pitch must be multiples of {}", size));
   }
 
-  /// Blocks that add have trackers everywhere. Several workgroups cannot store one tracked tile.
+  /// Blocks that add must be tracked everywhere. Several workgroups cannot store to one tracked tile.
   void check_blocks(const Step& step, const Gemm& gemm) {
     for (std::size_t b = 0; b < gemm.outputs.size() && !findings_.full(); ++b) {
       const OutputBlock& block = gemm.outputs[b];
@@ -196,7 +196,7 @@ class TrackerCheck {
     findings_.add(Spot::tracker(program_, index), std::move(message), std::move(hint));
   }
 
-  /// Who updates a byte of the tracker.
+  /// The steps that update a byte of the tracker.
   std::string updates_of(std::uint32_t tracker, std::uint64_t at) const {
     const Region byte = make_region(program_.trackers[tracker].region.buffer, Bytes{at}, Bytes{1});
     std::vector<std::string> names;
@@ -222,7 +222,7 @@ class TrackerCheck {
   const Program& program_;
   Findings& findings_;
   RegionOwners owners_;
-  std::vector<std::vector<IntervalMap<Count>>> counts_;  // of a buffer and strip
+  std::vector<std::vector<IntervalMap<Count>>> counts_;  // by buffer and strip
   std::vector<bool> halved_;                             // trackers that watch parts of elements
 };
 

@@ -97,9 +97,9 @@ void Unrolled::add_queue(std::uint32_t queue) {
   if (!callers_[queue].outputs.empty()) caller_step(StepKind::caller_read);
 }
 
-/// Without an output map a raise stands behind each group of tiles. With one the raises stand behind all groups, as
-/// trackers tell more than raises do: a group may be finished while an earlier one is not, so that no group may stand
-/// behind the raise of another.
+/// Without an output map, a raise follows each group of tiles. With one, the raises follow all groups, because trackers
+/// say more than raises do: a group may be finished while an earlier one is not, so no group may come after the raise
+/// of another.
 void Unrolled::add_gemm(Step step, const Gemm& gemm) {
   if (!gemm.waits.empty()) return add_waiting_gemm(step, gemm);
   std::vector<Step> raises;
@@ -185,7 +185,7 @@ void Unrolled::find_updates() {
   std::vector<Region> tracked;
   for (const Tracker& tracker : program_.trackers) tracked.push_back(tracker.region);
   std::vector<Region> written;
-  std::vector<std::size_t> end_written;  // of a step
+  std::vector<std::size_t> end_written;  // by step
   for (const Step& step : steps_) {
     if (is_update(step)) {
       for (const Access& access : accesses(step)) {
@@ -220,7 +220,7 @@ void Unrolled::find_completions() {
   for (std::uint32_t q = 0; q < chain_count(); ++q) {
     const bool dma = is_kind(q, QueueKind::dma);
     Node barrier = kNoNode;  // of copies
-    Node behind = kNoNode;   // what stands behind the command
+    Node behind = kNoNode;   // what follows the command
     for (Node n = end_node(q); n-- > first_node(q);) {
       const Step& s = step(n);
       const bool last = n + 1 == end_node(q) || step(n + 1).command != s.command || iteration(n + 1) != iteration(n);

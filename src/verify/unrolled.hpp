@@ -1,19 +1,19 @@
 // Two consecutive iterations of a program as a graph of steps.
 //
 // A step is a command, or a part of one: a Gemm that raises signals becomes a sequence of tile groups with a raise
-// behind each. The caller (rule 4 of cortado/program.hpp) is a step before the first and one behind the last command of
-// its host queue. A tracker (rule 7) is a queue of its own, behind those of the program, with one step: its raise,
-// which comes when all its updates are in. Tiles that wait start in any order that their waits allow, so each group of
-// tiles of such a Gemm is a chain of its own, behind those of the trackers: the waits of the group and its work. The
-// queue of the Gemm submits all of them, joins them in the order of production, and raises tile signals in between. Two
-// iterations are enough: whatever orders a step before one of the next iteration orders it before the same step of all
-// later ones, because a queue starts its commands in order.
+// after each. The caller (rule 4 of cortado/program.hpp) is one step before the first command of its host queue and
+// one after the last. A tracker (rule 7) is a queue of its own, numbered after those of the program, with one step:
+// its raise, which happens once all its updates have arrived. Tiles that wait start in any order that their waits
+// allow, so each group of tiles of such a Gemm is a chain of its own, numbered after those of the trackers: the waits
+// of the group and its work. The queue of the Gemm submits all of them, joins them in production order, and raises
+// tile signals in between. Two iterations are enough: whatever orders a step before one of the next iteration orders
+// it before the same step of all later ones, because a queue starts its commands in order.
 //
 // Nodes are numbers:
-//   - 0 .. 2S-1 the steps, queue by queue; within a queue iteration 0, then iteration 1, each in order (the "chain");
-//   - 2S ..     crossings: "the counter of signal s has reached k*D(s) + v", one for every value v that is waited for
-//   and
-//               every iteration k. A crossing lies between the raises that make it and the waits that it releases.
+//   - 0 .. 2S-1: the steps, queue by queue; within a queue iteration 0, then iteration 1, each in order (the
+//     "chain");
+//   - 2S ..: crossings: "the counter of signal s has reached k*D(s) + v", one for every value v that is waited for
+//     and every iteration k. A crossing lies between the raises that cause it and the waits that it releases.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ enum class StepKind : std::uint8_t {
   wait,
   raise,
   submit,
-  join,  ///< a group of tiles is finished
+  join,  ///< waits until a group of tiles has finished
   stamp,
   caller_fill,
   caller_read
@@ -48,15 +48,15 @@ enum class StepKind : std::uint8_t {
 struct Step {
   StepKind kind = StepKind::work;
   SignalOp op = SignalOp::add;  ///< of a raise
-  std::uint32_t queue = 0;      ///< from the number of queues on: a tracker
+  std::uint32_t queue = 0;      ///< numbers beyond those of the program's queues are trackers
   std::uint32_t chain = 0;      ///< the queue, or the chain of a group of tiles
   std::uint32_t command = 0;    ///< index in the queue; meaningless for the caller's and the trackers' steps
-  std::uint32_t part = 0;       ///< of a Gemm: which tile group
+  std::uint32_t part = 0;       ///< of a Gemm: index of the tile group
   std::uint32_t target = 0;     ///< wait: threshold; raise: signal; submit, join: chain
   std::uint64_t amount = 0;     ///< raise: what it adds or sets
 };
 
-/// A value of a signal that some wait needs, relative to the iteration.
+/// A value of a signal that some wait needs, relative to the start of the iteration.
 struct Threshold {
   SignalId signal;
   std::uint64_t value = 0;
@@ -79,13 +79,13 @@ class Unrolled {
   bool is_kind(std::uint32_t chain, QueueKind kind) const {
     return chain < program_.queues.size() && program_.queues[chain].kind == kind;
   }
-  /// The group of tiles before this one in the order of production of the same Gemm.
+  /// The group of tiles before this one in the production order of the same Gemm.
   std::optional<std::uint32_t> tiles_before(std::uint32_t chain) const {
     if (tile_chains_[chain - first_tile_chain()].part == 0) return std::nullopt;
     return chain - 1;
   }
 
-  // Nodes of steps.
+  // Number of nodes that are steps.
   std::uint32_t step_nodes() const { return kIterations * static_cast<std::uint32_t>(steps_.size()); }
   std::uint32_t node_count() const {
     return step_nodes() + kIterations * static_cast<std::uint32_t>(thresholds_.size());
@@ -103,9 +103,9 @@ class Unrolled {
   }
   bool is_step(Node node) const { return node < step_nodes(); }
 
-  /// The chain node from which on the step's bytes are final: the step itself, or, for a copy of a dma queue, the next
-  /// Signal or Timestamp of the queue, and for tiles of a Gemm with an output map, the raise behind them or what comes
-  /// after the Gemm; kNoNode if there is none in these two iterations.
+  /// The chain node from which on the step's bytes are final: usually the step itself; for a copy of a dma queue, the
+  /// next Signal or Timestamp of the queue; for tiles of a Gemm with an output map, the raise after them or what
+  /// follows the Gemm. kNoNode if there is none in these two iterations.
   Node completion(Node node) const { return completion_[node]; }
 
   // Trackers.
@@ -115,15 +115,15 @@ class Unrolled {
   std::uint32_t tracker_queue(std::uint32_t tracker) const {
     return tracker + static_cast<std::uint32_t>(program_.queues.size());
   }
-  /// The raise of a tracker: its updates of the iteration are in.
+  /// The raise of a tracker: all its updates of the iteration have arrived.
   Node fired(std::uint32_t tracker, std::uint32_t iteration) const {
     return first_node(tracker_queue(tracker)) + iteration;
   }
-  /// The writes of this step are updates of whatever tracked bytes they touch.
+  /// True if the writes of this step are updates of the tracked bytes that they touch.
   bool is_update(const Step& step) const;
   struct Updates {
     std::vector<std::uint32_t> trackers{};  ///< that the step updates, ascending
-    bool all_tracked = false;               ///< every byte that the step writes
+    bool all_tracked = false;               ///< every byte that the step writes is tracked
   };
   const Updates& updates(const Step& step) const { return updates_[updates_.size() > 1 ? step_index(step) : 0]; }
   /// The steps that update a tracker.
@@ -140,7 +140,7 @@ class Unrolled {
 
   std::size_t step_index(const Step& step) const { return static_cast<std::size_t>(&step - steps_.data()); }
 
-  /// Who takes the step: "rank 0, queue dma0.14, command 2" or a tracker; and where to point at.
+  /// Who takes the step: "rank 0, queue dma0.14, command 2" or a tracker; and the place that errors point to.
   std::string who(const Step& step) const;
   Place place(const Step& step) const;
 
@@ -163,16 +163,16 @@ class Unrolled {
 
   const Program& program_;
   std::vector<std::uint64_t> advances_;
-  std::vector<CallerRegions> callers_;          // of a queue
+  std::vector<CallerRegions> callers_;          // by queue
   std::vector<Threshold> thresholds_;           // by signal, then value
-  std::vector<std::uint32_t> first_threshold_;  // of a signal; one more than signals
+  std::vector<std::uint32_t> first_threshold_;  // by signal; one more entry than signals
   std::vector<Step> steps_;
-  std::vector<Step> tile_chains_;          // the work of each
-  std::vector<std::uint32_t> first_step_;  // of a chain; one more than chains
-  std::vector<std::uint32_t> step_of_;     // of a node
+  std::vector<Step> tile_chains_;          // the work step of each
+  std::vector<std::uint32_t> first_step_;  // by chain; one more entry than chains
+  std::vector<std::uint32_t> step_of_;     // by node
   std::vector<Node> completion_;
-  std::vector<Updates> updates_;                      // of a step; without trackers one for all
-  std::vector<std::vector<std::uint32_t>> updaters_;  // of a tracker
+  std::vector<Updates> updates_;                      // by step; a single entry for all if there are no trackers
+  std::vector<std::vector<std::uint32_t>> updaters_;  // by tracker
 };
 
 }  // namespace cortado::verifier

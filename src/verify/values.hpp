@@ -1,7 +1,7 @@
-// What bytes hold, in symbols: which input bytes of which iteration, or a sum of such.
+// Symbolic contents of bytes: which input bytes of which iteration, or a sum of such.
 //
-// A value stands for all bytes of a set of runs (runs.hpp). It tells the first byte of the first run; byte d of run k
-// holds every term moved on by k * step + d. So a block of any size that was copied as a whole is one value.
+// A value describes all bytes of a set of runs (runs.hpp). It states the first byte of the first run; byte d of run k
+// holds every term advanced by k * step + d. So a block of any size that was copied as a whole is one value.
 #pragma once
 
 #include <compare>
@@ -13,8 +13,8 @@
 
 namespace cortado::verifier {
 
-/// Input bytes as the caller wrote them in an iteration; or, with a source behind the last buffer, a GEMM of such or
-/// a result that has no name (results.hpp).
+/// Input bytes as the caller wrote them in an iteration; or, if the source number is beyond those of the buffers, a
+/// GEMM of such bytes or an unnamed result (results.hpp).
 struct Term {
   std::uint32_t source = 0;  ///< BufferId, or number of buffers + number of the result
   std::uint32_t iteration = 0;
@@ -34,25 +34,25 @@ struct Value {
   bool is_defined() const { return !terms.empty(); }
   bool is_sum() const { return terms.size() > 1; }
 
-  /// As seen some runs further on.
+  /// The value as seen a number of runs later.
   Value advanced_by(std::uint64_t runs) const;
-  /// As seen some bytes further on in each run.
+  /// The value as seen a number of bytes later in each run.
   Value moved_by(std::uint64_t bytes) const& { return Value(*this).moved_by(bytes); }
   Value moved_by(std::uint64_t bytes) &&;
-  /// The value of one run cut into runs that start `stride` bytes apart; 0: left as one run.
+  /// The value of one run, cut into runs that start `stride` bytes apart; 0: left as one run.
   Value cut(std::uint64_t stride) const& { return Value(*this).cut(stride); }
   Value cut(std::uint64_t stride) &&;
-  /// Whether runs of `width` bytes that touch each other hold one continuous piece.
+  /// Whether adjacent runs of `width` bytes hold one continuous piece.
   bool is_continuous(std::uint64_t width) const;
 
-  /// `next` is what this is `runs` further on.
+  /// True if `next` equals this value as seen `runs` runs later.
   bool continues(const Value& next, std::uint64_t runs) const;
 
-  /// Sums compare with their elements, plain bytes without.
+  /// Sums compare their element type and phase as well; plain bytes do not.
   friend bool operator==(const Value& a, const Value& b);
 };
 
-/// The sum of both for runs that begin `phase` bytes into an element; false if one of them is a sum of other elements.
+/// The sum of both, for runs that begin `phase` bytes into an element; false if one of them is a sum of other elements.
 bool add(const Value& a, const Value& b, DType dtype, std::uint64_t phase, std::uint64_t phase_step, Value& sum);
 
 }  // namespace cortado::verifier

@@ -29,8 +29,8 @@ std::vector<Diagnostic> unknown_skips(const std::vector<std::string>& skips) {
   return errors;
 }
 
-/// Runs the rules in order. A skipped rule that others need is still tried, silently: they could stumble over what it
-/// would have refused. Rules that cannot run for that reason count as skipped, too.
+/// Runs the rules in order. A skipped rule that others need is still run, silently, because the others could fail on
+/// what it would have rejected. Rules that cannot run for that reason also count as skipped.
 class Run {
  public:
   Run(const Program& program, const Machine& machine, const VerifyOptions& options)

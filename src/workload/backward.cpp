@@ -1,4 +1,4 @@
-// A layer's backward pass. Of every GEMM C = A B there are two: dA = dC B' (its results go on) and dB = A' dC.
+// A layer's backward pass. Every GEMM C = A B has two there: dA = dC B' (whose result is passed on) and dB = A' dC.
 #include <optional>
 
 #include "workload/layers.hpp"
@@ -15,8 +15,8 @@ GemmShape weight_gradient(const GemmShape& forward) {
   return {forward.k, forward.n, forward.m, forward.dtype};
 }
 
-/// Of a GEMM whose input was gathered or is whole on every tp rank: the gradient of the input is a sum over ranks.
-/// It hides behind the gradient of the weights; the gathered input was kept.
+/// For a GEMM whose input was gathered or is complete on every tp rank: the gradient of the input is a sum over ranks.
+/// It overlaps the gradient of the weights; the gathered input was kept.
 void from_whole_input(BlockBuilder& block, const std::string& name, const GemmShape& forward) {
   block.gemm(name + " d input", input_gradient(forward));
   const std::optional<std::size_t> sum = block.sum_parts();
@@ -24,7 +24,7 @@ void from_whole_input(BlockBuilder& block, const std::string& name, const GemmSh
   if (sum) block.hide(*sum, weights);
 }
 
-/// Of a GEMM whose results were summed over ranks: the gradient comes whole.
+/// For a GEMM whose results were summed over ranks: the incoming gradient is complete.
 void from_summed_output(BlockBuilder& block, const std::string& name, const GemmShape& forward) {
   block.gather_tokens();
   block.gemm(name + " d input", input_gradient(forward));
@@ -107,7 +107,7 @@ void share_gradients(BlockBuilder& block, const Layer& layer) {
   }
 }
 
-/// What of the forward pass is done again, but for `full`, which has a block of its own.
+/// The parts of the forward pass that are recomputed, except for `full`, which has its own block.
 void recompute_part(BlockBuilder& block, const Layer& layer) {
   const Scene& scene = block.scene();
   const Recompute recompute = scene.phase.recompute;
@@ -117,7 +117,7 @@ void recompute_part(BlockBuilder& block, const Layer& layer) {
   const std::uint64_t width = model.intermediate / scene.layout.tp;
   const DType dtype = scene.phase.dtype;
   block.norm("norms again", 8);
-  // Of q, k, v, output, gate, up and down, which PyTorch multiplies one by one, the second, fourth and sixth. Sums over
+  // Of q, k, v, output, gate, up and down, which PyTorch multiplies one by one: the second, fourth and sixth. Sums over
   // ranks are kept, gathered tokens are not.
   const bool every_second = recompute == Recompute::ops && !model.attention.latent;
   if (every_second) {

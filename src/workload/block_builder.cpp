@@ -6,7 +6,7 @@
 namespace cortado::workload {
 namespace {
 
-constexpr double kActivationBytes = 2;  // between GEMMs everything is bf16
+constexpr double kActivationBytes = 2;  // everything between GEMMs is bf16
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::size_t BlockBuilder::add(Operator op) {
 }
 
 std::size_t BlockBuilder::gemm(std::string name, const GemmShape& shape, std::uint64_t groups) {
-  // Training in f8 casts what a GEMM multiplies, as it is and transposed for the backward pass.
+  // Training in f8 casts the operands of a GEMM, both as they are and transposed for the backward pass.
   if (scene_.phase.trains() && shape.dtype == DType::f8) {
     stream("cast for " + name, 4.0 * static_cast<double>(shape.m * shape.k * groups));
   }
@@ -121,7 +121,7 @@ AttentionShape attention_of(const Scene& scene, const Layer& layer, bool backwar
   }
   const double ends = heads * static_cast<double>(fresh * (shape.key_dim + shape.value_dim));
   shape.bytes = batch * (seen * cached_values * kv_bytes + ends * kActivationBytes);
-  // Scores are written, normalised, masked and read: six and a half passes of two bytes.
+  // Scores are written, normalised, masked and read: six and a half passes of two bytes each.
   if (!shape.fused) shape.bytes += 6.5 * kActivationBytes * shape.scores * (backward ? 1.5 : 1);
   if (backward) shape.bytes *= 2;
   return shape;

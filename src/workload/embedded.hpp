@@ -1,4 +1,4 @@
-// The model files as they were when the library was built.
+// The model files as of the build of the library.
 #pragma once
 
 #include <span>

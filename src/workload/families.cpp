@@ -1,5 +1,5 @@
-// The one list of families. Fields and their quirks are those of the transformers library; where a key may be missing,
-// the default is that of the class that reads it there.
+// The single list of families. Fields and their quirks are those of the transformers library; where a key may be
+// missing, the default is that of the class that reads it there.
 #include "workload/families.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void read_llama(Config& config, Model& model) {
   model.mlp_bias = config.flag_or("mlp_bias", false);
 }
 
-/// A missing window is 4096, null switches it off.
+/// A missing window means 4096, null switches it off.
 void read_mistral(Config& config, Model& model) {
   read_common(config, model);
   const bool given = config.present("sliding_window");
@@ -83,7 +83,7 @@ void read_mixtral(Config& config, Model& model) {
   set_experts(config, model, config.number("num_local_experts"), model.intermediate);
 }
 
-/// Windows are written down but not used unless use_sliding_window; the first max_window_layers see everything.
+/// Windows are given but not used unless use_sliding_window; the first max_window_layers see everything.
 void set_qwen_windows(Config& config, Model& model) {
   if (!config.flag_or("use_sliding_window", false)) return;
   const std::uint64_t window = config.number("sliding_window");
@@ -91,7 +91,7 @@ void set_qwen_windows(Config& config, Model& model) {
   for (std::size_t i = full; i < model.layers.size(); ++i) model.layers[i].window = window;
 }
 
-/// Biases of queries, keys and values always, though the file does not say so.
+/// Queries, keys and values always have biases, though the file does not say so.
 void read_qwen2(Config& config, Model& model) {
   read_common(config, model);
   model.attention.qkv_bias = true;
@@ -118,7 +118,7 @@ void read_qwen3_moe(Config& config, Model& model) {
   }
 }
 
-/// num_key_value_heads says nothing of the cache, which holds the narrow form.
+/// num_key_value_heads does not determine the cache, which holds the narrow (latent) form.
 void read_deepseek(Config& config, Model& model) {
   read_common(config, model);
   Attention& attention = model.attention;
@@ -146,7 +146,7 @@ void read_gpt_oss(Config& config, Model& model) {
   set_windows(config, model, config.number("sliding_window"));
 }
 
-/// Four norms a block. Every sixth layer sees everything, unless layer_types says otherwise.
+/// Four norms per block. Every sixth layer sees everything, unless layer_types says otherwise.
 void read_gemma3(Config& config, Model& model) {
   read_common(config, model);
   model.attention.qk_norm = true;

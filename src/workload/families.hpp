@@ -1,4 +1,4 @@
-// What the families of models have in common and where they differ.
+// What model families have in common and where they differ.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace cortado::workload {
 /// A model_type of config.json.
 struct Family {
   const char* name;
-  void (*read)(Config& config, Model& model);  ///< mistakes are kept in the config
+  void (*read)(Config& config, Model& model);  ///< errors are kept in the config
 };
 
-/// nullptr if it is not known.
+/// nullptr if unknown.
 const Family* find_family(const std::string& name);
 std::vector<std::string> family_names();
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr double kBf16 = 2;
 
-/// Queries, keys and values of latent attention; decoding keeps to the narrow form, with matrices folded into queries.
+/// Queries, keys and values of latent attention; decoding stays in the narrow form, with matrices folded into the
+/// queries.
 void latent_projections(BlockBuilder& block) {
   const Scene& scene = block.scene();
   const Model& model = scene.model;

@@ -154,7 +154,7 @@ Result<Recompute> parse_recompute(std::string_view name) {
 
 double expert_imbalance(const Experts& experts, std::uint32_t ep, double skew) {
   if (ep <= 1 || skew <= 0) return 1;
-  // Popular experts are dealt to the GPUs in turn.
+  // Popular experts are distributed to the GPUs in turn.
   std::vector<double> load(ep);
   double all = 0;
   for (std::uint64_t expert = 0; expert < experts.count; ++expert) {

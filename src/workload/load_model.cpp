@@ -25,13 +25,13 @@ constexpr JsonRules kConfigRules{.most_nesting = 32};
 constexpr double kMostParameters = 1e15;
 
 struct WeightType {
-  std::string_view stored;  // as PyTorch calls it
+  std::string_view stored;  // PyTorch's name for it
   const char* name;
   double bits;
 };
 
-/// What a file says of the type of its weights, by either of the names that versions of transformers have for it; none
-/// if it says nothing, or leaves it to the program ("auto").
+/// What a file says about the type of its weights, under either of the names that versions of transformers use; none if
+/// it says nothing, or leaves the choice to the program ("auto").
 std::optional<std::pair<std::string, std::string>> stored_type(Config& config) {
   for (const char* key : {"torch_dtype", "dtype"}) {
     if (!config.has(key)) continue;
@@ -43,7 +43,7 @@ std::optional<std::pair<std::string, std::string>> stored_type(Config& config) {
   return std::nullopt;
 }
 
-/// Weights without scales. A type that is not known is refused: nothing says how many bytes it has.
+/// Weights without scales. An unknown type is rejected: its size in bytes is not known.
 WeightFormat read_plain_weights(Config& config) {
   constexpr WeightType kTypes[] = {{"bfloat16", "bf16", 16},  {"float16", "f16", 16},       {"half", "f16", 16},
                                    {"float32", "f32", 32},    {"float", "f32", 32},         {"float8_e4m3fn", "fp8", 8},
@@ -59,8 +59,8 @@ WeightFormat read_plain_weights(Config& config) {
   return {};
 }
 
-/// Scales: one f32 per block of 128 x 128 weights of fp8, one per row of fbgemm_fp8, which is next to nothing, one byte
-/// per 32 weights of mxfp4.
+/// Scales: one f32 per block of 128 x 128 weights for fp8; one per row for fbgemm_fp8, which is negligible; one byte
+/// per 32 weights for mxfp4.
 WeightFormat read_weights(Config& config) {
   const auto quantization = config.inner("quantization_config");
   if (!quantization || !quantization->has("quant_method")) return read_plain_weights(config);
@@ -76,7 +76,7 @@ WeightFormat read_weights(Config& config) {
   return {};
 }
 
-/// In floating point, so that what is counted in whole numbers later cannot overflow.
+/// In floating point, so that later integer counts cannot overflow.
 bool is_too_large(const Model& model) {
   const auto of = [](std::uint64_t value) { return static_cast<double>(value); };
   const Attention& attention = model.attention;
@@ -120,7 +120,7 @@ Result<Model> parse_model(const std::string& text, const std::string& file) {
   Config config(*std::move(json), file);
   Config whole = config;
   const std::string outer = config.has("model_type") ? config.text("model_type") : "";
-  // Models that also see pictures keep what is said of the text model in an object of its own.
+  // Models that also process images describe the text model in a separate object.
   if (const auto text_config = config.inner("text_config"); text_config && !config.has("hidden_size")) {
     config = *text_config;
   }

@@ -1,10 +1,11 @@
 // Memory of the GPU that needs most.
 //
-//   weights      bytes of the layers' matrices as they are stored, and of embedding and last matrix, over tp, pp, ep
-//   training     16 bytes a parameter over fsdp: 2 weight, 2 gradient, 12 optimizer (ZeRO, arXiv 1910.02054); with fsdp
-//                also the gathered weights of 1 + prefetch layers
-//   activations  what the backward pass reads, of the micro-batches in flight (pp of them); inference: of one layer
-//   cache        keys and values of all tokens, over tp as far as there are heads
+//   weights      bytes of the layers' matrices as they are stored, and of embedding and last matrix, divided by tp, pp,
+//                ep
+//   training     16 bytes per parameter divided by fsdp: 2 weight, 2 gradient, 12 optimizer (ZeRO, arXiv 1910.02054);
+//                with fsdp also the gathered weights of 1 + prefetch layers
+//   activations  what the backward pass reads, for the micro-batches in flight (pp of them); inference: of one layer
+//   cache        keys and values of all tokens, divided by tp as far as there are heads
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,7 @@ Bytes whole_bytes(double bytes) {
   return {static_cast<std::uint64_t>(std::llround(bytes))};
 }
 
-/// Values of a token that a layer keeps for its backward pass, on one GPU.
+/// Values per token that a layer keeps for its backward pass, on one GPU.
 double kept_values(const Model& model, const Layer& layer, const Layout& layout, Recompute recompute) {
   const double tp = layout.tp;
   const double hidden = static_cast<double>(model.hidden) / (layout.sp ? tp : 1);
@@ -35,11 +36,11 @@ double kept_values(const Model& model, const Layer& layer, const Layout& layout,
     wide = static_cast<double>((experts.per_token + experts.shared) * experts.intermediate) / tp;
   }
   double kept = 2 * hidden + qkv + output + 2 * wide;  // inputs of norms, of attention, of activations
-  if (recompute == Recompute::none) kept += 2 * static_cast<double>(model.hidden) + wide;  // their results
+  if (recompute == Recompute::none) kept += 2 * static_cast<double>(model.hidden) + wide;  // and their results
   return kept;
 }
 
-/// Parameters of a stage, as evenly as layers can be divided, with the larger of embedding and last matrix.
+/// Parameters of a stage, with layers divided as evenly as possible, and the larger of embedding and last matrix.
 double stage_parameters(const Model& model, const Layout& layout) {
   double layers = 0;
   for (const Layer& layer : model.layers) layers += layer_parameters(model, layer, layout);
@@ -62,7 +63,7 @@ double cached_bytes(const Model& model, const Layout& layout, const Phase& phase
          static_cast<double>(size_of(phase.kv_dtype).value);
 }
 
-/// Bytes of a weight of the layers, on average. Engines convert weights that are stored in f32 to 16 bits.
+/// Average bytes per weight of the layers. Engines convert weights that are stored in f32 to 16 bits.
 double weight_width(const Model& model, const Phase& phase) {
   if (phase.trains()) return kHalf;
   if (phase.dtype == DType::f8) return 1;

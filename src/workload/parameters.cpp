@@ -1,4 +1,5 @@
-// Counting parameters. Weights are matrices of a layer, as many as its GEMMs have; norms and biases are counted, too.
+// Counting parameters. Weights are the matrices of a layer, one for each of its GEMMs; norms and biases are counted,
+// too.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +19,7 @@ std::uint64_t latent_parameters(const Model& model) {
   return count + attention.output_width() * model.hidden;
 }
 
-/// Router and experts, `visited` of those that are chosen.
+/// Router and experts, with `visited` of those that can be chosen.
 std::uint64_t expert_parameters(const Model& model, std::uint64_t visited) {
   const Experts& experts = *model.experts;
   std::uint64_t one = 3 * model.hidden * experts.intermediate;
@@ -86,7 +87,7 @@ Bytes weight_bytes(const Model& model) {
   if (model.weights.experts_only) {
     narrow = sparse == 0 ? 0 : sparse * model.experts->count * 3 * model.hidden * model.experts->intermediate;
   }
-  // What is not narrowed has 16 bits, or more if all weights have.
+  // What is not quantised has 16 bits, or more if all weights do.
   const double bits = static_cast<double>(narrow) * model.weights.bits +
                       static_cast<double>(counts.total - narrow) * std::max(16.0, model.weights.bits);
   return {static_cast<std::uint64_t>(std::llround(bits / 8))};

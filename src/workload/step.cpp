@@ -11,10 +11,10 @@ namespace {
 using workload::BlockBuilder;
 using workload::Scene;
 
-constexpr double kOptimizerTraffic = 30;  // bytes a parameter: gradient, three f32 in, three f32 and the weight out
-constexpr double kLossTraffic = 12;       // bytes a logit: read, softmax in f32, gradient
+constexpr double kOptimizerTraffic = 30;  // bytes per parameter: gradient, three f32 in, three f32 and the weight out
+constexpr double kLossTraffic = 12;       // bytes per logit: read, softmax in f32, gradient
 
-/// Layers of a kind in a stage, as evenly as they can be divided.
+/// Layers of one kind in a stage, divided as evenly as possible.
 struct LayerKind {
   Layer layer;
   double times = 0;
@@ -36,7 +36,7 @@ std::vector<LayerKind> layer_kinds(const Model& model, const Layout& layout) {
   return kinds;
 }
 
-/// With the weights that fsdp gathers for it.
+/// Including the weights that fsdp gathers for it.
 Block head_block(const Scene& scene, bool backward) {
   const Model& model = scene.model;
   const Layout& layout = scene.layout;
@@ -44,7 +44,7 @@ Block head_block(const Scene& scene, bool backward) {
   const std::uint64_t rows = trains ? scene.tokens() : scene.phase.batch;
   const std::uint64_t columns = model.vocabulary / layout.tp;
   const GemmShape logits{rows, columns, model.hidden, DType::bf16};
-  // One stage of pp has it; the slowest one sets the pace.
+  // Only one stage of pp has it; the slowest one sets the pace.
   BlockBuilder block(scene, backward ? "backward of the last matrix" : "last matrix", 1);
   if (!backward) block.norm("norm", 2);
   if (backward) {
@@ -101,7 +101,7 @@ Block optimizer_block(const Scene& scene) {
   return made;
 }
 
-/// GEMMs and attention of the block, forward counted once and backward twice: what training needs.
+/// GEMMs and attention of the block, with forward counted once and backward twice: what training requires.
 double model_flops(const Block& block) {
   double sum = 0;
   for (const Operator& op : block.operators) {
@@ -129,7 +129,7 @@ Step step_of(const Model& model, const Layout& layout, const Phase& phase) {
   step.bubble = layout.bubble();
   step.tokens = static_cast<double>(Scene{model, layout, phase}.tokens()) * layout.replicas() *
                 (trains ? layout.micro_batches : 1);
-  // Training has the batch of a micro-batch, inference that of all of them.
+  // In training, the batch is that of a micro-batch; in inference, that of all of them.
   Phase part = phase;
   if (!trains) part.batch = (phase.batch + layout.micro_batches - 1) / layout.micro_batches;
   const Scene scene{model, layout, part};
@@ -147,7 +147,7 @@ Step step_of(const Model& model, const Layout& layout, const Phase& phase) {
     for (const LayerKind& kind : kinds) {
       Block again = workload::forward_block(scene, kind.layer, kind.times);
       again.name = "layer again";
-      again.beside.clear();  // its weights are there for the backward pass
+      again.beside.clear();  // its weights are already there for the backward pass
       step.blocks.push_back(std::move(again));
     }
   }

@@ -16,7 +16,7 @@ enum class PacketType : std::uint8_t {
   barrier_or = 5,
 };
 
-/// AMD's packets of type vendor, told by the byte behind the header.
+/// AMD's packets of type vendor, distinguished by the byte after the header.
 enum class VendorFormat : std::uint8_t { pm4 = 1, barrier_value = 2 };
 
 enum class Condition : std::uint32_t { eq = 0, ne = 1, lt = 2, ge = 3 };
@@ -32,7 +32,7 @@ struct KernelDispatch {
   std::uint32_t grid_size[3] = {};
   std::uint32_t private_bytes = 0;
   std::uint32_t group_bytes = 0;
-  std::uint64_t kernel = 0;  ///< address of its description; an offset to the code stands 16 bytes into it
+  std::uint64_t kernel = 0;  ///< address of its descriptor; an offset to the code is 16 bytes into it
   std::uint64_t arguments = 0;
   std::uint64_t reserved1 = 0;
   std::uint64_t completion = 0;

@@ -1,4 +1,4 @@
-// What libdrm asks of the render node of an AMD GPU, as bytes. Source: include/uapi/drm/drm.h and amdgpu_drm.h of
+// What libdrm requests from the render node of an AMD GPU, as bytes. Source: include/uapi/drm/drm.h and amdgpu_drm.h of
 // Linux.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace cortado::device::drm {
 inline constexpr std::uint32_t kType = 'd';
 inline constexpr std::uint32_t kVersionCall = 0x00;
 inline constexpr std::uint32_t kInfoCall = 0x45;
-inline constexpr unsigned kMajor = 226;  ///< of the device numbers of render nodes
+inline constexpr unsigned kMajor = 226;  ///< device number of render nodes
 
 struct Version {
   std::int32_t major = 0;
@@ -35,7 +35,7 @@ struct Info {
 };
 static_assert(sizeof(Info) == 32);
 
-/// The beginning of it; what follows is zero here.
+/// Its first fields; the rest is zero here.
 struct DeviceInfo {
   std::uint32_t device_id = 0;
   std::uint32_t chip_rev = 0;

@@ -1,8 +1,9 @@
 // The interface of the Linux driver amdkfd: arguments of the ioctls of /dev/kfd, as bytes. Both sides use it: the kfd
 // node, which calls a driver, and the virtual KFD, which is one.
 //
-// The interface is append-only: numbers stay, structs grow at their end and are passed with their size, a shorter one
-// means zeros. Source: include/uapi/linux/kfd_ioctl.h of Linux; queue type 4 and the engine id are of version 1.17.
+// The interface is append-only: numbers never change; structs grow at their end and are passed with their size, and a
+// shorter one means zeros. Source: include/uapi/linux/kfd_ioctl.h of Linux; queue type 4 and the engine id are from
+// version 1.17.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@ namespace cortado::device::kfd {
 inline constexpr std::uint32_t kMajorVersion = 1;
 inline constexpr std::uint32_t kVersionWithEngineQueues = 17;
 
-/// ioctl numbers of type 'K'. Match type and number only: the size in a request is the caller's.
+/// ioctl numbers of type 'K'. Match type and number only: the size in a request is chosen by the caller.
 enum class Call : std::uint8_t {
   get_version = 0x01,
   create_queue = 0x02,
@@ -43,7 +44,7 @@ enum class Call : std::uint8_t {
 
 inline constexpr std::uint32_t kType = 'K';
 
-/// The request of a call whose argument is T.
+/// The ioctl request of a call whose argument is T.
 template <class T>
 constexpr unsigned long request(Call call) {
   constexpr unsigned long kReadWrite = _IOC_READ | _IOC_WRITE;
@@ -64,13 +65,13 @@ enum class QueueType : std::uint32_t { compute = 0, sdma = 1, compute_aql = 2, s
 inline constexpr std::uint32_t kMostPercent = 100;
 inline constexpr std::uint32_t kMostPriority = 15;
 inline constexpr std::uint32_t kSmallestRing = 1024;
-inline constexpr std::uint64_t kDoorbellPage = 8192;  ///< of a process on one GPU: 1024 doorbells of 8 bytes
+inline constexpr std::uint64_t kDoorbellPage = 8192;  ///< per process and GPU: 1024 doorbells of 8 bytes
 
 struct CreateQueue {
   std::uint64_t ring_base = 0;
   std::uint64_t write_pointer = 0;
   std::uint64_t read_pointer = 0;
-  std::uint64_t doorbell_offset = 0;  ///< out: mmap offset of the GPU's doorbell page, plus the byte in it
+  std::uint64_t doorbell_offset = 0;  ///< out: mmap offset of the GPU's doorbell page, plus the byte within it
   std::uint32_t ring_size = 0;
   std::uint32_t gpu_id = 0;
   std::uint32_t type = 0;
@@ -118,7 +119,7 @@ static_assert(sizeof(Apertures) == 56);
 
 struct GetApertures {
   std::uint64_t apertures = 0;  ///< pointer to an array of Apertures
-  std::uint32_t nodes = 0;      ///< in: its length; out: GPUs
+  std::uint32_t nodes = 0;      ///< in: length of the array; out: number of GPUs
   std::uint32_t pad = 0;
 };
 static_assert(sizeof(GetApertures) == 16);
@@ -156,12 +157,12 @@ struct FreeMemory {
 };
 static_assert(sizeof(FreeMemory) == 8);
 
-/// Of map_memory and unmap_memory.
+/// For map_memory and unmap_memory.
 struct MapMemory {
   std::uint64_t handle = 0;
   std::uint64_t gpu_ids = 0;  ///< pointer to an array of 32-bit ids
   std::uint32_t gpus = 0;
-  std::uint32_t done = 0;  ///< in: where to start; out: how far it came
+  std::uint32_t done = 0;  ///< in: where to start; out: how far it got
 };
 static_assert(sizeof(MapMemory) == 24);
 
@@ -200,7 +201,7 @@ struct CreateEvent {
 };
 static_assert(sizeof(CreateEvent) == 32);
 
-/// Of destroy_event, set_event and reset_event.
+/// For destroy_event, set_event and reset_event.
 struct EventId {
   std::uint32_t event_id = 0;
   std::uint32_t pad = 0;
@@ -221,7 +222,7 @@ static_assert(sizeof(MemoryException) == 32);
 struct EventData {
   union {
     MemoryException memory{};
-    std::uint64_t last_age;  ///< signals; 0: not used. In: the age seen last, out: the age now
+    std::uint64_t last_age;  ///< signals; 0: unused. In: the age last seen, out: the age now
   };
   std::uint64_t extension = 0;
   std::uint32_t event_id = 0;
@@ -243,7 +244,7 @@ static_assert(sizeof(WaitEvents) == 24);
 // --- Others ----------------------------------------------------------------------------------------------------------
 
 struct ClockCounters {
-  std::uint64_t gpu = 0;  ///< what TIMESTAMP packets record
+  std::uint64_t gpu = 0;  ///< the clock that TIMESTAMP packets record
   std::uint64_t cpu = 0;
   std::uint64_t system = 0;
   std::uint64_t system_frequency = 0;
@@ -280,14 +281,14 @@ struct SetTrapHandler {
 static_assert(sizeof(SetTrapHandler) == 24);
 
 struct XnackMode {
-  std::int32_t enabled = 0;  ///< -1: a question
+  std::int32_t enabled = 0;  ///< -1: a query
 };
 static_assert(sizeof(XnackMode) == 4);
 
 // --- Files -----------------------------------------------------------------------------------------------------------
 
 inline constexpr const char* kDevice = "/dev/kfd";
-inline constexpr const char* kRenderNodes = "/dev/dri/renderD";  ///< and drm_render_minor of the GPU's node
+inline constexpr const char* kRenderNodes = "/dev/dri/renderD";  ///< followed by drm_render_minor of the GPU's node
 inline constexpr std::uint32_t kFirstRenderMinor = 128;
 inline constexpr const char* kTopology = "/sys/devices/virtual/kfd/kfd/topology";
 inline constexpr std::uint32_t kLinkPcie = 2;

@@ -54,7 +54,7 @@ struct CallLaunchOp {
   std::vector<std::uint64_t> parameters;
 };
 
-/// After `tiles` output tiles, in the order of production (ir/tiles.hpp), the word is raised.
+/// After this many output tiles, in production order (ir/tiles.hpp), the word is raised.
 struct TileRaise {
   std::uint64_t tiles = 0;
   std::uint64_t* word = nullptr;
@@ -81,7 +81,7 @@ struct OutputSpan {
 struct GemmLaunchOp {
   Span2D a;
   Span2D b;
-  Span2D c;  ///< not looked at if there are outputs
+  Span2D c;  ///< ignored if there are outputs
   std::uint64_t m = 0;
   std::uint64_t n = 0;
   std::uint64_t k = 0;
@@ -90,9 +90,9 @@ struct GemmLaunchOp {
   std::uint64_t tile_m = 128;
   std::uint64_t tile_n = 128;
   std::vector<TileRaise> raises;
-  std::uint64_t split_k = 1;          ///< of a GEMM with outputs: updates of every byte of them
+  std::uint64_t split_k = 1;          ///< of a GEMM with outputs: number of updates of each of their bytes
   std::vector<OutputSpan> outputs{};  ///< the output map; empty: all of C to `c`
-  std::vector<TileHold> holds{};      ///< ascending in `tiles`; of a GEMM with outputs only
+  std::vector<TileHold> holds{};      ///< ascending in `tiles`; only for a GEMM with outputs
 };
 
 /// Stores the device clock; `slot` is 8-byte aligned.
@@ -100,11 +100,11 @@ struct TimestampOp {
   std::uint64_t* slot = nullptr;
 };
 
-/// Who writes the packets of a dma queue into its ring.
+/// Writes the packets of a dma queue into its ring.
 class PacketWriter {
  public:
-  /// Writes those of the iteration and rings the doorbell; `slot_offset` is that of its timestamps. False while the
-  /// ring has no room: ask again later.
+  /// Writes the packets of the iteration and rings the doorbell; `slot_offset` is that of its timestamps. False while
+  /// the ring has no room: try again later.
   virtual bool write_packets(std::uint64_t iteration, std::uint64_t slot_offset) = 0;
 
  protected:
@@ -113,7 +113,7 @@ class PacketWriter {
 
 /// A kernel that writes packets and rings the doorbell; for nodes whose kernels do that.
 struct SubmitOp {
-  std::uint32_t queue = 0;  ///< of the program
+  std::uint32_t queue = 0;  ///< in the program
   PacketWriter* writer = nullptr;
   std::uint64_t iteration = 0;
   std::uint64_t slot_offset = 0;

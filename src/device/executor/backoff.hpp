@@ -7,8 +7,9 @@
 
 namespace cortado::device {
 
-/// A thread stays awake as long as a healthy collective may take to answer. Then it sleeps between its looks, for a
-/// small part of the time that it has waited, so that it never learns of the end much later than it could have.
+/// A thread stays awake for as long as a healthy collective may take to answer. After that it sleeps between checks,
+/// each time for a small fraction of the time that it has waited so far, so that it never notices the end much too
+/// late.
 class Backoff {
  public:
   using Time = std::chrono::nanoseconds;
@@ -20,7 +21,7 @@ class Backoff {
   /// Something moved, or there was something to do.
   void moved() { idle_since_.reset(); }
 
-  /// Nothing has moved since the last call until now: how long to sleep.
+  /// Nothing has moved since the last call: returns how long to sleep.
   Time nap(Time now) {
     if (!idle_since_) idle_since_ = now;
     const Time idle = now - *idle_since_;

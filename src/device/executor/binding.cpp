@@ -15,7 +15,7 @@
 namespace cortado::device {
 namespace {
 
-/// Ranges that stay mapped although nothing is bound to them any more: programs go round a few buffers.
+/// Ranges that stay mapped although nothing is bound to them any more: programs cycle through a few buffers.
 constexpr std::size_t kMostMapped = 64;
 
 [[gnu::cold]] Unexpected<Diagnostic> bad_binding(const Buffer& buffer, std::string message, std::string hint) {
@@ -25,7 +25,7 @@ constexpr std::size_t kMostMapped = 64;
 }
 
 Status check_disjoint(const Program& program, std::span<const Binding> bindings) {
-  // Few buffers: looking at all pairs beats sorting a copy, and allocates nothing.
+  // There are few buffers: checking all pairs beats sorting a copy, and allocates nothing.
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     if (bindings[i].empty()) continue;
     const std::byte* const begin = bindings[i].data();

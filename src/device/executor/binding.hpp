@@ -1,4 +1,4 @@
-// Buffers of a program in memory of the caller.
+// Buffers of a program that are in the caller's memory.
 #pragma once
 
 #include <span>
@@ -11,13 +11,13 @@
 
 namespace cortado::device {
 
-/// The alignment that packets and sums of the program need of its buffers.
+/// The alignment that the packets and sums of the program require of its buffers.
 Bytes needed_alignment(const Program& program, const Machine& machine);
 
-/// One binding for each buffer, with its size and alignment, none overlapping another (device.binding).
+/// Requires one binding for each buffer, with its size and alignment, none overlapping another (device.binding).
 Status check_bindings(const Program& program, Bytes alignment, std::span<const Binding> bindings);
 
-/// Moves a preparation to other memory; the same buffers are bound as before.
+/// Moves a preparation to other memory; the same set of buffers must be bound as before.
 Status rebind(Preparation& prepared, std::span<const Binding> bindings);
 
 }  // namespace cortado::device

@@ -1,4 +1,4 @@
-// The operations of a compute queue with resolved addresses, handed to the driver once an iteration.
+// The operations of a compute queue with resolved addresses, submitted to the driver once per iteration.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cortado::device {
 
 class ComputeStream {
  public:
-  /// With tracing a TimestampOp stands before every command and behind the last (as in lower.hpp).
+  /// With tracing, a TimestampOp precedes every command and follows the last (as in lower.hpp).
   ComputeStream(const Program& program, QueueId id, const AddressMap& addresses,
                 const std::vector<std::uint64_t>& advances, bool trace);
 
@@ -22,14 +22,14 @@ class ComputeStream {
     queue_ = &queue;
   }
 
-  /// Whose packets the kernels of the stream write, by QueueId.
+  /// The writers of the packets that kernels of the stream submit, by QueueId.
   void connect(const std::vector<PacketWriter*>& writers);
 
-  /// Other addresses from now on; without tracing.
+  /// Uses other addresses from now on; only without tracing.
   void resolve_again(const Program& program, const AddressMap& addresses);
 
   void submit(std::uint64_t iteration, std::uint64_t slot_offset);
-  /// Adds one to the word behind everything submitted so far.
+  /// Adds one to the word after everything submitted so far.
   void submit_drain(std::uint64_t* word);
 
   QueueId id() const { return id_; }
@@ -56,7 +56,7 @@ class ComputeStream {
   std::vector<ComputeOp> operations_;
   std::vector<ValuePlace> values_;
   std::vector<SlotPlace> slots_;
-  std::vector<std::size_t> submits_;  // operations
+  std::vector<std::size_t> submits_;  // indices of operations
 };
 
 }  // namespace cortado::device

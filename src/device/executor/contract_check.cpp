@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kPoison = 0xee;
 
-// NaN, or -240 in f8: no sum of products of non-negative numbers.
+// NaN, or -240 in f8: never a sum of products of non-negative numbers.
 constexpr int kNoProduct = 0xff;
 
 void count_wrong(const Program& program, RankId rank, BufferId buffer, const Expectation::Piece& piece,
@@ -41,7 +41,7 @@ void count_wrong(const Program& program, RankId rank, BufferId buffer, const Exp
 
 constexpr std::uint64_t kFormulaElement = 4;  // bytes, f32 and i32 alike
 
-/// Elements of an output that are not what the formula says, and the first of them.
+/// How many elements of an output are not what the formula says, and the first of them.
 struct FormulaComparison {
   std::uint64_t elements = 0;
   std::uint64_t row = 0;
@@ -50,7 +50,7 @@ struct FormulaComparison {
   double found = 0;
 };
 
-/// The step whose result the value is, if it is a whole argmax.
+/// The step whose result the value is, if that is an argmax and the value is all of it.
 const Call* argmax_of(const Formula& formula, const Region& value) {
   for (const Command& step : formula.steps) {
     const auto* call = std::get_if<Call>(&step);
@@ -75,7 +75,7 @@ double largest_of(const FormulaValues& values, const Region& region, std::uint64
   return largest;
 }
 
-/// Numbers of tokens: those whose logits are as good as the best.
+/// Token numbers: all whose logits are as good as the best are accepted.
 FormulaComparison compare_tokens(const Call& argmax, const FormulaClause& clause, const FormulaValues& values,
                                  const std::byte* memory) {
   FormulaComparison wrong;
@@ -110,7 +110,7 @@ FormulaComparison compare_formula(const Formula& formula, const FormulaClause& c
     const double expected = float_at(values.row(clause.value, element / columns), element % columns);
     const std::uint64_t row = element / columns_out;
     const double found = float_at(memory + clause.output.row_offset(row).value, element % columns_out);
-    if (std::abs(found - expected) <= bound) continue;  // not if one is no number
+    if (std::abs(found - expected) <= bound) continue;  // false if either is NaN
     if (wrong.elements++ == 0) {
       wrong.row = row;
       wrong.column = element % columns_out;

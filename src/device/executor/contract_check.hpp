@@ -1,7 +1,7 @@
 // The callers' work on real bytes: writes inputs, poisons everything else, and compares every output byte with the
-// contract. Outputs of a formula may differ from its plain evaluation (formula_values.hpp) by kFormulaTolerance times
-// the largest number of the output: rounding to f32 after every step, sums in another order. A number of a token may be
-// any whose logit is as near to the best.
+// contract. Outputs of a formula may differ from its straightforward evaluation (formula_values.hpp) by
+// kFormulaTolerance times the largest number of the output, because of rounding to f32 after every step and sums in
+// another order. A token number may be any whose logit is within that tolerance of the best.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace cortado::device {
 
 inline constexpr double kFormulaTolerance = 1e-4;
 
-/// What the comparison found so far.
+/// What the comparison has found so far.
 struct CheckTotals {
   std::uint64_t checked_bytes = 0;
   std::uint64_t wrong_bytes = 0;
@@ -30,33 +30,33 @@ struct CheckTotals {
 
 class ContractCheck {
  public:
-  /// `memory` by BufferId. The program outlives this.
+  /// `memory` by BufferId. The program must outlive this.
   static Result<ContractCheck> make(const Program& program, std::vector<std::byte*> memory);
 
-  /// For the run that follows; without functions the pattern. Refuses contracts that have more than a formula
-  /// (device.data). What it points to outlives the run.
+  /// For the following run; without functions, the pattern is used. Rejects contracts that have more than a formula
+  /// (device.data). What `data` points to must outlive the run.
   Status use(const CallerData& data);
-  /// The rank's caller shows what came out to who gave the data.
+  /// The rank's caller shows the outputs to whoever supplied the data.
   void show_outputs(RankId rank) const;
 
-  /// Before a run: output bytes become the complement of what `iteration` should make of them, or of GEMMs what no
-  /// GEMM can be, so that a byte nobody writes is always found; other bytes of outputs and scratch become 0xee;
-  /// inputs that the contract does not name get a pattern.
+  /// Before a run: output bytes become the complement of what `iteration` should produce (outputs of GEMMs become
+  /// something that no GEMM can produce), so that a byte nobody writes is always found; other bytes of outputs and
+  /// scratch buffers become 0xee; inputs that the contract does not name get a pattern.
   void poison(std::uint64_t seed, std::uint64_t iteration) const;
 
   /// The rank's caller writes its inputs.
   void fill_inputs(RankId rank, std::uint64_t seed, std::uint64_t iteration) const;
 
-  /// The rank's caller reads its outputs. `iteration` is the pattern's; `run_iteration` is named in the message.
+  /// The rank's caller reads its outputs. `iteration` selects the pattern; `run_iteration` appears in the message.
   void check_outputs(RankId rank, std::uint64_t seed, std::uint64_t iteration, std::uint64_t run_iteration,
                      CheckTotals& totals) const;
 
  private:
   struct RankRegions {
     std::vector<Region> inputs;
-    std::vector<std::uint32_t> clauses;   // whose output is the rank's
-    std::vector<std::uint32_t> products;  // the same
-    std::vector<std::uint32_t> outputs;   // of the formula, the same
+    std::vector<std::uint32_t> clauses;   // whose output belongs to the rank
+    std::vector<std::uint32_t> products;  // likewise
+    std::vector<std::uint32_t> outputs;   // of the formula, likewise
   };
 
   ContractCheck(const Program& program, std::vector<std::byte*> memory, std::vector<ElementFormat> formats);
@@ -71,9 +71,9 @@ class ContractCheck {
   std::vector<std::byte*> memory_;
   std::vector<ElementFormat> formats_;
   std::vector<RankRegions> ranks_;
-  std::uint64_t roundings_;  // of an element of a GEMM, at most
+  std::uint64_t roundings_;  // upper bound, per element of a GEMM
   const CallerData* data_ = nullptr;
-  /// Of the inputs that were asked for last: seed and iteration.
+  /// For the last seed and iteration that were asked for.
   mutable std::optional<FormulaValues> values_;
   mutable std::pair<std::uint64_t, std::uint64_t> values_of_;
 };

@@ -1,4 +1,4 @@
-// What a prepared program holds of a driver: memory, trackers and queues, given back in the right order whatever
+// What a prepared program holds of a driver: memory, trackers and queues, released in the right order whatever
 // happened.
 #pragma once
 
@@ -15,13 +15,13 @@ class DeviceResources {
   explicit DeviceResources(Driver& driver) : driver_(driver) {}
   DeviceResources(const DeviceResources&) = delete;
   DeviceResources& operator=(const DeviceResources&) = delete;
-  /// Queues first: an engine that is stuck must not see its memory or its trackers go.
+  /// Queues first: the memory and trackers of an engine that is stuck must not disappear.
   ~DeviceResources();
 
   Result<Memory> allocate(const MemoryRequest& request);
-  /// Memory of the caller, which stays mapped: to map the same again costs a look only.
+  /// Memory of the caller. It stays mapped, so that mapping it again costs only a lookup.
   Status map_host(const Memory& memory);
-  /// How many are mapped; and all but those that `keep` says go.
+  /// The number of caller ranges that are mapped; unmap_host_except() unmaps all but those for which `keep` is true.
   std::size_t mapped() const { return callers_.size(); }
   void unmap_host_except(const std::function<bool(const std::byte*)>& keep);
   Result<SdmaQueue*> create_sdma_queue(const SdmaQueueRequest& request);

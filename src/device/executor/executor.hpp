@@ -21,16 +21,16 @@
 
 namespace cortado::device {
 
-/// Memory of the caller for a buffer; empty: the program gets its own.
+/// Memory of the caller for a buffer; empty: the program allocates its own.
 using Binding = std::span<std::byte>;
 
 struct PrepareOptions {
-  /// Record spans of the last iterations (at most 16): TIMESTAMP packets before and after every command of a dma queue,
-  /// so that copies of one queue no longer overlap.
+  /// Record spans of the last iterations (at most 16): adds TIMESTAMP packets before and after every command of a dma
+  /// queue, so copies of one queue no longer overlap.
   bool trace = false;
-  /// By BufferId; empty: all buffers are the program's own. What the proof assumed of buffers is checked: each has its
-  /// size and the alignment that its packets need, and none overlaps another (device.binding). The memory stays the
-  /// caller's, and stays where it is while the preparation lives. Not with tracing.
+  /// By BufferId; empty: all buffers are allocated by the program. What the proof assumes about buffers is checked:
+  /// each must have its size and the alignment that its packets need, and none may overlap another (device.binding).
+  /// The memory remains the caller's and must stay in place while the preparation lives. Not with tracing.
   std::vector<Binding> bindings{};
 };
 
@@ -39,8 +39,8 @@ struct RunResult {
   std::uint64_t wrong_bytes = 0;  ///< output bytes that differ from the contract, over all checked iterations
   std::uint64_t checked_bytes = 0;
   std::optional<Diagnostic> first_wrong;  ///< names rank, buffer, offset, expected and actual
-  /// Of a program with trackers: the most tracker entries of a GPU in use at a time (driver.hpp), since it was
-  /// prepared.
+  /// For programs with trackers: the maximum number of tracker entries of a GPU in use at a time (driver.hpp), since
+  /// preparation.
   std::uint64_t tracker_entries_peak = 0;
 };
 
@@ -52,23 +52,23 @@ class PreparedProgram {
   PreparedProgram& operator=(PreparedProgram&&) noexcept;
   ~PreparedProgram();
 
-  /// Runs the iterations. Errors: an engine fault (device.fault), no progress within the time-out (device.timeout),
-  /// which names every stuck queue, its rank and the command it is at, and what it waits for, or that it was stopped
-  /// (device.interrupted). After an error prepare again: the driver itself stays usable.
+  /// Runs the iterations. Errors: an engine fault (device.fault); no progress within the timeout (device.timeout),
+  /// naming every stuck queue, its rank, the command it is at and what it waits for; or an interruption
+  /// (device.interrupted). After an error, prepare again: the driver itself stays usable.
   Result<RunResult> run(const RunOptions& options);
 
-  /// One iteration on what the caller's buffers hold, without filling and checking, times and allocations; when it
-  /// returns, the outputs are there. Errors as of run().
+  /// One iteration on the current contents of the caller's buffers, without filling, checking, timing or allocating;
+  /// when it returns, the outputs are complete. Errors as for run().
   Status replay();
-  /// Submits the next replay() ahead, up to its triggers (CollectiveRequest::prelaunch): what then remains is a write
-  /// of the trigger words and the work itself. Nothing for programs without triggers.
+  /// Submits the next replay() in advance, up to its triggers (CollectiveRequest::prelaunch): what remains then is
+  /// writing the trigger words and the work itself. Does nothing for programs without triggers.
   Status arm();
 
-  /// Binds other memory, of the same buffers as before, without planning, proving or encoding anew: addresses in the
-  /// packets are written over. Refused as prepare() does, and between arm() and replay() (device.armed).
+  /// Binds other memory for the same buffers as before, without planning, proving or encoding again: the addresses in
+  /// the packets are overwritten. Fails like prepare(), and between arm() and replay() (device.armed).
   Status rebind(std::span<const Binding> bindings);
 
-  /// The packets of iteration 0 with the addresses of this preparation. start[i] of a traced preparation is the
+  /// The packets of iteration 0 with the addresses of this preparation. In a traced preparation, start[i] is the
   /// TIMESTAMP before command i.
   std::vector<QueuePackets> packets() const;
 

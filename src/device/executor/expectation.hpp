@@ -1,4 +1,4 @@
-// What a clause of the contract says the output bytes are, computed from the input pattern alone.
+// The output bytes that a clause of the contract requires, computed from the input pattern alone.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class Expectation {
     std::uint64_t offset = 0;  ///< in the output buffer
     std::span<const std::byte> expected;
   };
-  /// The next piece without gaps; an empty one at the end. Valid until the next call.
+  /// The next contiguous piece; an empty one at the end. Valid until the next call.
   Piece next();
 
  private:
@@ -37,7 +37,7 @@ class Expectation {
   std::vector<RegionCursor> terms_;
   std::vector<BufferPattern> patterns_;
   bool small_integers_ = false;
-  std::array<std::uint32_t, kMaxSum + 1> bits_{};  // of each sum of small integers
+  std::array<std::uint32_t, kMaxSum + 1> bits_{};  // by value: bits of each possible sum of small integers
   alignas(8) std::array<std::byte, kPieceBytes> piece_;
   alignas(8) std::array<std::byte, kPieceBytes> addend_;
   std::array<std::uint16_t, kPieceBytes> sums_;  // an element has at least one byte

@@ -1,5 +1,5 @@
-// What the formula of a contract makes of given inputs: its steps one after another in plain loops, sums in double
-// precision, results rounded to f32. Shares no code with the kernels of any device.
+// What the formula of a contract yields for given inputs: its steps one after another in plain loops, with sums in
+// double precision and results rounded to f32. Shares no code with the kernels of any device.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class FormulaValues {
  public:
   using Fill = std::function<void(BufferId, std::span<std::byte>)>;
 
-  /// `fill` gives the buffers that steps read. The program was verified and outlives this.
+  /// `fill` supplies the buffers that steps read. The program must have been verified and must outlive this.
   FormulaValues(const Program& program, const Fill& fill);
 
   const std::byte* row(const Region& region, std::uint64_t row) const {

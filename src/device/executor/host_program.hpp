@@ -23,20 +23,20 @@ enum class StepKind : std::uint8_t {
 
 struct HostStep {
   StepKind kind{};
-  std::uint32_t target = 0;       ///< submits: index of the dma or compute queue among its kind
+  std::uint32_t target = 0;       ///< submits: index of the dma or compute queue among those of its kind
   std::uint64_t* word = nullptr;  ///< waits and signals
   std::uint64_t value = 0;
-  std::uint64_t advance = 0;  ///< the value of iteration k is value + k * advance; zero for adds
+  std::uint64_t advance = 0;  ///< the value for iteration k is value + k * advance; zero for adds
 };
 
 struct HostProgram {
   QueueId queue;
-  std::vector<HostStep> steps;  ///< one a command
+  std::vector<HostStep> steps;  ///< one per command
   std::vector<RankId>
       caller_of;  ///< ranks whose inputs this queue writes and whose outputs it reads (program.hpp, rule 4)
 };
 
-/// What compile_host needs to know of the rest of the preparation.
+/// What compile_host needs from the rest of the preparation.
 struct HostTargets {
   std::vector<std::uint64_t*> words;    ///< by SignalId
   std::vector<std::uint32_t> position;  ///< by QueueId: index among the queues of its kind

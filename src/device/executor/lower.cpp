@@ -23,7 +23,7 @@ constexpr std::uint32_t kPollReferenceDword = 3;
 constexpr std::uint32_t kFenceValueDword = 3;
 constexpr std::uint32_t kFusedReferenceDword = 9;
 constexpr std::uint32_t kTimestampAddressDword = 1;
-constexpr std::uint32_t kCopyAddressDword = 3;  // of all copies but windows
+constexpr std::uint32_t kCopyAddressDword = 3;  // of all copies except windows
 
 /// log2 of the largest element of at most 16 bytes that divides all the numbers.
 std::uint32_t element_log2(std::initializer_list<std::uint64_t> numbers) {
@@ -32,7 +32,7 @@ std::uint32_t element_log2(std::initializer_list<std::uint64_t> numbers) {
   return static_cast<std::uint32_t>(std::countr_zero(bits));
 }
 
-/// Bases of sub-windows are dword aligned; what is left goes into x.
+/// Bases of sub-windows are dword aligned; the remainder goes into x.
 sdma::WindowSide window_side(std::uint64_t address, const Region& region, std::uint32_t log2) {
   sdma::WindowSide side;
   side.base = address & ~std::uint64_t{3};
@@ -124,7 +124,7 @@ class Lowering {
       patch_addresses({copy.src, copy.dst});
       return emit(sdma::CopyLinear{bytes, src, dst});
     }
-    frame_.movable = false;  // the element follows from the address
+    frame_.movable = false;  // the element size depends on the address
     const std::uint32_t log2 =
         element_log2({copy.src.width.value, copy.src.pitch.value, copy.dst.pitch.value, src, dst});
     sdma::CopyWindow window;
@@ -200,7 +200,7 @@ class Lowering {
     return emit(packet);
   }
 
-  /// Of the packet that follows, whose addresses stand one behind another.
+  /// For the next packet, whose addresses are consecutive.
   void patch_addresses(std::initializer_list<Region> regions) {
     patch_addresses(std::span<const Region>(regions.begin(), regions.size()));
   }

@@ -1,17 +1,17 @@
 // From the commands of a dma queue to SDMA packets.
 //
-// One command is one packet, in the order of the queue and with nothing between, but for queues whose packets hold
-// several commands (Packing; not while tracing, which asks when each of them ran):
+// One command becomes one packet, in queue order and with nothing in between, except in queues whose packets hold
+// several commands (Packing; not while tracing, which needs the time of each of them):
 //   Copy of one row    COPY linear              Wait        POLL_REGMEM of the low 32 bits of the signal, for ever
 //   Copy of more rows  COPY sub-window          Signal add  ATOMIC add64
 //   Copy with add      private COPY add, one    Signal set  FENCE of the low 32 bits
-//                      a row                    Timestamp   TIMESTAMP get global into the command's slot
+//                      per row                  Timestamp   TIMESTAMP get global into the command's slot
 //   Broadcast, Swap    COPY broadcast, swap     packed      private COPY multicast, fused, list
-// With tracing every command that is not a Timestamp has a TIMESTAMP before it and the queue ends with one, so that
-// slot i + 1 also tells when command i had finished.
+// With tracing, every command that is not a Timestamp has a TIMESTAMP before it and the queue ends with one, so that
+// slot i + 1 also gives the time at which command i had finished.
 //
-// A packet's bytes are the same in every iteration but for the values that count iterations (polls and fences) and,
-// with tracing, the slots; these places are listed as patches. The counters stay below 2^31 (batch_iterations in
+// A packet's bytes are the same in every iteration except for values that count iterations (polls and fences) and, with
+// tracing, the slots; these places are listed as patches. The counters stay below 2^31 (batch_iterations in
 // signal_range.hpp), so 32-bit compares are exact.
 #pragma once
 
@@ -33,13 +33,13 @@ struct ValuePatch {
   std::uint32_t advance = 0;
 };
 
-/// The address in this dword and the next is `address` plus the offset of the iteration's slots.
+/// The address in this dword and the next one is `address` plus the offset of the iteration's slots.
 struct SlotPatch {
   std::uint32_t dword = 0;
   std::uint64_t address = 0;
 };
 
-/// The address in this dword and the next is that of the buffer plus `offset`.
+/// The address in this dword and the next one is that of the buffer plus `offset`.
 struct AddressPatch {
   std::uint32_t dword = 0;
   BufferId buffer;
@@ -53,9 +53,9 @@ struct Frame {
   std::vector<std::uint32_t> start;
   std::vector<ValuePatch> values;
   std::vector<SlotPatch> slots;
-  std::vector<std::uint32_t> doorbells{};  ///< dwords at which the doorbell rings, beside the end
+  std::vector<std::uint32_t> doorbells{};  ///< dwords at which the doorbell is rung, besides the end
   std::vector<AddressPatch> addresses;     ///< of buffers
-  bool movable = true;                     ///< other addresses change nothing else
+  bool movable = true;                     ///< moving the buffers changes nothing but the addresses
 
   std::uint64_t bytes() const { return dwords.size() * sizeof(std::uint32_t); }
 };
@@ -69,7 +69,7 @@ struct LowerOptions {
 Result<Frame> lower_queue(const Program& program, QueueId queue, const AddressMap& addresses,
                           const std::vector<std::uint64_t>& advances, const LowerOptions& options = {});
 
-/// The frame of other addresses, from one that was lowered for the same program without tracing: in place where it is
+/// Updates a frame that was lowered for the same program, without tracing, to other addresses: in place if it is
 /// movable.
 Status lower_again(const Program& program, QueueId queue, const AddressMap& addresses,
                    const std::vector<std::uint64_t>& advances, Frame& frame, const PackingLimits& packing = {});

@@ -1,4 +1,4 @@
-// What a command counts as moved.
+// How many bytes a command counts as moved.
 #pragma once
 
 #include "cortado/program.hpp"
@@ -7,7 +7,7 @@
 
 namespace cortado::device {
 
-/// Bytes that arrive at destinations: a Broadcast writes two of them, a Swap both of its regions.
+/// Bytes that arrive at destinations: a Broadcast writes two destinations, a Swap both of its regions.
 inline Bytes moved_bytes(const Command& command) {
   return match(
       command, [](const Copy& copy) { return copy.dst.bytes(); },

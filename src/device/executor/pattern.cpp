@@ -18,7 +18,7 @@
 namespace cortado::device {
 namespace {
 
-/// Larger factors would not find more mistakes.
+/// Larger factors would find no more mistakes.
 constexpr std::uint32_t kMaxFactor = 8;
 
 ElementFormat dense(DType dtype, std::uint32_t bound) {
@@ -41,13 +41,13 @@ Status claim(const Program& program, std::vector<ElementFormat>& formats, const 
                             to_string(wanted.dtype)),
                 "make offset, width and pitch multiples of the element size");
   }
-  // Smaller integers are good for all who asked for larger ones; fewer of them as well.
+  // Smaller integers also satisfy those who asked for larger ones; so do fewer of them.
   const bool smaller = wanted.bound < format.bound || (wanted.bound == format.bound && wanted.period > format.period);
   if (!format.small_integers() || smaller) format = wanted;
   return {};
 }
 
-/// Inputs that steps of the formula take as f32.
+/// Inputs that steps of the formula read as f32.
 std::vector<Region> formula_matrices(const Program& program) {
   std::vector<Region> matrices;
   for (const Command& step : program.contract.formula.steps) {

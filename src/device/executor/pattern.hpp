@@ -3,22 +3,21 @@
 // Expected outputs are computed from this function and the contract alone, never from device memory, so nothing that
 // happens on the device can make a wrong output look right.
 //
-// Raw bytes: 8-byte word i of a buffer is mix(i ^ key) xor (iteration mod 256) in every byte, with a key of seed and
-// buffer and
+// Raw bytes: 8-byte word i of a buffer is mix(i ^ key) xor (iteration mod 256) in every byte, where key depends on seed
+// and buffer and
 //   mix(x) = y ^ (y >> 32),  y = x * odd constant.
-// All words of a buffer differ, buffers differ, and every byte differs from the same byte of the 255 iterations before:
-// stale data never passes for fresh.
+// All words of a buffer differ, buffers differ, and every byte differs from the same byte of the 255 previous
+// iterations: stale data is never mistaken for fresh data.
 //
 // Small integers: buffers that are summed or multiplied as floating point hold integers in that type, small enough that
-// every order of additions gives the same bytes. Let E be the largest integer up to which a type holds them all
-// (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
+// every order of additions gives the same bytes. Let E be the largest integer up to which the type represents all
+// integers exactly (f8: 2^4, bf16: 2^8, f16: 2^11, f32: 2^24).
 //   - The N terms of a sum are 0 .. bound with bound = min(256, E) / N: sums stay below E.
-//   - The factors of a GEMM with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too
-//     much, all are 0 but for a 1 in every `period` elements, period = 2 sqrt(k / E): elements of the GEMM are then
-//     E / 4 on the average, and few are beyond E: these have a tolerance, which
-//     product_check.hpp tells together with how it is checked.
-// Inputs of a formula are (number - 128) / 256 with numbers 0 .. 256: both signs, and small enough for softmax.
-// They change with the iteration, too. Sums of u8 and i32 wrap and are the same in every order for any bytes.
+//   - The factors of a GEMM with k terms are 0 .. bound with bound = sqrt(E / k), at most 8. Where even 1 is too much,
+//     all are 0 except for one 1 per `period` elements, period = 2 sqrt(k / E): elements of the GEMM are then E / 4 on
+//     average, and few exceed E. Those have a tolerance; see product_check.hpp, also for how it is checked.
+// Inputs of a formula are (number - 128) / 256 with numbers 0 .. 256: both signs, and small enough for softmax. They
+// also change with the iteration. Sums of u8 and i32 wrap and are the same in every order for any bytes.
 #pragma once
 
 #include <cstddef>
@@ -48,11 +47,11 @@ constexpr std::uint32_t exact_integers(DType dtype) {
   }
 }
 
-/// What the elements of a buffer are.
+/// The contents of the elements of a buffer.
 struct ElementFormat {
-  DType dtype = DType::u8;   ///< floating point: small integers; else raw bytes
+  DType dtype = DType::u8;   ///< floating point: small integers; otherwise raw bytes
   std::uint32_t bound = 0;   ///< integers 0 .. bound
-  std::uint32_t period = 0;  ///< how many numbers 0 .. period - 1 are drawn; those above the bound count as 0
+  std::uint32_t period = 0;  ///< numbers are drawn from 0 .. period - 1; those above the bound become 0
   bool centred = false;      ///< (integer - bound / 2) / bound
 
   bool small_integers() const { return is_float(dtype); }
@@ -67,7 +66,7 @@ ElementFormat factor_format(DType dtype, std::uint64_t k);
 /// a region does not consist of whole aligned elements, or a sum has too many terms to be exact.
 Result<std::vector<ElementFormat>> element_formats(const Program& program);
 
-/// Bits of a number in a floating-point type, rounded to nearest, and the way back.
+/// Bits of a number in a floating-point type, rounded to nearest, and the inverse.
 std::uint32_t element_bits(DType dtype, float value);
 float element_value(DType dtype, const std::byte* element);
 

@@ -17,7 +17,7 @@
 namespace cortado::device {
 namespace {
 
-/// Tracing keeps at most so many iterations, and at most so many bytes of slots.
+/// Tracing keeps at most this many iterations, and at most this many bytes of slots.
 constexpr std::uint64_t kTracedIterations = 16;
 constexpr std::uint64_t kTraceBytes = std::uint64_t{32} << 20;
 
@@ -130,7 +130,7 @@ Bytes bytes_of_one_iteration(const Program& program) {
   return sum;
 }
 
-/// In front of every copy but the first.
+/// Before every copy except the first.
 std::vector<std::uint32_t> doorbells_of(const Queue& queue, const Frame& frame) {
   std::vector<std::uint32_t> doorbells;
   bool first = true;
@@ -188,8 +188,8 @@ class Preparer {
       memory.push_back(allocated.data);
       made_->addresses.buffers.push_back(allocated.address());
     }
-    // Touched now, so that no run pays for page faults or reads a shared page of zeros; but not before all is there, as
-    // far too much of it is refused at once that way.
+    // Touched now, so that no run pays for page faults or reads a shared page of zeros; but only after everything is
+    // allocated, because a request that is far too large is then rejected at once.
     for (std::size_t i = 0; i < memory.size(); ++i) {
       if (!is_bound(i)) std::memset(memory[i], 0xee, program_.buffers[i].size.value);
     }
@@ -200,7 +200,7 @@ class Preparer {
 
   bool is_bound(std::size_t buffer) const { return !bindings_.empty() && !bindings_[buffer].empty(); }
 
-  /// One block of signals a home; the drain word stands behind the signals of the host.
+  /// One block of signals per home; the drain word follows the signals of the host.
   Status allocate_signals() {
     std::map<std::optional<RankId>, std::uint64_t> count{{std::nullopt, 1}};
     for (const SignalInfo& signal : program_.signals) ++count[signal.home];
@@ -283,7 +283,7 @@ class Preparer {
     if (queue.submission == Submission::calls) frame.doorbells = doorbells_of(queue, frame);
     std::uint64_t ring_bytes = made_->verified.machine().dma.ring_bytes.value;
     if (frame.bytes() >= ring_bytes) {
-      // Only tracing makes a frame of a verified program that long: then a longer ring is asked for.
+      // Only tracing makes a frame of a verified program that long: then a longer ring is requested.
       if (!made_->trace) {
         return fail(
             refusal("device.ring", queue,
@@ -294,7 +294,7 @@ class Preparer {
     }
     CORTADO_ASSIGN_OR_RETURN(SdmaQueue* const ring,
                              made_->resources.create_sdma_queue({*queue.rank, *queue.engine, Bytes{ring_bytes}}));
-    // Touched now for the first iterations, as the buffers are.
+    // Touched now for the first iterations, like the buffers.
     std::memset(ring->ring, 0, std::min(ring_bytes, kTouchedFrames * frame.bytes()));
     made_->dma.emplace_back(made_->driver, *ring, id, std::move(frame));
     return {};
@@ -310,7 +310,7 @@ class Preparer {
     return {};
   }
 
-  /// All dma queues are there and stay where they are.
+  /// All dma queues exist by now and will not move.
   void connect_kernels() {
     std::vector<PacketWriter*> writers(program_.queues.size());
     for (RingWriter& writer : made_->dma) writers[writer.id().value] = &writer;

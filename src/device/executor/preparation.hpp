@@ -1,4 +1,4 @@
-// Everything that run() needs and that is made once: memory, queues, encoded frames, compiled host programs.
+// Everything that run() needs and that is created once: memory, queues, encoded frames, compiled host programs.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace cortado::device {
 
-/// Timestamp slots of the last `depth` iterations: those of iteration g are `stride * (g % depth)` bytes behind the
+/// Timestamp slots of the last `depth` iterations: those of iteration g begin `stride * (g % depth)` bytes after the
 /// first.
 struct SlotRing {
   const std::byte* data = nullptr;
@@ -40,20 +40,20 @@ struct Preparation {
   std::vector<std::uint64_t> advances;     ///< by SignalId
   std::vector<std::uint64_t*> words;       ///< by SignalId
   bool kernels_submit = false;             ///< kernels ring doorbells of dma queues
-  std::uint64_t* drain_word = nullptr;     ///< counts queues that have finished all that was submitted
+  std::uint64_t* drain_word = nullptr;     ///< counts queues that have finished everything submitted
   std::uint64_t max_batch_iterations = 0;  ///< signal_range.hpp
   AddressMap addresses;
   SlotLayout slot_layout;
   SlotRing slots;
 
-  std::vector<TrackerHandle> trackers;  ///< in the order of the program
-  std::vector<RingWriter> dma;          ///< in the order of the queues
-  std::vector<ComputeStream> compute;   ///< in the order of the queues
-  std::vector<HostProgram> hosts;       ///< in the order of the queues
+  std::vector<TrackerHandle> trackers;  ///< in program order
+  std::vector<RingWriter> dma;          ///< in queue order
+  std::vector<ComputeStream> compute;   ///< in queue order
+  std::vector<HostProgram> hosts;       ///< in queue order
   std::unique_ptr<ContractCheck> check;
   Bytes bytes_per_iteration;
   std::vector<Binding> bindings;  ///< by BufferId; empty: none is bound
-  Bytes binding_alignment;        ///< that they need
+  Bytes binding_alignment;        ///< required of the bound memory
 };
 
 /// Allocates, creates, encodes and compiles; on failure nothing is left behind.

@@ -11,10 +11,10 @@
 namespace cortado::device {
 namespace {
 
-/// Multiplications for rows that are wrong, before whole rows are counted.
+/// Multiplications spent on wrong rows before whole rows are counted as wrong.
 constexpr std::uint64_t kMuchWork = 1ULL << 28;
 
-/// The element as it is after one rounding.
+/// The element after one rounding.
 float rounded(DType dtype, std::uint64_t exact) {
   const std::uint32_t bits = element_bits(dtype, static_cast<float>(exact));
   std::byte bytes[sizeof bits];
@@ -89,7 +89,7 @@ bool ProductCheck::row_fits(const std::byte* elements, std::uint64_t row) {
   const std::size_t size = size_of(clause_.dtype).value;
   for (std::uint64_t j = 0; j < columns_; ++j) {
     const float value = element_value(clause_.dtype, elements + j * size);
-    if (!(value >= 0 && value <= 0x1p24f)) return false;  // NaN as well
+    if (!(value >= 0 && value <= 0x1p24f)) return false;  // also catches NaN
     const auto integer = static_cast<std::uint64_t>(value);
     if (static_cast<float>(integer) != value) return false;
     found += integer * x_[j];
@@ -105,7 +105,7 @@ bool ProductCheck::close(float found, std::uint64_t exact) const {
   if (found == rounded(clause_.dtype, exact)) return true;
   const std::uint32_t all_exact = exact_integers(clause_.dtype);
   if (exact <= all_exact) return false;
-  // Between E and 2E the distance of neighbours is 2, and it doubles with every power of two.
+  // Between E and 2E the distance between neighbours is 2, and it doubles with every power of two.
   const double unit = 2 * std::exp2(std::floor(std::log2(static_cast<double>(exact) / all_exact)));
   return std::abs(static_cast<double>(found) - static_cast<double>(exact)) <= static_cast<double>(roundings_) * unit;
 }

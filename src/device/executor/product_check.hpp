@@ -1,23 +1,23 @@
-// Compares the output of a GEMM clause with what the input pattern makes of it.
+// Compares the output of a GEMM clause with what the input pattern implies.
 //
 // Factors are small non-negative integers (pattern.hpp), so every element is an integer, and so is every partial sum,
-// which is at most the element. Let E be as there.
-//   - An element of at most E is exact however it was made: nothing was ever rounded, and the output must equal it.
-//   - A larger one may have been rounded, once by each command that computes. Each time it moved by at most half a unit
-//     of the last place, and no partial sum was twice as large as the element:
+// which is at most the element. Let E be as defined there.
+//   - An element of at most E is exact however it was computed: nothing was ever rounded, and the output must equal it.
+//   - A larger one may have been rounded, once by each command that computes. Each rounding moves it by at most half a
+//     unit of the last place, and no partial sum is twice as large as the element:
 //       |found - exact| <= roundings * unit(exact)
-//     with unit(x) the distance of neighbours of the type at x. What one rounding makes of the element always passes.
-//     With factors as sparse as they are, hardly any element is so large (f8: one in a million, others: none).
+//     where unit(x) is the distance of neighbouring values of the type at x. The element rounded once always passes.
+//     Factors are so sparse that hardly any element is that large (f8: one in a million, others: none).
 //
-// `roundings`: a program makes `partials` partial GEMMs, one a Gemm, or split_k of them if its output map adds them
-// up in memory, and each is rounded once. However they are summed, by kernels, adding copies or adding stores, joining
-// all of them takes at most partials - 1 sums, each rounded once, and not more than there are commands that sum. So of
-// a fused reduce-scatter over N ranks: roundings <= 2 N split_k - 1.
+// `roundings`: a program computes `partials` partial GEMMs, one per Gemm, or split_k of them if its output map adds
+// them up in memory, and each is rounded once. However they are summed, by kernels, adding copies or adding stores,
+// joining all of them takes at most partials - 1 sums, each rounded once, and no more than there are commands that sum.
+// So for a fused reduce-scatter over N ranks: roundings <= 2 N split_k - 1.
 //
-// Multiplying the matrices again would take as long as the program itself. Instead, with numbers x(j) of 64 random bits
-// and arithmetic modulo 2^64,
+// Multiplying the matrices again would take as long as the program itself. Instead, with random 64-bit numbers x(j) and
+// arithmetic modulo 2^64,
 //   sum over j of C(i, j) x(j)  =  sum over t of A(i, t) y(t),   y(t) = sum over j of B(t, j) x(j)
-// is checked for every row i: as much work as reading the matrices once. A wrong row passes by an accident of
+// is checked for every row i: as much work as reading the matrices once. A wrong row passes by accident with
 // probability 2^-40 or less (the difference of two elements is below 2^24). Rows that fail are computed element by
 // element.
 #pragma once
@@ -30,12 +30,12 @@
 
 namespace cortado::device {
 
-/// How often an element of a GEMM can be rounded in an iteration, at most.
+/// Upper bound of how often an element of a GEMM can be rounded in an iteration.
 std::uint64_t roundings_of(const Program& program);
 
 struct WrongElements {
   std::uint64_t count = 0;
-  // The first of them; what it was expected to be, rounded once.
+  // The first of them, and its expected value, rounded once.
   std::uint64_t row = 0;
   std::uint64_t column = 0;
   float expected = 0;
@@ -46,12 +46,12 @@ class ProductCheck {
   ProductCheck(const ProductClause& clause, const std::vector<ElementFormat>& formats, std::uint64_t seed,
                std::uint64_t iteration, std::uint64_t roundings);
 
-  /// `memory` is the buffer of the output. Once a wrong element is known and much work was spent on wrong rows, all
-  /// elements of further wrong rows count as wrong.
+  /// `memory` is the buffer of the output. Once a wrong element is known and much work has been spent on wrong rows,
+  /// all elements of further wrong rows count as wrong.
   WrongElements compare(const std::byte* memory);
 
  private:
-  /// A GEMM of the clause: what its patterns are, and y.
+  /// A GEMM of the clause: the patterns of its operands, and y.
   struct Factors {
     const Product* product;
     std::vector<BufferPattern> a;  // of its blocks
@@ -60,7 +60,7 @@ class ProductCheck {
   };
 
   void read_integers(const BufferPattern& pattern, const Region& matrix, std::uint64_t row, std::uint64_t count);
-  /// Calls visit(factors, row of A in integers_) for every GEMM; `row` is one of the output.
+  /// Calls visit(factors, row of A in integers_) for every GEMM; `row` is a row of the output.
   template <class Visitor>
   void for_each_row_of_a(std::uint64_t row, Visitor&& visit);
   bool row_fits(const std::byte* elements, std::uint64_t row);
@@ -72,7 +72,7 @@ class ProductCheck {
   std::uint64_t roundings_;
   std::vector<std::uint64_t> x_;
   std::vector<Factors> factors_;
-  std::vector<std::uint16_t> integers_;  // the row that was read last
+  std::vector<std::uint16_t> integers_;  // the row last read
   std::vector<std::uint16_t> line_;      // a row of B, while integers_ holds one of A
   std::vector<std::uint64_t> exact_;     // a row of the output
 };

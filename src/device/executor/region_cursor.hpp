@@ -13,12 +13,12 @@ class RegionCursor {
   explicit RegionCursor(const Region& region) : region_(region) {}
 
   BufferId buffer() const { return region_.buffer; }
-  /// Offset in the buffer of the byte the cursor is at.
+  /// Offset in the buffer of the current byte.
   std::uint64_t offset() const { return region_.row_offset(row_).value + in_row_; }
-  /// Bytes that follow without a gap.
+  /// Number of contiguous bytes from here.
   std::uint64_t run() const { return row_ == region_.rows ? 0 : region_.width.value - in_row_; }
 
-  /// At most run() bytes.
+  /// By at most run() bytes.
   void advance(std::uint64_t bytes) {
     in_row_ += bytes;
     if (in_row_ == region_.width.value) {

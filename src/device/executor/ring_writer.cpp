@@ -23,8 +23,8 @@ RingWriter::RingWriter(Driver& driver, SdmaQueue& queue, QueueId id, Frame frame
 bool RingWriter::wait_for_space(std::uint64_t tail, std::uint64_t bytes) {
   known_read_ = read_pointer();
   if (cursor_ + tail + bytes - known_read_ < queue_->ring_bytes) return true;
-  // Tail and frame together may be more than the ring ever holds: then the tail is announced for itself and the frame
-  // follows when the engine has passed it.
+  // Tail and frame together may be more than the ring can ever hold: then the tail is announced by itself, and the
+  // frame follows when the engine has passed it.
   if (tail != 0 && tail + bytes >= queue_->ring_bytes && cursor_ + tail - known_read_ < queue_->ring_bytes) {
     skip_tail(tail);
     driver_->ring_doorbell(*queue_, cursor_);
@@ -50,8 +50,8 @@ bool RingWriter::try_submit_drain(std::uint64_t* word) {
   return true;
 }
 
-// Frames stand end to end; a lap of the ring has room for ring / frame of them, the first lap of a batch for those that
-// fit behind the place where the batch began.
+// Frames are stored end to end; a lap of the ring has room for ring / frame of them, the first lap of a batch for those
+// that fit after the place where the batch began.
 std::optional<RingWriter::FramePlace> RingWriter::locate(std::uint64_t offset) const {
   if (frame_bytes_ == 0 || offset < batch_begin_ || offset >= cursor_) return std::nullopt;
   const std::uint64_t ring = queue_->ring_bytes;
@@ -70,7 +70,7 @@ std::optional<RingWriter::FramePlace> RingWriter::locate(std::uint64_t offset) c
     frames_here = in_lap;
     position %= ring;
   }
-  // In the tail of a lap the engine is on its way to the first frame of the next one.
+  // In the tail of a lap, the engine is on its way to the first frame of the next one.
   const std::uint64_t frame = std::min(position / frame_bytes_, frames_here);
   const std::uint64_t in_frame = frame == frames_here ? 0 : position % frame_bytes_;
   if (frames_before + frame >= frames_) return std::nullopt;

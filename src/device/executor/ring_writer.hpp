@@ -1,8 +1,8 @@
 // Writes frames of packets into the ring of one SDMA queue and announces them.
 //
 // Positions are monotonic byte offsets. A frame never straddles the end of the ring: the rest of the lap is filled with
-// zero dwords, which the engine skips. The engine is never overtaken: what is announced and not yet read stays below
-// the size of the ring.
+// zero dwords, which the engine skips. The writer never overtakes the engine: what is announced and not yet read stays
+// below the size of the ring.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,11 @@ namespace cortado::device {
 
 class RingWriter final : public PacketWriter {
  public:
-  /// The queue must hold the frame: frame.bytes() < queue.ring_bytes. The ring is taken to be empty.
+  /// The frame must fit in the queue: frame.bytes() < queue.ring_bytes. The ring is assumed to be empty.
   RingWriter(Driver& driver, SdmaQueue& queue, QueueId id, Frame frame);
 
   /// Writes the frame with the values of `iteration` (counted from the start of the batch) and rings the doorbell, as
-  /// often as the frame says. False while the engine has not read far enough; ask again later.
+  /// often as the frame says. False while the engine has not read far enough; try again later.
   bool try_submit(std::uint64_t iteration, std::uint64_t slot_offset) {
     std::uint32_t* out = reserve(frame_bytes_);
     if (out == nullptr) [[unlikely]]
@@ -41,7 +41,7 @@ class RingWriter final : public PacketWriter {
     return try_submit(iteration, slot_offset);
   }
 
-  /// Lets the engine add one to the word behind everything submitted so far. False as in try_submit.
+  /// Makes the engine add one to the word after everything submitted so far. False as in try_submit.
   bool try_submit_drain(std::uint64_t* word);
 
   /// Forgets the frames of the batch, all of which the engine has finished.
@@ -51,22 +51,22 @@ class RingWriter final : public PacketWriter {
   }
 
   struct FramePlace {
-    std::uint64_t iteration = 0;  ///< of the batch
+    std::uint64_t iteration = 0;  ///< within the batch
     std::uint32_t command = 0;
   };
-  /// The command whose packet stands at the monotonic byte offset, or none if it is none of this batch.
+  /// The command whose packet is at this monotonic byte offset; none if it is not of this batch.
   std::optional<FramePlace> locate(std::uint64_t offset) const;
 
   QueueId id() const { return id_; }
   const SdmaQueue& queue() const { return *queue_; }
   const Frame& frame() const { return frame_; }
-  /// Of what is submitted from now on; its packets may change, its length may not.
+  /// For what is submitted from now on; its packets may change, its length may not.
   Frame& frame() { return frame_; }
   std::uint64_t announced() const { return cursor_; }
   std::uint64_t read_pointer() const { return std::atomic_ref(*queue_->read_pointer).load(std::memory_order_acquire); }
 
  private:
-  /// Room for `bytes` in one piece at the cursor, which is moved over the tail of the ring if need be.
+  /// Room for `bytes` in one piece at the cursor, which skips the tail of the ring if necessary.
   std::uint32_t* reserve(std::uint64_t bytes) {
     const std::uint64_t in_ring = cursor_ & mask_;
     const std::uint64_t tail = in_ring + bytes > queue_->ring_bytes ? queue_->ring_bytes - in_ring : 0;
@@ -93,7 +93,7 @@ class RingWriter final : public PacketWriter {
 
   Driver* driver_;
   SdmaQueue* queue_;
-  std::uint64_t cursor_ = 0;  // where the next frame goes = what the doorbell last said
+  std::uint64_t cursor_ = 0;  // where the next frame goes = what was last written to the doorbell
   std::uint64_t known_read_ = 0;
   std::uint64_t mask_;
   std::uint64_t frame_bytes_;

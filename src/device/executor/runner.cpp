@@ -12,9 +12,9 @@
 namespace cortado::device {
 namespace {
 
-/// So many idle turns pass between two looks at the clock.
+/// Number of idle turns between two readings of the clock.
 constexpr std::uint32_t kIdleTurns = 64;
-/// So long nothing moves before faults and progress are looked at, and between two such looks.
+/// How long nothing may move before faults and progress are checked, and the time between two such checks.
 constexpr std::int64_t kLookInterval = 1'000'000;
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
@@ -114,7 +114,7 @@ Status Runner::take_turns() {
   return {};
 }
 
-// A host queue in a hurry gets several commands in a row, so that queues run apart by more than single commands do.
+// The chosen host queue executes several commands in a row, so that queues drift apart by more than single commands.
 Status Runner::take_random_turns(Random& random) {
   while (unfinished_ > 0) {
     const std::size_t host = random.below(hosts_.size());
@@ -128,7 +128,7 @@ Status Runner::take_random_turns(Random& random) {
 Status Runner::drain() {
   std::atomic_ref(*prepared_.drain_word).store(0, std::memory_order_release);
   for (ComputeStream& stream : prepared_.compute) stream.submit_drain(prepared_.drain_word);
-  // What kernels submit stands in front of the drain of its ring.
+  // What kernels submit must come before the drain of its ring.
   if (prepared_.kernels_submit) CORTADO_RETURN_IF_ERROR(wait_for_drained(prepared_.compute.size()));
   for (RingWriter& writer : prepared_.dma) {
     while (!writer.try_submit_drain(prepared_.drain_word)) CORTADO_RETURN_IF_ERROR(wait_for_device());
@@ -209,7 +209,7 @@ void Runner::enter_iteration(std::size_t host) {
   const std::uint64_t iteration = first_iteration_ + state.iteration;
   state.inside = true;
   const std::uint64_t inputs = pattern_iteration(iteration);
-  if (options_.check != CheckOutputs::none && inputs > 0) {  // those of number 0 were written before the run
+  if (options_.check != CheckOutputs::none && inputs > 0) {  // those of iteration 0 were written before the run
     for (const RankId rank : prepared_.hosts[host].caller_of) prepared_.check->fill_inputs(rank, options_.seed, inputs);
   }
   if (!begin_is_stamped_) stamp_begin(iteration);

@@ -1,8 +1,8 @@
 // One run of a prepared program.
 //
-// All host queues are interpreted on the calling thread, each as a state machine of its own: a queue runs until it has
-// to wait, then the next one has its turn; when none can move, the thread assists the driver. So any number of host
-// queues works on one core. With an adversarial seed the turns are random.
+// All host queues are interpreted on the calling thread, each as its own state machine: a queue runs until it has to
+// wait, then it is the next one's turn; when none can move, the thread assists the driver. So any number of host queues
+// works on one core. With an adversarial seed, the turns are random.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ class Runner {
 
   Result<RunResult> run();
 
-  /// One more iteration, on whatever the buffers hold: no filling, no checking, no times; and the engines are left
-  /// alone behind it. Of a runner that is kept for that: one of options with one iteration and without check.
+  /// One more iteration on the current contents of the buffers: no filling, checking or timing, and the engines are not
+  /// drained afterwards. Only for a runner kept for this purpose, with options of one iteration and no check.
   Status replay();
-  /// Does what the next replay() begins with, up to the triggers.
+  /// Executes the beginning of the next replay(), up to the triggers.
   Status arm();
-  /// Waits until the engines have done all that was submitted.
+  /// Waits until the engines have finished everything submitted.
   Status drain();
   bool armed() const { return unfinished_ > 0; }
 
  private:
   Status open_iteration();
   void begin_batch(std::uint64_t first_iteration, std::uint64_t iterations);
-  /// Replays are endless and not timed.
+  /// Replays are unlimited in number and not timed.
   void stamp_begin(std::uint64_t iteration) {
     if (iteration < options_.iterations) clock_.begin(iteration, clock_.now());
   }
@@ -47,7 +47,8 @@ class Runner {
   Status take_turns();
   Status take_random_turns(Random& random);
 
-  /// Runs a host queue until it has to wait, has done the batch, or has executed so many commands; true if it moved.
+  /// Runs a host queue until it has to wait, has finished the batch, or has executed this many commands; true if it
+  /// moved.
   bool advance(std::size_t host, std::uint64_t max_commands);
   bool try_step(std::size_t host, const HostStep& step);
   bool execute(const HostStep& step, HostState& state);
@@ -55,13 +56,13 @@ class Runner {
   void leave_iteration(std::size_t host);
 
   Status wait_for_drained(std::uint64_t queues);
-  /// To be called when nothing moved: helps the driver, and now and then looks for faults and for a stall.
+  /// To be called when nothing moved: assists the driver, and checks for faults and for a stall from time to time.
   Status wait_for_device();
   Status look_for_stall();
   void moved();
 
-  /// Which inputs belong to an iteration. If only the last iteration is checked, its inputs alone are fresh ones, so
-  /// that outputs left over from the iterations before do not pass for its own.
+  /// Which inputs an iteration gets. If only the last iteration is checked, only its inputs are fresh, so that outputs
+  /// left over from earlier iterations are not mistaken for its own.
   std::uint64_t pattern_iteration(std::uint64_t iteration) const {
     if (options_.check == CheckOutputs::every) return iteration;
     return iteration > 0 && iteration + 1 == options_.iterations ? 1 : 0;
@@ -81,7 +82,7 @@ class Runner {
   std::vector<HostState> hosts_;
   std::size_t unfinished_ = 0;
 
-  std::uint32_t idle_turns_ = 0;     // since the last look at the clock
+  std::uint32_t idle_turns_ = 0;     // since the clock was last read
   std::int64_t stalled_since_ = -1;  // ns; -1 = moving
   std::int64_t last_look_ = 0;
   std::uint64_t fingerprint_ = 0;

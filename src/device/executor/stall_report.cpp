@@ -60,8 +60,8 @@ std::string to_string(const TrackerState& state) {
                      state.updates, state.updates == 1 ? "" : "s", state.fewest);
 }
 
-/// "raised by dma1.14, dma2.10 and 5 more", or that nobody raises it. Of trackers, which come first, it says how far
-/// they are, the one that lacks most first.
+/// "raised by dma1.14, dma2.10 and 5 more", or that nobody raises it. For trackers, which come first, it says how far
+/// they are, beginning with the one that lacks most.
 std::string raisers(const Preparation& preparation, SignalId signal) {
   const Program& program = preparation.program();
   std::vector<std::pair<TrackerState, std::string>> trackers;
@@ -87,7 +87,7 @@ std::string raisers(const Preparation& preparation, SignalId signal) {
 
 /// One stuck queue.
 struct Stuck {
-  bool waits = false;  ///< for a signal; if not, it may be what the others wait for
+  bool waits = false;  ///< for a signal; otherwise it may be what the others wait for
   std::string text;
   Place place;
 };
@@ -194,7 +194,7 @@ class Report {
 
 namespace {
 
-/// ", tracker chunk2.r1" if the fault names a byte of one.
+/// ", tracker chunk2.r1" if the fault is at a byte of a tracker.
 std::string tracker_at(const Preparation& preparation, const EngineFault& fault) {
   if (fault.kind != FaultKind::tracker) return "";
   for (const Tracker& tracker : preparation.program().trackers) {

@@ -52,7 +52,8 @@ inline std::unique_ptr<Driver> adversarial_node(const Machine& machine, std::uin
   return soft_node(machine, gpus, options);
 }
 
-/// What nearly all test programs share: a host queue that submits device queues and waits until each said it is done.
+/// What nearly all test programs share: a host queue that submits device queues and waits until each has signalled its
+/// end.
 class TestProgram : public ProgramBuilder {
  public:
   TestProgram(std::string name, std::uint32_t ranks) : ProgramBuilder(std::move(name), "mi300x-8", ranks) {
@@ -75,7 +76,7 @@ class TestProgram : public ProgramBuilder {
     return queues_.back();
   }
 
-  /// Ends every device queue with a Signal and lets the host submit them all and wait.
+  /// Ends every device queue with a Signal and makes the host submit them all and wait.
   Program close() && {
     add(host, Timestamp{"begin"});
     for (const QueueId queue : queues_) {
@@ -98,7 +99,7 @@ inline Region all_of(BufferId buffer, Bytes bytes) {
   return make_region(buffer, 0_B, bytes);
 }
 
-/// in of rank 0 -> mid of rank 1 -> out of rank 2, the second copy held until the first is visible.
+/// in of rank 0 -> mid of rank 1 -> out of rank 2, with the second copy held until the first is visible.
 inline Program copy_chain(Bytes bytes = 1000_B) {
   TestProgram p("chain", 3);
   const BufferId in = p.input("in", 0, bytes);
@@ -113,7 +114,8 @@ inline Program copy_chain(Bytes bytes = 1000_B) {
   return std::move(p).close();
 }
 
-/// A copy that is submitted first and released by a trigger, with a signal that is set and one waited for by equality.
+/// A copy that is submitted in advance and released by a trigger, with a signal that is set and one waited for by
+/// equality.
 inline Program prelaunched_copy() {
   ProgramBuilder p("prelaunch", "mi300x-8", 2);
   const BufferId in = p.buffer("in", RankId{0}, 512_B, BufferRole::input);
@@ -129,7 +131,7 @@ inline Program prelaunched_copy() {
   return std::move(p).finish();
 }
 
-/// 16 rows of 96 bytes out of a matrix with rows of 256 bytes into one with rows of 128 bytes.
+/// Copies 16 rows of 96 bytes from a matrix with rows of 256 bytes into one with rows of 128 bytes.
 inline Program window_copy() {
   TestProgram p("window", 2);
   const Region from{p.input("in", 0, 4_KiB), 32_B, 96_B, 16, 256_B};
@@ -140,7 +142,7 @@ inline Program window_copy() {
   return std::move(p).close();
 }
 
-/// The ranks' buffers change places, in place.
+/// Swaps the ranks' buffers in place.
 inline Program swapped_buffers() {
   TestProgram p("swap", 2);
   const Region a = all_of(p.buffer("a", RankId{0}, 640_B, BufferRole::inout), 640_B);
@@ -231,7 +233,7 @@ inline Program gemm_that_releases_a_copy() {
   return std::move(p).close();
 }
 
-/// c of rank 0 = A * B, where the lower half of A comes from rank 1 and the GEMM is made of four panels of k.
+/// c of rank 0 = A * B, where the lower half of A comes from rank 1 and the GEMM consists of four panels of k.
 inline Program product_in_panels(DType dtype) {
   constexpr std::uint64_t kSide = 24;
   constexpr std::uint64_t kPanel = kSide / 4;
@@ -262,7 +264,7 @@ inline Program product_in_panels(DType dtype) {
   return std::move(p).close();
 }
 
-/// c of rank 0 = A0 * B0 + A1 * B1, the second GEMM being made on rank 1.
+/// c of rank 0 = A0 * B0 + A1 * B1, where the second GEMM runs on rank 1.
 inline Program summed_products(DType dtype) {
   constexpr std::uint64_t kSide = 16;
   const Bytes bytes = size_of(dtype) * (kSide * kSide);
@@ -293,7 +295,7 @@ inline Program summed_products(DType dtype) {
 }
 
 /// A ring of ranks, each with its own host queue: rank r sends its input to rank r + 1. A rank starts when its receiver
-/// has entered, and ends when its own output has arrived and its own input has left.
+/// has entered, and ends when its own output has arrived and its own input has been sent.
 inline Program ring_of_hosts(std::uint32_t ranks) {
   ProgramBuilder p("ring", "mi300x-8", ranks);
   std::vector<Region> in;
@@ -325,7 +327,7 @@ inline Program ring_of_hosts(std::uint32_t ranks) {
   return std::move(p).finish();
 }
 
-/// Every function once, of two sequences with two new tokens each; the caches have room for three.
+/// Every function once, with two sequences of two new tokens each; the caches have room for three.
 inline Program functions_of_a_layer() {
   TestProgram p("functions", 1);
   const auto matrix = [&](const char* name, std::uint64_t rows, std::uint64_t columns, BufferRole role) {
@@ -354,7 +356,7 @@ inline Program functions_of_a_layer() {
   Contract contract{"functions", {}};
   Formula& formula = contract.formula;
   const auto first = static_cast<std::uint32_t>(p.peek().buffers.size());
-  std::map<BufferId, BufferId> value_of;  // what results of earlier calls are in the formula
+  std::map<BufferId, BufferId> value_of;  // the formula values that correspond to results of earlier calls
   for (const Call& call : calls) {
     p.add(stream, call);
     Call step = call;

@@ -24,7 +24,7 @@ SpanKind kind_of(const Command& command) {
       [](const auto&) { return SpanKind::copy; });
 }
 
-/// Something that raises or awaits a signal, at the end of a span.
+/// A command that raises or awaits a signal, at the end of its span.
 struct Raise {
   std::int64_t time = 0;
   std::uint32_t span = 0;
@@ -70,7 +70,7 @@ class Collector {
   }
 
  private:
-  /// The update of a tracker in an iteration that ended last.
+  /// The last update of a tracker to end in an iteration.
   struct LastUpdate {
     std::int64_t time = 0;
     std::optional<std::uint32_t> span;
@@ -199,7 +199,7 @@ class Collector {
       std::stable_sort(awaits.begin(), awaits.end(), [](const Await& a, const Await& b) { return a.value < b.value; });
       std::uint64_t counter = 0;
       std::size_t next = 0;
-      while (next < awaits.size() && awaits[next].value == 0) ++next;  // true before anyone raised
+      while (next < awaits.size() && awaits[next].value == 0) ++next;  // true before any raise
       for (const Raise& raise : raises) {
         counter = raise.set ? std::max(counter, raise.value) : counter + raise.value;
         for (; next < awaits.size() && awaits[next].value <= counter; ++next) {

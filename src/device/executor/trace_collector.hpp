@@ -1,13 +1,13 @@
-// Makes spans and flows of the timestamps that a traced run left behind.
+// Turns the timestamps that a traced run left behind into spans and flows.
 //
 // Spans. The slots of a device queue hold the start of each command and the end of the last one, so command i spans
 // from slot i to slot i + 1. Only the last iterations are kept (SlotRing::depth of them).
 //
-// Flows. A Wait is released by the Signal that made its condition true: the raises of its signal are put in the order
-// of their end times and summed up, starting with what all earlier iterations added; the first that reaches the awaited
-// value is the one. (A Gemm raises its tile signals inside its span; it counts as raising them at its end.) A tracker
-// raises its signal at the end of the update, a copy or a Gemm, that ends last in the iteration. A Submit flows to the
-// first command of its queue in that iteration.
+// Flows. A Wait is released by the Signal that made its condition true: the raises of its signal are sorted by end time
+// and summed up, starting with what all earlier iterations added; the first that reaches the awaited value is the one.
+// (A Gemm raises its tile signals inside its span; they count as raised at its end.) A tracker raises its signal at the
+// end of the update, a copy or a Gemm, that ends last in the iteration. A Submit flows to the first command of its
+// queue in that iteration.
 //
 // Clocks. Device times are counted back from one pair of readings of both clocks taken after the run.
 #pragma once
@@ -23,8 +23,8 @@
 namespace cortado::device {
 
 struct TraceRange {
-  std::uint64_t end_iteration = 0;  ///< one behind the last iteration
-  std::uint64_t iterations = 0;     ///< so many before it were kept
+  std::uint64_t end_iteration = 0;  ///< one past the last iteration
+  std::uint64_t iterations = 0;     ///< how many before it were kept
   std::int64_t host_now = 0;        ///< ns since the run began, read together with ...
   DeviceClock device_now;           ///< ... the device's clock
 };

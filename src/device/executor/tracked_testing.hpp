@@ -1,4 +1,4 @@
-// Programs with trackers for the tests of the executor: GEMMs whose output is reduced by the memory it goes to.
+// Programs with trackers for the tests of the executor: GEMMs whose output is reduced by the destination memory.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cortado::device::testing {
 
-/// A GEMM of every rank, summed over the ranks and divided among them by a ring: chunk c of rows ends on rank c.
+/// A GEMM on every rank, summed over the ranks and divided among them by a ring: chunk c of rows ends on rank c.
 struct RingProduct {
   std::uint32_t ranks = 4;
   DType dtype = DType::f32;
@@ -16,13 +16,13 @@ struct RingProduct {
   std::uint64_t chunk_rows = 8;  ///< of the output; a tile is 4 x 8
   std::uint64_t n = 12;
   std::uint64_t k = 10;
-  std::uint64_t missing = 0;  ///< of updates: the trackers of chunks on their way expect so many more than there are
+  std::uint64_t missing = 0;  ///< updates that trackers of chunks in transit expect beyond those that happen
 };
 
-/// Rank r sends to r + 1. It makes the chunks r-1, r-2, ..., r+1, r in this order (modulo the ranks). The first is
-/// added straight to the memory of r + 1. Each of the next ones is added to its own memory, where that of r - 1
-/// arrives, too; its tracker releases the copy that adds it to the memory of r + 1. The last one stays, and its tracker
-/// releases the host. Hosts pass a barrier before each iteration: the memory of the neighbour is free then.
+/// Rank r sends to r + 1. It computes the chunks r-1, r-2, ..., r+1, r in this order (modulo the ranks). The first is
+/// added directly to the memory of r + 1. Each of the next ones is added to its own memory, where that of r - 1 also
+/// arrives; its tracker releases the copy that adds it to the memory of r + 1. The last one stays, and its tracker
+/// releases the host. Hosts pass a barrier before each iteration: by then the neighbour's memory is free.
 inline Program ring_product(const RingProduct& wanted) {
   const std::uint32_t ranks = wanted.ranks;
   const std::uint64_t m = wanted.chunk_rows * ranks;
@@ -46,7 +46,7 @@ inline Program ring_product(const RingProduct& wanted) {
     entered.push_back(p.signal("entered" + number, RankId{r}));
     complete.push_back(p.signal("complete" + number, RankId{r}));
   }
-  const auto place = [&](std::uint32_t c, std::uint32_t r) {  // of chunk c on rank r
+  const auto place = [&](std::uint32_t c, std::uint32_t r) {  // location of chunk c on rank r
     Region region = c == r ? out[r] : chunks[r];
     region.rows = wanted.chunk_rows;
     if (c != r) region.offset = chunk * c;
@@ -71,7 +71,7 @@ inline Program ring_product(const RingProduct& wanted) {
       const std::uint32_t c = rank_before(r, step);
       gemm.outputs.push_back(
           {wanted.chunk_rows * c, 0, wanted.chunk_rows, wanted.n, place(c, step == 1 ? next : r), CopyOp::add});
-      // From the rank before: the GEMM's own stores of its first chunk, or one copy.
+      // From the previous rank: the GEMM's own stores of its first chunk, or one copy.
       if (step == 1) continue;
       const std::uint64_t arriving = step == 2 ? wanted.split_k : 1;
       const bool last = step == ranks;

@@ -55,7 +55,7 @@ void add_recommended(KfdSystem& system, Discovery& found, std::size_t src) {
   for (std::uint32_t link = 0;; ++link) {
     const auto text = system.read(fmt::format("{}/io_links/{}/properties", node_folder(found.gpus[src].node), link));
     if (!text && text.error() == ENOENT) return;
-    if (!text) continue;  // to a node that this process may not see
+    if (!text) continue;  // to a node that this process cannot see
     const Properties properties = parse_properties(*text);
     const auto dst = std::ranges::find(found.gpus, property(properties, "node_to"), &KfdGpu::node);
     if (dst == found.gpus.end()) continue;
@@ -75,7 +75,7 @@ Result<Discovery> discover(KfdSystem& system, const kfd::GetVersion& version) {
     const auto id = system.read(node_folder(nodes) + "/gpu_id");
     if (!id && id.error() == ENOENT) break;
     const auto text = system.read(node_folder(nodes) + "/properties");
-    // Nodes outside of the container's share exist, but cannot be read.
+    // Nodes outside the container's share exist, but cannot be read.
     if (!id || !text) continue;
     const Properties properties = parse_properties(*text);
     if (property(properties, "simd_count") == 0) continue;

@@ -20,8 +20,8 @@ struct KfdGpu {
 struct Discovery {
   Topology topology;
   std::vector<KfdGpu> gpus;  ///< RankId i is the i-th GPU in the order of node numbers
-  /// Queues are made on the engine asked for: the kernel interface is 1.17 or later. Otherwise the kernel chooses the
-  /// engine within the class.
+  /// Queues are created on the requested engine: the kernel interface is 1.17 or later. Otherwise the kernel chooses
+  /// the engine within the class.
   bool queues_by_engine = false;
 };
 

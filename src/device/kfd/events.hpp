@@ -15,7 +15,7 @@
 
 namespace cortado::device {
 
-/// Thread safe. What it is given outlives it.
+/// Thread safe. Its arguments must outlive it.
 class KfdEvents {
  public:
   KfdEvents(KfdSystem& system, const KfdFiles& files, const Discovery& discovery, KfdMemory& memory)
@@ -23,7 +23,7 @@ class KfdEvents {
   KfdEvents(const KfdEvents&) = delete;
   KfdEvents& operator=(const KfdEvents&) = delete;
 
-  /// Asks to be told of memory exceptions. A driver without them has none to report.
+  /// Subscribes to memory exceptions. A driver without them reports none.
   void watch_exceptions();
 
   Result<Event> create();
@@ -31,8 +31,8 @@ class KfdEvents {
   void destroy_all();
   bool wait(const Event& event, std::chrono::nanoseconds timeout);
 
-  /// A memory exception ends all queues of the process, so one is all there is. The driver tells GPU and address; which
-  /// engine and queue it was, it does not.
+  /// A memory exception ends all queues of the process, so there is at most one. The driver reports GPU and address,
+  /// but not which engine and queue it was.
   std::vector<EngineFault> faults();
 
  private:
@@ -48,8 +48,8 @@ class KfdEvents {
   const Discovery& discovery_;
   KfdMemory& memory_;
   std::mutex mutex_;                      // of everything below
-  std::optional<KfdMemory::Exact> page_;  // with the mailboxes; made with the first event
-  bool page_known_ = false;               // to the driver
+  std::optional<KfdMemory::Exact> page_;  // holds the mailboxes; created with the first event
+  bool page_known_ = false;               // registered with the driver
   std::vector<std::uint32_t> live_;
   std::optional<std::uint32_t> exception_;
   std::vector<EngineFault> faults_;

@@ -22,14 +22,14 @@
 namespace cortado::device {
 namespace {
 
-constexpr std::uint64_t kSmallestKfdRing = 4096;  // a page, since a ring is a mapping of its own
+constexpr std::uint64_t kSmallestKfdRing = 4096;  // a page, since a ring is a separate mapping
 constexpr std::uint64_t kLargestKfdRing = std::uint64_t{1} << 31;
 constexpr std::uint64_t kPointerPage = 4096;
 constexpr std::size_t kReadPointerWord = 0;
-constexpr std::size_t kWritePointerWord = 8;  // another line of the cache
+constexpr std::size_t kWritePointerWord = 8;  // on another cache line
 
-/// Stores the value after everything that was stored before. A release store alone does not order stores to memory that
-/// is mapped as write combining on x86.
+/// Stores the value after all earlier stores. On x86, a release store alone does not order stores to memory that is
+/// mapped as write combining.
 void store_after_all(std::uint64_t* word, std::uint64_t value) {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
@@ -178,11 +178,11 @@ Result<const Engine*> KfdNode::find_engine(const SdmaQueueRequest& request) cons
   return &*engine;
 }
 
-/// Slots that this process holds; the kernel alone knows those of other processes.
+/// Slots that this process holds; only the kernel knows those of other processes.
 Status KfdNode::check_free_slot(RankId gpu, const Engine& engine) const {
   const GpuInfo& info = discovery_.topology.gpus[gpu.value];
   const auto same_class = [&](const Engine& other) { return other.kind == engine.kind; };
-  // Where the kernel chooses the engine, a class of engines shares its slots.
+  // Where the kernel chooses the engine, the engines of a class share their slots.
   const auto engines = discovery_.queues_by_engine ? 1 : std::ranges::count_if(info.engines, same_class);
   const auto used = std::ranges::count_if(queues_, [&](const auto& slot) {
     if (slot->queue.gpu != gpu) return false;
@@ -361,8 +361,8 @@ kfd::ClockCounters KfdNode::counters() const {
   return counters;
 }
 
-/// The clock of GPU 0. The driver gives its counter beside the system's, but not its rate: that follows from two
-/// readings at least 5 ms apart, where a reading that is off by a microsecond makes 0.02 %.
+/// The clock of GPU 0. The driver reports its counter together with the system's, but not its rate: that is derived
+/// from two readings at least 5 ms apart, so that an error of a microsecond in a reading amounts to 0.02 %.
 DeviceClock KfdNode::clock() const {
   constexpr std::chrono::milliseconds kApart{5};
   kfd::ClockCounters now = counters();

@@ -1,4 +1,4 @@
-// The node over the system calls of this computer, or of a test.
+// The node, on the system calls of this computer or of a test.
 #pragma once
 
 #include <memory>

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-/// Uncached means: the GPUs' caches do not keep it, so that all engines and the host see each other's writes. Nothing
-/// is lost by it, since engines do not read through those caches and no kernels run here. The host's own caching is as
-/// usual. Public: the host may map it.
+/// Uncached means: the GPUs' caches do not keep it, so that all engines and the host see each other's writes. This
+/// costs nothing, since engines do not read through those caches and no kernels run here. The host caches it as usual.
+/// Public: the host may map it.
 constexpr std::uint32_t kAccess =
     kfd::kMemWritable | kfd::kMemExecutable | kfd::kMemCoherent | kfd::kMemUncached | kfd::kMemNoSubstitute;
 constexpr std::uint32_t kGpuMemory = kfd::kMemVram | kfd::kMemPublic | kAccess;
@@ -86,7 +86,7 @@ Result<KfdMemory::Block> KfdMemory::allocate_block(std::optional<RankId> home, s
 }
 
 Status KfdMemory::fill_block(Block& block, std::optional<RankId> home) {
-  // Memory of the host hangs on some GPU, too: its render node is the file to map.
+  // Host memory also belongs to some GPU: its render node is the file to map.
   const std::uint32_t gpu = home.value_or(RankId{0}).value;
   kfd::AllocMemory request;
   request.va = reinterpret_cast<std::uintptr_t>(block.address);

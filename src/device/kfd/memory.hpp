@@ -22,7 +22,7 @@ struct KfdFiles {
   std::vector<int> render;  ///< of each GPU
 };
 
-/// Thread safe. What it is given outlives it.
+/// Thread safe. Its arguments must outlive it.
 class KfdMemory {
  public:
   KfdMemory(KfdSystem& system, const KfdFiles& files, const Discovery& discovery)
@@ -32,8 +32,8 @@ class KfdMemory {
 
   Result<Memory> allocate(const MemoryRequest& request);
 
-  /// Host memory of its own mapping, of exactly `bytes` (whole pages), as the kernel wants rings and their pointers.
-  /// The handle is what other ioctls call it.
+  /// Host memory in a separate mapping of exactly `bytes` (whole pages), as the kernel requires for rings and their
+  /// pointers. Other ioctls refer to it by the handle.
   struct Exact {
     Memory memory;
     std::uint64_t handle = 0;
@@ -42,11 +42,11 @@ class KfdMemory {
 
   void release(const Memory& memory);
 
-  /// What is still allocated; to be called before the files are closed.
+  /// Releases everything still allocated; to be called before the files are closed.
   void release_all();
 
  private:
-  /// Addresses reserved in this process; the driver's memory is mapped into them, from `address` on.
+  /// Addresses reserved in this process; the driver's memory is mapped into them, starting at `address`.
   struct Block {
     void* reserved = nullptr;
     std::uint64_t reserved_bytes = 0;

@@ -1,5 +1,5 @@
-// What somebody with GPUs sends who cannot run on them: versions, topology without serial numbers, and how the calls of
-// a small copy on every GPU went.
+// A report for users whose GPUs do not work with Cortado: versions, topology without serial numbers, and the result of
+// each call of a small copy on every GPU.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -56,10 +56,10 @@ const char* call_name(kfd::Call call) {
   }
 }
 
-/// Counts how calls end, on the way to the real ones.
+/// Counts the results of calls while forwarding them to the real ones.
 class CountingSystem final : public KfdSystem {
  public:
-  using Counts = std::map<std::pair<std::string, int>, int>;  // what and errno -> how often
+  using Counts = std::map<std::pair<std::string, int>, int>;  // what and errno -> number of times
 
   CountingSystem(std::unique_ptr<KfdSystem> real, Counts& counts) : real_(std::move(real)), counts_(counts) {}
 
@@ -81,7 +81,7 @@ class CountingSystem final : public KfdSystem {
   Counts& counts_;
 };
 
-/// The file, without lines that tell one computer from others.
+/// The file, without lines that identify this computer.
 std::string public_lines(KfdSystem& system, const std::string& path) {
   const auto text = system.read(path);
   if (!text) return fmt::format("    {}\n", std::strerror(text.error()));
@@ -109,7 +109,7 @@ std::string topology_text(KfdSystem& system) {
   return text;
 }
 
-/// A copy on the first engine of the GPU, its signal and its interrupt.
+/// Tries a copy on the first engine of the GPU, its signal and its interrupt.
 Result<std::string> try_copy(Driver& node, RankId gpu) {
   const EngineId engine = node.topology().gpus[gpu.value].engines.front().id;
   CORTADO_ASSIGN_OR_RETURN(const Memory memory,

@@ -1,4 +1,4 @@
-// What the node asks of the operating system. Tests put the virtual KFD there.
+// The system calls that the node uses. Tests substitute the virtual KFD.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cortado::device {
 
-/// What to do where there is no AMD GPU.
+/// Advice if there is no AMD GPU.
 inline constexpr const char* kUseSoft = "run on the embedded node instead: --on soft";
 
 class KfdSystem {
@@ -26,9 +26,9 @@ class KfdSystem {
   /// For reading and writing; -errno if it cannot be opened.
   virtual int open(const std::string& path) = 0;
   virtual void close(int file) = 0;
-  /// 0 or an errno. Calls that a signal interrupted are repeated.
+  /// 0 or an errno. Calls interrupted by a signal are repeated.
   virtual int ioctl(int file, unsigned long request, void* argument) = 0;
-  /// All of a small file, or an errno.
+  /// The contents of a small file, or an errno.
   virtual Expected<std::string, int> read(const std::string& path) = 0;
 
   template <class T>

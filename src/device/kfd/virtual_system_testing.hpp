@@ -20,7 +20,7 @@
 
 namespace cortado::device {
 
-/// What a test holds of it; the system itself belongs to the node.
+/// The test's view of it; the system itself belongs to the node.
 struct VirtualComputer {
   std::unique_ptr<vkfd::VirtualKfd> driver;
   std::map<std::string, std::string> files;  ///< of sysfs
@@ -29,7 +29,7 @@ struct VirtualComputer {
   std::uint32_t minor_version = kfd::kVersionWithEngineQueues;
   std::mutex mutex;
   std::map<int, std::string> open_files;
-  std::map<kfd::Call, int> calls;  ///< how often
+  std::map<kfd::Call, int> calls;  ///< how often each was made
   std::vector<std::string> log;    ///< of the driver
 
   std::unique_ptr<KfdSystem> system();

@@ -16,7 +16,7 @@ using Ring = std::span<const std::uint32_t>;
 using Outcome = Expected<Decoded, DecodeError>;
 using Error = Unexpected<DecodeError>;
 
-// Errors are off the fast path: out of line, so that the packets' own code stays small.
+// Errors are off the fast path: out of line, so that the code for the packets stays small.
 
 [[gnu::noinline, gnu::cold]] Error truncated(Ring ring, const char* name, std::size_t needed) {
   return Error(DecodeError{DecodeErrorKind::truncated, ring[0], needed, 0,
@@ -51,8 +51,8 @@ using Error = Unexpected<DecodeError>;
                                         : fmt::format("{} {}: not supported", opcode_name(op), name)});
 }
 
-/// Reads the fixed part of a packet; false if it is not all there or sets a bit that it must not: then refusal() says
-/// why.
+/// Reads the fixed part of a packet; false if it is incomplete or sets a reserved bit: then refusal() gives the
+/// reason.
 template <class Wire>
 bool read(Ring ring, Wire& packet) {
   if (ring.size() < wire::kDwords<Wire>) return false;

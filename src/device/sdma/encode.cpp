@@ -145,7 +145,7 @@ std::size_t encode(const WriteLinear& packet, std::uint32_t* out) {
   return head + packet.data.size();
 }
 
-/// The count is bytes - 1, as the kernel writes it.
+/// The count is bytes - 1, as the Linux driver writes it.
 std::size_t encode(const ConstFill& packet, std::uint32_t* out) {
   check(packet);
   return store(

@@ -1,4 +1,4 @@
-// Names of opcodes and sub-opcodes, also of those that are not supported, for messages.
+// Names of opcodes and sub-opcodes, including unsupported ones, for messages.
 #pragma once
 
 #include <cstdint>

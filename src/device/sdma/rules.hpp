@@ -1,4 +1,5 @@
-// What the packet format can say: why a packet value has no encoding, and the alignment its addresses must have.
+// What the packet format can express: why a packet value has no encoding, and the alignment that its addresses must
+// have.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace cortado::sdma {
 
-// Low bits of these addresses are not in the packet, or the engine works on whole words there.
+// The low bits of these addresses are not in the packet, or the engine works on whole words there.
 inline constexpr std::uint64_t kSwapAlignment = 64;
 inline constexpr std::uint64_t kWordAlignment = 4;  // WRITE, FENCE, POLL of memory, COND_EXE, 32-bit ATOMIC
 inline constexpr std::uint64_t kTimestampAlignment = 8;
@@ -25,7 +26,7 @@ constexpr std::uint64_t atomic_alignment(std::uint8_t operation) {
   return (operation & 0x20) != 0 ? 8 : 4;
 }
 
-/// A register poll with exactly these fields is the HDP flush packet and decodes as that.
+/// A register poll with exactly these fields is the HDP flush packet and decodes as such.
 constexpr bool is_hdp_flush(const PollRegmem& packet) {
   return !packet.memory && !packet.hdp_flush && packet.function == PollFunction::always &&
          packet.address == wire::kHdpFlushAddress && packet.reference == 0 && packet.mask == 0 &&

@@ -1,7 +1,7 @@
-// Binary layouts of the packets: one struct of dwords a packet, and the bit fields inside the dwords.
+// Binary layouts of the packets: one struct of dwords per packet, and the bit fields inside the dwords.
 //
-// Field names and places as in the Linux driver's vega10_sdma_pkt_open.h, with two additions from ROCr: copy swap, and
-// byte counts of 30 bits instead of 22 (accepted by gfx90a and gfx94x).
+// Field names and positions are those of the Linux driver's vega10_sdma_pkt_open.h, with two additions from ROCr: copy
+// swap, and byte counts of 30 bits instead of 22 (accepted by gfx90a and gfx94x).
 #pragma once
 
 #include <array>
@@ -25,8 +25,8 @@ struct Bits {
   static constexpr std::uint32_t get(std::uint32_t dword) { return (dword & kMask) >> Low; }
 };
 
-/// Bits of dword `dword` that must be zero, and the name they have in the sources. Where several entries name the same
-/// dword, the last one covers everything outside the fields.
+/// Bits of dword `dword` that must be zero, and their name in the sources. If several entries name the same dword, the
+/// last one covers everything outside the fields.
 struct MustBeZero {
   std::size_t dword = 0;
   std::uint32_t mask = 0;
@@ -155,7 +155,7 @@ struct CopySwap {
   };
 };
 
-/// Cortado's own packet: a linear copy that adds.
+/// A private packet of Cortado: a linear copy that adds.
 struct CopyAdd {
   static constexpr const char* kName = "COPY add (private)";
   using ElementType = Bits<24, 4>;
@@ -171,7 +171,7 @@ struct CopyAdd {
   };
 };
 
-/// Cortado's own packet, without its destinations, which follow.
+/// A private packet of Cortado, without its destinations, which follow.
 struct CopyMulticast {
   static constexpr const char* kName = "COPY multicast (private)";
   using Destinations = Bits<24, 4>;
@@ -186,7 +186,7 @@ struct CopyMulticast {
   };
 };
 
-/// Cortado's own packet: poll, copy and atomic.
+/// A private packet of Cortado: poll, copy and atomic.
 struct CopyFused {
   static constexpr const char* kName = "COPY fused (private)";
   using Waits = Bits<24, 1>;
@@ -207,7 +207,7 @@ struct CopyFused {
   };
 };
 
-/// Cortado's own packet: copies of a list.
+/// A private packet of Cortado: copies of a list.
 struct CopyList {
   static constexpr const char* kName = "COPY list (private)";
   using Entries = Bits<0, 20>;  // entries - 1
@@ -384,10 +384,10 @@ struct Indirect {
 template <class Wire>
 inline constexpr std::size_t kDwords = sizeof(Wire) / sizeof(std::uint32_t);
 
-// Packets go to and from the ring dword by dword: copied as a whole, they would be put together on the stack in pieces
-// of one width and read back in another, which stalls the processor for longer than the rest takes.
+// Packets are copied to and from the ring dword by dword: if copied as a whole, they would be assembled on the stack in
+// pieces of one width and read back in another, which stalls the processor for longer than everything else takes.
 
-/// Writes the packet at `out`; returns its dwords.
+/// Writes the packet at `out`; returns its size in dwords.
 template <class Wire>
 std::size_t store(const Wire& packet, std::uint32_t* out) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(&packet);
@@ -413,7 +413,7 @@ Wire load(const std::uint32_t* in) {
 template <class Wire, std::size_t I>
 inline constexpr MustBeZero kZero = Wire::kMustBeZero[I];
 
-/// The bits of the dwords at `in` that must be zero and are not, of all dwords together.
+/// The bits, of all dwords at `in` combined, that must be zero and are not.
 template <class Wire>
 std::uint32_t wrong_bits(const std::uint32_t* in) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {

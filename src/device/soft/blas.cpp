@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kThreads = "OPENBLAS_NUM_THREADS";  // read while the library is loaded
 
-/// The environment asks for one thread as long as this lives.
+/// While this object lives, the environment asks for one thread.
 class OneThread {
  public:
   OneThread() {
@@ -51,7 +51,7 @@ Result<Blas> load_blas(const std::string& name) {
   }
   const Blas found{reinterpret_cast<Blas::Sgemm*>(dlsym(library, "cblas_sgemm"))};
   if (found.sgemm == nullptr) return no_blas(fmt::format("{} lacks cblas_sgemm", name));
-  // Whoever loaded it earlier may have given it more threads.
+  // If it was loaded earlier by someone else, it may have more threads.
   auto* const set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
   if (set_threads != nullptr) set_threads(1);
   return found;

@@ -16,16 +16,16 @@
 namespace cortado::device::soft {
 namespace {
 
-// Of one piece: a fraction of a millisecond of one core.
+// Size of one piece: a fraction of a millisecond of one core.
 constexpr std::uint64_t kKernelPieceBytes = 1 << 19;
 constexpr std::uint64_t kPieceFlops = 20'000'000;
-constexpr int kPiecesPerStep = 32;  // of short operations
+constexpr int kPiecesPerStep = 32;  // for short operations
 
 std::uint64_t total_bytes(const Span2D& span) {
   return span.width * span.rows;
 }
 
-/// Rows of a span stand for rows of a matrix.
+/// Whether the rows of a span are rows of such a matrix.
 bool is_matrix(const Span2D& span, std::uint64_t rows, std::uint64_t columns, std::uint64_t element) {
   return span.rows == rows && span.width == columns * element &&
          (rows == 1 || (span.pitch >= span.width && span.pitch / element <= INT_MAX));
@@ -163,7 +163,7 @@ ComputeRunner::Outcome ComputeRunner::run(const KernelLaunchOp& op, Quota quota)
   return outcome;
 }
 
-/// All at once: what it takes is far below that of the GEMMs beside it.
+/// All at once: it takes far less time than the GEMMs beside it.
 ComputeRunner::Outcome ComputeRunner::run(const CallLaunchOp& op, Quota) {
   if (auto fault = check_call(op)) return stop(std::move(*fault));
   run_function(op);
@@ -211,7 +211,7 @@ ComputeRunner::Outcome ComputeRunner::move_rows(const KernelLaunchOp& op, Quota 
 }
 
 ComputeRunner::Outcome ComputeRunner::run(const GemmLaunchOp& op, Quota quota) {
-  if (mapped_) return run_mapped(op, quota);  // checked when it began
+  if (mapped_) return run_mapped(op, quota);  // already checked when it began
   if (auto fault = check_gemm(op)) return stop(std::move(*fault));
   if (!op.outputs.empty()) return run_mapped(op, quota);
   const std::uint64_t tiles = gemm_tiles(op);
@@ -355,7 +355,7 @@ std::string ComputeRunner::state() const {
   }
   const ComputeOp& op = operations_.front();
   const auto* wait = std::get_if<WaitOp>(&op);
-  // A long GEMM shows that it moves.
+  // For a long GEMM, shows that it is making progress.
   if (wait == nullptr) return fmt::format("at operation {} ({}, {} done)", finished_, kNames[op.index()], progress_);
   const std::uint64_t address = address_of(wait->word);
   const bool readable = memory_.find(address, sizeof(std::uint64_t)).has_value();

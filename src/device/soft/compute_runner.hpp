@@ -1,4 +1,4 @@
-// One compute queue: runs its operations in order on the CPU, one finished before the next begins.
+// One compute queue: runs its operations in order on the CPU, each finished before the next begins.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace cortado::device::soft {
 
 class ComputeRunner;
 
-/// What the owner of a queue gets to see, with the way back.
+/// What the owner of a queue sees, plus the way back to its runner.
 struct ComputeQueueHandle : ComputeQueue {
   ComputeRunner* runner = nullptr;
   std::uint32_t slot = 0;  ///< set by whoever attaches the queue to a dispatcher
@@ -29,7 +29,8 @@ struct ComputeQueueHandle : ComputeQueue {
 
 class ComputeRunner final : public Runnable {
  public:
-  /// The memory of the node may add, for output blocks with op add, and its kernels may ring doorbells.
+  /// `features`: whether the memory of the node can add, for output blocks with op add, and whether its kernels can
+  /// ring doorbells.
   ComputeRunner(const MemoryMap& memory, TrackerUnit& trackers, const Features& features, FaultLog& faults, RankId gpu,
                 std::uint32_t id);
 
@@ -40,7 +41,7 @@ class ComputeRunner final : public Runnable {
   StepResult step() override;
   StepResult random_step(Random& random) override;
 
-  /// "idle" or what it is at. Not during a step.
+  /// "idle" or what it is doing. Must not be called during a step.
   std::string state() const;
 
  private:
@@ -68,7 +69,7 @@ class ComputeRunner final : public Runnable {
   Outcome sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources, Quota quota);
 
   std::optional<PacketFault> check_span(const Span2D& span, const char* what);
-  /// Of a write that is no update of a tracker.
+  /// For a write that is not an update of a tracker.
   std::optional<PacketFault> check_destination(const Span2D& span, const char* what);
   std::optional<PacketFault> check_word(const std::uint64_t* word);
   std::optional<PacketFault> check_sum(DType dtype, const Span2D& dst, std::span<const Span2D> sources);
@@ -92,7 +93,7 @@ class ComputeRunner final : public Runnable {
   std::uint64_t progress_ = 0;        // of the first operation: bytes, rows, tiles or stores of tiles done
   std::size_t raised_ = 0;            // of a Gemm: raises done
   std::optional<MappedGemm> mapped_;  // the first operation, if it is a Gemm with an output map that has begun
-  std::uint64_t finished_ = 0;        // operations before the first
+  std::uint64_t finished_ = 0;        // number of operations before the first
   bool stopped_ = false;
   std::string fault_message_;
 };

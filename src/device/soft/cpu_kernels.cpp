@@ -13,7 +13,7 @@
 namespace cortado::device::soft {
 namespace {
 
-/// Bytes from a row to the next. A span of one row has no next: its pitch is not looked at.
+/// Bytes from one row to the next. A span of one row has no next: its pitch is ignored.
 std::uint64_t row_pitch(const Span2D& span) {
   return span.rows <= 1 ? span.width : span.pitch;
 }
@@ -64,7 +64,7 @@ void with_element(DType dtype, Function&& function) {
 
 constexpr std::size_t kBlock = 1024;  // elements that are summed at a time, in the first-level cache
 
-/// Contiguous sum of at most kBlock elements from at least one source. Elements need no alignment: they go through
+/// Contiguous sum of at most kBlock elements from at least one source. Elements need not be aligned: they go through
 /// local arrays.
 template <class Element>
 void sum_block(std::byte* dst, std::span<const std::byte* const> sources, std::size_t elements) {
@@ -125,7 +125,7 @@ void sgemm(const Block& block, std::uint64_t k, bool accumulate, const float* a,
                 1.0f, a, size(a_pitch), b, size(b_pitch), accumulate ? 1.0f : 0.0f, c, size(c_pitch));
 }
 
-/// A row of pitched floats can be handed to the library in place.
+/// Whether rows of pitched floats can be passed to the library in place.
 bool is_float_matrix(const Span2D& span) {
   return row_pitch(span) % sizeof(float) == 0 && reinterpret_cast<std::uintptr_t>(span.data) % alignof(float) == 0;
 }
@@ -224,10 +224,10 @@ std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& bloc
                                        std::uint64_t k) {
   const std::uint64_t line = block.columns * size_of(op.dtype).value;
   std::vector<std::byte> values(block.rows * line);
-  if (k == 0) return values;  // all bits zero is the zero of every type
+  if (k == 0) return values;  // all bits zero represent zero in every type
   with_element(op.dtype, [&](auto element) {
     using Element = decltype(element);
-    if constexpr (std::is_same_v<typename Element::Wide, float>) {  // others have no GEMMs
+    if constexpr (std::is_same_v<typename Element::Wide, float>) {  // other types have no GEMMs
       const auto a = to_floats<Element>(op.a, block.row, block.rows, first_k, k);
       const auto b = to_floats<Element>(op.b, first_k, k, block.column, block.columns);
       std::vector<float> c(block.rows * block.columns);

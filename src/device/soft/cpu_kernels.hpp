@@ -1,8 +1,8 @@
 // The kernels of the embedded node: element-wise sums, row moves and matrix products on the CPU.
 //
-// A span is read as one sequence of bytes, row after row. The functions take a part of that sequence (first byte,
-// number of bytes), so that a long kernel can run in pieces. Integers wrap; f16, bf16 and f8 are summed in float
-// and rounded once.
+// A span is read as one sequence of bytes, row by row. The functions take a part of that sequence (first byte, number
+// of bytes), so that a long kernel can run in pieces. Integers wrap; f16, bf16 and f8 are summed in float and rounded
+// once.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace cortado::device::soft {
 
-/// dst += src; `bytes` is a multiple of the element.
+/// dst += src; `bytes` is a multiple of the element size.
 void add_elements(DType dtype, std::byte* dst, const std::byte* src, std::uint64_t bytes);
 
 /// dst = src for these bytes. Spans of equal total size, in any shape.
 void copy_span(const Span2D& dst, const Span2D& src, std::uint64_t first, std::uint64_t bytes);
 
-/// dst = sum of all sources for these bytes; dst may be one of the sources. Widths are multiples of the element.
+/// dst = sum of all sources for these bytes; dst may be one of the sources. Widths are multiples of the element size.
 void sum_spans(DType dtype, const Span2D& dst, std::span<const Span2D> sources, std::uint64_t first,
                std::uint64_t bytes);
 
@@ -41,8 +41,8 @@ struct Block {
   std::uint64_t row, rows, column, columns;
 };
 
-/// A block of the GEMM over k = first_k .. + k, all of which may be nothing: elements of the type of `op`, rounded
-/// once, without gaps.
+/// A block of the GEMM over k = first_k .. + k; any of these ranges may be empty. Elements have the type of `op`, are
+/// rounded once, and have no gaps.
 std::vector<std::byte> partial_product(const GemmLaunchOp& op, const Block& block, std::uint64_t first_k,
                                        std::uint64_t k);
 

@@ -1,4 +1,4 @@
-// Who steps the queues, and when: threads of a pool and helping callers, or one random generator.
+// Who steps the queues, and when: threads of a pool and assisting callers, or one random generator.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class Dispatcher {
   Dispatcher& operator=(const Dispatcher&) = delete;
   virtual ~Dispatcher() = default;
 
-  /// A slot for the runnable, none if all are taken.
+  /// A slot for the runnable; none if all are taken.
   virtual std::optional<std::uint32_t> attach(Runnable& runnable) = 0;
   /// Waits for a running step; afterwards no thread touches the runnable.
   virtual void detach(std::uint32_t slot) = 0;
 
-  /// There is something to do for the runnable.
+  /// The runnable has something to do.
   virtual void notify(std::uint32_t slot) = 0;
 
   /// Steps queues for a short while on the caller's thread. False if no queue could move.
@@ -36,11 +36,11 @@ class Dispatcher {
   virtual void wait_for_running_steps() = 0;
 };
 
-/// `workers` threads beside the callers' own.
+/// `workers` threads in addition to the callers' own.
 std::unique_ptr<Dispatcher> make_threaded_dispatcher(std::uint32_t max_runnables, std::uint32_t workers);
 
-/// Every assist() is one random step of one random runnable; the seed and the calls decide all. Steps the clock, too,
-/// so that it always does something.
+/// Every assist() is one random step of one random runnable; seed and calls determine everything. It also advances the
+/// clock, so that it always does something.
 std::unique_ptr<Dispatcher> make_random_dispatcher(std::uint64_t seed, DelayClock& clock);
 
 }  // namespace cortado::device::soft

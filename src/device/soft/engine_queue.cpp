@@ -12,8 +12,8 @@
 namespace cortado::device::soft {
 namespace {
 
-// A step ends after so many bytes, so that no queue keeps a thread to itself and waiting callers look at their own
-// condition often enough. A packet costs some bytes too, for steps of many small packets.
+// A step ends after this many bytes, so that no queue keeps a thread to itself and waiting callers check their own
+// condition often enough. A packet also counts as some bytes, for steps of many small packets.
 constexpr std::uint64_t kStepBytes = 1 << 20;
 constexpr std::uint64_t kPacketCost = 1 << 11;
 constexpr std::uint64_t kHeavyStep = 1 << 15;
@@ -139,7 +139,7 @@ StepResult EngineQueue::step() {
       slow_until_ = 0;
     }
     if (!transfers_.empty()) {
-      // A large transfer goes on. It is checked again: its memory may have been released since the last step.
+      // A large transfer continues. It is checked again: its memory may have been released since the last step.
       Transfer& transfer = transfers_.front();
       if (!check(transfer.packet, transfer.places, transfer.offset, transfer.index)) break;
       const std::uint64_t piece =
@@ -266,7 +266,7 @@ EngineQueue::Outcome EngineQueue::run(const sdma::PollRegmem& packet) {
   }
   const auto address = host_address(packet.address, sizeof(std::uint32_t));
   if (!address) return outside_memory(packet.address, "poll");
-  // A finite retry count is taken as endless: what engines do when it runs out is not known.
+  // A finite retry count is treated as infinite: what engines do when it runs out is not known.
   const std::uint32_t value = load_half(*address) & packet.mask;
   return poll_holds(packet.function, value, packet.reference) ? Outcome::done : Outcome::hold;
 }

@@ -1,12 +1,13 @@
 // One SDMA queue of an engine: fetches packets from its ring and executes them on memory.
 //
 // Order, as on real engines: packets start in order. Transfers (COPY, WRITE, CONST_FILL) may still be moving bytes
-// while later packets run. FENCE, ATOMIC, TIMESTAMP, TRAP and NOP start when every earlier transfer of the queue is
+// while later packets run. FENCE, ATOMIC, TIMESTAMP, TRAP and NOP start when every earlier transfer of the queue has
 // finished. POLL_REGMEM, COND_EXE and INDIRECT hold back what follows them but wait for no earlier transfer. A fused
-// packet is its poll, its copy and its atomic, one behind another.
+// packet is its poll, its copy and its atomic, one after another.
 //
-// step() finishes each transfer before it fetches on, which is one of the allowed orders and the fastest on a CPU.
-// random_step() reaches all of them. The read pointer passes a packet when it and all before it are finished.
+// step() finishes each transfer before it fetches the next packet, which is one of the allowed orders and the fastest
+// on a CPU. random_step() reaches all of them. The read pointer passes a packet when it and all before it have
+// finished.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ struct EngineContext {
 
 class EngineQueue;
 
-/// What the owner of a queue gets to see, with the way back.
+/// What the owner of a queue sees, plus the way back to the queue.
 struct EngineQueueHandle : SdmaQueue {
   EngineQueue* queue = nullptr;
   std::uint32_t slot = 0;  ///< set by whoever attaches the queue to a dispatcher
@@ -48,25 +49,25 @@ struct EngineQueueHandle : SdmaQueue {
 
 class EngineQueue final : public Runnable {
  public:
-  /// Takes the ring's pages; a ring without a mapping stays the caller's. `injection` may be null. The read pointer is
-  /// kept in `read_pointer`, if there is one.
+  /// Takes ownership of the ring's pages; a ring without a mapping stays the caller's. `injection` may be null. The
+  /// read pointer is kept in `read_pointer`, if given.
   EngineQueue(const EngineContext& context, const SdmaQueueRequest& request, std::uint32_t id, const Pages& ring,
               EngineInjection* injection, std::uint64_t* read_pointer = nullptr);
   ~EngineQueue() override;
 
   EngineQueueHandle& handle() { return handle_; }
 
-  /// Writes pointer and doorbell. False if the doorbell got lost on purpose. Any thread, one at a time.
+  /// Writes pointer and doorbell. False if the doorbell was lost on purpose. Any thread, one at a time.
   bool write_doorbell(std::uint64_t write_offset);
 
   StepResult step() override;
   StepResult random_step(Random& random) override;
 
-  /// Not during a step.
+  /// Must not be called during a step.
   QueueState state() const;
 
  private:
-  static constexpr std::uint64_t kNoDoorbell = ~std::uint64_t{0};  // there is none that could wake the queue
+  static constexpr std::uint64_t kNoDoorbell = ~std::uint64_t{0};  // no doorbell could wake the queue
 
   struct Transfer {
     sdma::Packet packet;
@@ -83,7 +84,7 @@ class EngineQueue final : public Runnable {
 
   Fetched fetch();
   bool check(const sdma::Packet& packet, HostPlaces& places, std::uint64_t offset, std::uint64_t index);
-  /// Moves units of a transfer that was checked; false if a tracker stopped the queue.
+  /// Moves units of a transfer that has been checked; false if a tracker stopped the queue.
   bool move(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count,
             std::uint64_t offset, std::uint64_t index);
   void notice_finished(const sdma::Packet& packet, std::uint64_t offset, std::uint64_t index) {
@@ -117,7 +118,7 @@ class EngineQueue final : public Runnable {
   enum class SignalFate { write, lose, hold };
   SignalFate signal_fate();
 
-  /// Host address of the bytes, none if they are not mapped.
+  /// Host address of the bytes; none if they are not mapped.
   std::optional<std::uint64_t> host_address(std::uint64_t address, std::uint64_t bytes) {
     const Mapping* const mapping = ranges_.find(context_.memory, address, bytes);
     if (mapping == nullptr) return std::nullopt;
@@ -152,17 +153,17 @@ class EngineQueue final : public Runnable {
   RangeCache ranges_;
   HostPlaces places_;                // of stream_.packet(), if it is a transfer
   TransferShape shape_;              // of stream_.packet(), if it is a transfer
-  std::vector<Transfer> transfers_;  // in order; a finished one stays until those before it are finished
+  std::vector<Transfer> transfers_;  // in order; a finished one stays until those before it have finished
   bool held_ = false;                // stream_.packet() is fetched and waits to be executed
   bool stalled_ = false;
   bool stopped_ = false;
   std::string fault_message_;
   std::uint64_t fetched_ = 0;
-  std::uint64_t signals_ = 0;  // ATOMIC and FENCE packets met
-  bool signal_met_ = false;    // the held one is counted
+  std::uint64_t signals_ = 0;  // ATOMIC and FENCE packets encountered
+  bool signal_met_ = false;    // the held one has been counted
   bool signal_lost_ = false;
   std::uint64_t signal_due_ = 0;  // on context_.delays
-  std::uint64_t traps_ = 0;       // TRAP packets met; counted where faults are injected
+  std::uint64_t traps_ = 0;       // TRAP packets encountered; counted only if faults are injected
   std::uint64_t slow_until_ = 0;  // of a slow engine: nanoseconds
 };
 

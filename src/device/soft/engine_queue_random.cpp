@@ -1,4 +1,4 @@
-// The adversarial order of a queue: everything that engines are allowed to do, in an order the generator chooses.
+// The adversarial order of a queue: everything that engines are allowed to do, in an order that the generator chooses.
 #include <algorithm>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace cortado::device::soft {
 namespace {
 
-constexpr std::size_t kWindow = 8;  // transfers of a queue that may be under way together
+constexpr std::size_t kWindow = 8;  // transfers of a queue that may be in progress together
 
 }  // namespace
 
@@ -38,8 +38,8 @@ StepResult EngineQueue::random_step(Random& random) {
   const bool may_control = held_ && (moving.empty() || !drains(stream_.packet()));
   const bool may_fetch = !held_ && transfers_.size() < kWindow;
 
-  // One choice for each unfinished transfer, one for the packet at hand or the next one, one for doing nothing at all:
-  // doorbells and satisfied polls are noticed late, signals are written late.
+  // One choice for each unfinished transfer, one for the current packet or the next one, and one for doing nothing at
+  // all: doorbells and satisfied polls are noticed late, signals are written late.
   const std::uint64_t choice = random.below(moving.size() + 2);
   bool progressed = false;
   bool exhausted = false;

@@ -12,16 +12,16 @@ namespace cortado::device::soft {
 
 class EventTable {
  public:
-  /// Ids fit the 28 bits of a TRAP packet and are never used again.
+  /// Ids fit in the 28 bits of a TRAP packet and are never reused.
   std::uint32_t create(const Memory& mailbox);
-  /// The mailbox memory, to be released by the caller; empty if there is no such event.
+  /// Returns the mailbox memory, to be released by the caller; empty if there is no such event.
   Memory destroy(std::uint32_t id);
 
-  /// A TRAP with an unknown id interrupts nobody.
+  /// A TRAP with an unknown id is ignored.
   void fire(std::uint32_t id);
-  /// True once per firing: takes the firing.
+  /// True once per firing: consumes the firing.
   bool take(std::uint32_t id);
-  /// As take(), after sleeping for at most so long.
+  /// Like take(), but sleeps for at most this time.
   bool take_within(std::uint32_t id, std::chrono::nanoseconds time);
 
  private:

@@ -1,8 +1,8 @@
-// Things that go wrong on purpose (FaultInjection), as the queues of one engine meet them.
+// Deliberate failures (FaultInjection), as the queues of one engine experience them.
 //
-// A slow engine is slow for ever. Every other entry strikes once: in the first queue of its engine that reaches the
-// count. A stalled engine fetches for none of its queues until the queue that met the stall is destroyed, which resets
-// the engine.
+// A slow engine is slow for ever. Every other entry takes effect once: in the first queue of its engine that reaches
+// the count. A stalled engine fetches for none of its queues until the queue that hit the stall is destroyed, which
+// resets the engine.
 #pragma once
 
 #include <atomic>
@@ -21,17 +21,17 @@ class EngineInjection {
   EngineInjection(const FaultInjection& faults, RankId gpu, EngineId engine);
   bool empty() const { return entries_.empty() && slowness_ <= 1; }
 
-  /// Whether doorbell `n` of a queue gets lost.
+  /// Whether doorbell `n` of a queue is lost.
   bool drops_doorbell(std::uint64_t n);
-  /// Whether the queue, having executed so many packets, gets no further one.
+  /// Whether the queue stalls after this many packets.
   bool stalls(std::uint32_t queue, std::uint64_t packets);
-  /// Whether signal `n` of a queue writes nothing.
+  /// Whether signal `n` of a queue is not written.
   bool loses_signal(std::uint64_t n);
-  /// Nanoseconds that signal `n` of a queue takes longer, 0 = none.
+  /// By how many nanoseconds signal `n` of a queue is delayed; 0 = not.
   std::uint64_t delays_signal(std::uint64_t n);
-  /// Whether TRAP packet `n` of a queue interrupts nobody.
+  /// Whether the interrupt of TRAP packet `n` of a queue is lost.
   bool loses_interrupt(std::uint64_t n);
-  /// How many times as long transfers take.
+  /// By which factor transfers take longer.
   std::uint64_t slowness() const { return slowness_; }
 
   void queue_destroyed(std::uint32_t queue);

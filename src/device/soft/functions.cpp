@@ -97,7 +97,7 @@ void append(const CallLaunchOp& op) {
   }
 }
 
-/// One head of one row: `score` has room for all rows of the cache.
+/// One head of one row: `score` must have room for all rows of the cache.
 void attend(std::span<const float> q, std::uint64_t head_dim, std::uint64_t column, const Span2D& keys,
             const Span2D& values, std::uint64_t first, std::uint64_t count, std::vector<float>& scores,
             std::span<float> result) {

@@ -1,4 +1,4 @@
-// How fast the embedded node multiplies.
+// How fast the embedded node runs GEMMs.
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kMeasuredTime{20};
 
-// One tile of usual size, as deep as a model is wide: about two milliseconds of a core.
+// One tile of typical size, with k equal to a typical model width: about two milliseconds of a core.
 constexpr std::uint64_t kRateTile = 128;
 constexpr std::uint64_t kRateDepth = 2048;
 
@@ -20,7 +20,7 @@ constexpr std::uint64_t kRateDepth = 2048;
 
 double soft_gemm_rate(DType dtype, const SoftOptions& options) {
   const std::uint64_t element = size_of(dtype).value;
-  std::vector<std::byte> a(kRateTile * kRateDepth * element);  // zeros: no GEMM of theirs takes another path
+  std::vector<std::byte> a(kRateTile * kRateDepth * element);  // zeros: they take the same path as other values
   std::vector<std::byte> b(kRateDepth * kRateTile * element);
   std::vector<std::byte> c(kRateTile * kRateTile * element);
   GemmLaunchOp op;

@@ -63,7 +63,7 @@ void MappedGemm::shuffle(TileStores& tile, Random& random) {
     for (std::uint64_t row = 0; row < part.rows; ++row) rows.push_back({part.part, row, 1});
   }
   for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
-  // Of stores that overwrite, later parts of k come behind the earlier ones.
+  // For stores that overwrite, later parts of k must come after earlier ones.
   if (tile.tile.block->op == CopyOp::store) std::ranges::stable_sort(rows, std::greater<>(), &Store::part);
   tile.left = std::move(rows);
 }

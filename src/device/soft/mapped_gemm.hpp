@@ -1,14 +1,14 @@
-// A GEMM with an output map under way: makes its tiles and stores them where the map says.
+// A GEMM with an output map in progress: computes its tiles and stores them where the map says.
 //
-// A tile is made of split_k partial GEMMs over parts of k, and each one is an update of the tile's bytes. For a
-// block whose stores add, an update is the partial GEMM, rounded to the type of the elements; for one whose stores
-// overwrite, update i is the GEMM over the parts up to i, so that the last store leaves the whole GEMM.
+// A tile is the result of split_k partial GEMMs over parts of k, each of which is an update of the tile's bytes. For a
+// block whose stores add, an update is the partial GEMM, rounded to the element type; for one whose stores overwrite,
+// update i is the GEMM over the parts up to i, so that the last store leaves the whole GEMM.
 //
-// run() stores tile by tile in the order of production. run_random() has several tiles under way and stores rows of
-// their partial GEMMs in any order that the meaning of the GEMM allows.
+// run() stores tile by tile in production order. run_random() has several tiles in progress and stores rows of their
+// partial GEMMs in any order that the meaning of the GEMM allows.
 //
-// A tile that has to wait (TileHold) is under way from its turn on, as one that holds a compute unit; it is made when
-// its words are there. run() has one tile under way, so that it waits as well.
+// A tile that has to wait (TileHold) is in progress from its turn on, like one that holds a compute unit; it is
+// computed when its words have reached their values. run() has only one tile in progress, so it waits with it.
 #pragma once
 
 #include <cstddef>
@@ -25,24 +25,25 @@ namespace cortado::device::soft {
 
 class MappedGemm {
  public:
-  /// `op` has outputs, none of them empty, and a split_k of at least one, was checked, and outlives this.
+  /// `op` must have outputs, none of them empty, and a split_k of at least one, must have been checked, and must
+  /// outlive this.
   explicit MappedGemm(const GemmLaunchOp& op) : op_(&op) {}
 
-  /// About so many operations of work, at least one partial GEMM of a tile unless that has to wait.
+  /// Does about this many operations of work, and at least one partial GEMM of a tile unless that has to wait.
   std::optional<PacketFault> run(std::uint64_t flops, TrackerUnit& trackers);
-  /// A few rows, of tiles that need not wait.
+  /// Stores a few rows of tiles that need not wait.
   std::optional<PacketFault> run_random(Random& random, TrackerUnit& trackers);
 
-  /// Tiles before the first, in the order of production, that is not all stored.
+  /// The number of leading tiles, in production order, that are completely stored.
   std::uint64_t tiles_done() const;
   bool finished() const { return under_way_.empty() && block_ == op_->outputs.size(); }
-  /// Grows with every store.
+  /// Increases with every store.
   std::uint64_t stores() const { return stores_; }
 
  private:
   struct Tile {
     const OutputSpan* block = nullptr;
-    std::uint64_t row = 0;  ///< of the block
+    std::uint64_t row = 0;  ///< within the block
     std::uint64_t column = 0;
     std::uint64_t rows = 0;
     std::uint64_t columns = 0;
@@ -55,7 +56,7 @@ class MappedGemm {
   };
   struct TileStores {
     Tile tile;
-    std::uint64_t number = 0;  ///< in the order of production
+    std::uint64_t number = 0;  ///< in production order
     std::vector<Store> left;   ///< last one first
   };
 

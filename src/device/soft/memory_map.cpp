@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kLargestAlignment = 1ULL << 30;
 
-/// The rest is for everything else that this computer does.
+/// The rest is for everything else on this computer.
 constexpr double kUsable = 0.75;
 
 std::uint64_t usable_host_bytes() {
@@ -60,7 +60,7 @@ Status MemoryMap::check_capacity(const MemoryRequest& request) const {
     all += bytes;
     if (allocation.home == request.home) same_home += bytes;
   }
-  // Pages are committed when touched, so the kernel would not refuse more than it has: it would end the process later.
+  // Pages are committed when touched, so the kernel would not reject more than it has: it would end the process later.
   if (request.bytes.value > host_bytes_ || all > host_bytes_ - request.bytes.value) {
     return no_memory(fmt::format("{} more than the {} already allocated exceed the {} that this computer can spare",
                                  format_bytes(request.bytes), format_bytes({all}), format_bytes({host_bytes_})));
@@ -149,7 +149,7 @@ std::optional<Mapping> MemoryMap::mapping(std::uint64_t address, std::uint64_t b
 }
 
 const Mapping* RangeCache::look_up(const AddressSpace& space, std::uint64_t address, std::uint64_t bytes) {
-  // The generation is read before the look-up: a range retired in between is forgotten at the next question.
+  // The generation is read before the lookup: a range retired in between is forgotten at the next lookup.
   const std::uint64_t generation = space.generation();
   if (generation_ != generation) {
     mappings_.fill({});

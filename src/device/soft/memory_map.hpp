@@ -1,8 +1,8 @@
 // Memory of the embedded node: what is allocated, and whether an address range lies inside it.
 //
-// Releasing while engines run takes three steps: retire() makes the range unknown to every later look-up, the caller
-// waits until no step that may have looked before is running, then unmap() gives the pages back. Look-ups that an
-// engine remembers (RangeCache) are good for one generation: retire() starts a new one.
+// Releasing memory while engines run takes three steps: retire() hides the range from every later lookup, the caller
+// waits until no step that may have looked it up before is running, then unmap() releases the pages. Lookups that an
+// engine remembers (RangeCache) are valid for one generation: retire() starts a new one.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ struct Mapping {
   std::uint64_t to_host = 0;  ///< host pointer minus address, modulo 2^64
 };
 
-/// What engines can reach. Mappings that they remember are good for one generation.
+/// What engines can reach. Mappings that they remember are valid for one generation.
 class AddressSpace {
  public:
   AddressSpace() = default;
@@ -45,12 +45,12 @@ class AddressSpace {
   AddressSpace& operator=(const AddressSpace&) = delete;
   virtual ~AddressSpace() = default;
 
-  /// The mapping that holds all of the range.
+  /// The mapping that contains the whole range.
   virtual std::optional<Mapping> mapping(std::uint64_t address, std::uint64_t bytes) const = 0;
   std::uint64_t generation() const { return generation_.load(std::memory_order_seq_cst); }
 
  protected:
-  /// After mappings went away.
+  /// To be called after mappings were removed.
   void start_generation() { generation_.fetch_add(1, std::memory_order_seq_cst); }
 
  private:
@@ -59,23 +59,24 @@ class AddressSpace {
 
 class MemoryMap final : public AddressSpace {
  public:
-  /// `gpu_bytes`: memory of one GPU, 0 = without limit. All allocations together never exceed the host's memory.
+  /// `gpu_bytes`: memory of one GPU, 0 = unlimited. All allocations together never exceed the host's memory.
   explicit MemoryMap(Bytes gpu_bytes);
   ~MemoryMap() override;
 
-  /// Zeroed pages that the kernel commits when they are first touched.
+  /// Zeroed pages that the kernel commits on first touch.
   Result<Memory> allocate(const MemoryRequest& request);
 
   /// False if `data` is not the start of an allocation.
   bool retire(const std::byte* data);
-  /// Of a retired allocation.
+  /// For a retired allocation.
   void unmap(const std::byte* data);
 
-  /// Memory of the caller, which may overlap with other such memory: known until it was unmapped as often as mapped.
+  /// Memory of the caller, which may overlap other such memory; it stays known until unmapped as often as it was
+  /// mapped.
   Status map_host(const Memory& memory);
   void unmap_host(const Memory& memory);
 
-  /// The allocation, or memory of the caller, that holds all of the range.
+  /// The allocation, or memory of the caller, that contains the whole range.
   std::optional<Range> find(std::uint64_t address, std::uint64_t bytes) const;
   std::optional<Mapping> mapping(std::uint64_t address, std::uint64_t bytes) const override;
 
@@ -94,13 +95,13 @@ class MemoryMap final : public AddressSpace {
   mutable std::shared_mutex mutex_;
   std::vector<Allocation> live_;  // sorted by range.begin
   std::vector<Allocation> retired_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> callers_;  // begin and end -> times mapped
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> callers_;  // begin and end -> number of times mapped
 };
 
-/// The ranges one queue touched last.
+/// The ranges that one queue used most recently.
 class RangeCache {
  public:
-  /// Null if no mapping holds all of the range. Good until the next question.
+  /// Null if no mapping contains the whole range. Valid until the next call.
   const Mapping* find(const AddressSpace& space, std::uint64_t address, std::uint64_t bytes) {
     if (generation_ == space.generation()) [[likely]] {
       for (const Mapping& mapping : mappings_) {

@@ -37,9 +37,9 @@ Unsigned result(std::uint8_t function, Unsigned old_value, Unsigned data, Unsign
       return old_value | data;
     case 0x17:
       return old_value ^ data;
-    case 0x18:  // inc: counts 0 .. data and around
+    case 0x18:  // inc: counts 0 .. data and wraps
       return old_value >= data ? 0 : old_value + 1;
-    case 0x19:  // dec: counts data .. 0 and around
+    case 0x19:  // dec: counts data .. 0 and wraps
       return old_value == 0 || old_value > data ? data : old_value - 1;
     default:
       return old_value;

@@ -1,8 +1,8 @@
-// Signal words in memory as engines and kernels touch them.
+// Signal words in memory as engines and kernels access them.
 //
-// Every access is an atomic access of the whole aligned 64-bit word, also where a packet names only one half of it:
-// host, kernels and engines then always agree on the size of the atomic object. Loads acquire and stores release, so
-// whoever sees a signal sees the bytes that were written before it.
+// Every access is an atomic access of the whole aligned 64-bit word, even if a packet names only one half of it: host,
+// kernels and engines then always agree on the size of the atomic object. Loads acquire and stores release, so whoever
+// sees a signal sees the bytes that were written before it.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace cortado::device::soft {
 
-/// As engines and packets name it.
+/// The address as engines and packets use it.
 inline std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-/// The word that holds the address.
+/// The word that contains the address.
 inline std::atomic_ref<std::uint64_t> word_at(std::uint64_t address) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(address & ~std::uint64_t{7}));
 }
@@ -46,7 +46,7 @@ void store_half(std::uint64_t address, std::uint32_t value);
 
 bool poll_holds(sdma::PollFunction function, std::uint32_t value, std::uint32_t reference);
 
-/// The part of an ATOMIC's operation number that matters here. "Returning" forms do the same to memory.
+/// The part of an ATOMIC's operation number that matters here. "Returning" forms have the same effect on memory.
 struct AtomicForm {
   std::uint8_t function = 0;  ///< as the 32-bit returning form: 0x07 swap, 0x08 cmpswap, 0x0f add, ...
   bool wide = false;          ///< 64-bit operand
@@ -57,7 +57,7 @@ inline constexpr std::uint8_t kAtomicCompareSwap = 0x08;
 /// None for numbers outside the table of operations.
 std::optional<AtomicForm> atomic_form(std::uint8_t operation);
 
-/// What memory holds afterwards, for operands of 64 or 32 bits.
+/// The new contents of memory, for operands of 64 or 32 bits.
 std::uint64_t atomic_result(AtomicForm form, std::uint64_t old_value, std::uint64_t data, std::uint64_t compare);
 
 /// Executes the operation; false if it was a compare-and-swap that did not match.

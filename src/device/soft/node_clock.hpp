@@ -12,7 +12,7 @@ inline std::uint64_t steady_nanoseconds() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
-/// Measures delays: in real time or, for runs that must repeat, in steps that count as a microsecond each.
+/// Measures delays: in real time or, for reproducible runs, in steps that count as a microsecond each.
 class DelayClock {
  public:
   explicit DelayClock(bool counts_steps) : counts_steps_(counts_steps) {}

@@ -68,7 +68,7 @@ PacketStream::Fetch PacketStream::fetch_from_ring() {
   const std::uint64_t before_end = std::min(available, ring_bytes_ - place);
   auto decoded = sdma::decode(dwords_at(ring_ + place, before_end));
   if (!decoded && decoded.error().kind == sdma::DecodeErrorKind::truncated && before_end < available) {
-    // The packet goes on at the start of the ring.
+    // The packet continues at the start of the ring.
     const std::uint64_t wanted = std::min<std::uint64_t>(available, decoded.error().needed_dwords * kDword);
     unwrapped_.resize(wanted / kDword);
     std::memcpy(unwrapped_.data(), ring_ + place, before_end);
@@ -79,7 +79,7 @@ PacketStream::Fetch PacketStream::fetch_from_ring() {
     const sdma::DecodeError& error = decoded.error();
     if (error.kind != sdma::DecodeErrorKind::truncated) return refuse(error);
     if (error.needed_dwords * kDword <= ring_bytes_) return Fetch::incomplete;
-    return refuse(error);  // can never be announced as a whole
+    return refuse(error);  // can never be announced completely
   }
   packet_ = std::move(decoded->packet);
   offset_ += decoded->dwords * kDword;
@@ -94,7 +94,7 @@ PacketStream::Fetch PacketStream::fetch_from_indirect() {
   IndirectBuffer& buffer = *indirect_;
   const std::uint64_t skipped = std::min(skip_, buffer.dwords - buffer.next);
   buffer.next += skipped;
-  skip_ = 0;  // an indirect buffer skips no packet of its caller
+  skip_ = 0;  // a skip inside an indirect buffer does not reach the packets of its caller
   if (buffer.next == buffer.dwords) {
     indirect_.reset();
     return fetch_from_ring();

@@ -1,4 +1,4 @@
-// The packets of a queue in the order the engine fetches them: from the ring, and from indirect buffers.
+// The packets of a queue in the order in which the engine fetches them: from the ring, and from indirect buffers.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ class PacketStream {
  public:
   PacketStream(const std::byte* ring, std::uint64_t ring_bytes);
 
-  /// Takes note of a doorbell. Refuses offsets that go backwards, are not whole dwords, or lie more than a ring ahead
-  /// of `read_offset`, the oldest packet that is not finished.
+  /// Records a doorbell. Rejects offsets that go backwards, are not whole dwords, or lie more than a ring ahead of
+  /// `read_offset`, the position of the oldest unfinished packet.
   std::optional<PacketFault> announce(std::uint64_t write_offset, std::uint64_t read_offset);
 
   enum class Fetch {
-    packet,      ///< packet() is the next one, and the stream stands behind it
-    empty,       ///< all that was announced is fetched
-    incomplete,  ///< the last announced packet is longer than what was announced of it
+    packet,      ///< packet() is the next one, and the stream is positioned after it
+    empty,       ///< everything announced has been fetched
+    incomplete,  ///< the last announced packet is longer than its announced part
     fault,       ///< fault() says why
   };
   Fetch fetch();
@@ -31,18 +31,18 @@ class PacketStream {
   sdma::Packet& packet() { return packet_; }
   const PacketFault& fault() const { return fault_; }
 
-  /// Ring offset of the packet that was fetched last; inside an indirect buffer, of the packet that called it.
+  /// Ring offset of the last fetched packet; inside an indirect buffer, that of the packet that called it.
   std::uint64_t packet_offset() const { return packet_offset_; }
-  /// Ring offset behind all that is fetched.
+  /// Ring offset just past everything fetched.
   std::uint64_t offset() const { return indirect_ || !parts_.empty() ? packet_offset_ : offset_; }
   std::uint64_t announced() const { return announced_; }
   bool exhausted() const { return offset_ == announced_ && !indirect_ && parts_.empty(); }
 
-  /// Does not execute the next dwords.
+  /// The next dwords will not be executed.
   void skip(std::uint32_t dwords) { skip_ = dwords; }
 
-  /// Fetches from an indirect buffer until it ends. Its memory is checked by the caller before each fetch.
-  /// `to_host`: host pointer minus address, modulo 2^64.
+  /// Fetches from an indirect buffer until it ends. The caller must check its memory before each fetch. `to_host`: host
+  /// pointer minus address, modulo 2^64.
   void enter(std::uint64_t base, std::uint32_t dwords, std::uint64_t to_host = 0);
   /// Fetches these next: the parts of the packet that was fetched last.
   void expand(std::vector<sdma::Packet> parts);

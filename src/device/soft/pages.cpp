@@ -20,8 +20,8 @@ std::size_t round_up(std::size_t value, std::size_t unit) {
 }  // namespace
 
 Result<Pages> map_pages(std::size_t bytes, std::size_t alignment) {
-  // Big buffers get huge pages: one TLB entry for 2 MiB keeps large copies at the speed of the memory. Rings, of which
-  // there are thousands and which are hardly touched, are smaller and do not.
+  // Big buffers get huge pages: one TLB entry for 2 MiB keeps large copies at memory speed. Rings, of which there are
+  // thousands and which are hardly touched, are smaller and get none.
   const bool huge = bytes >= 2 * kHugePage;
   alignment = std::max(alignment, huge ? kHugePage : kPage);
   const std::size_t mapped = round_up(bytes, kPage) + (alignment > kPage ? alignment : 0);
@@ -30,7 +30,7 @@ Result<Pages> map_pages(std::size_t bytes, std::size_t alignment) {
     return fail(system_error("device.memory", fmt::format("mmap of {} bytes", mapped), errno,
                              "use smaller buffers or fewer ranks"));
   }
-  if (huge) ::madvise(mapping, mapped, MADV_HUGEPAGE);  // a refusal costs speed only
+  if (huge) ::madvise(mapping, mapped, MADV_HUGEPAGE);  // failure only costs speed
   const auto address = reinterpret_cast<std::uintptr_t>(mapping);
   return Pages{mapping, mapped, reinterpret_cast<std::byte*>(round_up(address, alignment))};
 }

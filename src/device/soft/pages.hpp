@@ -8,7 +8,7 @@
 namespace cortado::device::soft {
 
 struct Pages {
-  void* mapping = nullptr;  ///< what unmap_pages takes
+  void* mapping = nullptr;  ///< the argument of unmap_pages
   std::size_t mapped_bytes = 0;
   std::byte* data = nullptr;  ///< first aligned byte
 };

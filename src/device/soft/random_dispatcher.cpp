@@ -40,7 +40,7 @@ class RandomDispatcher final : public Dispatcher {
   bool assist() override {
     const std::lock_guard lock(mutex_);
     clock_.step();
-    if (active_.empty()) return true;  // the clock went on
+    if (active_.empty()) return true;  // the clock advanced
     const std::size_t chosen = random_.below(active_.size());
     Slot& slot = slots_[active_[chosen]];
     if (slot.runnable->random_step(random_).next != Next::idle) return true;
@@ -68,7 +68,7 @@ class RandomDispatcher final : public Dispatcher {
   DelayClock& clock_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> active_;  // slots with something to do, in the order of the calls that made them so
+  std::vector<std::uint32_t> active_;  // slots with something to do, in the order of the calls that made them active
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 namespace cortado::device::soft {
 
 enum class Next {
-  idle,        ///< nothing to do until somebody notifies the scheduler
-  again,       ///< more to do at once
+  idle,        ///< nothing to do until the scheduler is notified
+  again,       ///< more to do immediately
   look_again,  ///< waits for memory or time to change; nobody will notify
 };
 
@@ -17,7 +17,7 @@ struct StepResult {
   bool heavy = false;  ///< took microseconds: more threads would help
 };
 
-/// Steps of one runnable never run at the same time.
+/// Steps of one runnable never run concurrently.
 class Runnable {
  public:
   Runnable() = default;
@@ -28,7 +28,7 @@ class Runnable {
   /// Does what can be done, for a short while (well below a millisecond).
   virtual StepResult step() = 0;
 
-  /// Does one small thing, or nothing, of all that is allowed now, as the generator decides.
+  /// Does one small thing, or nothing, of what is currently allowed, as the random generator decides.
   virtual StepResult random_step(Random& random) = 0;
 };
 

@@ -44,7 +44,7 @@ void Scheduler::detach(std::uint32_t slot) {
 
 void Scheduler::notify(std::uint32_t slot) {
   const std::uint64_t before = slots_[slot].state.fetch_or(kNotified, std::memory_order_seq_cst);
-  // A running step's thread sees the mark when the step ends; a mark that was there already is in the set.
+  // The thread of a running step sees the mark when the step ends; a slot that was already marked is in the set.
   if ((before & (kRunning | kNotified | kDetached)) == 0) ready_.add(slot);
 }
 
@@ -101,7 +101,8 @@ Scheduler::Ran Scheduler::run_ready(Cursor& cursor) {
     cursor.ready.store(slot + 1, std::memory_order_relaxed);
     if (!ready_.remove(slot)) continue;
     if (claim(slot)) return run(slot);
-    // Held by state() or detach(), which put it back or need it no more; or it ran meanwhile as a watched one.
+    // It is held by state() or detach(), which put it back or no longer need it; or it ran in the meantime as a watched
+    // one.
   }
 }
 

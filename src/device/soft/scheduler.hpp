@@ -1,9 +1,9 @@
-// Which queue runs next. Threads come and go; whoever has time calls run_one().
+// Which queue runs next. Threads come and go; any thread with time to spare calls run_one().
 //
 // Every runnable has a slot with one state word: running (a thread is in its step), notified (there may be something to
 // do), and a count of finished steps. A step is claimed by setting `running`, so a queue is stepped by one thread at a
-// time and nobody ever waits for another thread. Notified slots stand in the ready set. Runnables that wait for memory
-// or time to change stand in the watched set, and are looked at in turn, between the ready ones.
+// time and no thread ever waits for another. Notified slots are in the ready set. Runnables that wait for memory or
+// time to change are in the watched set, and are checked in turn, between the ready ones.
 #pragma once
 
 #include <atomic>
@@ -28,18 +28,18 @@ class Scheduler {
 
   void notify(std::uint32_t slot);
 
-  /// Where a thread looks first. One a thread; the callers' own is shared by all of them.
+  /// Where a thread looks first. One per thread; all callers share one.
   struct alignas(64) Cursor {
-    std::uint32_t idle_looks = 64;  ///< watched runnables that are looked at when nothing is ready
+    std::uint32_t idle_looks = 64;  ///< watched runnables that are checked when nothing is ready
     std::atomic<std::uint32_t> ready{0};
     std::atomic<std::uint32_t> watched{0};
     std::atomic<std::uint32_t> turn{0};
   };
   enum class Ran {
-    nothing,   ///< no step, or only fruitless looks
-    finished,  ///< a step that left nothing to do
-    watched,   ///< a step that ended in waiting
-    again,     ///< a step that left more to do
+    nothing,   ///< no step, or only fruitless checks
+    finished,  ///< a step after which there is nothing to do
+    watched,   ///< a step that ended in a wait
+    again,     ///< a step after which there is more to do
   };
   Ran run_one(Cursor& cursor);
 
@@ -82,7 +82,7 @@ class Scheduler {
   SlotSet ready_;
   SlotSet watched_;
   alignas(64) std::atomic<bool> heavy_{false};
-  alignas(64) std::atomic<std::uint32_t> end_{0};  // slots at and beyond were never used
+  alignas(64) std::atomic<std::uint32_t> end_{0};  // slots from here on were never used
   std::mutex free_mutex_;
   std::vector<std::uint32_t> free_;  // descending, so that low slots are used first
 };

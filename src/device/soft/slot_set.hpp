@@ -1,4 +1,4 @@
-// A set of slot numbers that threads add to and take from without locks: one bit a slot.
+// A set of slot numbers that threads add to and remove from without locks: one bit per slot.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class SlotSet {
   explicit SlotSet(std::uint32_t slots) : words_((slots + 63) / 64) {}
 
   void add(std::uint32_t slot) { words_[slot / 64].fetch_or(bit(slot), std::memory_order_seq_cst); }
-  /// True if this call took it.
+  /// True if this call removed it.
   bool remove(std::uint32_t slot) {
     return (words_[slot / 64].fetch_and(~bit(slot), std::memory_order_seq_cst) & bit(slot)) != 0;
   }
@@ -23,7 +23,7 @@ class SlotSet {
     return (words_[slot / 64].load(std::memory_order_relaxed) & bit(slot)) != 0;
   }
 
-  /// The first member at or after `from`, below `end`; kNone if there is none.
+  /// The first member at or after `from` and below `end`; kNone if there is none.
   std::uint32_t next(std::uint32_t from, std::uint32_t end) const {
     while (from < end) {
       const std::uint64_t word = words_[from / 64].load(std::memory_order_seq_cst) >> (from % 64);
@@ -36,7 +36,7 @@ class SlotSet {
     return kNone;
   }
 
-  /// As next(), and from the start again up to `from`.
+  /// Like next(), but wraps around to the start, up to `from`.
   std::uint32_t next_around(std::uint32_t from, std::uint32_t end) const {
     const std::uint32_t found = next(from, end);
     return found != kNone ? found : next(0, from < end ? from : end);

@@ -74,7 +74,7 @@ class SoftNode final : public Driver, private EngineHost {
                                            : make_threaded_dispatcher(most_queues(machine, gpus), workers);
   }
 
-  ~SoftNode() override { dispatcher_.reset(); }  // ends the threads before the queues go
+  ~SoftNode() override { dispatcher_.reset(); }  // ends the threads before the queues are destroyed
 
   const Topology& topology() const override { return topology_; }
 
@@ -134,7 +134,7 @@ class SoftNode final : public Driver, private EngineHost {
     dispatcher_->detach(handle.slot);
     std::erase(engine.queues, &handle);
     sdma_queues_.erase(found);
-    // The engine may have been stalled by this queue: the others look again.
+    // The engine may have been stalled by this queue: the others check again.
     if (!engine.injection->empty()) {
       for (const EngineQueueHandle* other : engine.queues) dispatcher_->notify(other->slot);
     }
@@ -227,7 +227,7 @@ class SoftNode final : public Driver, private EngineHost {
       dispatcher_->assist();
       const auto waited = std::chrono::steady_clock::now() - start;
       if (waited >= timeout) return events_.take(event.id);
-      // After a while the thread sleeps between its looks; workers, if there are any, go on meanwhile.
+      // After a while the thread sleeps between checks; workers, if there are any, continue meanwhile.
       if (waited < kEventSpin) continue;
       const auto nap = std::min<std::chrono::nanoseconds>(kEventNap, timeout - waited);
       if (sleeps_in_wait_ && events_.take_within(event.id, nap)) return true;
@@ -288,7 +288,7 @@ class SoftNode final : public Driver, private EngineHost {
   const EngineContext context_;
   bool sleeps_in_wait_ = false;
 
-  std::mutex mutex_;  // of the tables below; steps of queues never take it
+  std::mutex mutex_;  // guards the tables below; steps of queues never take it
   std::uint32_t next_id_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, EngineState> engines_;  // by GPU and engine
   std::map<std::uint32_t, std::uint32_t> compute_queues_in_use_;            // by GPU

@@ -11,7 +11,8 @@
 namespace cortado::device::soft {
 namespace {
 
-/// Moved under the lock at a time, so that updates of several engines take turns. A multiple of every element.
+/// Bytes moved at a time under the lock, so that updates of several engines take turns. A multiple of every element
+/// size.
 constexpr std::uint64_t kUpdatePieceBytes = 1 << 16;
 
 }  // namespace

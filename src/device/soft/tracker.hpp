@@ -1,8 +1,8 @@
 // One tracker of the embedded node: counts updates of the bytes of a region, makes the first of an iteration store and
-// later ones add, and raises a word when all are in.
+// later ones add, and raises a word when all have arrived.
 //
 // Updates come from any number of threads, in any order and in pieces of any size. Each piece is moved and counted
-// under the tracker's lock: adds to the same bytes lose nothing, and the word is raised only when every byte is in
+// under the tracker's lock: adds to the same bytes are never lost, and the word is raised only when every byte is in
 // memory.
 #pragma once
 
@@ -17,8 +17,8 @@
 
 namespace cortado::device::soft {
 
-/// Entries of one GPU that its trackers hold. There is no limit here: an update that had to wait for an entry could
-/// wait for one that updates behind it give back, so the node counts what it needs and leaves the judgement to its
+/// Entries of one GPU that its trackers hold. There is no limit here: an update that had to wait for an entry might
+/// wait for one that only later updates release, so the node counts what it needs and leaves the verdict to its
 /// caller.
 class TrackerEntries {
  public:
@@ -32,7 +32,7 @@ class TrackerEntries {
   TrackerUse use_;
 };
 
-/// Bytes that are written: `dst` op= `src`.
+/// Bytes to be written: `dst` op= `src`.
 struct Update {
   std::byte* dst = nullptr;
   const std::byte* src = nullptr;
@@ -43,7 +43,7 @@ struct Update {
 
 class Tracker {
  public:
-  /// `entries`: held from the first update on until the word is raised.
+  /// `entries`: held from the first update until the word is raised.
   Tracker(const TrackerRequest& request, std::uint64_t entries, TrackerEntries& gpu);
   ~Tracker();
   Tracker(const Tracker&) = delete;
@@ -51,8 +51,8 @@ class Tracker {
 
   const TrackerRequest& request() const { return request_; }
 
-  /// Moves and counts bytes `offset` and following of the region, which are contiguous in memory. The fault is one
-  /// update too many of a byte, or half an element.
+  /// Moves and counts the bytes of the region from `offset` on, which are contiguous in memory. The fault is one update
+  /// too many of a byte, or half an element.
   std::optional<PacketFault> update(std::uint64_t offset, const Update& update);
 
   TrackerState state() const;

@@ -15,7 +15,7 @@
 namespace cortado::device::soft {
 namespace {
 
-/// Calls visit(address, bytes, offset in the span) for every row, or once if the rows touch.
+/// Calls visit(address, bytes, offset in the span) for every row, or once if the rows are adjacent.
 template <class Visitor>
 void for_each_row(const Span2D& span, Visitor&& visit) {
   const bool one = span.rows == 1 || span.pitch == span.width;

@@ -23,7 +23,7 @@ class TrackerUnit {
   TrackerUnit(std::optional<TrackerLimits> limits, std::uint32_t gpus, const MemoryMap& memory);
 
   Result<TrackerHandle> create(const TrackerRequest& request);
-  /// Waits for updates that are under way.
+  /// Waits for updates in progress.
   void destroy(TrackerHandle tracker);
 
   TrackerState state(TrackerHandle tracker) const;
@@ -33,14 +33,14 @@ class TrackerUnit {
   bool idle() const { return programmed_.load(std::memory_order_relaxed) == 0; }
 
   enum class Untracked { allowed, fault };
-  /// Writes bytes that lie next to each other in memory; those with a tracker are counted.
+  /// Writes bytes that are contiguous in memory; tracked ones are counted.
   std::optional<PacketFault> update(const Update& update, Untracked untracked);
 
-  /// The fault of a write that is no update: some byte has a tracker.
+  /// The fault of a write that is not an update: some byte is tracked.
   std::optional<PacketFault> check_plain_write(const Span2D& span) const;
 
  private:
-  /// A row of a tracked region, or all of it if its rows touch.
+  /// A row of a tracked region, or all of it if its rows are adjacent.
   struct Row {
     std::uint64_t end = 0;
     Tracker* tracker = nullptr;
@@ -49,7 +49,7 @@ class TrackerUnit {
   using Rows = std::map<std::uint64_t, Row>;  // by address
 
   Status check(const TrackerRequest& request, std::uint64_t entries) const;
-  /// The first row that ends behind the address.
+  /// The first row that ends after the address.
   Rows::const_iterator row_at(std::uint64_t address) const;
   bool watches(std::uint64_t address, std::uint64_t bytes) const;
 

@@ -21,7 +21,7 @@ std::byte* at(std::uint64_t address) {
 }
 
 void move_bytes(std::uint64_t dst, std::uint64_t src, std::uint64_t bytes) {
-  std::memmove(at(dst), at(src), bytes);  // overlap: undefined for an engine, but nothing else may be damaged
+  std::memmove(at(dst), at(src), bytes);  // overlap: undefined on an engine, but nothing else may be damaged
 }
 
 [[gnu::cold]] PacketFault outside(std::uint64_t address, std::uint64_t bytes, const char* what) {
@@ -52,7 +52,7 @@ std::uint64_t row_bytes(const sdma::CopyWindow& window) {
   return std::uint64_t{window.width} << window.element_log2;
 }
 
-/// Address of row `row` of the rectangle, rows counted through all slices.
+/// Address of row `row` of the rectangle; rows are numbered through all slices.
 std::uint64_t row_address(const sdma::CopyWindow& window, const sdma::WindowSide& side, std::uint64_t row) {
   const std::uint64_t y = side.y + row % window.height;
   const std::uint64_t z = side.z + row / window.height;
@@ -286,7 +286,7 @@ void for_each_access(const sdma::Packet& packet, const std::function<void(std::u
         visit(p.src, p.bytes, false);
         for (std::size_t i = 0; i < p.destinations; ++i) visit(p.dst[i], p.bytes, true);
       },
-      // Of a CopyList this knows the list alone: machines of virtual nodes have none.
+      // For a CopyList, only the list itself is visited: machines of virtual nodes have no such packets.
       [&](const sdma::CopyList& p) { visit(p.list, p.entries * sizeof(ListEntry), false); },
       [&](const sdma::WriteLinear& p) { visit(p.dst, p.data.size() * sizeof(std::uint32_t), true); },
       [&](const sdma::ConstFill& p) { visit(p.dst, std::uint64_t{p.elements} << p.element_log2, true); },

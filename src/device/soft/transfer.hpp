@@ -19,7 +19,7 @@
 
 namespace cortado::device::soft {
 
-/// What the engines of the machine accept. A limit or an alignment of 0 binds nothing.
+/// What the engines of the machine accept. A limit or alignment of 0 means none.
 struct EngineRules {
   DmaLimits limits;
   Features features;
@@ -33,10 +33,11 @@ struct TransferShape {
 /// None for packets that move no bytes.
 std::optional<TransferShape> transfer_shape(const sdma::Packet& packet);
 
-/// Packets that start only when every earlier transfer of the queue is finished.
+/// True for packets that start only when every earlier transfer of the queue has finished.
 bool drains(const sdma::Packet& packet);
 
-/// Where the operands of a transfer are in this process: to be added to the addresses in the packet, modulo 2^64.
+/// Where the operands of a transfer are in this process: offsets to be added to the addresses in the packet, modulo
+/// 2^64.
 struct HostPlaces {
   std::uint64_t src = 0;  ///< of a swap: b
   std::uint64_t dst = 0;  ///< of a swap: a; of a broadcast: the first
@@ -45,8 +46,8 @@ struct HostPlaces {
   std::array<std::uint64_t, sdma::CopyMulticast::kMostDestinations> destinations{};  ///< of a multicast
 };
 
-/// Why the engine must not start the transfer: rules of the machine, alignment, addresses outside of memory. Otherwise
-/// `places` is filled.
+/// Why the engine must not start the transfer: rules of the machine, alignment, addresses outside mapped memory. If
+/// there is no reason, `places` is filled.
 std::optional<PacketFault> check_transfer(const sdma::Packet& packet, const EngineRules& rules,
                                           const AddressSpace& memory, RangeCache& ranges, HostPlaces& places);
 
@@ -56,8 +57,8 @@ void for_each_access(const sdma::Packet& packet, const std::function<void(std::u
 /// Moves units first .. first + count - 1 of a transfer that passed the check.
 void move_units(const sdma::Packet& packet, const HostPlaces& places, std::uint64_t first, std::uint64_t count);
 
-/// The same where some memory has trackers: copies, with and without add, update them, other writes of tracked bytes
-/// are faults. Addresses are host pointers.
+/// The same if some memory is tracked: copies, with or without add, update trackers; other writes of tracked bytes are
+/// faults. Addresses are host pointers.
 std::optional<PacketFault> move_tracked_units(const sdma::Packet& packet, std::uint64_t first, std::uint64_t count,
                                               TrackerUnit& trackers);
 

@@ -19,7 +19,7 @@ void UpdateCounts::add(std::uint64_t first, std::uint64_t bytes) {
   const auto end = split_at(first + bytes);
   for (auto run = begin; run != end; ++run) ++run->second;
   total_ += bytes;
-  // Between the ends all grew alike: only there can neighbours have become equal.
+  // All counts between the ends grew equally: only at the ends can neighbours have become equal.
   join_at(first + bytes);
   join_at(first);
 }

@@ -1,5 +1,5 @@
-// How many updates each byte of a tracked region has had, kept as runs of bytes with equal counts: a tile that is
-// stored row by row makes a run a row, and they melt together again as its neighbours arrive.
+// How many updates each byte of a tracked region has received, kept as runs of bytes with equal counts: a tile that is
+// stored row by row makes one run per row, and these merge again as its neighbours arrive.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class UpdateCounts {
   /// Updates of all bytes together.
   std::uint64_t total() const { return total_; }
 
-  /// Calls visit(first, bytes, count) for the runs that make up these bytes, in their order.
+  /// Calls visit(first, bytes, count) for the runs that make up these bytes, in order.
   template <class Visitor>
   void for_each_run(std::uint64_t first, std::uint64_t bytes, Visitor&& visit) const {
     const std::uint64_t end = first + bytes;
@@ -29,7 +29,7 @@ class UpdateCounts {
     }
   }
 
-  /// One more update of each of these bytes, at least one.
+  /// One more update of each of these bytes; there must be at least one byte.
   void add(std::uint64_t first, std::uint64_t bytes);
   void clear();
 

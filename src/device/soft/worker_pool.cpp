@@ -9,9 +9,9 @@
 namespace cortado::device::soft {
 namespace {
 
-constexpr std::uint64_t kCallersAway = 5'000;  // nanoseconds without a call: the callers do something else
-constexpr std::uint64_t kSpin = 60'000;        // nanoseconds without a sign of life before sleep
-// Between two looks, so that the threads that announce work keep the words they write in their own cache.
+constexpr std::uint64_t kCallersAway = 5'000;  // nanoseconds without a call: the callers are doing something else
+constexpr std::uint64_t kSpin = 60'000;        // nanoseconds without activity before sleep
+// Pauses between two checks, so that threads that announce work keep the words they write in their own cache.
 constexpr int kPausesBetweenLooks = 48;
 constexpr std::uint32_t kLooksPerYield = 8;
 constexpr std::chrono::microseconds kShortestNap{50};
@@ -60,7 +60,7 @@ bool WorkerPool::welcome(Watch& watch, std::uint64_t now) const {
 
 void WorkerPool::sleep(std::uint32_t& naps) {
   std::unique_lock lock(mutex_);
-  // From here on work_arrived() wakes; what came before shows in the sets.
+  // From here on work_arrived() wakes this thread; what came before is visible in the sets.
   sleeping_.fetch_add(1, std::memory_order_seq_cst);
   awake_.fetch_sub(1, std::memory_order_seq_cst);
   const auto called = [this] { return wake_pending_.load() || stopping_.load(); };
@@ -82,7 +82,7 @@ void WorkerPool::sleep(std::uint32_t& naps) {
 void WorkerPool::work(std::uint32_t number) {
   Scheduler::Cursor cursor;
   cursor.idle_looks = 4096;
-  cursor.ready.store(32 * (number + 1));  // away from the callers, who start at 0
+  cursor.ready.store(32 * (number + 1));  // away from the callers, which start at 0
   Watch watch;
   std::uint32_t naps = 0;
   std::uint32_t looks = 0;
@@ -93,18 +93,18 @@ void WorkerPool::work(std::uint32_t number) {
     if (welcome(watch, now) && scheduler_.run_one(cursor) != Scheduler::Ran::nothing) {
       naps = 0;
       last_work = steady_nanoseconds();
-      // One more thread if there is more to do than the ones awake can take.
+      // Wake one more thread if there is more to do than the awake ones can take.
       if (sleeping_.load(std::memory_order_relaxed) != 0 && scheduler_.any_ready()) wake();
       continue;
     }
-    // After a nap the worker only looks; otherwise it stays for a while, as long as there is work or callers come by.
+    // After a nap the worker only checks; otherwise it stays for a while, as long as there is work or callers assist.
     if (naps == 0 && now < std::max(last_work, watch.quiet_since) + kSpin) {
       for (int i = 0; i < kPausesBetweenLooks; ++i) spin_pause();
       if (++looks % kLooksPerYield == 0) std::this_thread::yield();
       continue;
     }
     sleep(naps);
-    if (naps == 0) last_work = steady_nanoseconds();  // called: there is work
+    if (naps == 0) last_work = steady_nanoseconds();  // woken: there is work
   }
 }
 

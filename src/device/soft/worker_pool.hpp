@@ -1,8 +1,8 @@
-// Threads that run queues beside the callers' own threads.
+// Threads that run queues in addition to the callers' own threads.
 //
-// Small work is done fastest by the caller who submitted it and waits for it: everything is in the caller's cache. So
-// workers join in when steps are heavy, or when no caller has come by for some microseconds. A worker that has nothing
-// to do spins for a short while after the last sign of life, then sleeps until somebody wakes it. While queues wait for
+// Small work is done fastest by the caller that submitted it and waits for it: everything is in the caller's cache. So
+// workers join in only when steps are heavy, or when no caller has assisted for some microseconds. A worker with
+// nothing to do spins for a short while after the last activity, then sleeps until it is woken. While queues wait for
 // memory to change (which nobody announces), one of the sleeping workers naps instead, for less than a millisecond at a
 // time. An idle node uses no processor time.
 #pragma once
@@ -20,7 +20,7 @@ namespace cortado::device::soft {
 
 class WorkerPool {
  public:
-  /// `callers` is the cursor that the callers' threads use: it shows whether they come by.
+  /// `callers` is the cursor that the callers' threads use: it shows whether they assist.
   WorkerPool(Scheduler& scheduler, const Scheduler::Cursor& callers, std::uint32_t workers);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -30,13 +30,13 @@ class WorkerPool {
   void work_arrived() {
     if (sleeping_.load(std::memory_order_seq_cst) != 0 && awake_.load(std::memory_order_seq_cst) == 0) wake();
   }
-  /// A queue began to wait for memory: somebody must look at it from time to time.
+  /// A queue began to wait for memory: some thread must check it from time to time.
   void watching_began() {
     if (sleeping_.load(std::memory_order_seq_cst) != 0 && !napping_.load(std::memory_order_seq_cst)) work_arrived();
   }
 
  private:
-  /// What a worker remembers of the callers.
+  /// What a worker remembers about the callers.
   struct Watch {
     std::uint32_t calls = 0;
     std::uint64_t quiet_since = 0;  ///< nanoseconds

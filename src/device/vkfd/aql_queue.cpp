@@ -40,8 +40,8 @@ bool compares(std::int64_t value, aql::Condition condition, std::int64_t referen
   return false;
 }
 
-// A kernel that copies, by the FNV-1a hash of the first bytes of its code. Its arguments are 64-bit words, among them
-// where the source and the destination begin and where the source ends.
+// A copy kernel, identified by the FNV-1a hash of the first bytes of its code. Its arguments are 64-bit words; these
+// are the indices of the source begin, the destination begin and the source end.
 struct CopyKernel {
   std::uint64_t hash;
   std::size_t source_begin;
@@ -68,7 +68,7 @@ std::uint64_t value_address(std::uint64_t signal) {
 
 }  // namespace
 
-// The first packet is announced by 0.
+// A doorbell value of 0 announces the first packet.
 AqlQueue::AqlQueue(AqlHost& host, const PageTable& pages, std::uint32_t gpu, std::uint32_t id, const RingPlace& place)
     : ProgramQueue(place.doorbell, ~std::uint64_t{0}), host_(host), pages_(pages), gpu_(gpu), id_(id), place_(place) {
   read_ = std::atomic_ref(*place_.read_pointer).load(std::memory_order_acquire);
@@ -112,7 +112,7 @@ AqlQueue::Outcome AqlQueue::execute(std::byte* packet) {
   Outcome outcome = Outcome::hold;
   switch (type) {
     case aql::PacketType::invalid:
-      return Outcome::hold;  // its place is taken, and it is not yet written
+      return Outcome::hold;  // its slot is reserved, but it is not written yet
     case aql::PacketType::barrier_and:
       outcome = wait_all(packet_at<aql::Barrier>(packet));
       break;
@@ -176,7 +176,7 @@ AqlQueue::Outcome AqlQueue::wait_value(const aql::BarrierValue& barrier) {
   return Outcome::done;
 }
 
-/// Caches need no care here; all other commands could change memory.
+/// Cache commands need no action here; all other commands could change memory.
 AqlQueue::Outcome AqlQueue::run_commands(const aql::Pm4& packet) {
   const std::uint64_t base = std::uint64_t{packet.base_high} << 32 | packet.base_low;
   const std::uint32_t dwords = packet.dwords & aql::kPm4SizeMask;

@@ -1,8 +1,8 @@
-// A compute queue without compute units: it executes barriers, and a kernel ends the program.
+// A compute queue without compute units: it executes barriers; a kernel ends the program.
 //
-// HIP and ROCr order copies by barriers of such queues. Packets are executed in order, one after another. There is one
-// exception: ROCr brings code into the memory of a GPU by a copy kernel of its own, whether the code is ever run or
-// not. That kernel is known by the hash of its code, and done as the copy that it is.
+// HIP and ROCr order copies with barriers in such queues. Packets are executed in order, one after another. There is
+// one exception: ROCr brings code into the memory of a GPU with a copy kernel of its own, whether or not the code is
+// ever run. That kernel is recognised by the hash of its code, and executed as the copy that it is.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace cortado::device::vkfd {
 
-/// What a compute queue needs of the node around it.
+/// What a compute queue needs from the node around it.
 class AqlHost {
  public:
   AqlHost() = default;
@@ -27,11 +27,11 @@ class AqlHost {
   virtual void interrupt(std::uint32_t event) = 0;
   /// Ticks of the GPU's clock.
   virtual std::uint64_t gpu_clock() = 0;
-  /// The queue can neither execute the packet nor skip it. It is stopped.
+  /// The queue can neither execute the packet nor skip it. It has been stopped.
   virtual void refused(std::uint32_t gpu, std::uint32_t queue, std::uint64_t packet, const std::string& why) = 0;
-  /// The queue has reached for memory that is not mapped to its GPU. It is stopped.
+  /// The queue accessed memory that is not mapped to its GPU. It has been stopped.
   virtual void bad_address(std::uint32_t gpu, std::uint32_t queue, std::uint64_t packet, std::uint64_t address) = 0;
-  /// A barrier has seen the words, and writes the last one (0: none).
+  /// A barrier has seen these words, and is about to write the last one (0: none).
   virtual void passed(std::uint32_t queue, const std::vector<std::uint64_t>& seen, std::uint64_t written) = 0;
 };
 
@@ -59,7 +59,7 @@ class AqlQueue final : public ProgramQueue, private soft::Runnable {
   Outcome complete(std::uint64_t signal);
   Outcome refuse(const std::string& why);
   Outcome outside_memory(std::uint64_t address);
-  /// Null, and the queue is stopped, if it is not mapped.
+  /// Null, and the queue is stopped, if the address is not mapped.
   aql::Signal* signal_at(std::uint64_t address);
   std::optional<std::int64_t> value_of(std::uint64_t signal);
   std::optional<std::uint64_t> host_address(std::uint64_t address, std::uint64_t bytes);
@@ -71,7 +71,7 @@ class AqlQueue final : public ProgramQueue, private soft::Runnable {
   const RingPlace place_;
   std::uint64_t read_ = 0;  // packets executed
   std::uint64_t begun_ = 0;
-  std::vector<std::uint64_t> seen_;  // words of the barrier at hand
+  std::vector<std::uint64_t> seen_;  // words of the current barrier
   bool stopped_ = false;
   soft::RangeCache ranges_;
 };

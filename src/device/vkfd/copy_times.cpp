@@ -18,7 +18,8 @@
 namespace cortado::device::vkfd {
 namespace {
 
-/// A buffer a memory; the same bytes of a program are the same bytes of the buffer, so that what caches hold is right.
+/// One buffer per memory; the same bytes of a program map to the same bytes of the buffer, so that cache contents are
+/// right.
 class Regions {
  public:
   void want(MovePlace place, std::uint64_t bytes) {
@@ -80,12 +81,12 @@ std::optional<Move> move_of(const sdma::Packet& packet, std::uint32_t gpu, const
 }
 
 CopyTimes::CopyTimes(const Machine& machine) : machine_(machine) {
-  machine_.provenance.clear();  // every question copies the machine
+  machine_.provenance.clear();  // every query copies the machine
 }
 
-/// Where the simulator has the memory. Some machine files say nothing of links to the host, and GPUs without a link
-/// reach each other by ways that they do not describe: such bytes take what the engine takes within its GPU. Host
-/// memory is reached by copies alone there.
+/// The memory as the simulator sees it. Some machine files do not describe links to the host, and GPUs without a direct
+/// link reach each other by routes that are not described: such bytes take the time that the engine needs within its
+/// GPU. There, only copies reach host memory.
 MovePlace CopyTimes::place(std::uint32_t gpu, const Move& move, MovePlace where) const {
   const bool known = where.memory == kHostMemory
                          ? machine_.timing->host_link.has_value() && move.kind == Move::Kind::copy

@@ -1,4 +1,4 @@
-// How long transfers of DMA queues take on the modelled machine. The simulator is asked.
+// How long transfers of DMA queues take on the modelled machine, according to the simulator.
 #pragma once
 
 #include <compare>
@@ -14,30 +14,30 @@
 
 namespace cortado::device::vkfd {
 
-/// Bytes of a transfer; the memory is a GPU or kHostMemory.
+/// Bytes of a transfer; the memory is that of a GPU or kHostMemory.
 struct MovePlace {
   std::uint32_t memory = 0;
   std::uint64_t address = 0;
   friend auto operator<=>(const MovePlace&, const MovePlace&) = default;
 };
 
-/// A transfer as the simulator knows them.
+/// A transfer in the simulator's terms.
 struct Move {
   enum class Kind : std::uint8_t { copy, broadcast, swap } kind = Kind::copy;
   MovePlace from;
   MovePlace to;
   MovePlace second;         ///< of a broadcast
-  std::uint64_t bytes = 0;  ///< of one destination
+  std::uint64_t bytes = 0;  ///< per destination
 };
 
 /// None for packets that move no bytes. Fills and writes count as copies within the GPU of the engine.
 std::optional<Move> move_of(const sdma::Packet& packet, std::uint32_t gpu, const Home& home);
 
-/// Transfers that stand behind one another in a queue.
+/// Consecutive transfers of a queue.
 struct MoveList {
   std::uint32_t gpu = 0;
   std::uint32_t engine = 0;
-  std::uint64_t begin = 0;  ///< nanoseconds: the engine reads the first of the packets
+  std::uint64_t begin = 0;  ///< nanoseconds: when the engine reads the first of the packets
   std::vector<Move> moves{};
 };
 
@@ -49,10 +49,10 @@ struct MoveSpan {
 
 class CopyTimes {
  public:
-  /// The machine has timing.
+  /// The machine must have timing.
   explicit CopyTimes(const Machine& machine);
 
-  /// Of every move of every list, on a machine that does nothing else: lists whose transfers use the same engines,
+  /// The times of every move of every list, on an otherwise idle machine: lists whose transfers use the same engines,
   /// links and memories at the same time slow each other down.
   std::vector<std::vector<MoveSpan>> of(std::span<const MoveList* const> lists) const;
 

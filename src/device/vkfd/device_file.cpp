@@ -14,8 +14,8 @@ namespace cortado::device::vkfd {
 namespace {
 
 constexpr std::uint64_t kFilePage = 4096;
-constexpr off_t kFileBytes = off_t{1} << 46;  // sparse: more than any program allocates in its life
-constexpr int kHighDescriptor = 700;          // out of the way of programs that count theirs
+constexpr off_t kFileBytes = off_t{1} << 46;  // sparse: more than any program allocates in its lifetime
+constexpr int kHighDescriptor = 700;          // out of the way of programs that count their own
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Result<DeviceFile> DeviceFile::create(const char* name) {
   const int low = ::memfd_create(name, MFD_CLOEXEC);
   if (low >= 0) file.descriptor_ = ::fcntl(low, F_DUPFD_CLOEXEC, kHighDescriptor);
   if (low >= 0 && file.descriptor_ < 0) {
-    file.descriptor_ = low;  // a small limit of descriptors
+    file.descriptor_ = low;  // the limit of descriptors is small
   } else if (low >= 0) {
     ::close(low);
   }

@@ -1,4 +1,4 @@
-// A device file that programs open and map: a sparse file in memory, so that mappings need no help from anybody.
+// A device file that programs open and map: a sparse file in memory, so that mappings work without further support.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@ class DeviceFile {
   ~DeviceFile();
 
   int descriptor() const { return descriptor_; }
-  /// Whether the open file is this one; programs duplicate descriptors, so the number says nothing.
+  /// Whether the open file is this one; programs duplicate descriptors, so the number means nothing.
   bool is(dev_t device, ino_t inode) const { return device == device_ && inode == inode_; }
 
-  /// For the child of a fork, which has files of its own.
+  /// For the child of a fork, which has its own files.
   void close();
 
-  /// Whole pages that nobody had before.
+  /// Whole pages that were never handed out before.
   std::uint64_t reserve(std::uint64_t bytes);
-  /// Gives the memory of pages back.
+  /// Releases the memory of pages.
   void punch(std::uint64_t offset, std::uint64_t bytes) const;
-  /// A mapping of our own; null if the system refuses.
+  /// A mapping for ourselves; null if the system refuses.
   std::byte* map(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:

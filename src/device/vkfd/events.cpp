@@ -5,7 +5,7 @@
 
 namespace cortado::device::vkfd {
 
-// A signal's id is also its slot in the event page and what TRAP packets carry.
+// A signal's id is also its slot in the event page and the context of its TRAP packets.
 int Events::create(kfd::CreateEvent& request) {
   const std::lock_guard lock(mutex_);
   const auto type = static_cast<kfd::EventType>(request.type);
@@ -24,7 +24,7 @@ int Events::create(kfd::CreateEvent& request) {
   request.event_id = id;
   request.trigger_data = id;
   request.slot = type == kfd::EventType::signal ? id : 0;
-  // Libraries give signals no mailbox, and then no TRAP, where this is 0.
+  // If this is 0, libraries give signals no mailbox, and then no TRAP.
   constexpr std::uint64_t kEventPage = std::uint64_t{2} << 62;
   request.page_offset = type == kfd::EventType::signal ? kEventPage : 0;
   return 0;

@@ -21,9 +21,9 @@ class Events {
   /// Blocks.
   int wait(kfd::WaitEvents& request);
 
-  /// A TRAP packet with that context. Unknown ids interrupt nobody.
+  /// A TRAP packet with that context. Unknown ids are ignored.
   void trap(std::uint32_t id);
-  /// Every memory event of the process gets it.
+  /// Every memory event of the process receives it.
   void raise(const kfd::MemoryException& exception);
 
  private:
@@ -36,15 +36,15 @@ class Events {
   };
 
   static void signal(State& state);
-  /// 0, ETIME while it has to wait, or an errno.
+  /// 0, ETIME if it has to wait, or an errno.
   int look(kfd::EventData* data, std::uint32_t count, bool all);
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint32_t, State> states_;
-  std::set<std::uint32_t> free_ids_;  // of signals that were destroyed
+  std::set<std::uint32_t> free_ids_;  // of destroyed signals
   std::uint32_t next_signal_ = 1;
-  std::uint32_t next_other_ = kfd::kMostSignals;  // without a slot in the event page
+  std::uint32_t next_other_ = kfd::kMostSignals;  // those without a slot in the event page
 };
 
 }  // namespace cortado::device::vkfd

@@ -23,11 +23,11 @@ namespace {
 constexpr const char* kPreload = "LD_PRELOAD";
 constexpr int kBySignal = 128;
 
-/// A folder that goes away with the object.
+/// A folder that is removed together with the object.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> make() {
-    // In memory, where there is such a place: making and removing hundreds of files takes a second on some disks.
+    // In memory, if there is such a place: creating and removing hundreds of files takes a second on some disks.
     constexpr const char* kInMemory = "/dev/shm";
     std::error_code error;
     const bool in_memory = std::getenv("TMPDIR") == nullptr && ::access(kInMemory, W_OK | X_OK) == 0;
@@ -51,7 +51,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// The library stands before those that are there already.
+/// The library goes before those that are already preloaded.
 std::string with_preload(const std::string& library) {
   const char* const others = std::getenv(kPreload);
   return others == nullptr || *others == '\0' ? library : library + ":" + others;
@@ -63,7 +63,7 @@ std::string with_preload(const std::string& library) {
   ::setenv(vkfd::kFolderVariable, folder.c_str(), 1);
   ::setenv(kPreload, preload.c_str(), 1);
 #if defined(CORTADO_SANITIZED)
-  // The sanitizer's own library comes after ours, which it would complain of.
+  // The sanitizer's library comes after ours and would complain about that.
   const char* const options = std::getenv("ASAN_OPTIONS");
   ::setenv("ASAN_OPTIONS", (std::string(options == nullptr ? "" : options) + ":verify_asan_link_order=0").c_str(), 1);
 #endif
@@ -88,7 +88,7 @@ Result<int> start_and_wait(const std::vector<std::string>& command, const std::s
                            const std::string& preload) {
   int report[2] = {};
   if (::pipe2(report, O_CLOEXEC) != 0) return fail(About::environment, "vkfd.command", std::strerror(errno));
-  // An interrupt is for the command; we clean up after it.
+  // An interrupt is meant for the command; we clean up after it.
   const auto before = ::signal(SIGINT, SIG_IGN);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// What a program asks of engines that are not made for it, one line a queue: peer memory by an engine for the host, and
-// doorbells of engines that the silicon lacks. (What engines refuse stops the queue and is a fault.)
+// Reports uses of engines that they are not made for, one line per queue: peer memory accessed by an engine for the
+// host, and doorbells of engines that are not in silicon. (What engines reject stops the queue and is a fault.)
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class LimitReporter final : public NodeObserver {
   const Home home_;
   const std::function<void(const std::string&)> log_;
   std::mutex mutex_;
-  std::set<std::uint32_t> told_;  // queues
+  std::set<std::uint32_t> told_;  // queues already reported
 };
 
 }  // namespace cortado::device::vkfd

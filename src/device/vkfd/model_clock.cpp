@@ -52,7 +52,7 @@ void ModelClock::lost(const SdmaQueue& queue, std::uint64_t offset) {
   if (time.doorbells.empty() && time.state == State::works) time.state = State::rests;
 }
 
-/// Unless there is a doorbell that it has not seen.
+/// Ignored if there is a doorbell that the queue has not seen.
 void ModelClock::rests(const SdmaQueue& queue, std::uint64_t announced) {
   const std::lock_guard lock(mutex_);
   QueueTime& time = time_of(queue);
@@ -63,13 +63,13 @@ void ModelClock::rests(const SdmaQueue& queue, std::uint64_t announced) {
 
 // --- Who comes first -------------------------------------------------------------------------------------------------
 
-/// When the packet under way takes effect, as far as is known.
+/// When the current packet takes effect, as far as is known.
 std::uint64_t ModelClock::effect(const QueueTime& time) {
   if (time.certain || !time.drains) return time.now;
   return std::max(time.now, window_.end_of(time.queue.id));
 }
 
-/// The queue begins no transfer before.
+/// A lower bound of when the queue begins its next transfer.
 std::uint64_t ModelClock::earliest_list(const QueueTime& time) {
   switch (time.state) {
     case State::rests:
@@ -94,7 +94,7 @@ std::uint64_t ModelClock::earliest_list_of_others(const QueueTime& time) {
   return earliest;
 }
 
-/// Queues that wait for the word go on at that time, or it becomes clear in so many looks that they do not.
+/// Queues that wait for the word continue at that time, or this many checks show that they do not.
 void ModelClock::expect(std::uint64_t word, std::uint64_t time, std::uint32_t looks) {
   for (auto& [id, other] : queues_) {
     if (other.state != State::holds || other.word != word) continue;
@@ -105,7 +105,7 @@ void ModelClock::expect(std::uint64_t word, std::uint64_t time, std::uint32_t lo
 
 // --- Packets ---------------------------------------------------------------------------------------------------------
 
-/// No transfer is added to those since the last packet that drained or waited.
+/// No more transfers are added to those since the last packet that drained or waited.
 void ModelClock::end_list(QueueTime& time) {
   if (time.moves.empty()) return;
   const SdmaQueue& queue = time.queue;
@@ -147,11 +147,11 @@ void ModelClock::meet(QueueTime& time, const sdma::Packet& packet) {
   time.released = kNever;
 }
 
-/// Whether the time of the packet is certain, and has come.
+/// Whether the time of the packet is certain and has come.
 bool ModelClock::decide(QueueTime& time, const sdma::Packet& packet, std::uint64_t wall) {
   if (!time.certain) {
     const std::uint64_t at = effect(time);
-    if (wall < at) return false;  // doorbells may yet come
+    if (wall < at) return false;  // more doorbells may still come
     if (time.drains && earliest_list_of_others(time) < at) return false;
     time.certain = true;
     time.begun = at;
@@ -193,7 +193,7 @@ void ModelClock::finished(const SdmaQueue& queue, const sdma::Packet& packet, co
       time.now = std::max(time.now, soft::steady_nanoseconds());
     }
   }
-  // The look at it that is under way may have missed it; the next one sees it.
+  // A check in progress may have missed it; the next one sees it.
   if (const auto word = released_word(packet)) expect(*word / kSignalWord, time.now, 2);
   if (log_) log_->add(queue, packet, place, time.begun, time.now);
 }

@@ -25,7 +25,7 @@ std::string findings_file(const std::string& folder, Finding kind) {
   return folder + (kind == Finding::race ? "/races" : "/refusals");
 }
 
-/// One "name numbers..." a line.
+/// One "name numbers..." per line.
 std::string options_text(const VirtualNodeOptions& options) {
   std::string text;
   if (options.adversarial_seed) text += fmt::format("adversarial {}\n", *options.adversarial_seed);
@@ -83,7 +83,7 @@ Status write_below(const std::string& folder, const std::string& path, const std
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(folder + path).parent_path(), error);
   if (error) return fail(About::environment, "vkfd.folder", fmt::format("{}{}: {}", folder, path, error.message()));
-  // Not write_file: this need not survive a crash, and waiting for the disk so often takes seconds on a busy one.
+  // Not write_file: this need not survive a crash, and waiting for the disk that often takes seconds on a busy one.
   std::ofstream file(folder + path, std::ios::binary);
   file << content;
   if (!file.flush()) return fail(About::environment, "vkfd.folder", fmt::format("cannot write {}{}", folder, path));
@@ -97,7 +97,7 @@ Status write_node_folder(const std::string& folder, const Machine& machine, cons
   for (const auto& [path, content] : topology_tree(machine, part)) {
     CORTADO_RETURN_IF_ERROR(write_below(folder, path, content));
   }
-  // For programs that only look whether they are there.
+  // For programs that only check whether they exist.
   CORTADO_RETURN_IF_ERROR(write_below(folder, kfd::kDevice, ""));
   for (std::uint32_t gpu = 0; gpu < machine.gpus; ++gpu) {
     CORTADO_RETURN_IF_ERROR(

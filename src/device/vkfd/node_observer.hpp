@@ -1,4 +1,4 @@
-// Who looks on while programs use the virtual driver.
+// Observers of programs that use the virtual driver.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ class NodeObserver : public soft::QueueObserver {
  public:
   void fetched(const SdmaQueue&, const sdma::Packet&, const soft::PacketPlace&) override {}
   void finished(const SdmaQueue&, const sdma::Packet&, const soft::PacketPlace&) override {}
-  /// The program has rung the doorbell; the engine does not know yet.
+  /// The program has rung the doorbell; the engine has not noticed yet.
   virtual void rang(const SdmaQueue&) {}
-  /// The engine is about to learn of packets up to that ring offset, which were rung at `time` (nanoseconds).
+  /// The engine is about to learn of packets up to that ring offset; the doorbell was rung at `time` (nanoseconds).
   virtual void announced(const SdmaQueue&, std::uint64_t, std::uint64_t /*time*/) {}
-  /// That announcement has not reached the engine.
+  /// That announcement did not reach the engine.
   virtual void lost(const SdmaQueue&, std::uint64_t) {}
-  /// The program has rung for packets up to that ring offset, and there is no engine.
+  /// The program has rung for packets up to that ring offset, but there is no such engine.
   virtual void unheard(const SdmaQueue&, std::uint64_t) {}
   /// A barrier of a compute queue has seen these words, and is about to write the last one; 0: none.
   virtual void barrier(std::uint32_t /*queue*/, const std::vector<std::uint64_t>& /*seen*/, std::uint64_t /*written*/) {
   }
-  /// The program has destroyed it; no packet of it moves any more.
+  /// The program has destroyed it; none of its packets are moving any more.
   virtual void queue_gone(const SdmaQueue&) {}
-  /// No engine reaches these addresses any more.
+  /// No engine can reach these addresses any more.
   virtual void memory_gone(const soft::Range&) {}
 };
 
-/// All of them, in order.
+/// Several observers, called in order.
 class Observers final : public NodeObserver {
  public:
   explicit Observers(std::vector<std::unique_ptr<NodeObserver>> all) : all_(std::move(all)) {}

@@ -1,5 +1,5 @@
-// Every packet that the engines of a process execute, one line each, in a file of the node's folder; and what is made
-// of it afterwards. A line is written at once: programs end in all kinds of ways.
+// Logs every packet that the engines of a process execute, one line each, in a file of the node's folder, and derives
+// listings and traces from it. Each line is written at once, because programs end in all kinds of ways.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class PacketLog final : public NodeObserver {
 
   void fetched(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
   void finished(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) override;
-  /// A packet whose times (nanoseconds) somebody else knows.
+  /// A packet whose times (nanoseconds) are known from elsewhere.
   void add(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place, std::uint64_t begin,
            std::uint64_t end) const;
 
@@ -39,17 +39,17 @@ struct LoggedPacket {
   std::uint32_t queue = 0;
   std::uint64_t index = 0;
   std::uint64_t offset = 0;
-  std::uint64_t begin = 0;  ///< nanoseconds since the first packet of all
+  std::uint64_t begin = 0;  ///< nanoseconds since the very first packet
   std::uint64_t end = 0;
   std::string text;
 };
 
-/// Of all processes of the node, by process, GPU, engine, queue and place.
+/// Of all processes of the node, sorted by process, GPU, engine, queue and place.
 Result<std::vector<LoggedPacket>> read_packet_logs(const std::string& folder);
 
-/// A listing, one packet a line below its queue.
+/// A listing, one packet per line below its queue.
 std::string packet_listing(const std::vector<LoggedPacket>& packets);
-/// A Perfetto trace: one process a GPU, one track an engine. `modelled`: says that the times are.
+/// A Perfetto trace: one process per GPU, one track per engine. `modelled`: notes that the times are modelled.
 std::string packet_trace(const std::vector<LoggedPacket>& packets, bool modelled);
 
 }  // namespace cortado::device::vkfd

@@ -9,14 +9,14 @@
 
 namespace cortado::device::vkfd {
 
-/// The word through which a packet hands on; none for others.
+/// The word by which a packet releases others; none if it does not.
 inline std::optional<std::uint64_t> released_word(const sdma::Packet& packet) {
   if (const auto* fence = std::get_if<sdma::Fence>(&packet)) return fence->address;
   if (const auto* atomic = std::get_if<sdma::Atomic>(&packet)) return atomic->address;
   return std::nullopt;
 }
 
-/// The word that a packet looks at before it lets others behind it.
+/// The word that a packet checks before it lets later ones proceed.
 inline std::optional<std::uint64_t> acquired_word(const sdma::Packet& packet) {
   if (const auto* poll = std::get_if<sdma::PollRegmem>(&packet)) return poll->address;
   if (const auto* condition = std::get_if<sdma::CondExe>(&packet)) return condition->address;

@@ -1,4 +1,4 @@
-// What one GPU can reach: address ranges and where their bytes are in this process. Everything else is a fault.
+// What one GPU can reach: address ranges and where their bytes are in this process. Any other access is a fault.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace cortado::device::vkfd {
 
 inline constexpr std::uint32_t kHostMemory = ~std::uint32_t{0};
-/// Whose memory an address of a GPU is: home(gpu, address) is a GPU or kHostMemory.
+/// Whose memory an address of a GPU belongs to: home(gpu, address) is a GPU or kHostMemory.
 using Home = std::function<std::uint32_t(std::uint32_t gpu, std::uint64_t address)>;
 
 class PageTable final : public soft::AddressSpace {
@@ -21,12 +21,12 @@ class PageTable final : public soft::AddressSpace {
   /// The mapping that begins there.
   std::optional<soft::Mapping> mapping_at(std::uint64_t address) const;
 
-  /// Whose memory holds the address; kHostMemory also for addresses that are not mapped.
+  /// Whose memory contains the address; kHostMemory also for addresses that are not mapped.
   std::uint32_t home(std::uint64_t address) const;
 
-  /// False if some of the addresses are mapped already. `home`: the GPU whose memory it is, or kHostMemory.
+  /// False if some of the addresses are already mapped. `home`: the GPU whose memory it is, or kHostMemory.
   bool add(const soft::Mapping& mapping, std::uint32_t home = kHostMemory);
-  /// Engines may go on until the steps that run now have ended.
+  /// Engines may keep using the mapping until the steps that are running now have ended.
   bool remove(std::uint64_t begin);
 
  private:
@@ -34,7 +34,7 @@ class PageTable final : public soft::AddressSpace {
     soft::Mapping mapping;
     std::uint32_t home = kHostMemory;
   };
-  /// With the lock held; null if there is none.
+  /// The lock must be held; null if there is none.
   const Entry* holding(std::uint64_t address, std::uint64_t bytes) const;
 
   mutable std::shared_mutex mutex_;

@@ -11,8 +11,9 @@
 namespace cortado::device::vkfd {
 namespace {
 
-// gfx versions and device ids: Linux amdgpu driver and libdrm's amdgpu.ids; MI300X otherwise from KFD topology dumps in
-// public test suites. Arrays, clocks and caches of the others are assumptions: nothing here depends on them.
+// gfx versions and device ids: Linux amdgpu driver and libdrm's amdgpu.ids; everything else of MI300X is from KFD
+// topology dumps in public test suites. Arrays, clocks and caches of the other parts are assumptions: nothing here
+// depends on them.
 constexpr Part kParts[] = {
     {"MI250X GCD", 90010, 0x7408, 1, 8, 14, 1700, 8192}, {"MI300X", 90402, 0x74a1, 8, 32, 10, 2100, 262144},
     {"MI308X", 90402, 0x74a2, 4, 16, 10, 2100, 262144},  {"MI325X", 90402, 0x74a5, 8, 32, 10, 2100, 262144},

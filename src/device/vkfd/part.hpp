@@ -1,4 +1,5 @@
-// What the driver tells of a GPU beyond what a machine file has: identities and shapes that programs only pass on.
+// What the driver reports about a GPU beyond the contents of a machine file: identities and shapes that programs only
+// pass on.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,10 @@ struct Part {
   std::uint32_t shader_arrays;
   std::uint32_t units_per_array;
   std::uint32_t engine_clock_mhz;
-  std::uint32_t cache_kib;  ///< last level that the driver lists
+  std::uint32_t cache_kib;  ///< the last level that the driver lists
 };
 
-/// Refuses machines whose GPUs have no KFD (vkfd.machine).
+/// Rejects machines whose GPUs have no KFD (vkfd.machine).
 Result<Part> part_of(const Machine& machine);
 
 }  // namespace cortado::device::vkfd

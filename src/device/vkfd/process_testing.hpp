@@ -1,4 +1,4 @@
-// A program of a test: memory, queues and packets by ioctls of a virtual driver.
+// A test program: memory, queues and packets through ioctls of a virtual driver.
 #pragma once
 
 #include <atomic>

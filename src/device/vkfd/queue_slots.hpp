@@ -1,4 +1,4 @@
-// Which engine the kernel gives to a queue: two bit maps a GPU, one for the ordinary and one for the xGMI engines.
+// Which engine the kernel assigns to a queue: two bit maps per GPU, one for the ordinary and one for the xGMI engines.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace cortado::device::vkfd {
 /// Of one GPU. Slot i of a class belongs to engine i modulo the engines of the class.
 class QueueSlots {
  public:
-  static constexpr std::uint32_t kMostComputeQueues = 128;  ///< of a GPU; an assumption
+  static constexpr std::uint32_t kMostComputeQueues = 128;  ///< per GPU; an assumption
 
   QueueSlots(std::uint32_t ordinary, std::uint32_t xgmi, std::uint32_t queues_per_engine)
       : ordinary_(std::size_t{ordinary} * queues_per_engine),
@@ -24,13 +24,13 @@ class QueueSlots {
         doorbells_(kfd::kDoorbellPage / sizeof(std::uint64_t)) {}
 
   struct Slot {
-    bool compute = false;  ///< of no engine
+    bool compute = false;  ///< not on an engine
     bool xgmi = false;
     std::uint32_t place = 0;     ///< in the map of its class
     std::uint32_t engine = 0;    ///< as the driver counts: ordinary ones first
     std::uint32_t doorbell = 0;  ///< word of the doorbell page
   };
-  /// Or an errno.
+  /// The slot, or an errno.
   Expected<Slot, int> take(kfd::QueueType type, std::uint32_t engine);
   void give_back(const Slot& slot);
 

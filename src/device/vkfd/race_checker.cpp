@@ -65,7 +65,7 @@ void RaceChecker::touch(const Clock& clock, const Access& access, std::uint64_t 
   }
 }
 
-/// What is handed on before the word is written, so that nobody can see the word without it.
+/// Released before the word is written, so that nobody can see the word without it.
 void RaceChecker::fetched(const SdmaQueue& queue, const sdma::Packet& packet, const soft::PacketPlace& place) {
   const std::lock_guard lock(mutex_);
   Clock& clock = queues_[queue.id];
@@ -85,7 +85,7 @@ void RaceChecker::fetched(const SdmaQueue& queue, const sdma::Packet& packet, co
 
 void RaceChecker::take_over(Clock& clock, std::uint64_t address) {
   if (const auto word = words_.find(address / kWord); word != words_.end()) join(clock, word->second);
-  // Copies and writes can be signals, too.
+  // Copies and writes can also serve as signals.
   const auto after = bytes_.upper_bound(address);
   if (after == bytes_.begin()) return;
   const Bytes& bytes = std::prev(after)->second;

@@ -1,17 +1,17 @@
 // Races between engines: two packets of different queues touch the same bytes, at least one writes them, and nothing
 // makes one wait for the other.
 //
-// Order comes from (vector clocks, one entry a queue):
-//   the queue         its packets are taken as ordered among themselves
-//   FENCE, ATOMIC     hand on what came before in the queue to whoever polls the word, and to the host
-//   POLL, COND_EXE    and ATOMIC take over what was handed on with the word, or by the last write of its bytes
-//   barriers          of compute queues take over by the signals they wait for, and hand on by the one they complete
-//   doorbells         hand on what the host may have seen finished when it rang: the host's own waits are not visible,
-//   so
-//                     that everything finished before counts as waited for
-// So a race that shows is one; races that the host's waits happen to hide do not show. Doorbells are overlooked for a
-// while (RunnerOptions::doorbell_delay), so that a host which does not wait rings the next one before anything has
-// moved.
+// Order is derived from (vector clocks, one entry per queue):
+//   the queue         its packets are assumed to be ordered among themselves
+//   FENCE, ATOMIC     release everything before them in the queue to whoever polls the word, and to the host
+//   POLL, COND_EXE    and ATOMIC acquire what was released with the word, or by the last write of its bytes
+//   barriers          of compute queues acquire through the signals they wait for, and release through the one they
+//                     complete
+//   doorbells         release what the host may have seen finished when it rang: the host's own waits are not visible,
+//                     so everything that had finished before counts as waited for
+// So every reported race is real, but races that the host's waits happen to hide are not reported. Doorbells are
+// ignored for a while (RunnerOptions::doorbell_delay), so that a host that does not wait rings the next one before
+// anything has moved.
 #pragma once
 
 #include <cstdint>
@@ -44,13 +44,13 @@ class RaceChecker final : public NodeObserver {
   using Clock = std::map<std::uint32_t, std::uint64_t>;
   struct Access {
     std::uint32_t queue = 0;
-    std::uint64_t packets = 0;  ///< of the queue, this one included
+    std::uint64_t packets = 0;  ///< of the queue, including this one
     std::string who;
   };
   struct Bytes {
     std::uint64_t end = 0;
     std::optional<Access> write{};
-    std::vector<Access> reads{};  ///< since the write, one a queue
+    std::vector<Access> reads{};  ///< since the write, one per queue
   };
 
   static void join(Clock& clock, const Clock& other);

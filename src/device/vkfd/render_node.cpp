@@ -1,4 +1,4 @@
-// Ioctls of a render node: what libdrm_amdgpu asks when it opens a GPU.
+// Ioctls of a render node: what libdrm_amdgpu requests when it opens a GPU.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Queues that a program made: their rings, pointers and doorbells are the program's memory.
+// Queues created by a program: their rings, pointers and doorbells are in the program's memory.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,11 @@ struct RingPlace {
   std::uint64_t* doorbell = nullptr;
 };
 
-/// As whoever looks at doorbells and runs queues sees them.
+/// The view of code that watches doorbells and runs queues.
 class ProgramQueue {
  public:
-  /// The doorbell gets a value that the program does not write at first; the queue before may have left something.
+  /// The doorbell is set to a value that the program does not write first; a previous queue may have left something
+  /// there.
   ProgramQueue(std::uint64_t* doorbell, std::uint64_t silent) : doorbell_(doorbell), seen_(silent) {
     std::atomic_ref(*doorbell_).store(silent);
   }
@@ -29,21 +30,21 @@ class ProgramQueue {
   virtual ~ProgramQueue() = default;
 
   virtual soft::Runnable& runnable() = 0;
-  /// Null if it belongs to no DMA engine: nobody observes it.
+  /// Null if it does not belong to a DMA engine: it is then not observed.
   virtual const SdmaQueue* handle() = 0;
 
   /// Whether the program has rung since the last take_doorbell(). One caller at a time.
   bool rang() const { return doorbell() != seen_; }
-  /// What the doorbell says now.
+  /// The current value of the doorbell.
   std::uint64_t doorbell() const { return std::atomic_ref(*doorbell_).load(std::memory_order_acquire); }
-  /// Whoever executes the queue is told of it; false if it learns nothing, since the doorbell got lost.
+  /// Passes it on to whatever executes the queue; false if the doorbell was lost on the way.
   bool take_doorbell(std::uint64_t value) {
     seen_ = value;
     return tell(value);
   }
 
-  std::uint32_t slot = 0;       ///< of whoever runs it
-  std::uint64_t ring_time = 0;  ///< nanoseconds: when the doorbell was seen first; 0: not
+  std::uint32_t slot = 0;       ///< of its runner
+  std::uint64_t ring_time = 0;  ///< nanoseconds: when the doorbell was first seen; 0: not yet
   bool active = true;           ///< false: the program has stopped it, or there is no such engine in silicon
   bool present = true;          ///< the engine is in silicon
 
@@ -54,7 +55,7 @@ class ProgramQueue {
   std::uint64_t seen_;
 };
 
-/// Of a DMA engine. The doorbell says up to which ring offset there are packets.
+/// A queue of a DMA engine. The doorbell gives the ring offset up to which there are packets.
 class RingQueue final : public ProgramQueue {
  public:
   RingQueue(const soft::EngineContext& context, RankId gpu, EngineId engine, std::uint32_t id, const RingPlace& place,

@@ -14,21 +14,21 @@
 namespace cortado::device::vkfd {
 namespace {
 
-// Nanoseconds. Programs that ring again soon are heard at once; afterwards a nap is a share of the time without work,
-// so that a doorbell waits for a fraction of what the program waited before it, and at most for the longest nap, which
-// keeps an idle node below 1 % of a core: waking up and setting the next timer takes about 65 us of a core in a virtual
-// machine (measured on an AMD EPYC under KVM).
+// Nanoseconds. Doorbells that are rung again soon are noticed at once; after that, a nap is a fraction of the time
+// without work, so that a doorbell waits for a fraction of the time that the program waited before it, and at most for
+// the longest nap, which keeps an idle node below 1 % of a core: waking up and setting the next timer takes about 65 us
+// of a core in a virtual machine (measured on an AMD EPYC under KVM).
 constexpr std::uint64_t kSpinTime = 1'000'000;
 constexpr std::uint64_t kNapShare = 8;
 constexpr std::uint64_t kShortestNap = 50'000;
 constexpr std::uint64_t kLongestNap = 16'000'000;
-// A look that comes so much later than the one before: somebody else had the core. Who sleeps gets it back sooner than
-// who spins.
+// If a check comes this much later than the previous one, somebody else had the core. A thread that sleeps gets it back
+// sooner than one that spins.
 constexpr std::uint64_t kLostCore = 500'000;
 constexpr int kPausesPerLook = 16;
 constexpr std::uint32_t kLooksPerYield = 16;
 
-/// Since Linux 6.12 a thread that asks for short slices of a core gets them sooner; older kernels ignore it.
+/// Since Linux 6.12, a thread that asks for short slices of a core gets them sooner; older kernels ignore this.
 void ask_for_short_slices() {
   struct {
     std::uint32_t size = 48;
@@ -42,7 +42,7 @@ void ask_for_short_slices() {
   } attributes;
   errno = 0;
   const int nice = ::getpriority(PRIO_PROCESS, 0);
-  if (errno == 0) attributes.nice = nice;  // of this thread, as it is
+  if (errno == 0) attributes.nice = nice;  // this thread's own, unchanged
   ::syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
@@ -112,14 +112,14 @@ void Runner::wake_one() {
 
 bool Runner::look_at_doorbells() {
   const std::unique_lock lock(queues_mutex_, std::try_to_lock);
-  if (!lock) return false;  // another thread looks
+  if (!lock) return false;  // another thread is checking
   bool found = false;
   for (ProgramQueue* queue : queues_) {
     if (!queue->rang()) continue;
     NodeObserver* const observer = queue->handle() != nullptr ? options_.observer : nullptr;
     if (!queue->present) {
       if (observer != nullptr) observer->unheard(*queue->handle(), queue->doorbell());
-      queue->take_doorbell(queue->doorbell());  // nobody runs it
+      queue->take_doorbell(queue->doorbell());  // nothing runs it
       continue;
     }
     if (!queue->active) continue;
@@ -159,13 +159,13 @@ bool Runner::run_random_step() {
   return result.progressed;
 }
 
-/// Sleeps; true if somebody called.
+/// Sleeps; true if woken.
 bool Runner::nap(std::uint64_t nanoseconds) {
   std::unique_lock lock(sleep_mutex_);
   const std::uint64_t calls = calls_.load(std::memory_order_seq_cst);
   sleeping_.fetch_add(1, std::memory_order_seq_cst);
   const auto called = [&] { return calls_.load(std::memory_order_seq_cst) != calls || stopping_.load(); };
-  // One thread looks for all of them; it calls others when there is more than it can do.
+  // One thread checks for all of them; it wakes others when there is more than it can do.
   const bool watches = attached_.load() != 0 && !std::exchange(watched_, true);
   if (watches) {
     called_.wait_for(lock, std::chrono::nanoseconds(nanoseconds), called);

@@ -1,8 +1,8 @@
-// Threads that look at doorbells and run the engines.
+// Threads that watch doorbells and run the engines.
 //
-// Nobody announces a doorbell: it is a plain store of the program. The threads look at all of them while there is work
-// and for a millisecond after, then ever less often; calls of the driver wake them, because a program that is about to
-// wait has rung before. Without queues they sleep.
+// Nobody announces a doorbell: it is a plain store of the program. The threads check all of them while there is work
+// and for a millisecond after that, then less and less often; driver calls wake them, because a program that is about
+// to wait has rung before. Without queues they sleep.
 #pragma once
 
 #include <atomic>
@@ -23,11 +23,11 @@ namespace cortado::device::vkfd {
 
 struct RunnerOptions {
   std::uint32_t threads = 1;
-  /// With a seed one thread runs everything, in an order that a random generator chooses.
+  /// With a seed, one thread runs everything, in an order chosen by a random generator.
   std::optional<std::uint64_t> seed;
-  /// Nanoseconds that a doorbell is overlooked: programs that do not wait for each other's results get ahead.
+  /// Nanoseconds for which a doorbell is ignored: programs that do not wait for each other's results get ahead.
   std::uint64_t doorbell_delay = 0;
-  NodeObserver* observer = nullptr;  ///< told of doorbells; may be null
+  NodeObserver* observer = nullptr;  ///< notified of doorbells; may be null
 };
 
 class Runner {
@@ -38,9 +38,9 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
 
   void attach(ProgramQueue& queue);
-  /// Afterwards no thread touches the queue.
+  /// After this, no thread touches the queue.
   void detach(ProgramQueue& queue);
-  /// While no step of the queue runs and nobody looks at its doorbell.
+  /// Runs the function while no step of the queue runs and nobody checks its doorbell.
   template <class Function>
   void exclusively(ProgramQueue& queue, Function&& function) {
     const std::lock_guard lock(queues_mutex_);
@@ -50,7 +50,7 @@ class Runner {
   /// Returns when every step that was running at the call has ended.
   void wait_for_running_steps();
 
-  /// Something may have been rung.
+  /// A doorbell may have been rung.
   void wake();
   /// Ends the threads; queues stay as they are.
   void stop();
@@ -69,11 +69,11 @@ class Runner {
   std::vector<ProgramQueue*> queues_;
   std::mutex random_mutex_;  // held during a random step
   Random random_;
-  std::vector<ProgramQueue*> ready_;  // in the random order: with something to do
+  std::vector<ProgramQueue*> ready_;  // in the random order: those with something to do
 
   std::mutex sleep_mutex_;
   std::condition_variable called_;
-  bool watched_ = false;  // a thread that sleeps wakes by itself; with sleep_mutex_
+  bool watched_ = false;  // a sleeping thread wakes by itself; guarded by sleep_mutex_
   std::atomic<std::uint32_t> sleeping_{0};
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint32_t> attached_{0};

@@ -18,7 +18,7 @@ using Lines = std::vector<std::pair<const char*, std::uint64_t>>;
 constexpr std::uint32_t kSimdsPerUnit = 4;
 constexpr std::uint64_t kPublicHeap = 1;
 constexpr std::uint64_t kSystemHeap = 0;
-constexpr std::uint64_t kHive = 0x1d00dfeed;  // any number: the GPUs that xGMI joins have the same
+constexpr std::uint64_t kHive = 0x1d00dfeed;  // any number: GPUs joined by xGMI have the same one
 
 // 64-bit doorbells (2 in bits 12 and 13), queues of any power of two (3, 4). No SVM (27), no debugger (30).
 constexpr std::uint64_t kCapability = 2U << 12 | 1U << 4 | 1U << 3;
@@ -122,7 +122,7 @@ void add_gpu(Tree& tree, const Machine& machine, const Part& part, std::uint32_t
                                                     {"flags", 0},
                                                     {"width", 8192},
                                                     {"mem_clk_max", 1300}});
-  // ROCr wants at least one cache.
+  // ROCr requires at least one cache.
   tree[node + "/caches/0/properties"] = text_of({{"processor_id_low", gpu * 100},
                                                  {"level", 2},
                                                  {"size", part.cache_kib},
@@ -169,7 +169,7 @@ void add_gpu(Tree& tree, const Machine& machine, const Part& part, std::uint32_t
                                         {"fw_version", 154},
                                         {"capability", kCapability},
                                         {"debug_prop", 0},
-                                        {"sdma_fw_version", 0x1a5},  // ROCr flushes the host path from this one on
+                                        {"sdma_fw_version", 0x1a5},  // from this version on, ROCr flushes the host path
                                         {"unique_id", 0xc0de0000 + gpu},
                                         {"num_xcc", part.compute_dies},
                                         {"max_engine_clk_ccompute", 0}});
@@ -189,7 +189,7 @@ std::map<std::string, std::string> topology_tree(const Machine& machine, const P
     tree[fmt::format("/sys/dev/char/226:{}/device/drm/renderD{}/dev", kfd::kFirstRenderMinor + gpu,
                      kfd::kFirstRenderMinor + gpu)] = fmt::format("226:{}\n", kfd::kFirstRenderMinor + gpu);
   }
-  // For lsmod, which rocminfo asks whether the driver is loaded.
+  // For lsmod, which rocminfo uses to check whether the driver is loaded.
   tree["/proc/modules"] = "amdgpu 9000000 0 - Live 0x0000000000000000\n";
   tree["/sys/module/amdgpu/initstate"] = "live\n";
   tree["/sys/module/amdgpu/version"] = "6.8.5\n";

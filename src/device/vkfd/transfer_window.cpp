@@ -6,8 +6,8 @@
 namespace cortado::device::vkfd {
 namespace {
 
-// Lists that are simulated together. In traffic that never pauses, those that have ended are forgotten beyond this
-// many, although they slowed down some that have not.
+// Lists that are simulated together. In traffic that never pauses, finished lists beyond this number are forgotten,
+// although they slowed down some that have not finished.
 constexpr std::size_t kMostLists = 128;
 
 }  // namespace
@@ -35,7 +35,7 @@ void TransferWindow::solve() {
   }
 }
 
-/// All that is over before the horizon, if nothing was on its way then, or if there is too much.
+/// Forgets everything that ended before the horizon, if nothing was in progress then, or if there is too much.
 void TransferWindow::forget(std::uint64_t horizon) {
   if (lists_.empty()) return;
   solve();

@@ -1,8 +1,8 @@
-// Transfers of all queues on the modelled machine, and when they end. What is there at the same time is simulated
-// together (copy_times.hpp), so that engines, links and memories are shared as in any simulated program.
+// Transfers of all queues on the modelled machine, and when they end. Concurrent transfers are simulated together
+// (copy_times.hpp), so that engines, links and memories are shared as in any simulated program.
 //
-// A transfer changes nothing that ended before it began. So an end is certain when nobody can add a transfer that
-// begins before it; until then a later addition may move it.
+// A transfer does not affect anything that ended before it began. So an end is certain when no transfer that begins
+// before it can be added any more; until then, a later addition may move it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace cortado::device::vkfd {
 
 class TransferWindow {
  public:
-  /// The machine has timing. `log` gets every transfer once its times are certain; may be null.
+  /// The machine must have timing. `log` gets every transfer once its times are certain; may be null.
   TransferWindow(const Machine& machine, const PacketLog* log) : times_(machine), log_(log) {}
 
   struct Packet {
@@ -28,12 +28,12 @@ class TransferWindow {
   struct List {
     SdmaQueue queue;
     MoveList moves;
-    std::uint64_t factor = 1;       ///< so many times as slow as the model says
+    std::uint64_t factor = 1;       ///< how many times slower than the model
     std::vector<Packet> packets{};  ///< of the moves; empty without a log
-    std::vector<MoveSpan> spans{};  ///< of the moves, as of the last question
+    std::vector<MoveSpan> spans{};  ///< of the moves, as of the last query
     std::uint64_t end = 0;
   };
-  /// `horizon`: nobody will add a list that begins earlier.
+  /// `horizon`: no list that begins earlier will be added.
   void add(List list, std::uint64_t horizon);
 
   /// Nanoseconds: the last byte of the queue's transfers; 0 if there are none here.

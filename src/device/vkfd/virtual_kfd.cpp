@@ -160,9 +160,9 @@ int VirtualKfd::ioctl(unsigned long request, void* argument) {
     case Call::reset_event:
       return with<kfd::EventId>(request, argument, [&](auto& whole) { return events_.reset(whole.event_id); });
     case Call::wait_events:
-      runner_.wake();  // whoever waits has rung before
+      runner_.wake();  // a program that waits has rung before
       return with<kfd::WaitEvents>(request, argument, [&](auto& whole) { return events_.wait(whole); });
-    // Settings of caches and of kernels, neither of which are here.
+    // Settings of caches and kernels, neither of which exist here.
     case Call::set_memory_policy:
       return with<kfd::SetMemoryPolicy>(request, argument, nothing);
     case Call::set_scratch_backing:
@@ -195,7 +195,7 @@ int VirtualKfd::answer(kfd::GetApertures& request) {
   if (request.nodes != 0) {
     auto* const out = reinterpret_cast<kfd::Apertures*>(request.apertures);
     for (std::uint32_t gpu = 0; gpu < std::min(count, request.nodes); ++gpu) {
-      // A limit at 2^47 - 1 or above lets programs use their own addresses on the GPUs.
+      // A limit of 2^47 - 1 or above lets programs use their own addresses on the GPUs.
       out[gpu] = {0x1000000000000, 0x10000ffffffff, 0x2000000000000, 0x20000ffffffff,
                   0x4000,          0x7fffffffffff,  gpu_id(gpu),     0};
     }
@@ -210,7 +210,7 @@ int VirtualKfd::answer(kfd::AcquireVm& request) {
 
 int VirtualKfd::answer(kfd::ClockCounters& request) {
   const std::uint64_t now = soft::steady_nanoseconds();
-  // The host has a clock, too; libraries ask for it as that of node 0.
+  // The host has a clock, too; libraries query it as that of node 0.
   request.gpu = gpu_of_id(request.gpu_id) == nullptr ? 0 : now / kGpuTick;
   request.cpu = now;
   request.system = now;
@@ -221,7 +221,7 @@ int VirtualKfd::answer(kfd::ClockCounters& request) {
 int VirtualKfd::answer(kfd::TileConfig& request) {
   request.tile_count = 0;
   request.macro_tile_count = 0;
-  request.gb_addr_config = 0x22010042;  // of gfx9; for images, which are not here
+  request.gb_addr_config = 0x22010042;  // of gfx9; for images, which do not exist here
   request.banks = 0;
   request.ranks = 0;
   return 0;

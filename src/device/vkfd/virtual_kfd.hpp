@@ -1,8 +1,8 @@
-// A driver for GPUs that are software: ioctl in, result out, as amdkfd answers it. The DMA engines behind it are those
-// of the embedded node; they run in threads of this process, on rings and doorbells that belong to the program.
+// A driver for software GPUs: ioctl in, result out, as amdkfd would answer. The DMA engines behind it are those of the
+// embedded node; they run in threads of this process, on rings and doorbells that belong to the program.
 //
-// What programs map are plain files in memory: one for /dev/kfd with the doorbells, one a render node with the memory
-// of its GPU. Offsets that ioctls return are offsets in these files.
+// What programs map are plain files in memory: one for /dev/kfd with the doorbells, and one per render node with the
+// memory of its GPU. Offsets that ioctls return are offsets in these files.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ namespace cortado::device::vkfd {
 
 inline constexpr std::uint64_t kPage = 4096;
 
-/// Where programs map the doorbells of a GPU. Libraries mask the low half of an offset before they look at it.
+/// Where programs map the doorbells of a GPU. Libraries mask the low half of an offset before they use it.
 constexpr std::uint64_t doorbell_offset(std::uint32_t gpu) {
   return (std::uint64_t{gpu} + 1) << 32;
 }
@@ -42,12 +42,13 @@ constexpr std::uint64_t doorbell_offset(std::uint32_t gpu) {
 struct VirtualKfdOptions {
   RunnerOptions runner;
   FaultInjection faults;
-  /// Time stamps are those of the modelled machine (model_clock.hpp), which has timing; otherwise of this computer.
+  /// Time stamps are those of the modelled machine (model_clock.hpp), which must have timing; otherwise those of this
+  /// computer.
   bool model_time = false;
   std::unique_ptr<PacketLog> packet_log{};  ///< may be null
-  /// One line for people: what was refused, what went wrong. Any thread.
+  /// One line for people: what was rejected, what went wrong. Any thread.
   std::function<void(const std::string&)> log = [](const std::string&) {};
-  /// The program wants what cannot be done, such as a kernel, and must not go on. One line for people. Any thread.
+  /// The program wants something impossible, such as a kernel, and must not continue. One line for people. Any thread.
   std::function<void(const std::string&)> refuse = [](const std::string&) {};
   std::unique_ptr<NodeObserver> observer{};  ///< may be null
 };
@@ -60,7 +61,7 @@ class VirtualKfd final : private soft::EngineHost, private AqlHost {
   const Machine& machine() const { return machine_; }
   const Part& part() const { return part_; }
 
-  /// What open() of /dev/kfd and of the render node of a GPU gives; to be duplicated.
+  /// What open() of /dev/kfd and of the render node of a GPU returns; to be duplicated.
   const DeviceFile& kfd_file() const { return kfd_file_; }
   const DeviceFile& render_file(std::uint32_t gpu) const { return gpus_[gpu]->file; }
 
@@ -69,9 +70,9 @@ class VirtualKfd final : private soft::EngineHost, private AqlHost {
   /// An ioctl of a render node.
   int render_ioctl(std::uint32_t gpu, unsigned long request, void* argument);
 
-  /// Engines stop where they are. To be called before memory of the program goes away.
+  /// Engines stop where they are. To be called before memory of the program is unmapped.
   void stop_engines();
-  /// In the child of a fork: it has neither the threads nor a right to the rings, and opens anew.
+  /// In the child of a fork: it has neither the threads nor a right to the rings, and opens the devices again.
   void close_files();
 
  private:
@@ -90,7 +91,7 @@ class VirtualKfd final : private soft::EngineHost, private AqlHost {
     std::uint32_t flags = 0;
     std::uint64_t file_offset = 0;
     std::byte* alias = nullptr;  ///< our mapping; null for memory of the program
-    std::vector<bool> mapped;    ///< to which GPUs
+    std::vector<bool> mapped;    ///< to which GPUs it is mapped
     std::uint32_t home() const { return (flags & kfd::kMemVram) != 0 ? gpu : kHostMemory; }
   };
   struct Queue {
@@ -117,7 +118,7 @@ class VirtualKfd final : private soft::EngineHost, private AqlHost {
   int answer(kfd::TileConfig& request);
   int answer(kfd::XnackMode& request);
 
-  /// Brings the argument, whatever its size, to T and back.
+  /// Converts the argument, whatever its size, to T and back.
   template <class T, class Function>
   int with(unsigned long request, void* argument, Function&& function);
 
@@ -142,7 +143,7 @@ class VirtualKfd final : private soft::EngineHost, private AqlHost {
   const Machine machine_;
   const Part part_;
   VirtualKfdOptions options_;
-  ModelClock* model_ = nullptr;  // one of the observers; null: time is that of this computer
+  ModelClock* model_ = nullptr;  // one of the observers; null: this computer's time is used
   const std::unique_ptr<NodeObserver> observer_;
   const soft::EngineRules rules_;
   const soft::DelayClock delays_;

@@ -1,4 +1,4 @@
-// Memory of the virtual driver: pages of its files and of the program, and which GPUs reach them.
+// Memory of the virtual driver: pages of its files and of the program, and which GPUs can reach them.
 #include <algorithm>
 #include <cerrno>
 #include <sys/mman.h>

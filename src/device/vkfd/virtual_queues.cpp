@@ -38,7 +38,7 @@ soft::EngineInjection* VirtualKfd::injection(std::uint32_t gpu, std::uint32_t en
   return entry->empty() ? nullptr : entry.get();
 }
 
-/// Libraries keep the pointers of a compute queue inside a struct of theirs.
+/// Libraries keep the pointers of a compute queue inside a struct of their own.
 int VirtualKfd::check_compute_queue(const kfd::CreateQueue& request, const Gpu& gpu, RingPlace& place) {
   if (request.percentage > kfd::kMostPercent || request.priority > kfd::kMostPriority) return EINVAL;
   if (!std::has_single_bit(request.ring_size) || request.ring_size < aql::kPacketBytes) return EINVAL;

@@ -17,8 +17,8 @@
 namespace cortado {
 namespace {
 
-/// Everything of a request that its program depends on. Not a text: making one takes longer than all else that a replay
-/// needs beside the program itself.
+/// Everything in a request that its program depends on. Not a string: building one takes longer than everything else
+/// that a replay needs besides the program itself.
 auto key_of(const CollectiveRequest& r) {
   return std::tuple(r.collective, r.variant, r.bytes, r.prelaunch, r.trigger_words, r.in_place, r.own_block, r.dtype,
                     r.root, r.peer, r.ways, r.compute_units, r.runtime, r.host);
@@ -41,7 +41,7 @@ struct NodeCommunicator::Impl {
     std::string why;
   };
 
-  /// The spans that the buffers of the program get.
+  /// Assigns spans to the buffers of the program.
   Status bind(const Program& program, std::span<const std::span<std::byte>> send,
               std::span<const std::span<std::byte>> recv, std::vector<Binding>& bindings) const {
     if (send.size() != ranks || recv.size() != ranks) {
@@ -103,8 +103,8 @@ struct NodeCommunicator::Impl {
   std::uint32_t ranks;
   pipeline::Chooser chooser;
   std::unique_ptr<Target> target;
-  std::vector<Binding> wanted;       // of the request at hand
-  std::map<Key, Prepared> programs;  // end before the node that they run on
+  std::vector<Binding> wanted;       // of the current request
+  std::map<Key, Prepared> programs;  // must be destroyed before the node that they run on
   std::string explained = "nothing has run yet";
 };
 

@@ -12,7 +12,7 @@ OneGpu::OneGpu(const Program& program, RankId gpu, const Machine& machine, Shari
       sharing_(sharing),
       resources_(machine, program, fluid_),
       transfers_(events_, fluid_, nobody_) {
-  resources_.ignore_detours();  // copies to this GPU stand for those of its peers, which have engines of their own
+  resources_.ignore_detours();  // copies to this GPU stand for those of its peers, which have their own engines
 }
 
 FlowId OneGpu::begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner) {
@@ -43,7 +43,7 @@ Transfers::Speed OneGpu::speed_of_workgroups() const {
 
 std::vector<ResourceUse> OneGpu::at_both_ends(std::vector<ResourceUse> here, const UseList& by_peer) {
   const std::vector<ResourceUse> there(by_peer.view().begin(), by_peer.view().end());
-  // What GEMMs take, too, is at the ends of the link.
+  // The ends of the link are the resources that GEMMs also use: cache, memory and fabric.
   for (const ResourceUse& end :
        resources_.product_by_cores(gpu_, {.cache_bytes = 1, .memory_load = 1, .fabric_share = 1}).view()) {
     const auto more = std::ranges::find(there, end.resource, &ResourceUse::resource);

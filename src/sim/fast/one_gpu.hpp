@@ -1,5 +1,5 @@
-// What both questions of fast.hpp share: the clock of the GPU that stands for all, its resources, and the work under
-// way.
+// What both questions of fast.hpp share: the clock of the GPU that stands for all, its resources, and the work in
+// progress.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,37 @@
 
 namespace cortado::sim {
 
-/// Of workgroups: picoseconds at full speed, as in the simulator.
+/// Unit of the work of workgroups: picoseconds at full speed, as in the simulator.
 inline constexpr double kWorkPerSecond = 1e12;
 
 class OneGpu {
  public:
-  /// `program` says what the GPU does, and outlives this like the machine.
+  /// `program` says what the GPU does; it and the machine must outlive this.
   OneGpu(const Program& program, RankId gpu, const Machine& machine, Sharing sharing);
 
  protected:
   ~OneGpu() = default;
 
-  /// `owner` comes back from end(). Who ignores others goes as fast as alone.
+  /// `owner` is returned by end(). With Sharing::ignored, the flow runs as fast as it would alone.
   FlowId begin(double work, std::span<const ResourceUse> uses, Transfers::Speed speed, std::uint32_t owner);
-  /// On an event transfer_end.
+  /// To be called on a transfer_end event.
   std::uint32_t end(const Event& event);
 
-  /// So many workgroups side by side, per picosecond of work.
+  /// What this many concurrent workgroups use, per picosecond of work.
   UseList& uses_of(const WorkgroupDemand& demand, std::uint64_t workgroups);
-  /// Relative to copies: a full resource gives everybody the same share of full speed.
+  /// Relative to copies: a full resource gives everybody the same share of its full speed.
   Transfers::Speed speed_of_workgroups() const;
-  // At both ends of a link: the GPU stands for its peer as well, which does the same.
+  // Both ends of a link: the GPU also stands for its peer, which does the same.
   /// A copy by an engine of the GPU.
   std::vector<ResourceUse> uses_by_engine(const Queue& queue, const Copy& copy);
   /// A copy by compute units.
   std::vector<ResourceUse> uses_by_cores(const Copy& copy);
-  /// Stores of a GEMM to their place: so many bytes written for one, and read before.
+  /// Stores of a GEMM to their destination: per byte stored, this many bytes written, and read before.
   std::vector<ResourceUse> uses_of_stores(const OutputBlock& block, double writes, double reads);
-  /// What streams through the last-level cache shares it with the operands, in proportion to their bytes.
+  /// The part of the last-level cache left to the operands: streaming data shares it with them in proportion to bytes.
   Bytes cache_held(double streaming, Bytes operands) const;
 
-  /// What the GPU does, and of what its peer does the share that is this GPU's: fabric, cache and memory.
+  /// What the GPU does, plus the share of the peer's work that falls on this GPU: fabric, cache and memory.
   std::vector<ResourceUse> at_both_ends(std::vector<ResourceUse> here, const UseList& by_peer);
 
   const Program& whole_;
@@ -53,7 +53,7 @@ class OneGpu {
   Events events_;
   FluidSystem fluid_;
   MachineResources resources_;
-  Listener nobody_;  // energy is not asked for
+  Listener nobody_;  // energy is not needed
   Transfers transfers_;
 };
 

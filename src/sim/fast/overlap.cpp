@@ -1,4 +1,4 @@
-// A GEMM beside a collective that is one flow.
+// A GEMM beside a collective that is modelled as one flow.
 #include <algorithm>
 
 #include "base/check.hpp"
@@ -8,7 +8,7 @@
 namespace cortado::sim {
 namespace {
 
-/// A GEMM and nothing else, on a GPU that has nobody beside it: what its resources are made from.
+/// A program with only a GEMM, on a GPU without neighbours: what its resources are derived from.
 Program program_of(const Overlap& overlap) {
   Program program;
   program.ranks = 1;
@@ -46,14 +46,14 @@ class OverlapRun : OneGpu {
   struct Batch {
     FlowId flow{};
     std::uint32_t count = 0;
-    double seconds = 0;  // of each at full speed, as priced last
-    bool last = false;   // behind others, with nothing left to start
+    double seconds = 0;  // of each at full speed, as last computed
+    bool last = false;   // runs behind others, with nothing left to start
   };
 
   bool on_units() const { return overlap_.collective_units > 0; }
 
   /// What the collective takes per picosecond at full speed, and how far everybody may slow down before it does: it
-  /// first uses up what it leaves idle by itself (start-up, handshakes, slow engines).
+  /// first uses up the idle time that it has by itself (start-up, handshakes, slow engines).
   void set_collective() {
     const double time = std::max(static_cast<double>(collective_.time.value) * 1e-9, 1e-9);
     const double link = timing_.link.rate.bytes_per_second();
@@ -75,8 +75,8 @@ class OverlapRun : OneGpu {
     if (out > 0) slack_ = std::max(1.0, timing_.engine.rate.bytes_per_second() * time * peers / out);
   }
 
-  /// The host launches both. The time of the collective alone has its own launch in it; on units, none are
-  /// needed before the first instruction.
+  /// The host launches both. The time of the collective alone includes its own launch; on units, it needs none before
+  /// its first instruction.
   void launch() {
     const SimTime launched = to_sim_time(timing_.cores.launch);
     const SimTime runs = launched + to_sim_time(start_of(collective_.protocol, timing_));
@@ -108,15 +108,15 @@ class OverlapRun : OneGpu {
     }
   }
 
-  /// Who is launched takes free units, the one that goes first before the other.
+  /// Kernels that have been launched take free units, in the order of their launches.
   void begin_all() {
     if (overlap_.collective_first) begin_collective();
     begin_workgroups();
     begin_collective();
   }
 
-  /// What is left of the speed of a collective on compute units while the GEMM runs, where they could do little more
-  /// than they do alone.
+  /// The fraction of its speed that a collective on compute units keeps while the GEMM runs, given that its units could
+  /// do little more than they do alone.
   double beside_products() const {
     const bool gemm_runs = gemm_launched_ && (waiting_ > 0 || gemm_held_ > 0);
     if (!on_units() || !gemm_runs || collective_.bytes_out <= 0) return 1;
@@ -208,7 +208,7 @@ class OverlapRun : OneGpu {
   const Overlap& overlap_;
   const CollectiveProfile& collective_;
   GemmModel model_;
-  double clock_ = 0;  // GHz, for so many units:
+  double clock_ = 0;  // GHz, with this many units:
   std::uint32_t clock_units_ = 0;
   std::uint64_t waiting_;  // workgroups
   std::uint32_t free_;     // compute units

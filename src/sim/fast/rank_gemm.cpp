@@ -54,8 +54,8 @@ void RankRun::begin_kernel(const Command& command) {
         {.cap = resources_.rate_of_units(gpu_, command, gemm_units())}, kKernels);
 }
 
-/// Where copies come and go, one wave, because what a wave takes depends on the copies at its beginning; else all
-/// that are full.
+/// While copies are in progress, one wave, because what a wave takes depends on the copies at its beginning; otherwise
+/// all full waves.
 void RankRun::begin_waves() {
   const bool copies = sharing_ == Sharing::modelled && lanes_at_work_ > 0;
   const std::uint64_t width = std::min<std::uint64_t>(waiting_, machine_.compute_units);
@@ -121,7 +121,7 @@ bool RankRun::can_begin(std::uint64_t workgroup) const {
                              [&](const TileWait& wait) { return visible_[wait.signal.value]; });
 }
 
-/// Of a unit one workgroup works, and one more may not have drained.
+/// Per unit, one workgroup may be running and one more may not have drained.
 std::uint64_t RankRun::room_for_tiles() const {
   const std::uint64_t units = gemm_units();
   const std::uint64_t free = units - std::min(units, units_of_tiles_);
@@ -157,7 +157,7 @@ void RankRun::release_tiles() {
   }
 }
 
-/// The kernel that copies has taken units, or given them back.
+/// The copy kernel has taken units or returned them.
 void RankRun::price_tiles_again() {
   if (sharing_ == Sharing::ignored) return;
   for (Tiles& tiles : tiles_) {
@@ -180,7 +180,7 @@ void RankRun::end_tiles(std::uint32_t index) {
   tiles_done();
 }
 
-/// As stores of the simulator; what comes from peers takes this GPU's memory and fabric at the same time.
+/// Like the simulator's stores; what arrives from peers takes this GPU's memory and fabric at the same time.
 void RankRun::start_stores() {
   for (std::uint32_t lane = 0; lane < stores_->lanes(); ++lane) {
     const auto next = stores_->start(lane);
@@ -199,7 +199,7 @@ void RankRun::end_stores(std::uint32_t lane) {
   tiles_done();
 }
 
-/// Some have ended or drained.
+/// Some tiles have ended or drained.
 void RankRun::tiles_done() {
   const std::uint64_t done = done_in_order();
   for (; raised_ < gemm_->raises.size() && gemm_->raises[raised_].tiles <= done / gemm_->split_k; ++raised_) {

@@ -14,9 +14,9 @@ namespace cortado::sim {
 RankRun::RankRun(const Program& program, bool closed, const Machine& machine, Sharing sharing)
     : OneGpu(program, rank_of(program), machine, sharing),
       program_(program),
-      // An engine that comes late need not be woken, so the least time is without.
+      // An engine that arrives late need not be woken, so the lower bound excludes the wake-up time.
       wake_(sharing == Sharing::ignored ? Nanoseconds{} : timing_.engine.wake),
-      // The least time waits for nobody who is only about alike.
+      // The lower bound does not wait for queues that are only roughly alike.
       lanes_count_(closed || sharing == Sharing::modelled),
       units_(program, machine, nobody_),
       trackers_(program, machine),
@@ -36,8 +36,8 @@ Result<Nanoseconds> RankRun::run() {
     if (lanes_count_) last = std::max(last, lane.end);
   }
   const Nanoseconds time = to_nanoseconds(last + to_sim_time(timing_.host.poll));
-  // Tiles that start later than others can find less to share caches and memory with, and end earlier than here: a
-  // list schedule is not monotonic. Seen: 0.3 %.
+  // Tiles that start later than others may find fewer competitors for caches and memory, and end earlier than here: a
+  // list schedule is not monotonic. Observed: 0.3 %.
   constexpr double kOfTiles = 0.99;
   return sharing_ == Sharing::ignored && gemm_has_groups_
              ? Nanoseconds{static_cast<std::int64_t>(static_cast<double>(time.value) * kOfTiles)}
@@ -143,7 +143,7 @@ void RankRun::show(SignalId signal) {
 void RankRun::step_lane(std::uint32_t index) {
   Lane& lane = lanes_[index];
   lane.end = events_.now();
-  // A kernel holds its units until its last part is through.
+  // A kernel holds its units until its last part is finished.
   if (lane.on_units() && !std::exchange(lane.begun, true) && parts_at_work_++ == 0) {
     change_copy_units(units_.most(units_.tenant_of(static_cast<std::uint32_t>(lane.queue - program_.queues.data()))));
   }
@@ -194,7 +194,7 @@ void RankRun::end_bytes(std::uint32_t index) {
   --lanes_at_work_;
   const bool fused = lane.queue->packing == Packing::fused;
   const Nanoseconds sync = fused ? machine_.features.fused_packets->sync : timing_.engine.sync;
-  // The signal is for another GPU, whatever its home: the rank stands for both.
+  // The signal is for another GPU, wherever it resides: the rank stands for both.
   raise(std::get<Signal>(lane.queue->commands[lane.command++]).signal, lane.on_units() ? timing_.cores.flag : sync);
   if (lane.on_units()) return step_lane(index);
   step_at(index, events_.now() + to_sim_time(sync));

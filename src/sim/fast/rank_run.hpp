@@ -20,34 +20,34 @@ class RankRun : OneGpu {
   Result<Nanoseconds> run();
 
  private:
-  // Owners of flows. Below: lanes, by index.
+  // Owner numbers of flows. Smaller numbers are indices of lanes.
   static constexpr std::uint32_t kStores = std::uint32_t{1} << 30;  ///< the first lane of stores
   static constexpr std::uint32_t kTiles = std::uint32_t{1} << 31;   ///< the first batch of tiles
   static constexpr std::uint32_t kKernels = ~std::uint32_t{0};      ///< also as an index of events
 
-  /// A queue that copies: of an engine, or a part of the kernel that copies.
+  /// A queue that copies: on an engine, or a part of the copy kernel.
   struct Lane {
     const Queue* queue = nullptr;
     std::vector<ResourceUse> uses{};  // of all its copies
-    double full_speed = kUnlimited;   // of compute units
-    FlowId flow{};                    // of the copy that moves, of compute units
+    double full_speed = kUnlimited;   // limit of its compute units
+    FlowId flow{};                    // the copy in progress, on compute units
     bool moves = false;
     bool begun = false;
     std::size_t command = 0;
-    bool waits = false;    // for a signal
-    double streaming = 0;  // bytes in the cache, of the copies that move
-    SimTime end{};         // of its last command so far
+    bool waits = false;    // waiting for a signal
+    double streaming = 0;  // bytes of its current copies that pass through the cache
+    SimTime end{};         // when its last command so far ended
 
     bool on_units() const { return queue->kind == QueueKind::compute; }
   };
 
-  /// Workgroups that hold units, from the first on in the order of production.
+  /// Workgroups that hold units, starting at `first` in production order.
   struct Tiles {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
     FlowId flow{};
-    double seconds = 0;  // of each at full speed, as priced last
-    bool last = false;   // behind others, with nothing left to start
+    double seconds = 0;  // of each at full speed, as last computed
+    bool last = false;   // runs behind others, with nothing left to start
     bool done = false;
   };
 
@@ -97,33 +97,33 @@ class RankRun : OneGpu {
   const Trackers trackers_;
   std::vector<bool> visible_;  // by signal
   std::vector<Lane> lanes_;
-  std::uint32_t lanes_at_work_ = 0;  // with a copy
+  std::uint32_t lanes_at_work_ = 0;  // lanes with a copy in progress
   double streaming_ = 0;             // bytes of theirs in the cache
-  std::uint32_t parts_at_work_ = 0;  // of the kernel that copies
-  std::uint32_t copy_units_ = 0;     // that it holds
-  SimTime copies_begin_{};           // of its last part; kernels begin in the order of their launches
+  std::uint32_t parts_at_work_ = 0;  // parts of the copy kernel in progress
+  std::uint32_t copy_units_ = 0;     // units that the copy kernel holds
+  SimTime copies_begin_{};           // when its last part begins; kernels begin in launch order
 
   const Queue* kernels_ = nullptr;
   std::size_t command_ = 0;
-  bool kernels_wait_ = false;  // for a signal
+  bool kernels_wait_ = false;  // waiting for a signal
   bool behind_ = false;        // a kernel or a wait came before
-  bool started_ = false;       // the kernel that is next
+  bool started_ = false;       // the next kernel has been started
   SimTime kernels_end_{};
-  GemmShape shape_;  // under way
+  GemmShape shape_;  // of the GEMM in progress
   std::optional<GemmModel> model_;
   GemmClocks clocks_{machine_};
-  bool gemm_has_groups_ = false;  // a GEMM had tiles that wait or release
-  double clock_ = 0;              // GHz, of the GEMM under way, for so many units:
+  bool gemm_has_groups_ = false;  // some GEMM had tiles that wait or release
+  double clock_ = 0;              // GHz, of the GEMM in progress, with this many units:
   std::uint32_t clock_units_ = 0;
-  std::uint64_t workgroups_ = 0;         // of the GEMM under way
-  std::uint64_t waiting_ = 0;            // of these
-  const Gemm* gemm_ = nullptr;           // under way, with tiles that wait or release
+  std::uint64_t workgroups_ = 0;         // of the GEMM in progress
+  std::uint64_t waiting_ = 0;            // of these, not started yet
+  const Gemm* gemm_ = nullptr;           // in progress, with tiles that wait or release
   std::vector<Tiles> tiles_;             // that have begun
   std::vector<Tiles> held_;              // that hold units and wait
-  std::uint64_t units_of_tiles_ = 0;     // of both, as long as they are not through
-  std::uint64_t drained_ = 0;            // workgroups, where stores are flows of their own
-  std::optional<ProductStores> stores_;  // where they are
-  std::size_t raised_ = 0;               // of its tile signals
+  std::uint64_t units_of_tiles_ = 0;     // of both, as long as they are not finished
+  std::uint64_t drained_ = 0;            // workgroups, where stores are separate flows
+  std::optional<ProductStores> stores_;  // where stores are separate flows
+  std::size_t raised_ = 0;               // number of its tile signals raised
 };
 
 }  // namespace cortado::sim

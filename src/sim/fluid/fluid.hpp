@@ -1,21 +1,21 @@
 // Sharing of rates: many flows, each of which needs several resources at once, and resources of limited capacity.
 //
 // The model. A resource r has a capacity C(r). A flow f has a rate x(f), which the system decides, and is described by
-// a weight w(f), a cap c(f), a priority class p(f), and for each resource it uses a factor a(f, r): one unit of its
-// rate takes that much of the capacity. Units are the caller's, usually bytes per second; there is no time in here. The
-// rates are the only ones with these two properties:
+// a weight w(f), a cap c(f), a priority class p(f), and, for each resource it uses, a factor a(f, r): one unit of its
+// rate takes that much of the capacity. Units are up to the caller, usually bytes per second; time plays no role here.
+// The rates are the only ones with these two properties:
 //
-//   (1) feasible:      sum over f of a(f, r) x(f) <= C(r) for every r, and 0 <= x(f) <= c(f)
-//   (2) none too slow: every f is at its cap, or uses a resource that flows of its class and of higher classes
-//                      fill, and on which no flow of its class has a greater x / w
+//   (1) feasible:       sum over f of a(f, r) x(f) <= C(r) for every r, and 0 <= x(f) <= c(f)
+//   (2) none too slow:  every f is at its cap, or uses a resource that flows of its class and of higher classes fill,
+//                       and on which no flow of its class has a greater x / w
 //
-// That is weighted max-min fairness, class by class. To see the rates, let x = w L for all flows of the highest class
-// and raise L from 0. Whenever a resource is full its flows stop, a flow at its cap stops, the others go on; then the
-// next class does the same with what is left.
+// That is weighted max-min fairness, class by class. To picture it, let x = w L for all flows of the highest class and
+// raise L from 0. When a resource is full, its flows stop; a flow at its cap stops; the others continue. Then the next
+// class does the same with what is left.
 //
-//   weight    share of a full resource: 3 gets three times what 1 gets there
+//   weight    share of a full resource: a flow of weight 3 gets three times as much there as one of weight 1
 //   factor    a copy inside one memory reads and writes it: factor 2; an encoding with 3 % overhead: factor 1.03
-//   cap       what the flow can do by itself; infinite if it has no limit of its own
+//   cap       the greatest rate of the flow by itself; infinite if it has no limit of its own
 //   priority  a flow of a higher class takes all it can use before a lower class gets anything
 //
 // Example. Links A = 10 and B = 6; flow 1 uses A, flow 2 uses A and B, flow 3 uses B and has cap 2. Raising L: at L = 2
@@ -34,26 +34,26 @@
 // How a change is solved. A resource has a level L(r) for each class, infinite if it limits nobody there, and
 // x(f) = min(c(f), w(f) min over r of L(r)). Rates of that form have property (2) as soon as every resource is
 // balanced: it limits nobody and is not overloaded, or it limits somebody and is exactly full. A change moves the loads
-// of the resources it touches. Those that are then off balance get the level at which they are full, given what their
-// flows could have elsewhere; that moves rates, hence other loads; until all are balanced. It ends, because the lowest
-// level depends on no other, the second lowest on the lowest only, and so on. Whatever is connected to the change only
-// through resources that stay unfilled is never looked at. A resource with one flow is just a cap and costs nothing.
-// Any number of changes between two calls of solve() is solved at once; when many things happen at one instant, call it
-// once.
+// of the resources it touches. Those that are now out of balance get the level at which they are full, given the rates
+// that the other resources would allow their flows; that changes rates, hence other loads; and so on until all are
+// balanced. This terminates, because the lowest level depends on no other, the second lowest only on the lowest, and so
+// on. Anything connected to the change only through resources that are not full is never looked at. A resource with one
+// flow is just a cap and costs nothing. All changes between two calls of solve() are solved at once; when many things
+// happen at one instant, call it once.
 //
-// What is promised in SharingMode::exact. (1) and (2) hold to 1e-9 relative (tests compare with filling from zero).
-// The same calls give the same bits. Different histories that lead to the same system give the same rates up to
-// rounding, about 1e-12: loads are summed up anew again and again, nothing accumulates. solve() returns a flow if and
-// only if rate() of it has changed; a change below 1e-12 of the rate is rounding and is left out.
+// Guarantees of SharingMode::exact. (1) and (2) hold to 1e-9 relative (tests compare with filling from zero). The same
+// calls give the same bits. Different histories that lead to the same system give the same rates up to rounding, about
+// 1e-12: loads are regularly recomputed from scratch, so nothing accumulates. solve() returns a flow if and only if its
+// rate() has changed; a change below 1e-12 of the rate is rounding and is left out.
 //
-// SharingMode::local is for systems in which everything is connected with everything, where each change moves every
+// SharingMode::local is for systems in which everything is connected to everything, so that each change moves every
 // rate a little. With tolerance e: a full resource may be loaded to C(r) (1 +- e) before it is balanced again, one that
-// limits nobody to C(r) (1 + e), and rate() may lag behind by e; so the rates told load no resource above C(r) (1 + e)
-// / (1 - e). Deviations are measured against the true loads and do not add up.
+// limits nobody to C(r) (1 + e), and rate() may lag behind by e; so the reported rates load no resource above
+// C(r) (1 + e) / (1 - e). Deviations are measured against the true loads and do not add up.
 //
-// Measured with simulated all-to-all transfers: n nodes with 16 engines and a port in and out each, sizes that differ
-// by +-10 %, starts spread over 5 us, every engine with n / 16 transfers one after the other, e = 0.01. "end" is the
-// end of a transfer, "last" that of the whole run; errors are against exact:
+// Measured with simulated all-to-all transfers: n nodes, each with 16 engines, one port in and one port out; sizes that
+// differ by +-10 %, starts spread over 5 us, n / 16 transfers per engine one after another, e = 0.01. "end" is the end
+// of a transfer, "last" the end of the whole run; errors are relative to exact:
 //
 //        n    mean error of end    error of last
 //       96         0.34 %            <= 0.21 %
@@ -61,12 +61,12 @@
 //      512         0.35 %            -1.9 to +0.9 % over 4 seeds, mean -0.2 %
 //     1024         0.58 %            -1.15 %, one seed
 //
-// A smaller tolerance does not help the last rows: such a run without any synchronisation amplifies every difference.
-// In exact mode a change of all sizes by 0.1 % moves the last end at n = 512 by 0.9 %.
+// A smaller tolerance does not help in the last rows: such a run, without any synchronisation, amplifies every
+// difference. In exact mode, changing all sizes by 0.1 % moves the last end at n = 512 by 0.9 %.
 //
-// Cost. solve() is linear in the flows of the resources that it balances; one balance reads each flow of the resource
-// about twice. Memory: 56 bytes per flow and 40 per use, given to later flows after remove_flow; so 176 for three uses.
-// A system belongs to one thread; systems share nothing.
+// Cost. solve() is linear in the number of flows of the resources that it balances; one balance reads each flow of the
+// resource about twice. Memory: 56 bytes per flow and 40 per use, reused after remove_flow; so 176 bytes for three
+// uses. A system belongs to one thread; systems share nothing.
 #pragma once
 
 #include <cstddef>
@@ -85,7 +85,7 @@ class Solver;
 }
 
 using ResourceId = Id<struct ResourceTag>;  ///< dense, in the order of add_resource
-using FlowId = Id<struct FlowTag>;          ///< dense; the id of a removed flow is given to a later one
+using FlowId = Id<struct FlowTag>;          ///< dense; the id of a removed flow is reused
 
 /// One unit of the flow's rate takes `factor` units of the resource's capacity.
 struct ResourceUse {
@@ -96,7 +96,7 @@ struct ResourceUse {
 inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 struct FlowSpec {
-  std::span<const ResourceUse> uses{};  ///< a resource named twice counts with the sum of its factors
+  std::span<const ResourceUse> uses{};  ///< a resource listed twice counts with the sum of its factors
   double weight = 1;                    ///< positive
   double cap = kUnlimited;              ///< not negative; finite if there are no uses
   std::uint8_t priority = 0;            ///< greater is served first; below FluidOptions::priority_classes
@@ -137,19 +137,19 @@ class FluidSystem {
   void set_cap(FlowId flow, double cap);
   void set_weight(FlowId flow, double weight);
 
-  /// Brings all rates up to date with the changes made since the last call, however many, and returns the flows whose
-  /// rate is not what it was, each once. The span is valid until the next call of solve().
+  /// Brings all rates up to date with the changes made since the last call and returns the flows whose rate has
+  /// changed, each once. The span is valid until the next call of solve().
   std::span<const FlowId> solve();
 
   /// As of the last solve().
   double rate(FlowId flow) const;
-  /// The resource that keeps the flow from being faster; none if it is at its cap. As of the last solve().
+  /// The resource that keeps the flow from going faster; none if it is at its cap. As of the last solve().
   std::optional<ResourceId> bottleneck(FlowId flow) const;
   double capacity(ResourceId resource) const;
   /// The sum of factor times rate over its flows. As of the last solve().
   double load(ResourceId resource) const;
   std::size_t flow_count(ResourceId resource) const;
-  /// Flows added and not removed.
+  /// Flows that were added and not removed.
   std::size_t flow_count() const;
   std::size_t resource_count() const;
   const FluidWork& work() const;

@@ -1,14 +1,15 @@
-// What rounding alone may do to the quantities of the solver.
+// How far rounding alone may move the quantities of the solver.
 #pragma once
 
 #include <limits>
 
 namespace cortado::sim::internal {
 
-/// Sums of rates that differ by less, relative to them, are equal.
+/// Sums of rates whose relative difference is below this are equal.
 inline constexpr double kSumRounding = 1e-12;
 
-/// A level that moves by less stays where it is, so that the last bits of two resources cannot chase each other.
+/// A level that moves by less than this stays where it is, so that two resources cannot keep changing each other's last
+/// bits.
 inline constexpr double kLevelRounding = 1e-14;
 
 /// The level of a resource that limits nobody.

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-// A flow that no cap and no level limits yet. It counts as zero in the loads.
+// The target of a flow that no cap and no level limits yet. It counts as zero in the loads.
 constexpr double kUnanchored = -1;
 
-// The load of a resource is corrected by differences and summed up anew after this many of them.
+// The load of a resource is updated by differences and recomputed from scratch after this many of them.
 constexpr std::uint8_t kMovesBetweenSums = 64;
 
 }  // namespace
@@ -147,7 +147,7 @@ Use& Solver::use_of(std::uint32_t flow, std::uint32_t resource) {
   return *std::find_if(uses.begin(), uses.end(), [&](const Use& use) { return use.resource == resource; });
 }
 
-/// What was a cap of the flow becomes a share.
+/// The resource was a cap of the flow and becomes a shared one.
 void Solver::become_shared(std::uint32_t index, std::uint32_t resource) {
   Flow& flow = flows_[index];
   Use& use = use_of(index, resource);
@@ -157,7 +157,7 @@ void Solver::become_shared(std::uint32_t index, std::uint32_t resource) {
   retarget(index);
 }
 
-/// What was a share becomes a cap of the flow that is left.
+/// The resource was shared and becomes a cap of the one flow that is left.
 void Solver::become_alone(std::uint32_t index, std::uint32_t resource_index) {
   Resource& resource = resources_[resource_index];
   resource.load = 0;
@@ -210,7 +210,7 @@ std::optional<ResourceId> Solver::bottleneck(std::uint32_t index) const {
   return found;
 }
 
-/// The rate that the flow's limit and the levels of its resources allow, one resource left out.
+/// The rate that the flow's limit and the levels of its resources allow, leaving out one resource.
 inline double Solver::offered(const Flow& flow, std::uint32_t except) const {
   double rate = flow.limit;
   for (const Use& use : uses_.shared(flow)) {
@@ -230,7 +230,7 @@ void Solver::retarget(std::uint32_t index) {
   }
 }
 
-/// Counts the new target in the loads of the resources that the flow shares, one left out.
+/// Updates the loads of the resources that the flow shares, leaving out one, for the new target.
 inline void Solver::set_target(std::uint32_t index, double target, std::uint32_t except) {
   Flow& flow = flows_[index];
   const double change = target - counted(index);
@@ -267,7 +267,7 @@ inline void Solver::enqueue(std::uint32_t index) {
   queue_.push_back(index);
 }
 
-/// Gives a flow that nothing limits yet a first level: that of the resource which is likely to limit it in the end.
+/// Gives a flow that nothing limits yet a first level: that of the resource most likely to limit it in the end.
 void Solver::force_tightest(const Flow& flow) {
   double least = kNoLevel;
   std::uint32_t tightest = kNone;
@@ -314,7 +314,7 @@ inline Claim Solver::claim_of(const Member& member, std::uint32_t index) const {
           member.flow, member.priority};
 }
 
-/// By descending priority; within a class in the order of the members.
+/// By descending priority; within a class, in the order of the members.
 void Solver::gather_claims(std::uint32_t index) {
   const std::vector<Member>& members = resources_[index].members;
   claims_.resize(members.size());
@@ -328,7 +328,7 @@ void Solver::gather_claims(std::uint32_t index) {
                    [](const Claim& a, const Claim& b) { return a.priority > b.priority; });
 }
 
-/// Computes the levels of one resource from what its members could have elsewhere, and gives them their targets.
+/// Computes the levels of one resource from the rates that its members could have without it, and sets their targets.
 void Solver::balance(std::uint32_t index) {
   Resource& resource = resources_[index];
   gather_claims(index);
@@ -364,7 +364,7 @@ void Solver::balance(std::uint32_t index) {
   }
 }
 
-/// The level as computed, or as it was if the two differ by rounding alone.
+/// The computed level, or the old one if the two differ only by rounding.
 double Solver::settled_level(std::uint32_t index, std::uint8_t priority, double computed) const {
   const double current = level(index, priority);
   const bool same =

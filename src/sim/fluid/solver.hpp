@@ -1,4 +1,4 @@
-// The data and the steps behind FluidSystem. Arguments have been checked.
+// The data and the algorithm behind FluidSystem. Arguments have been checked.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace cortado::sim::internal {
 
-/// A flow's use of a resource. A resource with one member is nothing but a cap: it has no level, and its load is not
-/// kept. The uses of a flow stand in two groups: first the resources that it shares, then those on which it is alone.
+/// A flow's use of a resource. A resource with one member is just a cap: it has no level, and its load is not tracked.
+/// The uses of a flow are in two groups: first the resources that it shares, then those that it has to itself.
 struct Use {
   double factor = 1;
   std::uint32_t resource = 0;
   std::uint32_t place = 0;  ///< among the members of the resource
 };
 
-/// The same, seen from the resource. Factor, weight and priority are copies: a balance reads them in a row.
+/// The same, seen from the resource. Factor, weight and priority are copies: a balance reads them consecutively.
 struct Member {
   double factor = 1;
   double weight = 1;
@@ -32,34 +32,34 @@ struct Member {
 struct Flow {
   double weight = 1;
   double cap = 0;
-  double limit = 0;  ///< the least of the cap and of what the resources give that it is alone on
-  double rate = 0;   ///< what the caller was told
+  double limit = 0;  ///< the minimum of its cap and of what the resources that it has to itself allow
+  double rate = 0;   ///< as last reported to the caller
   std::uint32_t first_use = 0;
   std::uint16_t use_count = 0;
   std::uint16_t shared_count = 0;
   std::uint8_t priority = 0;
   bool alive = false;
-  bool touched = false;  ///< stands in Solver::touched_
+  bool touched = false;  ///< is in Solver::touched_
 };
 
 struct Resource {
   double capacity = 0;
   double load = 0;         ///< sum of factor * target over the members
   double slack = 0;        ///< how far the load may be off
-  bool limiting = false;   ///< some member could be faster but for this resource
-  bool queued = false;     ///< stands in Solver::queue_
-  bool forced = false;     ///< to be balanced whatever the load is
+  bool limiting = false;   ///< some member would be faster without this resource
+  bool queued = false;     ///< is in Solver::queue_
+  bool forced = false;     ///< must be balanced whatever its load
   std::uint8_t moves = 0;  ///< corrections of the load since it was summed up
   std::vector<Member> members;
 };
 
-/// A list of blocks of Use in one vector; freed blocks are given out again.
+/// Lists of Use in one vector, in blocks; freed blocks are reused.
 class UsePool {
  public:
   static constexpr std::size_t kMaxUses = 512;
 
   std::uint32_t take(std::size_t count);
-  void release(std::uint32_t first, std::size_t count) { free_[count].push_back(first); }  // it was taken before
+  void release(std::uint32_t first, std::size_t count) { free_[count].push_back(first); }  // the block was taken before
 
   Use& operator[](std::size_t index) { return uses_[index]; }
   std::span<Use> of(const Flow& flow) { return {uses_.data() + flow.first_use, flow.use_count}; }
@@ -69,7 +69,7 @@ class UsePool {
 
  private:
   std::vector<Use> uses_;
-  std::vector<std::vector<std::uint32_t>> free_;  // by number of uses, up to the greatest that was taken
+  std::vector<std::vector<std::uint32_t>> free_;  // by number of uses, up to the greatest number taken so far
 };
 
 class Solver {
@@ -131,7 +131,7 @@ class Solver {
   std::vector<Resource> resources_;
   std::vector<double> levels_;  // priority_classes_ for each resource
   std::vector<Flow> flows_;
-  std::vector<double> targets_;  // of each flow: what limit and levels give it; negative if nothing limits it yet
+  std::vector<double> targets_;  // by flow: what limit and levels give it; negative if nothing limits it yet
   std::vector<std::uint32_t> free_flows_;
   UsePool uses_;
   std::vector<std::uint32_t> unanchored_;  // flows that nothing limits yet

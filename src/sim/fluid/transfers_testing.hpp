@@ -1,5 +1,5 @@
 // Transfers through engines and ports in simulated time: the smallest simulation that uses an event queue and a fluid
-// system together. A test compares the sharing modes with it.
+// system together. A test uses it to compare the sharing modes.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace cortado::sim {
 
-/// All-to-all between `nodes` nodes behind a switch that blocks nothing. Every node has `engines` engines, which take
-/// its transfers one after the other, and one port out and one port in. Rates in bytes per second.
+/// All-to-all between `nodes` nodes behind a non-blocking switch. Every node has `engines` engines, each of which takes
+/// its transfers one after another, one port out and one port in. Rates in bytes per second.
 struct TransferCase {
   std::uint32_t nodes = 64;
   std::uint32_t engines = 16;
   double engine_rate = 60e9;
   double port_rate = 450e9;
   double bytes = 1 << 20;
-  double size_spread = 0;     ///< sizes differ by up to this fraction, up and down
-  SimTime start_spread{};     ///< engines start at random within this time
+  double size_spread = 0;     ///< sizes vary by up to this fraction, up and down
+  SimTime start_spread{};     ///< engines start at random times within this span
   bool random_peers = false;  ///< peers in random order instead of a rotation that loads all ports equally
   std::uint64_t seed = 1;
 };

@@ -8,12 +8,12 @@ namespace cortado::sim::internal {
 
 namespace {
 
-/// The claims at some level.
+/// The claims at a certain level.
 struct Filling {
   double total = 0;              // what all claims would take
-  double satisfied = 0;          // what those with enough take
-  double open = 0;               // how fast what the others take grows with the level
-  double highest_satisfied = 0;  // ratios next to the level
+  double satisfied = 0;          // what the satisfied ones take
+  double open = 0;               // how fast the demand of the others grows with the level
+  double highest_satisfied = 0;  // ratios closest to the level
   double lowest_open = kNoLevel;
 };
 
@@ -32,9 +32,9 @@ Filling filling_at(double level, std::span<const Claim> claims) {
 
 }  // namespace
 
-// The sum is concave in L, so that a Newton step from anywhere lands at or below the solution, and steps from there
-// only rise. Each of them gives one more claim enough, or it is the last. The level is computed from the final division
-// of the claims alone, in their order.
+// The sum is concave in L, so a Newton step from anywhere lands at or below the solution, and steps from there only
+// rise. Each step satisfies one more claim, or is the last. The level is computed only from the final division of the
+// claims, in their order.
 WaterLevel water_level(std::span<const Claim> claims, double capacity, double guess) {
   double at = guess;
   Filling now = filling_at(at, claims);

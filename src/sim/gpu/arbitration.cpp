@@ -6,7 +6,7 @@
 namespace cortado::sim {
 namespace {
 
-/// Weights are positive: a machine without a limit of starvation comes so near to it.
+/// Weights must be positive: a machine with a starvation share of 0 gets this instead.
 constexpr double kLeastShare = 1e-6;
 
 }  // namespace

@@ -1,14 +1,14 @@
-// Whom a full memory serves (timing.memory.arbitration): workgroups of GEMMs, or communication, which is everything
-// else, stores of GEMMs included: what GEMMs wait for are their reads.
+// Whom a full memory serves first (timing.memory.arbitration): workgroups of GEMMs or communication. Communication is
+// everything else, including the stores of GEMMs, since GEMMs wait only for their reads.
 //
-// While a GEMM is under way on a GPU, a flow of communication that touches its memory has the weight of its engine
-// times the share of that GPU, of several GPUs the least; and it takes more of the fabric the greater that share is
-// (mixing_cost).
+// While a GEMM is in progress on a GPU, a communication flow that touches its memory has the weight of its engine times
+// the share of that GPU (of several GPUs, the smallest share); and the greater that share, the more of the fabric the
+// flow takes (mixing_cost).
 //
 //   round_robin    share 1: in turn
-//   compute_first  starvation_share: in effect what GEMMs leave
-//   mca            threshold / queue_depth, at least starvation_share; the threshold is that of the class of the
-//                  GEMM's memory intensity i, the share of time that its first stage would keep the memory busy:
+//   compute_first  starvation_share: in effect, communication gets what GEMMs leave
+//   mca            threshold / queue_depth, at least starvation_share; the threshold is that of the class of the GEMM's
+//                  memory intensity i, the fraction of time for which its first stage would keep the memory busy:
 //
 //                    i = (reads + stores at their cost) / memory rate / (read phase + multiply)
 #pragma once
@@ -23,21 +23,21 @@ namespace cortado::sim {
 
 class Arbitration {
  public:
-  /// `policy` instead of the one of the machine.
+  /// `policy`, if given, overrides that of the machine.
   Arbitration(const std::optional<MemoryArbitration>& arbitration, std::optional<ArbitrationPolicy> policy,
               std::uint32_t gpus);
 
-  /// The machine arbitrates: flows of GEMMs in stages have the weight 1.
+  /// The machine arbitrates; then flows of GEMMs in stages have weight 1.
   bool given() const { return arbitration_.has_value(); }
-  /// Shares can differ from 1.
+  /// Whether shares can differ from 1.
   bool favours_products() const { return given() && arbitration_->policy != ArbitrationPolicy::round_robin; }
 
   double share_for(double intensity) const;
 
-  /// Of communication in the fabric of a GPU where a GEMM is under way (mixing_cost).
+  /// Cost factor of communication in the fabric of a GPU on which a GEMM is in progress (mixing_cost).
   double mixing(std::uint32_t gpu) const { return given() ? 1 + (arbitration_->mixing_cost - 1) * shares_[gpu] : 1; }
 
-  /// A GEMM of the queue is under way on the GPU. True if the share of the GPU is not what it was.
+  /// A GEMM of the queue begins on the GPU. True if the share of the GPU has changed.
   bool begin_product(std::uint32_t queue, std::uint32_t gpu, double intensity);
   bool end_product(std::uint32_t queue, std::uint32_t gpu);
 

@@ -67,8 +67,8 @@ void ClockControl::change_clocks(RankId gpu) {
   core_.transfers.request_settle();
 }
 
-/// Of its full speed. A flow that stands with others at something that follows a clock would get less of it with less
-/// to ask for: it makes use of all of its clock. Links have room or not, whoever asks.
+/// As a share of its full speed. A flow that competes for something that follows a clock would get less of it if it
+/// asked for less, so it uses all of its clock. Links have room or not, whoever asks.
 double ClockControl::use_of_clock(FlowId flow, double full_speed, std::size_t of_its_own) const {
   const double share = core_.fluid.rate(flow) / full_speed;
   const auto full = core_.fluid.bottleneck(flow);
@@ -93,7 +93,7 @@ double ClockControl::unit_use(RankId gpu) const {
   return use;
 }
 
-/// Of the batches of GEMMs on the GPU, together: at what the slowest of them stands.
+/// All batches of GEMMs on the GPU taken together: what the slowest of them competes for.
 Contention ClockControl::contention(RankId gpu) const {
   const FluidSystem& fluid = core_.fluid;
   std::size_t batches = 0;

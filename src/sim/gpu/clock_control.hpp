@@ -1,4 +1,5 @@
-// Managed clocks of a run (sim/power/manager.hpp): tells the manager what is in use, and everybody when clocks change.
+// Managed clocks of a run (sim/power/manager.hpp): tells the manager what is in use, and all other parts when clocks
+// change.
 #pragma once
 
 #include "sim/gpu/compute_queues.hpp"
@@ -11,7 +12,7 @@ namespace cortado::sim {
 
 class ClockControl {
  public:
-  /// Does nothing where clocks are not managed.
+  /// Does nothing if clocks are not managed.
   ClockControl(Core& core, MachineResources& resources, ComputeUnits& units, ComputeQueues& compute, Products& products,
                RunPower& power);
 
@@ -19,7 +20,7 @@ class ClockControl {
   void rates_changed();
 
  private:
-  void correct();  ///< as long as a GPU draws too much after a decision
+  void correct();  ///< repeated as long as a GPU draws too much after a decision
   void change_clocks(RankId gpu);
   double use_of_clock(FlowId flow, double full_speed, std::size_t of_its_own) const;
   double unit_use(RankId gpu) const;
@@ -35,7 +36,7 @@ class ClockControl {
   Products& products_;
   RunPower& power_;
   PowerManager* manager_;
-  SimTime decided_{};  // when clocks were decided last
+  SimTime decided_{};  // when clocks were last decided
   std::uint32_t corrections_left_ = 0;
 };
 

@@ -67,7 +67,7 @@ void ComputeQueues::step(std::uint32_t index) {
   }
 }
 
-/// Of a kernel that writes packets and rings the doorbell.
+/// Time of a kernel that writes packets and rings the doorbell.
 SimTime ComputeQueues::ring_time(const Submit& submit) const {
   const DeviceInitiated& initiated = *core_.machine.features.device_initiated;
   const auto packets =

@@ -1,4 +1,4 @@
-// What all parts of a run share: the program and its machine, the event queue, bytes on their way, signals and the
+// What all parts of a run share: the program and its machine, the event queue, bytes in transit, signals, and the
 // record of what happened.
 #pragma once
 
@@ -13,7 +13,8 @@
 namespace cortado::sim {
 
 struct Core {
-  /// The machine of the program has timing; `options` has what `sharing` says of the rest. All outlive this.
+  /// The machine of the program must have timing. `sharing` configures the fluid solver. What the references name must
+  /// outlive this.
   Core(const CheckedProgram& proved, const SimulateOptions& how, FluidOptions sharing, Listener& who_listens)
       : program(proved.program()),
         machine(proved.machine()),
@@ -26,7 +27,7 @@ struct Core {
         recorder(proved, how) {}
 
   SimTime now() const { return events.now(); }
-  /// Where the queue executes; not of a host queue for all ranks.
+  /// The GPU on which the queue executes; not for a host queue of all ranks.
   RankId gpu_of(std::uint32_t queue) const { return *program.queues[queue].rank; }
 
   const Program& program;

@@ -43,7 +43,7 @@ void DmaQueues::step(std::uint32_t index) {
       continue;
     }
     if (const auto* wait = std::get_if<Wait>(&command)) {
-      const bool noted = queue.begun;  // then this step is its release
+      const bool noted = queue.begun;  // if so, this step is its release
       queues_.begin_command(index);
       const std::uint32_t gpu = core_.gpu_of(index).value;
       if (!noted && !queues_.pass_wait(index, *wait)) {
@@ -54,7 +54,7 @@ void DmaQueues::step(std::uint32_t index) {
       queues_.end_command(index);
       continue;
     }
-    if (states_[index].outstanding > 0) {  // Signal and Timestamp come after everything before them
+    if (states_[index].outstanding > 0) {  // Signal and Timestamp wait for everything before them
       queue.blocked = Blocked::transfers;
       return;
     }
@@ -74,7 +74,7 @@ void DmaQueues::step(std::uint32_t index) {
   }
 }
 
-/// The signal behind a copy is a part of the call that makes it.
+/// The signal after a copy is part of the runtime call that makes the copy.
 SimTime DmaQueues::sync_of(std::uint32_t index) const {
   if (core_.program.queues[index].submission == Submission::calls) return {};
   const bool fused = packet(index, queues_[index].command).count > 1;
@@ -94,7 +94,7 @@ bool DmaQueues::issue_copy(std::uint32_t index) {
   const SimTime now = core_.now();
   const auto called = runtime_.copy(index, queues_.command(index), state.issued);
   const bool alone = core_.timing.engine.threads > 0 || (called && called->alone);
-  if (state.outstanding > 0 && alone) {  // a thread, or a runtime, is with one copy at a time
+  if (state.outstanding > 0 && alone) {  // a thread, or a runtime, handles one copy at a time
     queue.blocked = Blocked::transfers;
     return false;
   }
@@ -109,7 +109,7 @@ bool DmaQueues::issue_copy(std::uint32_t index) {
   ++state.outstanding;
   ++state.issued;
   state.next_issue = called ? now : now + issue_time(index);
-  queue.begun = false;  // the copy has a life of its own from here; its span ends with its last byte
+  queue.begun = false;  // from here on the copy is on its own; its span ends with its last byte
   queue.command += static_cast<std::uint32_t>(copies(index, queue.command).size());
   core_.events.schedule(ready, EventClass::begin, {EventKind::copy_ready, index});
   return true;

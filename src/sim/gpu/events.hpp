@@ -8,14 +8,14 @@
 namespace cortado::sim {
 
 enum class EventKind : std::uint8_t {
-  step,            ///< queue `index` goes on
+  step,            ///< queue `index` continues
   fetched,         ///< the engine or compute units of queue `index` have one more iteration of commands
   copy_ready,      ///< the oldest copy of dma queue `index` that is not moving has passed its start-up
   transfer_end,    ///< flow `index` has moved its last byte
-  signal_visible,  ///< raise `index` can be seen by all
-  tiles_released,  ///< a signal that tiles of queue `index` wait for is there
-  update_lands,    ///< update `index` of a tracker has come over a link
-  settle,          ///< rates are shared anew
+  signal_visible,  ///< raise `index` becomes visible to all
+  tiles_released,  ///< a signal that tiles of queue `index` wait for has been raised
+  update_lands,    ///< update `index` of a tracker has arrived over a link
+  settle,          ///< rates are recomputed
   control,         ///< a control interval of the power management is over
 };
 

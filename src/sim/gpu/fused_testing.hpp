@@ -1,4 +1,5 @@
-// A GEMM fused with a ring reduce-scatter, in the words of cortado/program.hpp, for tests of the simulator.
+// A GEMM fused with a ring reduce-scatter, as a program in the sense of cortado/program.hpp, for tests of the
+// simulator.
 #pragma once
 
 #include <string>
@@ -15,12 +16,12 @@ namespace cortado::sim {
 struct FusedRing {
   GemmShape gemm{.m = 2048, .n = 2048, .k = 512, .dtype = DType::f16};
   Tiling tiling{256, 128, 1};
-  std::uint64_t pieces = 2;  ///< of a chunk; both divide evenly
+  std::uint64_t pieces = 2;  ///< per chunk; both divide evenly
 };
 
-/// On all GPUs of the machine, a ring. Chunk c, rows of C, ends on rank c; rank r sends to r + 1. Rank r makes chunks r
-/// - 1, r - 2, ..., r: the first is stored on r + 1, the others at home, where pieces travel on when the neighbour's
-/// are in.
+/// On all GPUs of the machine, as a ring. Chunk c, a set of rows of C, ends on rank c; rank r sends to r + 1. Rank r
+/// computes chunks r - 1, r - 2, ..., r: it stores the first on r + 1 and the others in its own memory, from where
+/// pieces travel on once those of the neighbour have arrived.
 inline Program fused_ring(const FusedRing& wanted, const Machine& machine) {
   const std::uint32_t n = machine.gpus;
   const auto rank_at = [&](std::uint32_t rank, std::uint32_t behind) { return (rank + n - behind) % n; };
@@ -54,7 +55,7 @@ inline Program fused_ring(const FusedRing& wanted, const Machine& machine) {
       gemm.outputs.push_back({chunk_rows * made, 0, chunk_rows, wanted.gemm.n, region, CopyOp::add});
       if (i == 0) continue;
       const SignalId complete = b.signal("chunk" + std::to_string(made) + ".rank" + std::to_string(r), RankId{r});
-      // What comes for the second chunk are stores of the neighbour's GEMM, for later ones copies.
+      // The second chunk receives stores of the neighbour's GEMM, later ones receive copies.
       const std::uint64_t updates = wanted.tiling.split_k + (made == rank_at(r, 2) ? wanted.tiling.split_k : 1);
       for (std::uint64_t p = 0; p < wanted.pieces; ++p) {
         b.tracker({"chunk" + std::to_string(made) + ".piece" + std::to_string(p) + ".rank" + std::to_string(r),

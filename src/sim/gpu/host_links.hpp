@@ -1,8 +1,8 @@
-// Links between GPUs and the memory of the host, as resources of the fluid solver.
+// Links between GPUs and host memory, as resources of the fluid solver.
 //
-// What one byte per second takes: 1 of its direction of the GPU's link, 1 of what the link does in both directions
-// together, the same of a root port that several GPUs share, and 1 of the memory of its NUMA node. Compute units reach
-// less than engines: their bytes take as many times more.
+// One byte per second of a transfer takes: 1 of its direction of the GPU's link, 1 of the capacity of both directions
+// together, the same of a root port if several GPUs share one, and 1 of the memory of its NUMA node. Compute units
+// reach a lower rate than engines: each of their bytes takes proportionally more.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class HostLinks {
   enum class Direction { to_gpu, from_gpu };
   void add_link(UseList& uses, RankId gpu, Direction direction, bool by_units);
   void add_memory(UseList& uses, std::uint32_t numa_node, double touches);
-  /// Bytes per second of an engine alone.
+  /// Bytes per second of an engine running alone.
   double engine_rate(EngineId engine, Direction direction) const;
   bool is_link(ResourceId resource) const;
 
@@ -40,8 +40,8 @@ class HostLinks {
 
   const Timing& timing_;
   FluidSystem& fluid_;
-  std::vector<Port> links_;  // by GPU, made when first used
-  std::vector<Port> ports_;  // where GPUs share them
+  std::vector<Port> links_;  // by GPU, created on first use
+  std::vector<Port> ports_;  // where GPUs share root ports
   std::vector<std::optional<ResourceId>> memories_;
 };
 

@@ -73,7 +73,7 @@ void HostQueues::step(std::uint32_t index) {
       }
       queues_.begin_command(index);
       if (const auto* submit = std::get_if<Submit>(&command)) hand_over(index, *submit);
-      // A wait that must be noted pays its poll when it is released.
+      // A wait that blocks pays for its poll when it is released.
       if (const auto* wait = std::get_if<Wait>(&command); wait != nullptr && !queues_.pass_wait(index, *wait)) return;
       if (const SimTime takes = cost(command); takes > SimTime{}) {
         queues_.step_at(index, core_.now() + takes);
@@ -84,7 +84,7 @@ void HostQueues::step(std::uint32_t index) {
   }
 }
 
-/// The engine begins with what the calls of a runtime hand over first, while the host is at the others.
+/// The engine begins with what the runtime calls hand over first, while the host is still busy with the others.
 void HostQueues::hand_over(std::uint32_t index, const Submit& submit) {
   if (core_.program.queue(submit.queue).submission == Submission::ring) return;
   QueueState& queue = queues_[submit.queue.value];
@@ -93,7 +93,7 @@ void HostQueues::hand_over(std::uint32_t index, const Submit& submit) {
   core_.events.schedule(core_.now(), EventClass::begin, {EventKind::fetched, submit.queue.value});
 }
 
-/// What a library takes to start is software for the most part and does not follow the clock of the compute units.
+/// The start time of a library is mostly software and does not follow the clock of the compute units.
 SimTime HostQueues::start(QueueId id) const {
   const Queue& queue = core_.program.queue(id);
   if (queue.kind == QueueKind::dma) return to_sim_time(core_.timing.engine.fetch);
@@ -101,7 +101,7 @@ SimTime HostQueues::start(QueueId id) const {
   return power_.by_units(core_.gpu_of(id.value), first_start(queue, core_.machine));
 }
 
-/// Kernels of a GPU begin in the order of their launches, but for those of libraries, whose start is software.
+/// Kernels of a GPU begin in the order of their launches, except those of libraries, whose start is software.
 SimTime HostQueues::fetched_at(QueueId id) {
   const SimTime at = core_.now() + start(id);
   const Queue& queue = core_.program.queue(id);

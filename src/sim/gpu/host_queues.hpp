@@ -1,11 +1,11 @@
 // Host queues: a CPU thread that pays for every command.
 //
 //   Submit of a dma queue      submit + packets * packet; the engine reads the first packet `fetch` later
-//   Submit of a compute queue  launch; the kernel starts `start` later. Of the parts of one kernel the first pays;
-//                              every call of a queue costs `call` on top
+//   Submit of a compute queue  launch; the kernel starts `start` later. Of the parts of one kernel, only the first
+//                              pays; every call of a queue costs `call` in addition
 //   Trigger                    trigger
 //   Signal                     signal
-//   Wait                       poll, after the counter is there
+//   Wait                       poll, after the counter has reached its value
 #pragma once
 
 #include <vector>
@@ -23,7 +23,7 @@ class HostQueues {
 
  private:
   SimTime cost(const Command& command) const;
-  SimTime start(QueueId queue) const;  ///< submission to the first packet or instruction
+  SimTime start(QueueId queue) const;  ///< from submission to the first packet or instruction
   SimTime fetched_at(QueueId queue);
   void hand_over(std::uint32_t queue, const Submit& submit);
   void finish(std::uint32_t queue, const Command& command);
@@ -32,7 +32,7 @@ class HostQueues {
   Queues& queues_;
   RunPower& power_;
   std::vector<SimTime> submit_costs_;   // by queue: what its Submit costs the host
-  std::vector<SimTime> latest_launch_;  // by rank: when the kernel begins that was launched last
+  std::vector<SimTime> latest_launch_;  // by rank: when the last launched kernel begins
 };
 
 }  // namespace cortado::sim

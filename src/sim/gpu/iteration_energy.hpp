@@ -1,5 +1,5 @@
-// The energy of each iteration, within the time that the Timeline gives for it: from the first "begin" to the last
-// "end" of host queues, or the whole of their work where they have no such stamps.
+// The energy of each iteration, over the time that the Timeline reports for it: from the first "begin" to the last
+// "end" of host queues, or all of their work if they have no such stamps.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class IterationEnergy {
   IterationEnergy(const Program& program, std::uint32_t iterations);
 
   enum class Moment { stamp_begin, stamp_end, work_begins, work_ends };
-  /// A host queue is there. True if it is the first or the last that counts: the caller then says what was spent so
-  /// far.
+  /// A host queue has reached this moment. True if it is the first or last one that counts: the caller must then report
+  /// the energy spent so far.
   bool at(Moment moment, std::uint32_t iteration);
   void keep(Moment moment, std::uint32_t iteration, const Energy& spent);
 
@@ -24,13 +24,13 @@ class IterationEnergy {
 
  private:
   bool stamped_ = false;
-  std::uint32_t ends_ = 0;  // of an iteration
+  std::uint32_t ends_ = 0;  // ends per iteration
   struct Count {
     std::uint32_t begun = 0;
     std::uint32_t ended = 0;
   };
   std::vector<Count> counts_;
-  std::vector<Energy> energies_;  // less what was spent before; then what was spent in it
+  std::vector<Energy> energies_;  // minus what was spent before; later, what was spent in the iteration
 };
 
 }  // namespace cortado::sim

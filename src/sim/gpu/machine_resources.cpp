@@ -85,7 +85,7 @@ double MachineResources::link_rate(RankId rank) const {
   return links * timing_.link.rate.bytes_per_second();
 }
 
-/// What comes in over the links may be added, which reads and writes; what goes out is read. Beside that there is what
+/// What arrives over the links may be added, which reads and writes; what leaves is read. In addition there is what
 /// engines and compute units read, and write or add, without a link. GEMMs can fill any memory.
 std::vector<double> MachineResources::greatest_demands() const {
   constexpr double kOut = 1;
@@ -225,7 +225,7 @@ UseList& MachineResources::copy_by_cores(RankId gpu, const Copy& copy, Protocol 
   return uses_;
 }
 
-/// For each byte of the result, as many of the operands as there are.
+/// Per byte of the result, one byte of every operand.
 UseList& MachineResources::call_by_cores(RankId gpu, const Call& call) {
   uses_.clear();
   const auto written = static_cast<double>(call.result.bytes().value);
@@ -270,8 +270,8 @@ UseList& MachineResources::kernel_by_cores(RankId gpu, const Kernel& kernel, Pro
   return uses_;
 }
 
-/// Every GPU sends its term to the switch; the GPU that executes gets the sum back, sends it once, and every GPU gets
-/// it.
+/// Every GPU sends its term to the switch; the GPU that executes gets the sum back and sends it once, and every GPU
+/// receives it.
 UseList& MachineResources::multicast(RankId gpu, const Kernel& kernel) {
   const double wire = 1 / wire_efficiency(Protocol::multicast, timing_);
   uses_.clear();
@@ -301,8 +301,8 @@ void MachineResources::add_port(const std::vector<ResourceId>& ports, RankId gpu
   uses_.add(ports[gpu.value], factor);
 }
 
-/// Ports that all GPUs share evenly take (terms + 1) bytes for each byte of a GPU's part; every loop costs its time
-/// besides, which is given for 8 GPUs: a loop has a chunk of each of them.
+/// Ports that all GPUs share evenly carry (terms + 1) bytes for each byte of a GPU's part; in addition, every loop
+/// costs its time, which is given for 8 GPUs: a loop has a chunk of each of them.
 double MachineResources::rate_of_multicast(const Kernel& kernel, double loop_bytes) const {
   constexpr double kGpusOfLoop = 8;
   const MulticastTiming& multicast = *timing_.library->multicast;
@@ -312,8 +312,8 @@ double MachineResources::rate_of_multicast(const Kernel& kernel, double loop_byt
   return 1 / ((terms + 1) / port + loop / loop_bytes);
 }
 
-/// A Kernel reads and writes in its own memory, and beside that sends and fetches over links, with all of its units:
-/// the slower of the two decides. What a Copy over a link reads or writes at home is in its copy_rate.
+/// A Kernel reads and writes in its own memory, and also sends and fetches over links, with all of its units: the
+/// slower of the two decides. What a Copy over a link reads or writes locally is included in its copy_rate.
 double MachineResources::rate_of_units(RankId gpu, const Command& command, double units, Protocol protocol) const {
   if (const ProtocolTiming* library = timing_of(protocol, timing_)) {
     return units * (leaves(gpu, command) ? library->unit_rate : library->local_rate).bytes_per_second();
@@ -421,7 +421,7 @@ double MachineResources::engine_rate(RankId gpu) const {
   return 1e9 / ((1 - missed) / engine.rate.value + missed / engine.uncached_rate.value);
 }
 
-/// One of both ends of a host link is a GPU.
+/// One end of a host link is a GPU.
 double MachineResources::engine_share(RankId gpu, EngineId id, RankId from, RankId to) const {
   using enum HostLinks::Direction;
   if (is_host(from)) return engine_rate(gpu) / host_links_.engine_rate(id, to_gpu);
@@ -451,7 +451,7 @@ void MachineResources::add_path(RankId from, RankId to, double factor, bool by_u
   }
 }
 
-/// What a byte sent by compute units takes more than one sent by an engine.
+/// What a byte sent by compute units takes beyond one sent by an engine.
 void MachineResources::add_fabric_of_units(RankId gpu, RankId from, RankId to, double wire) {
   const MemoryOfRank& memory = memories_[gpu.value];
   if (!memory.fabric || from == to) return;
@@ -469,7 +469,7 @@ ResourceId MachineResources::link(RankId from, RankId to) {
   return *resource;
 }
 
-/// A topology may say only one of two GPUs to address the other: what it reads comes back over the links that it has.
+/// A topology may let only one of two GPUs address the other: what it reads comes back over the links that it has.
 std::uint32_t MachineResources::link_count(RankId from, RankId to) const {
   const std::uint32_t count = machine_.link_count(from, to);
   return count > 0 ? count : machine_.link_count(to, from);
@@ -530,7 +530,7 @@ double MachineResources::memory_use(RankId gpu) const {
   return use_of(memories_[gpu.value].memory);
 }
 
-/// By memory that adds; where the machine does not say what that takes, it reads what it writes.
+/// An addition is done by the memory; if the machine does not give its cost, it reads what it writes.
 void MachineResources::add_write(const Region& region, CopyOp op) {
   if (op == CopyOp::store) return add_memory(region, 0, 1);
   if (memory_updates_) return add_memory(region, 0, 1, update_cost());

@@ -50,7 +50,7 @@ FlowId Movers::replace(FlowId flow, double scale, const UseList& uses, Transfers
   return core_.transfers.replace(flow, scale, uses, speed);
 }
 
-/// Stores count as such: what GEMMs wait for are their reads.
+/// Stores of GEMMs count as communication: GEMMs wait only for their reads.
 bool Movers::is_communication(const Mover& mover) const {
   return mover.kind != Mover::Kind::workgroups;
 }

@@ -1,5 +1,5 @@
-// Flows and what they belong to: commands that move bytes, workgroups and stores of GEMMs. Counts what they take of
-// the memories, and weighs them as the machine arbitrates (arbitration.hpp).
+// Flows and what they belong to: commands that move bytes, and workgroups and stores of GEMMs. Counts their use of the
+// memories, and gives them weights according to the machine's arbitration (arbitration.hpp).
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,10 @@ class Movers {
   Movers(Core& core, const Trackers& trackers);
 
   FlowId begin(double amount, const UseList& uses, Transfers::Speed speed, const Mover& mover);
-  /// Takes out a flow that has ended.
+  /// Removes a flow that has ended and returns what it belonged to.
   Mover end(FlowId flow);
-  /// What has not moved yet goes on as Transfers::replace has it. `more`: bytes of the memories that what remains takes
-  /// beyond what it would have taken.
+  /// What has not moved yet continues as in Transfers::replace. `more`: additional memory bytes that the remainder
+  /// takes compared with before.
   FlowId replace(FlowId flow, double scale, const UseList& uses, Transfers::Speed speed, double more_reads,
                  double more_writes);
   void set_weight(FlowId flow, double weight);  ///< before arbitration
@@ -42,7 +42,7 @@ class Movers {
   void begin_product(std::uint32_t queue, RankId gpu, double memory_intensity);
   void end_product(std::uint32_t queue, RankId gpu);
 
-  /// Bytes of the commands under way that stream through the last-level cache of a GPU; only where GEMMs run.
+  /// Bytes of the commands in progress that stream through the last-level cache of a GPU; only where GEMMs run.
   double streaming(RankId gpu) const { return streaming_[gpu.value]; }
   const DramTraffic& traffic() const { return traffic_; }
 
@@ -62,7 +62,7 @@ class Movers {
   Core& core_;
   const Trackers& trackers_;
   Arbitration arbitration_;
-  std::vector<Entry> entries_;  // by owner number of a transfer
+  std::vector<Entry> entries_;  // by owner number of the transfer
   std::vector<std::uint32_t> free_;
   std::vector<double> streaming_;  // by rank; empty without GEMMs
   DramTraffic traffic_;

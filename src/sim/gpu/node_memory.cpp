@@ -5,7 +5,7 @@
 namespace cortado::sim {
 namespace {
 
-/// Splits the piece that `place` lies in, so that one begins there.
+/// Splits the piece that contains `place`, so that one begins there.
 template <class Pieces>
 auto split_at(Pieces& pieces, std::uint64_t place) {
   auto after = pieces.lower_bound(place);
@@ -60,7 +60,7 @@ void NodeMemory::touch(Pieces& pieces, std::uint64_t begin, std::uint64_t end, A
     what.touched = clock_;
     if (writes) what.written = clock_;
   }
-  if (writes) {  // all of it is alike now
+  if (writes) {  // all of it is the same now
     pieces.erase(first, last);
     pieces.emplace(begin, Piece{.end = end, .touched = clock_, .written = clock_});
   }

@@ -10,7 +10,7 @@
 namespace cortado::sim {
 namespace {
 
-/// Work is counted in picoseconds, so that rounding to whole ones at its end is small.
+/// Work is counted in picoseconds, so that rounding its end to whole ones is a small error.
 constexpr double kWorkPerSecond = 1e12;
 
 Place flops_of(DType dtype) {
@@ -96,7 +96,7 @@ void Products::begin(std::uint32_t index, const Gemm& gemm) {
   grants_.grant_units(tenant);
 }
 
-/// Stores are flows of their own: some go to another GPU, are added, or are watched by trackers.
+/// Stores are separate flows if some go to another GPU, are added, or are watched by trackers.
 bool Products::leaves_units(const Gemm& gemm, RankId gpu) const {
   return std::ranges::any_of(gemm.outputs, [&](const OutputBlock& block) {
     return block.op == CopyOp::add || core_.program.buffer(block.to.buffer).rank != gpu ||
@@ -104,7 +104,7 @@ bool Products::leaves_units(const Gemm& gemm, RankId gpu) const {
   });
 }
 
-/// Of the first stage alone, as arbitration.hpp has it.
+/// Of the first stage only, as defined in arbitration.hpp.
 double Products::memory_intensity(std::uint32_t index) const {
   const ProductRun& product = products_[index];
   const std::uint64_t first = std::min<std::uint64_t>(units_.most(units_.tenant_of(index)), product.workgroups);
@@ -147,10 +147,11 @@ UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, 
   const std::uint32_t count = batch.count;
   const Gemm& gemm = gemm_of(index);
   const double work = demand.seconds * kWorkPerSecond;
-  // The fabric is for the clock that GEMMs have alone: where it is managed they ask for more or less of it.
+  // The use of the fabric is given for the clock that GEMMs have alone: where the clock is managed, they ask for more
+  // or less.
   const double speed = power_.managed() ? batch.clock / sustained_clock_ghz(gemm.dtype, core_.machine) : 1;
   const double units = static_cast<double>(count) / core_.machine.compute_units * speed / kWorkPerSecond;
-  // GEMMs that run in stages read the memory as flows of their own.
+  // GEMMs that run in stages read the memory as separate flows.
   const double fabric = resources_.fabric_of_products(units, product.reads ? 0 : count * load / work);
   UseList& uses = resources_.product_by_cores(gpu, {.cache_bytes = count * demand.cache_bytes / work,
                                                     .memory_load = count * load / work,
@@ -168,8 +169,8 @@ UseList& Products::price_workgroups(std::uint32_t index, std::uint32_t streams, 
   return uses;
 }
 
-/// Where GEMMs run in stages and the memory arbitrates, a GEMM and the links of its GPU take turns in the fabric:
-/// each would get as much of it as any other, and what others leave.
+/// Where GEMMs run in stages and the memory arbitrates, a GEMM and the links of its GPU take turns in the fabric: each
+/// gets an equal share of it, plus what the others leave.
 Transfers::Speed Products::full_speed(std::uint32_t index) const {
   double weight = kWorkPerSecond / core_.timing.engine.rate.bytes_per_second();
   const ComputeTiming& compute = *core_.timing.compute;
@@ -338,7 +339,8 @@ void Products::end_workgroups(std::uint32_t index, FlowId flow) {
   if (product.done == product.workgroups) end(index);
 }
 
-/// A workgroup whose stores have not drained keeps its registers: a compute unit holds one such beside one that works.
+/// A workgroup whose stores have not drained keeps its registers: a compute unit can hold one of these beside a running
+/// one.
 void Products::want_units(std::uint32_t index) {
   const ProductRun& product = products_[index];
   const ComputeUnits::Tenant tenant = units_.tenant_of(index);

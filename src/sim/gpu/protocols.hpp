@@ -1,4 +1,4 @@
-// What the machine says of the protocol of a compute queue.
+// The machine's timing for the protocol of a compute queue.
 #pragma once
 
 #include "cortado/machine.hpp"
@@ -6,8 +6,8 @@
 
 namespace cortado::sim {
 
-/// Nothing for kernels that no library made, for protocols that the machine does not have, and for multicast, which is
-/// priced by its own times (MulticastTiming).
+/// Null for kernels that are not from a library, for protocols that the machine does not have, and for multicast, which
+/// has timing of its own (MulticastTiming).
 inline const ProtocolTiming* timing_of(Protocol protocol, const Timing& timing) {
   if (!timing.library) return nullptr;
   const LibraryTiming& library = *timing.library;
@@ -39,14 +39,14 @@ inline double wire_efficiency(Protocol protocol, const Timing& timing) {
   return library != nullptr ? library->wire_efficiency : timing.cores.wire_efficiency;
 }
 
-/// Launch to the first instruction.
+/// From launch to the first instruction.
 inline Nanoseconds start_of(Protocol protocol, const Timing& timing) {
   if (const MulticastTiming* multicast = multicast_of(protocol, timing)) return multicast->start;
   const ProtocolTiming* library = timing_of(protocol, timing);
   return library != nullptr ? library->start : timing.cores.start;
 }
 
-/// A signal in the memory of another GPU.
+/// Time of a signal in the memory of another GPU.
 inline Nanoseconds step_of(Protocol protocol, const Timing& timing) {
   const ProtocolTiming* library = timing_of(protocol, timing);
   return library != nullptr ? library->step : timing.cores.flag;

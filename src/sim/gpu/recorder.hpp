@@ -1,4 +1,4 @@
-// Collects the Timeline of a simulated run. Without tracing only times and totals are kept.
+// Collects the Timeline of a simulated run. Without tracing, only times and totals are kept.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class Recorder {
 
   void moved(Bytes bytes) { timeline_.bytes_moved += bytes; }
 
-  /// A host queue is at a Timestamp.
+  /// A host queue has reached a Timestamp.
   void stamp(const std::string& label, std::uint32_t iteration, SimTime at);
   /// A host queue begins or ends an iteration.
   void host_at_work(std::uint32_t iteration, SimTime at);

@@ -13,7 +13,7 @@
 namespace cortado::sim {
 namespace {
 
-/// Transfers all have the same priority (Transfers::begin); levels for more classes would only spread the memory.
+/// Transfers all have the same priority (Transfers::begin); levels for more classes would only spread out the memory.
 FluidOptions one_class(const RateSharing& sharing) {
   return {.mode = sharing.local ? SharingMode::local : SharingMode::exact,
           .tolerance = sharing.tolerance,

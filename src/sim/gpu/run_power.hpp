@@ -1,12 +1,12 @@
-// Power of a run: the meter, managed clocks, and how fast compute units are at these.
+// Power of a run: the meter, managed clocks, and how fast compute units are at these clocks.
 //
-//   GEMMs   gemm/gemm.hpp says what a workgroup takes at which clock
-//   kernels    copies and reductions by compute units are for the nominal clock: copy_clock_share of the time of a byte
-//              follows the clock, and so do the start of a kernel and the raising of a flag
-//   caches, fabric, engines and memory follow their clocks (machine_resources.hpp); all else stays as it is
+//   GEMMs    gemm/gemm.hpp computes what a workgroup takes at which clock
+//   kernels  rates of copies and reductions by compute units are given for the nominal clock: copy_clock_share of the
+//            time of a byte follows the clock, and so do the start of a kernel and the raising of a flag
+//   caches, fabric, engines and memory follow their clocks (machine_resources.hpp); everything else stays as it is
 //
-// Where clocks are not managed, GEMMs have the clock of gemm_clock_ghz and nothing else changes. Energy then counts
-// as if the compute dies ran at the lowest clock of the GEMMs under way, and at the nominal clock without any.
+// Where clocks are not managed, GEMMs run at gemm_clock_ghz and nothing else changes. Energy is then counted as if the
+// compute dies ran at the lowest clock of the GEMMs in progress, or at the nominal clock if there are none.
 #pragma once
 
 #include <array>
@@ -26,28 +26,29 @@ class RunPower {
  public:
   RunPower(const CheckedProgram& program, const SimulateOptions& options);
 
-  /// Hears nothing where energy is not counted.
+  /// Ignores everything if energy is not counted.
   Listener& listener() { return energy_ ? *energy_ : silent_; }
 
-  /// None: clocks stay as they are.
+  /// Null: clocks do not change.
   PowerManager* manager() { return manager_ ? &*manager_ : nullptr; }
   bool managed() const { return manager_.has_value(); }
   const Clocks& clocks(RankId gpu) const { return meter_->clocks(gpu.value); }
 
-  double copy_speed(RankId gpu) const;                   ///< of copies by compute units, against the machine file's
-  SimTime by_units(RankId gpu, Nanoseconds time) const;  ///< what compute units take so long for at nominal clocks
+  double copy_speed(RankId gpu) const;                   ///< of copies by compute units, relative to the machine file
+  SimTime by_units(RankId gpu, Nanoseconds time) const;  ///< time of something that takes compute units `time` at
+                                                         ///< nominal clocks
 
-  /// A GEMM begins or ends whose clock, where clocks are not managed, is this.
+  /// A GEMM begins or ends; this is its clock if clocks are not managed.
   void begin_product(RankId gpu, double clock_ghz, SimTime now);
   void end_product(RankId gpu, double clock_ghz, SimTime now);
-  /// A host queue is there.
+  /// A host queue has reached this moment.
   void note(IterationEnergy::Moment moment, std::uint32_t iteration, SimTime now);
   void report(SimTime end, Simulated& result);
 
  private:
-  bool follows_products() const;  ///< the meter does
+  bool follows_products() const;  ///< whether the meter follows GEMM clocks
   void meter_products(RankId gpu, SimTime now);
-  double unit_speed(RankId gpu) const;  ///< of compute units, against what the machine file has them at
+  double unit_speed(RankId gpu) const;  ///< of compute units, relative to the machine file
 
   const Machine& machine_;
   std::uint32_t ranks_;
@@ -56,7 +57,7 @@ class RunPower {
   std::optional<EnergyListener> energy_;
   std::optional<PowerManager> manager_;
   std::optional<IterationEnergy> iterations_;
-  std::vector<std::vector<double>> product_clocks_;  // by GPU: of the GEMMs under way, GHz
+  std::vector<std::vector<double>> product_clocks_;  // by GPU: of the GEMMs in progress, GHz
 };
 
 }  // namespace cortado::sim

@@ -1,11 +1,11 @@
-// Copies that the host asks a runtime for (Queue::submission), one call each or in a batch: when the engine gets each
-// of them, and what it takes beside its bytes.
+// Copies that the host requests from a runtime (Queue::submission), one call each or in a batch: when the engine gets
+// each of them, and what it takes besides the time of its bytes.
 //
-//   calls   copy k is with the engine (k + 1) x call after the first call began
-//   batch   copies are handed over `batch` at a time, descriptor each
-//   start   copy_to_gpu or copy_from_gpu, batch_copy of a batch; shader_copy of copies that compute units make. What
-//   has
-//           a start of its own runs alone; a batch without goes back to back, as packets of one's own
+//   calls   the engine has copy k at (k + 1) x call after the first call began
+//   batch   copies are handed over `batch` at a time, at `descriptor` each
+//   start   copy_to_gpu or copy_from_gpu; batch_copy for a batch; shader_copy for copies made by compute units. A copy
+//           with a start time of its own runs alone; a batch without one runs back to back, like packets in the
+//           caller's own ring
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,15 @@ class RuntimeCopies {
   RuntimeCopies(const Program& program, const Timing& timing);
 
   struct Called {
-    SimTime handed;  ///< after the host began with the queue
-    SimTime start;   ///< issue to the first byte
+    SimTime handed;  ///< measured from when the host began with the queue
+    SimTime start;   ///< from issue to the first byte
     bool alone = false;
   };
-  /// Of the k-th copy of the queue; none: the queue has its own ring.
+  /// Timing of the k-th copy of the queue; none: the queue has its own ring.
   std::optional<Called> copy(std::uint32_t queue, const Command& command, std::uint32_t k) const;
-  /// That the host is busy with the queue.
+  /// How long the host is busy with the queue.
   SimTime host_time(std::uint32_t queue) const;
-  /// Bytes per second of a copy, at most.
+  /// Upper limit of the rate of a copy, bytes per second.
   double rate(std::uint32_t queue) const;
 
  private:
@@ -40,10 +40,10 @@ class RuntimeCopies {
 
   const Program& program_;
   const Timing& timing_;
-  std::vector<std::uint32_t> copies_;  // by queue; of those with their own ring none
+  std::vector<std::uint32_t> copies_;  // by queue; 0 for those with their own ring
 };
 
-/// That the host takes to list the copies of host memory that all parts of the queue's kernel make.
+/// Host time to list the host-memory copies made by all parts of the queue's kernel.
 SimTime kernel_list_time(const Program& program, const Queue& queue, const Timing& timing);
 
 }  // namespace cortado::sim

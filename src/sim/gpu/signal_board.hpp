@@ -8,7 +8,7 @@
 
 namespace cortado::sim {
 
-/// A raise on its way. `span` is the span that made it, for the arrows of a trace.
+/// A raise in transit. `span` is the span that made it, for the arrows of a trace.
 struct Raise {
   SignalId signal;
   std::uint64_t value = 0;
@@ -24,13 +24,14 @@ class SignalBoard {
   std::uint64_t base(SignalId signal, std::uint32_t iteration) const { return advances_[signal.value] * iteration; }
   std::uint64_t value(SignalId signal) const { return values_[signal.value]; }
 
-  /// True if the counter is there already; else the queue is noted and returned by the raise that takes it there.
+  /// True if the counter has reached the value; otherwise the queue is registered, and the raise that gets the counter
+  /// there releases it.
   bool reached_or_note(SignalId signal, std::uint64_t value, std::uint32_t queue);
 
   /// Keeps a raise until it is applied; returns its index.
   std::uint32_t keep(const Raise& raise);
 
-  /// Applies a kept raise and calls released(queue) for each waiter it releases, in the order in which they came.
+  /// Applies a kept raise and calls released(queue) for each waiter that it releases, first come, first served.
   template <class Released>
   Raise apply(std::uint32_t index, Released&& released) {
     const Raise raise = raises_[index];

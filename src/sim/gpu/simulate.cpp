@@ -18,8 +18,8 @@
 namespace cortado::sim {
 namespace {
 
-// A kernel that reads so many GPUs takes two ports or links, a cache, a memory and a fabric of each, and still fits one
-// transfer.
+// A kernel that reads this many GPUs uses two ports or links, a cache, a memory and a fabric of each, and still fits in
+// one transfer.
 constexpr std::size_t kMostGpusOfAKernel = 96;
 
 /// Why the command cannot be simulated; empty if it can.

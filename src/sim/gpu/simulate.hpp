@@ -1,4 +1,4 @@
-// Simulates a program on the machine it was checked for: when everything happens, and what it would take.
+// Simulates a program on the machine it was checked for: when everything happens, and how long it takes.
 //
 // docs/models.md has the equations. All constants come from the machine file; there are none in the code. The same
 // program, machine and options give the same Timeline, bit for bit.
@@ -12,16 +12,16 @@
 
 namespace cortado::sim {
 
-/// Refuses machines that cannot be simulated, because their file has no timing (sim.timing).
+/// Rejects machines that cannot be simulated because their file has no timing (sim.timing).
 Status check_timing(const Machine& machine);
 
-/// Refuses machines without timing (sim.timing), a policy of arbitration for a machine that says nothing of it
+/// Rejects machines without timing (sim.timing), an arbitration policy for a machine that does not describe arbitration
 /// (sim.arbitration), power management that the machine does not allow (check_power_management), programs with commands
-/// that have no model (sim.command) and GEMMs that the machine cannot do (check_gemm). A program that cannot finish,
-/// possible only where verifier rules were skipped, ends with sim.stall, which names who waits for what.
+/// that have no model (sim.command), and GEMMs that the machine cannot run (check_gemm). A program that cannot finish,
+/// possible only if verifier rules were skipped, ends with sim.stall, which names who waits for what.
 Result<Simulated> simulate(const CheckedProgram& program, const SimulateOptions& options = {});
 
-/// As simulate(), of one iteration of dma queues that no host submits: queue i begins at starts[i].
+/// Like simulate(), for one iteration of dma queues that no host submits: queue i begins at starts[i].
 Result<Simulated> simulate_from(const CheckedProgram& program, std::span<const Nanoseconds> starts,
                                 const SimulateOptions& options = {});
 

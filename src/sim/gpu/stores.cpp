@@ -11,7 +11,7 @@ ProductStores::ProductStores(const Gemm& gemm, const Program& program, const Tra
     : program_(&program), split_k_(gemm.split_k), blocks_(output_blocks(gemm)) {
   const std::uint64_t element = size_of(gemm.dtype).value;
   if (gemm.outputs.empty()) {
-    // Each part of a split GEMM brings its sums in f32 to the memory and takes those of the others from there.
+    // Each part of a split GEMM writes its sums to memory in f32 and reads those of the others from there.
     const double size = static_cast<double>(element);
     const double parts = static_cast<double>(split_k_);
     writes_ = split_k_ == 1 ? 1 : sizeof(float) / size + 1 / parts;

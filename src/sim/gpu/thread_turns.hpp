@@ -1,7 +1,7 @@
 // Queues that take turns on a few threads, where engines are software (engine_timing.threads).
 //
-// A queue that has something to do takes a thread, or stands in line for one: first come, first served. It keeps the
-// thread until it must wait for a signal or for a Submit and none of its copies is under way.
+// A queue with work to do takes a thread, or waits in line for one: first come, first served. It keeps the thread until
+// it must wait for a signal or for a Submit and none of its copies is in progress.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace cortado::sim {
 
 class ThreadTurns {
  public:
-  /// 0 threads: every queue has hardware of its own, and nobody ever waits.
+  /// 0 threads: every queue has its own hardware and never waits for its turn.
   ThreadTurns(std::uint32_t threads, std::size_t queues) : free_(threads), unlimited_(threads == 0) {
     if (!unlimited_) state_.resize(queues, State::away);
   }
 
   bool unlimited() const { return unlimited_; }
 
-  /// True if the queue has a thread; else it stands in line and give_back() names it when it is its turn.
+  /// True if the queue has a thread; otherwise it waits in line, and give_back() names it when its turn comes.
   bool take(std::uint32_t queue) {
     if (unlimited_ || state_[queue] == State::running) return true;
     if (state_[queue] == State::in_line) return false;
@@ -34,7 +34,7 @@ class ThreadTurns {
     return true;
   }
 
-  /// The queue needs its thread no longer, if it has one. Returns the queue that got it.
+  /// The queue no longer needs its thread, if it has one. Returns the queue that gets it.
   std::optional<std::uint32_t> give_back(std::uint32_t queue) {
     if (unlimited_ || state_[queue] != State::running) return std::nullopt;
     state_[queue] = State::away;

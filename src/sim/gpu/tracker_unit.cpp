@@ -49,7 +49,7 @@ void TrackerUnit::land_copy(const Copy& copy, std::uint32_t span) {
   trackers_.for_each_within(copy.dst, [&](std::uint32_t tracker, std::uint64_t bytes) {
     updates.push_back({tracker, bytes});
   });
-  land(updates, false, span);  // the start of a copy has paid for the way
+  land(updates, false, span);  // the start-up time of the copy included the latency
 }
 
 void TrackerUnit::land(std::span<const TrackerUpdate> updates, bool over_link, std::uint32_t span) {
@@ -82,11 +82,11 @@ void TrackerUnit::update(const TrackerUpdate& update, std::uint32_t span) {
   const Tracker& tracker = core_.program.trackers[update.tracker];
   const std::uint32_t raise = core_.signals.keep({tracker.signal, tracker.value, SignalOp::add, span});
   core_.events.schedule(core_.now(), EventClass::begin, {EventKind::signal_visible, raise});
-  // Its entries are free, and another tracker is the first that is not complete.
+  // Its entries are free, and another tracker is now the first that is not complete.
   const auto waiters = std::exchange(waiters_[trackers_.gpu_of(update.tracker).value], {});
   for (const std::uint32_t queue : waiters) {
     if (waiting_[queue].since)
-      control_.entries_are_free(queue);  // else another writer has opened its tracker meanwhile
+      control_.entries_are_free(queue);  // otherwise another writer has opened its tracker in the meantime
   }
 }
 

@@ -1,9 +1,9 @@
-// The unit of each GPU that tracks memory: who waits for its entries, and updates on their way to it.
+// The unit of each GPU that tracks memory: queues that wait for its entries, and updates in transit to it.
 //
 //   trackers   get an update when the run of stores or the copy that makes it has ended; stores over a link need
-//              `links.latency` more, which is part of copy_start for copies. The one that makes a tracker complete
-//              raises its signal at once. Nobody pays for that
-//   entries    a batch of workgroups, or a copy, starts only with entries for the trackers that it updates
+//              `links.latency` more, which for copies is part of copy_start. The update that completes a tracker raises
+//              its signal at once, at no cost
+//   entries    a batch of workgroups, or a copy, starts only if there are entries for the trackers that it updates
 //              (trackers.hpp)
 #pragma once
 
@@ -24,22 +24,22 @@ class TrackerUnit {
   Trackers& trackers() { return trackers_; }
   const Trackers& trackers() const { return trackers_; }
 
-  /// Entries for all that the copy of a queue updates; false if the queue has to wait for some.
+  /// Takes entries for everything that the copy of a queue updates; false if the queue has to wait for some.
   bool open(std::uint32_t queue, const Copy& copy);
-  /// The queue goes on when the tracker's GPU has entries again.
+  /// The queue continues when the tracker's GPU has entries again.
   void wait(std::uint32_t queue, std::uint32_t tracker);
   void stop_waiting(std::uint32_t queue);
 
   void land(std::span<const TrackerUpdate> updates, bool over_link, std::uint32_t span);
   void land_copy(const Copy& copy, std::uint32_t span);
-  void landed(std::uint32_t landing);  ///< an update that came over a link
+  void landed(std::uint32_t landing);  ///< an update has arrived over a link
 
   /// The tracker whose entries a queue waits for.
   std::optional<std::uint32_t> waits_for(std::uint32_t queue) const;
   double seconds_waited() const { return seconds_waited_; }
 
  private:
-  /// An update on its way to the memory.
+  /// An update in transit to the memory.
   struct Landing {
     TrackerUpdate update;
     std::uint32_t span;
@@ -55,7 +55,7 @@ class TrackerUnit {
   QueueControl& control_;
   Trackers trackers_;
   std::vector<Waiting> waiting_;                     // by queue
-  std::vector<std::vector<std::uint32_t>> waiters_;  // by GPU of the tracker: queues
+  std::vector<std::vector<std::uint32_t>> waiters_;  // queues, by GPU of the tracker
   std::vector<Landing> landings_;
   std::vector<std::uint32_t> free_landings_;
   double seconds_waited_ = 0;

@@ -96,7 +96,7 @@ bool Trackers::open(std::uint32_t index) {
 
 bool Trackers::update(const TrackerUpdate& update) {
   State& state = states_[update.tracker];
-  state.missing -= std::min(update.bytes, state.missing);  // only programs that nobody proved write more
+  state.missing -= std::min(update.bytes, state.missing);  // only unverified programs write more
   if (state.missing > 0) return false;
   state.missing = state.in_all;
   ++state.fired;

@@ -1,7 +1,7 @@
-// Bytes on their way: each transfer is a flow of the fluid solver that ends when its last byte has moved.
+// Bytes in transit: each transfer is a flow of the fluid solver that ends when its last byte has moved.
 //
-// With rate r(t) of the solver, a transfer of B bytes that begins at t0 ends at the first t with integral of r from t0
-// to t = B. Rates change only when transfers begin or end; all changes of one instant are settled together
+// With rate r(t) from the solver, a transfer of B bytes that begins at t0 ends at the first t where the integral of r
+// from t0 to t is B. Rates change only when transfers begin or end; all changes of one instant are settled together
 // (EventClass::settle).
 #pragma once
 
@@ -20,16 +20,16 @@ namespace cortado::sim {
 
 class Transfers {
  public:
-  /// The listener hears of every flow and rate.
+  /// The listener is notified of every flow and rate.
   Transfers(Events& events, FluidSystem& fluid, Listener& listener)
       : events_(events), fluid_(fluid), listener_(listener) {}
 
   struct Speed {
     double cap = kUnlimited;
-    double weight = 1;  ///< share of a full resource, against others
+    double weight = 1;  ///< share of a full resource, relative to others
   };
 
-  /// `owner` comes back from finish(). The amount, bytes or what else the work is counted in, is not zero.
+  /// `owner` is returned by finish(). The amount, in bytes or any other unit of work, must not be zero.
   FlowId begin(double amount, const UseList& uses, Speed speed, std::uint32_t owner) {
     return begin(amount, uses.view(), uses.places(), speed, owner);
   }
@@ -43,16 +43,16 @@ class Transfers {
   /// What has not moved yet.
   double remaining(FlowId flow) const;
 
-  /// What has not moved yet goes on as another transfer of the same owner, as much larger or smaller as `scale` says,
-  /// with other uses and speed.
+  /// What has not moved yet continues as another transfer of the same owner, scaled by `scale`, with other uses and
+  /// speed.
   FlowId replace(FlowId flow, double scale, const UseList& uses, Speed speed);
 
-  /// Takes the transfer out when its transfer_end event has come; returns the owner.
+  /// Removes the transfer after its transfer_end event; returns the owner.
   std::uint32_t finish(FlowId flow);
 
-  /// Shares the rates anew; on every settle event.
+  /// Recomputes the rates; called on every settle event.
   void settle();
-  /// Capacities have changed: rates are shared anew now.
+  /// Capacities have changed: rates are recomputed at this instant.
   void request_settle();
 
  private:
@@ -64,7 +64,7 @@ class Transfers {
     std::uint32_t owner = 0;
   };
 
-  /// Of what it was to move at its last rate; below zero where its end was rounded up.
+  /// What is left at its last rate; negative if its end was rounded up.
   double signed_rest(const Transfer& transfer) const {
     return transfer.remaining - transfer.rate * to_seconds(events_.now() - transfer.since);
   }

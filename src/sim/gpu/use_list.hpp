@@ -1,4 +1,4 @@
-// What one byte of a transfer, or one unit of what else its work is counted in, takes and touches.
+// What one byte of a transfer, or one unit of other work, takes and touches.
 #pragma once
 
 #include <span>
@@ -19,8 +19,8 @@ class UseList {
     memory_reads_ = 0;
     memory_writes_ = 0;
   }
-  /// Each resource stands in the list once. Nothing for a factor of 0: operands that the last-level cache holds take
-  /// nothing of the memory.
+  /// Each resource is in the list once. A factor of 0 adds nothing: operands that the last-level cache holds take
+  /// nothing from the memory.
   void add(ResourceId resource, double factor) {
     if (factor == 0) return;
     for (ResourceUse& use : uses_) {
@@ -38,7 +38,7 @@ class UseList {
   void touch_nowhere(RankId gpu) { places_.push_back({gpu.value, Place::nowhere, 0}); }
   std::span<const PlaceUse> places() const { return places_; }
 
-  /// Bytes that memories read and write, whether they can limit anybody or not.
+  /// Bytes that memories read and write, whether or not these can limit anybody.
   double memory() const { return memory_reads_ + memory_writes_; }
   double memory_reads() const { return memory_reads_; }
   double memory_writes() const { return memory_writes_; }

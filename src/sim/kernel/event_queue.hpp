@@ -1,4 +1,4 @@
-// The event queue of a discrete-event simulation: a clock, and what is still to come.
+// The event queue of a discrete-event simulation: a clock, and the events still to come.
 //
 //   enum class Tick { left, right };
 //   sim::EventQueue<Tick> queue;
@@ -8,12 +8,12 @@
 //   queue.run([&](Tick tick) { /* right at 500 ps, then left at 1000 ps; may schedule more */ });
 //
 // Order. Events leave in the order of their key (time, class, sequence), which is total: no two keys are equal. The
-// sequence counts calls of schedule and reschedule, so that of two events of the same time and class the one that was
+// sequence counts calls of schedule and reschedule, so that of two events with the same time and class the one that was
 // (re)scheduled first leaves first. The order therefore depends on nothing but the calls made.
 //
 // The payload is a small value type of the caller, typically a variant or a tagged index; an event costs no allocation
-// once the queue has reached its greatest size. An event may be cancelled or moved at the cost of a heap step, because
-// the end of a transfer moves whenever its rate changes.
+// once the queue has reached its greatest size. Cancelling or moving an event costs only a heap step, which
+// matters because the end of a transfer moves whenever its rate changes.
 //
 // Cost: schedule, pop, cancel, reschedule O(log n). Memory: 32 bytes and a payload per pending event, at the greatest
 // number pending. A queue belongs to one thread; queues share nothing.
@@ -30,16 +30,16 @@
 
 namespace cortado::sim {
 
-/// What happens first among events of one instant. An event may schedule one of an earlier class for the same instant;
-/// that one is simply next.
+/// The order of events of the same instant. An event may schedule one of an earlier class for the same instant; that
+/// one is simply next.
 enum class EventClass : std::uint8_t {
-  end = 0,      ///< something in progress ends: first, so that what it held is free for all that begins now
-  begin = 1,    ///< something begins or goes on
-  settle = 2,   ///< quantities that depend on all ends and begins are computed, once for the instant
-  observe = 3,  ///< samples are taken: last, so that they see the instant as it is left
+  end = 0,      ///< something in progress ends: first, so that what it held is free for everything that begins now
+  begin = 1,    ///< something begins or continues
+  settle = 2,   ///< quantities that depend on all ends and begins are computed, once per instant
+  observe = 3,  ///< samples are taken: last, so that they see the final state of the instant
 };
 
-/// Names a scheduled event. It stays harmless after the event has left: the queue then says that it is not pending.
+/// Names a scheduled event. It stays valid to use after the event has left: the queue then reports it as not pending.
 struct EventHandle {
   std::uint32_t slot = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t generation = 0;
@@ -58,7 +58,7 @@ class EventQueue {
   /// The time of the next event; never() if there is none.
   SimTime next_time() const { return heap_.empty() ? SimTime::never() : heap_.front().time; }
 
-  /// `at` is now or later.
+  /// `at` must not be before now().
   EventHandle schedule(SimTime at, EventClass event_class, Payload payload) {
     CORTADO_CHECK(at >= now_, "an event cannot be scheduled in the past");
     const std::uint32_t slot = take_slot(std::move(payload));
@@ -71,7 +71,7 @@ class EventQueue {
     return event.slot < slots_.size() && slots_[event.slot].generation == event.generation;
   }
 
-  /// Of a pending event.
+  /// The event must be pending.
   SimTime time_of(EventHandle event) const {
     CORTADO_CHECK(pending(event), "the event is not pending");
     return heap_[position_[event.slot]].time;
@@ -85,7 +85,7 @@ class EventQueue {
     return true;
   }
 
-  /// Moves the event; its class stays, its place among equals is that of an event scheduled now. False if it is no
+  /// Moves the event; its class stays, and among equals it comes after those already scheduled. False if it is no
   /// longer pending.
   bool reschedule(EventHandle event, SimTime at) {
     CORTADO_CHECK(at >= now_, "an event cannot be moved into the past");
@@ -103,7 +103,7 @@ class EventQueue {
     return true;
   }
 
-  /// Removes the first event and moves the clock to it. The queue is not empty.
+  /// Removes the first event and moves the clock to it. The queue must not be empty.
   Payload pop() {
     CORTADO_CHECK(!heap_.empty(), "pop of an empty event queue");
     const Entry first = heap_.front();
@@ -121,7 +121,7 @@ class EventQueue {
     while (!heap_.empty()) handler(pop());
   }
 
-  /// Like run, for the events not later than `last`.
+  /// Like run, but only for events not later than `last`.
   template <class Handler>
   void run_until(SimTime last, Handler&& handler) {
     while (!heap_.empty() && heap_.front().time <= last) handler(pop());
@@ -148,7 +148,7 @@ class EventQueue {
     std::uint32_t generation;
   };
 
-  // Without branches: which child of a heap is the least cannot be predicted.
+  // Branch-free: which child of a heap is smallest cannot be predicted.
   static bool before(const Entry& a, const Entry& b) {
     return (a.time < b.time) | ((a.time == b.time) & (a.order < b.order));
   }
@@ -236,7 +236,7 @@ class EventQueue {
     }
   }
 
-  /// The last entry belongs near the bottom almost always: the hole goes down to a leaf without comparing with it.
+  /// The last entry almost always belongs near the bottom, so the hole moves down to a leaf without comparing with it.
   void erase_front() {
     const Entry last = heap_.back();
     heap_.pop_back();
@@ -255,7 +255,7 @@ class EventQueue {
   std::uint64_t sequence_ = 0;
   std::uint64_t processed_ = 0;
   std::vector<Entry> heap_;
-  std::vector<std::uint32_t> position_;  // of a slot in the heap
+  std::vector<std::uint32_t> position_;  // by slot: its position in the heap
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
 };

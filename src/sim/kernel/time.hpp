@@ -1,9 +1,9 @@
 // Simulated time: an integer number of picoseconds.
 //
-// Why an integer: sums of times then do not depend on the order in which they are made, and equal times compare equal,
-// so that a run repeats bit for bit. Why picoseconds: at 1 TB/s a byte takes one picosecond, so that rounding the end
-// of a transfer of n bytes is an error of at most one byte in n, where a nanosecond would be a thousand of them. 2^63
-// ps are 106 days of simulated time.
+// Why an integer: sums of times then do not depend on the order of addition, and equal times compare equal, so that a
+// run repeats bit for bit. Why picoseconds: at 1 TB/s a byte takes one picosecond, so rounding the end of a transfer of
+// n bytes is an error of at most one byte in n; with nanoseconds it would be a thousand. 2^63 ps are 106 days of
+// simulated time.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,7 @@
 
 namespace cortado::sim {
 
-/// A point of simulated time, counted from the start of the simulation, or a duration.
+/// A point in simulated time, counted from the start of the simulation, or a duration.
 struct SimTime {
   std::int64_t picoseconds = 0;
 
@@ -22,7 +22,7 @@ struct SimTime {
   static constexpr SimTime never() { return {std::numeric_limits<std::int64_t>::max()}; }
 
   friend constexpr auto operator<=>(SimTime, SimTime) = default;
-  /// A sum beyond the range is never(). Durations are not negative.
+  /// A sum beyond the range is never(). Durations must not be negative.
   friend constexpr SimTime operator+(SimTime a, SimTime b) {
     return a.picoseconds > never().picoseconds - b.picoseconds ? never() : SimTime{a.picoseconds + b.picoseconds};
   }
@@ -33,7 +33,7 @@ constexpr SimTime to_sim_time(Nanoseconds t) {
   return {t.value * 1000};
 }
 
-/// To the nearest nanosecond, halves up.
+/// To the nearest nanosecond, halves rounded up.
 constexpr Nanoseconds to_nanoseconds(SimTime t) {
   const std::int64_t floor = t.picoseconds / 1000 - (t.picoseconds % 1000 < 0 ? 1 : 0);
   return {floor + (t.picoseconds - floor * 1000 >= 500 ? 1 : 0)};
@@ -43,10 +43,10 @@ constexpr double to_seconds(SimTime t) {
   return static_cast<double>(t.picoseconds) * 1e-12;
 }
 
-/// The shortest duration of whole picoseconds that is not below `seconds` (not negative, not NaN), so that a transfer
-/// never ends before its last byte; never() if that is beyond the range, as for amount / 0. What is above a whole
-/// picosecond by less than a thousandth is rounding of `seconds` and is left out: transfers that are equal but for the
-/// order of some additions end together.
+/// The shortest duration of whole picoseconds that is not less than `seconds` (not negative, not NaN), so that a
+/// transfer never ends before its last byte; never() if that is out of range, as for amount / 0. An excess over a whole
+/// picosecond of less than a thousandth is taken as a rounding error of `seconds` and dropped: transfers that are equal
+/// except for the order of some additions end together.
 constexpr SimTime sim_time_from_seconds(double seconds) {
   const double ps = seconds * 1e12;
   if (!(ps < 9.2e18)) return SimTime::never();

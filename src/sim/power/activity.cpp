@@ -5,8 +5,8 @@
 
 namespace cortado::sim {
 
-/// With contention: GEMMs ask for P f' / f of what is full, others for O, and it has C; so of their full speed,
-/// which follows the clock, they get the share C' / (P f' / f + O).
+/// With contention: GEMMs ask for P f' / f of what is full, others for O, and its capacity is C'; so of their full
+/// speed, which follows the clock, they get the share C' / (P f' / f + O).
 double GpuActivity::speed_at(const Clocks& other) const {
   double speed = bound() ? std::numeric_limits<double>::infinity() : 1;
   for (std::size_t i = 0; i < kClocked.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a simulation tells whoever listens to it: bytes by the place that they go through, compute units, packets and
-// polls. The simulator does not know who listens, or what for; places.hpp turns places into joules.
+// What a simulation reports to a listener: bytes by the place that they pass through, compute units, packets and polls.
+// The simulator does not know who listens, or why; places.hpp turns places into joules.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ enum class Place : std::uint8_t {
   flops_f16,
   flops_bf16,
   flops_f8,
-  nowhere,  ///< the GPU is touched, though no place counts it
+  nowhere,  ///< the GPU is in use, though no place counts it
 };
 
-/// What one unit of a flow (a byte, or what else its work is counted in) does at a place of a GPU.
+/// What one unit of a flow (a byte, or any other unit of work) does at a place of a GPU.
 struct PlaceUse {
   std::uint32_t gpu = 0;
   Place place = Place::nowhere;
@@ -39,11 +39,12 @@ class Listener {
 
   virtual void begin_flow(FlowId, std::span<const PlaceUse>, SimTime) {}
   virtual void set_rate(FlowId, double /*per_second*/, SimTime) {}
-  /// `rest`: what it had still to move at its last rate; below zero where its end was rounded up.
+  /// `rest`: what it still had to move at its last rate; negative if its end was rounded up.
   virtual void end_flow(FlowId, double /*rest*/, SimTime) {}
   virtual void hold_units(std::uint32_t /*gpu*/, std::int64_t /*more*/, SimTime) {}
-  virtual void read_packet(std::uint32_t /*gpu*/, SimTime) {}                  ///< an engine does
-  virtual void poll(std::uint32_t /*gpu*/, std::int64_t /*more*/, SimTime) {}  ///< engines that wait for signals
+  virtual void read_packet(std::uint32_t /*gpu*/, SimTime) {}                  ///< by an engine
+  virtual void poll(std::uint32_t /*gpu*/, std::int64_t /*more*/, SimTime) {}  ///< change in the number of engines that
+                                                                               ///< wait for signals
 };
 
 }  // namespace cortado::sim

@@ -20,7 +20,7 @@ Status check_watts(double watts, std::string_view what, const Machine& machine) 
       fmt::format("ask for more than {:.0f} W; its own cap is {:g} W", idle, machine.power->cap_w));
 }
 
-/// "a and b" of all policies that are so.
+/// "a and b": the names of all policies for which `so` is true.
 std::string names_of(bool (*so)(const PowerPolicy&)) {
   std::vector<std::string> names;
   for (const PowerPolicy* policy : power_policies()) {

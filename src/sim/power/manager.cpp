@@ -7,7 +7,7 @@
 namespace cortado::sim {
 namespace {
 
-// Shares of a control interval.
+// As shares of a control interval.
 constexpr double kBrief = 0.01;
 constexpr double kSteady = 0.9;
 
@@ -47,7 +47,7 @@ void PowerManager::pass_time(std::uint32_t index, SimTime now) {
     }
     if (gpu.use[i] < 0) continue;
     gpu.worked[i] += seconds;
-    // What was hardly there does not count: rates change one after another where many things end together.
+    // Very brief use does not count: where many things end together, rates change one after another.
     if (seconds > kBrief * to_seconds(interval_)) gpu.most[i] = std::max(gpu.most[i], gpu.use[i]);
     if (gpu.use[i] >= kBound) gpu.bound[i] += seconds;
   }
@@ -57,7 +57,7 @@ void PowerManager::pass_time(std::uint32_t index, SimTime now) {
     gpu.of_products += seconds * gpu.contention.of_products;
     gpu.contended_at = gpu.contention.at;
   }
-  // Watts that are above the cap by less than rounding are at it.
+  // Watts above the cap by no more than rounding count as at the cap.
   gpu.above = gpu.watts > cap_w_ * (1 + 1e-9) ? gpu.above + seconds : 0;
   longest_above_ = std::max(longest_above_, gpu.above);
 }
@@ -70,7 +70,7 @@ bool PowerManager::observe(std::uint32_t index, const Utilisation& use, const Co
   gpu.at = meter_.clocks(index);
   gpu.watts = meter_.watts(index).total();
   for (std::size_t i = 0; i < kClocked.size(); ++i) gpu.is_awake[i] = meter_.awake(index, kClocked[i]);
-  // A GEMM alone waits for the next decision, which knows what its clock is worth.
+  // A GEMM alone waits for the next decision, which takes into account what its clock is worth.
   if (use[0] >= 0 && !contention.copies) return false;
   Clocks clocks = gpu.at;
   for (const Component component : {Component::iod, Component::hbm}) {

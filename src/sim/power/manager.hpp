@@ -1,5 +1,5 @@
-// Power management of a simulated run: observes what every GPU does with its clocks, decides them anew every control
-// interval by a policy, and keeps account of it.
+// Power management of a simulated run: observes how every GPU uses its clocks, sets them every control interval
+// according to a policy, and keeps statistics.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ class PowerManager {
                bool keep_clocks);
 
   SimTime interval() const { return interval_; }
-  /// From now on the work of the GPU uses so much of its clocks. A component that was clocked down below nominal and
-  /// now holds work up does not wait for the next decision: it gets its nominal clock back. True if clocks changed.
+  /// From now on, the work of the GPU uses this much of its clocks. A component that was clocked below nominal and now
+  /// slows down work does not wait for the next decision: it gets its nominal clock back. True if clocks changed.
   bool observe(std::uint32_t gpu, const Utilisation& use, const Contention& contention, SimTime now);
-  /// At the end of a control interval: clocks for the next one, which the meter takes over too. True if they changed.
+  /// At the end of a control interval: sets the clocks for the next one, also in the meter. True if they changed.
   bool decide(std::uint32_t gpu, SimTime now);
 
-  /// At the same moment, when the new clocks have had their effect: predictions are not exact. If the GPU draws more
-  /// than it may after all, the clock of its compute dies comes down once more. True if clocks changed.
+  /// At the same moment, after the new clocks have taken effect, since predictions are not exact: if the GPU still
+  /// draws more than it may, the clock of its compute dies is lowered once more. True if clocks changed.
   bool correct(std::uint32_t gpu, SimTime now);
 
   ManagedClocks summary(SimTime now);
-  std::vector<Counter> counters() const;  ///< clocks, if they are kept
+  std::vector<Counter> counters() const;  ///< clocks, if recorded
 
  private:
   struct Gpu {
@@ -48,15 +48,15 @@ class PowerManager {
     SimTime interval_began{};
     std::array<double, 3> worked{};  // seconds of the interval
     std::array<double, 3> most{};    // greatest utilisation of the interval
-    std::array<double, 3> bound{};   // seconds at which it set the pace
+    std::array<double, 3> bound{};   // seconds for which it set the pace
     double contended = 0;            // seconds
-    double shares = 0;               // of contention, times seconds
+    double shares = 0;               // shares of contention, times seconds
     Component contended_at = Component::iod;
-    double of_products = 0;           // as well
-    Energy joules;                    // when the interval began
-    std::array<double, 3> awake{};    // seconds, since the beginning
+    double of_products = 0;           // likewise
+    Energy joules;                    // at the beginning of the interval
+    std::array<double, 3> awake{};    // seconds, since the start of the run
     std::array<double, 3> clocked{};  // GHz times seconds while awake
-    double above = 0;                 // seconds above the cap, now
+    double above = 0;                 // seconds continuously above the cap, up to now
     std::array<Counter, 3> clocks;
   };
 

@@ -52,7 +52,7 @@ void PowerMeter::end_samples(Gpu& gpu, SimTime now) {
 
 void PowerMeter::end_sample(Gpu& gpu, SimTime at, double seconds) {
   const Parts joules = spent(gpu, to_seconds(at));
-  std::array<double, kComponents.size()> since{};  // there are many samples: once over the parts
+  std::array<double, kComponents.size()> since{};  // there are many samples: one pass over the parts
   for (std::size_t i = 0; i < kParts; ++i) {
     since[static_cast<std::size_t>(kEnergyParts[i].component)] += joules[i] - gpu.sample_start[i];
   }
@@ -112,7 +112,7 @@ void PowerMeter::end_flow(FlowId id, double rest, SimTime now) {
   }
 }
 
-/// Rates were added and taken away: what is left of them is rounding.
+/// Rates were added and subtracted: what remains of them is rounding error.
 void PowerMeter::rest_of_work(Gpu& gpu, double seconds) {
   take_up(gpu, seconds);
   for (std::size_t part = 0; part < kParts; ++part) {

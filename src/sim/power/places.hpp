@@ -1,4 +1,4 @@
-// Joules of what a simulation does: a listener that feeds the power meter.
+// Energy of what a simulation does: a listener that feeds the power meter.
 #pragma once
 
 #include <array>
@@ -12,19 +12,19 @@
 
 namespace cortado::sim {
 
-/// What one unit at a place takes, at nominal clocks, and what it counts as.
+/// What one unit at a place draws, at nominal clocks, and which part it counts for.
 struct PlaceEnergy {
   EnergyPart part;
   double joules;
 };
 using PlaceEnergies = std::array<PlaceEnergy, static_cast<std::size_t>(Place::nowhere) + 1>;
 
-/// By place: the one table that says what bytes and operations cost.
+/// By place: the single table of what bytes and operations cost.
 PlaceEnergies place_energies(const Power& power);
 
 class EnergyListener : public Listener {
  public:
-  /// Both outlive this.
+  /// Both must outlive this.
   EnergyListener(const Power& power, PowerMeter& meter)
       : meter_(meter), energies_(place_energies(power)), packet_joules_(power.packet) {}
 
@@ -41,7 +41,7 @@ class EnergyListener : public Listener {
   PowerMeter& meter_;
   PlaceEnergies energies_;
   double packet_joules_;
-  std::vector<Draw> draws_;  // scratch of begin_flow
+  std::vector<Draw> draws_;  // scratch space of begin_flow
 };
 
 }  // namespace cortado::sim

@@ -1,10 +1,10 @@
-// How watts follow clocks. At clock f and voltage V, with f0 and V0 those that the machine file holds for:
+// How power scales with clocks. At clock f and voltage V, where the values in the machine file hold for f0 and V0:
 //
-//   idle      stays
+//   idle      constant
 //   leakage   (V / V0)^leakage_exponent
-//   clocks    (V / V0)^2 f / f0          clock trees, compute units that are held, engines that poll
+//   clocks    (V / V0)^2 f / f0          clock trees, held compute units, polling engines
 //   events    (V / V0)^2                 an operation, a byte, a packet
-//   links     stay: they have a supply of their own
+//   links     constant: they have their own supply
 #pragma once
 
 #include <array>
@@ -27,13 +27,13 @@ struct Clocks {
 
 Clocks nominal_clocks(const Power& power);
 
-/// By part, against nominal clocks.
+/// By part, relative to nominal clocks.
 using PartScales = std::array<double, kEnergyParts.size()>;
 PartScales part_scales(const Power& power, const Clocks& clocks);
 /// Sets the parts of one component.
 void rescale(PartScales& scales, const Power& power, Component component, double ghz);
 
-/// By part: made by events, so that it follows how fast work goes; not by time that passes.
+/// By part: caused by events, so that it scales with the speed of the work, not with time.
 inline constexpr std::array<bool, kEnergyParts.size()> kFollowsWork = [] {
   std::array<bool, kEnergyParts.size()> follows{};
   for (const EnergyPart part :

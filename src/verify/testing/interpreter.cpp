@@ -61,11 +61,11 @@ class Interpreter {
   struct State {
     std::uint32_t iteration = 0;
     std::size_t command = 0;
-    std::size_t part = 0;                      // of a Gemm; with an output map: of which one more raise is next
-    std::vector<std::vector<Action>> tiles{};  // of a Gemm with an output map: updates to come, by part
-    bool filled = false;                       // caller's inputs of this iteration are written
+    std::size_t part = 0;                      // of a Gemm; with an output map: index of the next raise + 1
+    std::vector<std::vector<Action>> tiles{};  // of a Gemm with an output map: updates still to come, by part
+    bool filled = false;                       // the caller's inputs of this iteration are written
     std::uint32_t submits = 0;
-    std::vector<Action> pending;  // pieces of copies that still move
+    std::vector<Action> pending;  // pieces of copies that are still in flight
   };
 
   const Queue& queue(std::uint32_t q) const { return program_.queues[q]; }
@@ -177,7 +177,7 @@ class Interpreter {
     return memory_[region.buffer.value][address(region, index)];
   }
 
-  /// Bytes of dma copies move one by one, or an element at a time where they add, in any order until the next Signal.
+  /// Bytes of dma copies move one by one (elements, if they add), in any order until the next Signal.
   void move_later(std::uint32_t q, State& state, const Copy& copy) {
     const std::uint64_t unit = copy.op == CopyOp::add ? size_of(copy.dtype).value : 1;
     const bool update = queue(q).kind == QueueKind::dma;
@@ -191,7 +191,7 @@ class Interpreter {
     while (queue(q).kind == QueueKind::compute && !state.pending.empty()) move_piece(state);
   }
 
-  /// Writes an element at a place of the region. Of updates that add the first stores.
+  /// Writes an element at a place of the region. The first of the updates that add stores its value.
   void put(const Region& dst, std::uint64_t place, std::uint64_t size, std::uint64_t value, CopyOp op, bool update) {
     std::uint32_t carry = 0;
     for (std::uint64_t i = place; i < place + size; ++i, value >>= 8U) {
@@ -205,14 +205,14 @@ class Interpreter {
     }
   }
 
-  /// Lets one of the trackers that have all updates raise its signal.
+  /// Lets one of the trackers that have received all updates raise its signal.
   void fire() {
     const std::size_t index = random_.below(tracked_.complete().size());
     const Tracker& tracker = program_.trackers[tracked_.start_over(index)];
     counters_[tracker.signal.value] += tracker.value;
   }
 
-  /// Makes one more element of a Gemm with an output map, whichever; false if all that is left waits.
+  /// Computes one more element of a Gemm with an output map, any that can be; false if all the rest must wait.
   bool produce(State& state, const Gemm& gemm) {
     if (state.part == 0) {
       state.part = 1;
@@ -250,7 +250,7 @@ class Interpreter {
     });
   }
 
-  /// The updates of a part of a Gemm, element by element; with split_k each workgroup has its share of k.
+  /// The updates of a part of a Gemm, element by element; with split_k, each workgroup does its share of k.
   void plan(const Gemm& gemm, std::size_t part, std::vector<Action>& actions) {
     for (const Gemm& tiles : tile_gemms(gemm, tile_group(gemm, part))) {
       const OutputBlock block = tiles.outputs.front();
@@ -336,7 +336,7 @@ class Interpreter {
     return caller && caller->value == q;
   }
 
-  /// Bytes that tell buffer, place and iteration apart.
+  /// Bytes that differ by buffer, place and iteration.
   static void write_pattern(const Region& region, std::uint32_t iteration, Memory& memory) {
     for (std::uint64_t i = 0; i < region.bytes().value; ++i) {
       const std::uint64_t at = region.row_offset(i / region.width.value).value + i % region.width.value;
@@ -351,7 +351,7 @@ class Interpreter {
     });
   }
 
-  /// The expected bytes come from the pattern, not from memory: other callers may have gone on.
+  /// The expected bytes come from the pattern, not from memory: other callers may already have moved on.
   void check(std::uint32_t q, std::uint32_t iteration) {
     for (const Clause& clause : program_.contract.clauses) {
       if (!is_caller(q, clause.output.buffer)) continue;

@@ -1,5 +1,5 @@
-// Runs a program on real bytes in a random order that rules 1 to 4 and 7 of cortado/program.hpp allow: the judge over
-// the verifier. A program that the verifier accepts must give the right bytes whatever the seed.
+// Runs a program on real bytes in a random order that rules 1 to 4 and 7 of cortado/program.hpp allow: the test of the
+// verifier itself. A program that the verifier accepts must give the right bytes whatever the seed.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace cortado::verifier::testing {
 
 struct Outcome {
-  bool finished = false;          ///< false: every queue waits
+  bool finished = false;          ///< false: every queue is stuck in a wait
   std::uint64_t wrong_bytes = 0;  ///< output bytes that differ from the contract, over all iterations; and updates that
                                   ///< come before their tracker has started over
   bool right() const { return finished && wrong_bytes == 0; }
 };
 
-/// Elements of all types are treated as whole little-endian integers of their size that wrap, so that sums and GEMMs
+/// Elements of all types are treated as little-endian integers of their size with wraparound, so that sums and GEMMs
 /// are exact in every order.
 Outcome interpret(const Program& program, std::uint32_t iterations, std::uint64_t seed);
 

@@ -54,7 +54,7 @@ class Mapped {
     return {chunk * shape.pieces, 0, shape.pieces, kN, to, CopyOp::add};
   }
 
-  /// The stream of a rank makes the GEMM, and the host waits for it.
+  /// The stream of a rank computes the GEMM, and the host waits for it.
   void finish_stream(std::uint32_t rank, const Gemm& gemm) {
     builder.add(streams[rank], gemm).add(streams[rank], Signal{multiplied});
   }
@@ -110,7 +110,7 @@ Program ring_of_products(const MappedShape& shape) {
       const std::uint32_t chunk = (r + n - i) % n;
       gemm.outputs.push_back(p.block(chunk, place(i == 1 ? next : r, chunk)));
       if (i == 1) continue;
-      // The rank before stored its first chunk here, or copied what it had.
+      // The previous rank stored its first chunk here, or copied what it had.
       const std::uint64_t updates = shape.split_k + (i == 2 ? shape.split_k : 1);
       if (i == n) {
         p.track_output(r, updates);

@@ -13,7 +13,7 @@
 namespace cortado::verifier::testing {
 namespace {
 
-/// Inputs of one block and outputs of one block a rank, with their contract; what all the all-gathers share.
+/// Inputs of one block and outputs of one block per rank, with their contract; shared by all the all-gathers.
 struct Gather {
   Gather(std::uint32_t rank_count, std::uint64_t bytes)
       : ranks(rank_count), block{bytes}, builder("test", "test", ranks) {

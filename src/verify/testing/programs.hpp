@@ -1,4 +1,4 @@
-// Small programs that are right, made by hand for the tests of the rules, and a machine they fit.
+// Small correct programs, hand-made for the tests of the rules, and a machine that they fit.
 #pragma once
 
 #include <cstdint>
@@ -11,67 +11,67 @@
 
 namespace cortado::verifier::testing {
 
-/// Of the machine below; the engines before it are for the host.
+/// Of the machine below; the engines before this one are for the host.
 inline constexpr std::uint32_t kFirstPeerEngine = 2;
 
 /// Engines 0 and 1 for the host, 2 .. 2 + gpus for peers, all present; limits as on an MI300X.
 Machine test_machine(std::uint32_t gpus);
 
-/// One host queue, one dma queue and signal for every copy, all-gather of one block a rank.
+/// All-gather of one block per rank: one host queue, and one dma queue and signal per copy.
 Program all_gather(std::uint32_t ranks, std::uint64_t block = 64);
 
-/// The same with one counter for all copies instead of a signal each.
+/// The same with one counter for all copies instead of one signal each.
 Program all_gather_counter(std::uint32_t ranks, std::uint64_t block = 64);
 
-/// The same prelaunched: queues are submitted first and hold at a poll; one trigger releases them.
+/// The same, prelaunched: queues are submitted first and wait at a poll; one trigger releases them.
 Program all_gather_prelaunched(std::uint32_t ranks, std::uint64_t block = 64);
 
-/// Back to back: one dma queue a rank with all its copies and one Signal.
+/// Back to back: one dma queue per rank with all its copies and one Signal.
 Program all_gather_b2b(std::uint32_t ranks, std::uint64_t block = 64);
 
-/// One host queue, one queue and signal for every copy.
+/// One host queue, and one queue and signal per copy.
 Program all_to_all(std::uint32_t ranks, std::uint64_t block = 64);
 
-/// All-gather with a host queue a rank. A barrier of signals at the start keeps an output from being overwritten while
-/// its caller reads it; every rank waits until its input is sent and its output has arrived. `sent_first` swaps the
-/// last two signals of every dma queue, which is wrong from three ranks on.
+/// All-gather with one host queue per rank. A barrier of signals at the start prevents an output from being overwritten
+/// while its caller reads it; every rank waits until its input is sent and its output has arrived. `sent_first` swaps
+/// the last two signals of every dma queue, which is wrong with three or more ranks.
 Program all_gather_per_rank(std::uint32_t ranks, std::uint64_t block = 64, bool sent_first = false);
 
-/// Reduce-scatter: blocks are copied to scratch on the owner, which adds them up on its compute queue.
+/// Reduce-scatter: blocks are copied to scratch buffers on the owner, which adds them up on its compute queue.
 Program reduce_scatter(std::uint32_t ranks, std::uint64_t block = 64);
 
 /// Swaps the halves of two ranks' buffers in place (all-to-all of two ranks).
 Program swap_in_place(std::uint64_t block = 64);
 
-/// A Gemm on rank 0 multiplies two rows of its own and two that an engine of rank 1 brings; the tiles of the latter
+/// A Gemm on rank 0 multiplies two rows of its own and two that an engine of rank 1 delivers; the tiles of the latter
 /// wait for them.
 Program gemm_whose_tiles_wait();
 
-/// A Gemm on rank 0 raises a signal for each of its two tile rows; each is then copied to `remote` of rank 1, and A to
-/// `copy`.
+/// A Gemm on rank 0 raises a signal for each of its two tile rows; each row is then copied to `remote` of rank 1, and A
+/// to `copy`.
 Program gemm_with_tile_signals();
 
 /// One copy from rank 0 to rank 1: queues "host" (0) and "dma" (1), buffers "in" (0) and "out" (1), signal "done" (0).
 Program point_to_point(std::uint64_t bytes = 64);
 
-/// A buffer "kept" of rank 0 and the contract that its bytes stay what they are, for programs that have no output:
+/// Adds a buffer "kept" on rank 0 and a contract saying that its bytes do not change, for programs without outputs:
 /// tests of rules that do not look at the contract.
 void promise_nothing(ProgramBuilder& builder);
 
-/// Every program of this file, of products.hpp and of mapped.hpp, with a name for messages.
+/// Every program of this file, products.hpp and mapped.hpp, with a name for messages.
 struct Named {
   std::string name;
   Program program;
 };
 std::vector<Named> good_programs();
 
-/// The commands of a queue found by its name.
+/// The commands of the queue with this name.
 std::vector<Command>& commands_of(Program& program, const std::string& queue);
 
 /// Errors of verify(); empty if the program passes.
 std::vector<Diagnostic> errors_of(const Program& program, const VerifyOptions& options = {});
 
-/// The codes of errors_of without doubles.
+/// The codes of errors_of, without duplicates.
 std::vector<std::string> codes_of(const Program& program, const VerifyOptions& options = {});
 
 }  // namespace cortado::verifier::testing

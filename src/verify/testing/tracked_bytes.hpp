@@ -1,4 +1,4 @@
-// What the trackers of a program know, byte by byte.
+// The state of a program's trackers, byte by byte.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ class TrackedBytes {
   explicit TrackedBytes(const Program& program);
 
   bool is_tracked(BufferId buffer, std::uint64_t at) const { return bytes_[buffer.value][at].tracker.has_value(); }
-  /// Not updated since its tracker started over.
+  /// True if the byte has not been updated since its tracker last reset.
   bool is_fresh(BufferId buffer, std::uint64_t at) const { return bytes_[buffer.value][at].count == 0; }
 
   /// Counts an update of a tracked byte; false if that is one too many.
   bool count(BufferId buffer, std::uint64_t at);
 
-  /// Trackers that have all updates and did not start over yet.
+  /// Trackers that have received all updates and have not reset yet.
   const std::vector<std::size_t>& complete() const { return complete_; }
-  /// Lets one of those start over; `index` is that in complete().
+  /// Resets one of them; `index` is its position in complete().
   std::size_t start_over(std::size_t index);
 
  private:
@@ -34,8 +34,8 @@ class TrackedBytes {
   void begin(std::size_t tracker);
 
   const Program& program_;
-  std::vector<std::vector<Byte>> bytes_;  // of a buffer
-  std::vector<std::uint64_t> missing_;    // of a tracker: updates to come, of all its bytes
+  std::vector<std::vector<Byte>> bytes_;  // by buffer
+  std::vector<std::uint64_t> missing_;    // by tracker: updates still to come, over all its bytes
   std::vector<std::size_t> complete_;
 };
 

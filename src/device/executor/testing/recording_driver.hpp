@@ -12,7 +12,7 @@
 
 namespace cortado::device::testing {
 
-/// A queue whose engine reads only when the test moves its read pointer; everything else a driver has is of no use
+/// A queue whose engine reads only when the test moves its read pointer; all other parts of a driver are unused
 /// here.
 class RecordingDriver : public Driver {
  public:

@@ -1,5 +1,5 @@
-// Golden vectors of the packets, for tests: each was worked out twice, through the field offsets of the Linux driver's
-// packet header and through ROCr's bit-fields, and the two agree bit for bit (swap: ROCr only; the private packets:
+// Golden vectors of the packets, for tests: each was derived twice, from the field offsets of the Linux driver's
+// packet header and from ROCr's bit-fields, and the two agree bit for bit (swap: ROCr only; the private packets:
 // ours).
 #pragma once
 
@@ -21,12 +21,12 @@ struct Vector {
   std::vector<std::uint32_t> dwords;
 };
 
-/// One vector or more for every kind of packet.
+/// At least one vector for every kind of packet.
 inline std::vector<Vector> vectors() {
   const auto poll = [](PollFunction function) {
     return PollRegmem{.function = function, .address = kF, .reference = 7};
   };
-  // Rows of 64 elements of 16 bytes, 32 of them; pitches 256 and 512 elements: 255 << 13 and 511 << 13.
+  // 32 rows of 64 elements of 16 bytes; pitches 256 and 512 elements: 255 << 13 and 511 << 13.
   const CopyWindow window{.element_log2 = 4,
                           .src = {.base = kS, .pitch = 256},
                           .dst = {.base = kD, .pitch = 512},

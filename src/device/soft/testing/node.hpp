@@ -1,4 +1,4 @@
-// A small machine, memory to play with, and a writer of rings for the tests of the embedded node.
+// A small machine, test memory, and a writer of rings for the tests of the embedded node.
 #pragma once
 
 #include <atomic>
@@ -62,7 +62,7 @@ inline void add_to(std::uint64_t* word, std::uint64_t value) {
   std::atomic_ref(*word).fetch_add(value, std::memory_order_acq_rel);
 }
 
-/// Memory of GPU 0 that lives as long as the test wants.
+/// Memory of GPU 0 that lives as long as this object.
 class TestBuffer {
  public:
   TestBuffer(Driver& driver, std::uint64_t bytes, RankId home = {}) : driver_(&driver) {
@@ -91,7 +91,7 @@ class TestBuffer {
   Memory memory_;
 };
 
-/// Writes packets into the ring of a queue, across its end where they fall so, and rings the doorbell.
+/// Writes packets into the ring of a queue, wrapping around its end, and rings the doorbell.
 class TestQueue {
  public:
   TestQueue(Driver& driver, RankId gpu, EngineId engine, std::uint64_t ring_bytes = 4096) : driver_(&driver) {

@@ -1,8 +1,8 @@
-// Functions of the C library that a program's calls meet first. Paths of the driver's files lead into the node's
-// folder, its devices to the virtual driver; everything else goes on to the C library.
+// Functions that intercept a program's calls of the C library. Paths of the driver's files are redirected to the node's
+// folder, and its devices to the virtual driver; everything else is forwarded to the C library.
 //
-// Open files are told by their inode, because programs duplicate descriptors. Devices are plain files in memory, so
-// that mmap needs nothing of us. A process without a node's folder costs one look at a variable.
+// Open files are recognised by their inode, because programs duplicate descriptors. Devices are plain files in memory,
+// so mmap needs no interception. In a process without a node folder, the cost is one check of a variable.
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kOurFiles[] = {
     "/sys/devices/virtual/kfd", "/sys/module/amdgpu", "/sys/dev/char/226:", "/proc/modules", "/dev/kfd", "/dev/dri"};
 
-/// Where a path leads: the path itself, or a place in the node's folder.
+/// The target of a path: the path itself, or a place in the node's folder.
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
@@ -139,7 +139,7 @@ int call_device(int file, unsigned long request, void* argument, bool& ours) {
 }  // namespace
 }  // namespace cortado::device::vkfd
 
-// The functions have names of our own in the source: the C library's headers declare theirs with attributes that a
+// The functions have different names in the source: the C library's headers declare its own with attributes that a
 // definition would have to repeat.
 #define CORTADO_INTERPOSE(result, function, symbol, parameters)                                   \
   extern "C" [[gnu::visibility("default")]] result cortado_##function parameters __asm__(symbol); \

@@ -42,7 +42,7 @@ void say(const std::string& line) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// The child has neither our threads nor a right to the parent's rings: it opens anew.
+/// The child has neither our threads nor a right to the parent's rings: it opens the devices again.
 void after_fork_in_child() {
   if (VirtualKfd* const of_parent = the_driver.exchange(nullptr)) of_parent->close_files();
   failed.store(false);
@@ -59,7 +59,7 @@ Result<std::unique_ptr<VirtualKfd>> make_driver() {
   options.refuse = [](const std::string& what) {
     say(what);
     add_finding(std::string(node_folder()), Finding::refusal, what);
-    ::_exit(kRefused);  // other threads of the program wait for what will never be done
+    ::_exit(kRefused);  // other threads of the program wait for what will never happen
   };
   options.faults = folder.options.faults;
   options.model_time = folder.options.model_time;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<VirtualKfd>> make_driver() {
   return VirtualKfd::create(folder.machine, std::move(options));
 }
 
-/// The file of a loaded library, links followed; empty if it is not loaded.
+/// The file of a loaded library, with links resolved; empty if it is not loaded.
 std::string loaded_library(const char* name) {
   std::pair<const char*, std::string> search{name, {}};
   ::dl_iterate_phdr(
@@ -93,7 +93,7 @@ std::string loaded_library(const char* name) {
   return search.second;
 }
 
-/// ROCr up to 1.5 (ROCm 5.2, Debian 12) knows GPUs up to gfx90a, ignores others, and does not say so.
+/// ROCr up to 1.5 (ROCm 5.2, Debian 12) knows GPUs up to gfx90a and silently ignores others.
 void warn_of_old_runtime(const VirtualKfd& node) {
   constexpr std::uint32_t kNewestKnown = 90010;
   constexpr const char* kRuntime = "libhsa-runtime64.so.1";

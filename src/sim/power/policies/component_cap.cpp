@@ -1,5 +1,5 @@
-// component-cap: the pace is what the board alone would give (none); components that do not set it get the clock that
-// the work needs at that pace, and what they no longer draw is saved.
+// component-cap: the pace is what the board alone would give (none); components that do not set the pace get the clock
+// that the work needs at that pace, and the power that they no longer draw is saved.
 #include <algorithm>
 
 #include "sim/power/policies/policy.hpp"

@@ -1,6 +1,6 @@
-// component-shift: watts go from components that would wait to those that the work waits for. Of all clocks of the I/O
-// dies, each with the highest clock of the compute dies that keeps to the cap, it takes the pair at which the work goes
-// fastest, and then gives every component no more than that pace needs.
+// component-shift: moves power from components that would wait to those that the work waits for. Among all clocks of
+// the I/O dies, each with the highest clock of the compute dies that keeps within the cap, it takes the pair at which
+// the work is fastest, and then gives every component no more than that pace needs.
 #include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {
@@ -22,7 +22,7 @@ class Shift {
       }
       clocks.xcd = highest_xcd(activity_, inputs_, clocks, described(Component::xcd)->curve.highest());
       const double speed = activity_.speed_at(clocks);
-      // What is gained by less than a step of a clock is not worth the watts.
+      // A gain of less than one step of a clock is not worth the power.
       if (clocks.xcd == 0 || speed <= fastest * (1 + 1e-4)) continue;
       fastest = speed;
       best = clocks;
@@ -32,7 +32,7 @@ class Shift {
 
  private:
   static constexpr int kChoices = 32;
-  static constexpr double kMoreThanBoard = 1.1;  // the memory is clocked for so much more than what the board reaches
+  static constexpr double kMoreThanBoard = 1.1;  // the memory is clocked for this many times what the board reaches
 
   static std::size_t index(Component component) { return static_cast<std::size_t>(component); }
   const ComponentPower* described(Component component) const { return inputs_.power.component(component); }
@@ -55,7 +55,8 @@ class Shift {
     return activity_.needed[index(component)] * pace * (1 + inputs_.headroom);
   }
 
-  /// What a component needs less at that pace it does not get. Contention is not need: there more clock is more work.
+  /// Lowers each clock to what that pace needs. Contended components keep theirs: there, a higher clock means more work
+  /// done.
   Clocks trimmed(Clocks clocks, double pace) const {
     for (const Component component : kClocked) {
       if (activity_.keeps_clock(component) || activity_.bounds[index(component)]) continue;

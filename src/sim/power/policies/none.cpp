@@ -1,6 +1,6 @@
-// none: the board under its cap, as its firmware does it without knowing what runs. The clock of the compute dies is
-// the highest at which the GPU keeps to the cap, all others stay nominal. Where even the lowest clock of the compute
-// dies draws too much, the others come down too, together.
+// none: the board under its cap, as its firmware controls it without knowing what runs. The clock of the compute dies
+// is the highest at which the GPU keeps within the cap; all others stay nominal. If even the lowest clock of the
+// compute dies draws too much, the others are lowered too, together.
 #include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {

@@ -1,4 +1,4 @@
-// The one list of power policies.
+// The single list of power policies.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 
 namespace cortado::sim {
 
-// Each is defined in the file of its name.
+// Each policy is defined in the file of the same name.
 extern const PowerPolicy kUniformCap;
 extern const PowerPolicy kComponentCap;
 extern const PowerPolicy kComponentShift;

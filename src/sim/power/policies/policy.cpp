@@ -8,7 +8,7 @@ namespace cortado::sim {
 double clock_for(const Power& power, Component component, double ghz, double highest) {
   const ComponentPower* described = power.component(component);
   if (described == nullptr) return 0;
-  // A clock that is a whole number of steps but for rounding is that number.
+  // A clock that is a whole number of steps up to rounding counts as that number.
   const double steps = std::ceil(ghz / power.clock_step_ghz - 1e-6);
   return std::clamp(steps * power.clock_step_ghz, described->curve.lowest(),
                     std::min(highest, described->curve.highest()));
@@ -21,7 +21,7 @@ double highest_xcd(const GpuActivity& activity, const PolicyInputs& inputs, Cloc
     return clock_for(inputs.power, Component::xcd, lowest + static_cast<double>(steps) * step, highest);
   };
   PredictedDraw draw(activity);
-  // A higher clock never draws less: the last that fits, by halves.
+  // A higher clock never draws less, so bisect for the last one that fits.
   std::int64_t fits = -1;
   auto most = static_cast<std::int64_t>(std::ceil((highest - lowest) / step - 1e-6));
   while (fits < most) {

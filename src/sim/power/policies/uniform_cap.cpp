@@ -1,4 +1,5 @@
-// uniform-cap: one limit for the whole GPU, lower than the cap of the board and kept to in the same way, whatever runs.
+// uniform-cap: one limit for the whole GPU, lower than the cap of the board and enforced in the same way, whatever
+// runs.
 #include "sim/power/policies/policy.hpp"
 
 namespace cortado::sim {
