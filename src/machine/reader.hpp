@@ -80,7 +80,7 @@ class MachineReader {
     for (const std::int64_t number : list(at(key), min, max)) values.push_back(static_cast<T>(number));
   }
   template <class T, class... Limits>
-  void field_or(std::string_view key, T& value, T fallback, Limits... limits) {
+  void field_or(std::string_view key, T& value, const T& fallback, Limits... limits) {
     value = fallback;
     if (has(at(key))) field(key, value, limits...);
   }

@@ -90,7 +90,7 @@ class MachineWriter {
     entry(key, shown(value));
   }
   template <class T, class... Limits>
-  void field_or(std::string_view key, const T& value, T fallback, Limits...) {
+  void field_or(std::string_view key, const T& value, const T& fallback, Limits...) {
     if (value != fallback) field(key, value);
   }
   template <class T, class... Limits>

@@ -28,9 +28,9 @@ Row energy_cells(const std::optional<EnergyUse>& use);
 
 /// These columns appended to `fields`.
 template <class Item>
-std::vector<Field<Item>> with_energy(std::vector<Field<Item>> fields,
-                                     std::type_identity_t<std::function<std::optional<EnergyUse>(const Item&)>> use,
-                                     View view = View::narrow) {
+std::vector<Field<Item>> with_energy(
+    std::vector<Field<Item>> fields,
+    const std::type_identity_t<std::function<std::optional<EnergyUse>(const Item&)>>& use, View view = View::narrow) {
   std::size_t i = 0;
   for (const Column& column : energy_columns(view)) {
     fields.push_back({column, [use, i](const Item& item) { return energy_cells(use(item))[i]; }});
