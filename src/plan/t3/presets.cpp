@@ -128,13 +128,13 @@ std::vector<T3Map> engines_all_to_all(std::uint32_t ranks, std::uint64_t split_k
 std::vector<T3Preset> list_t3_presets() {
   return {
       {"reduce-scatter", "direct", "chunks are stored where they are added up", direct_reduce_scatter},
-      {"reduce-scatter", "engines", "chunks are stored at home, engines add their pieces up as they are made",
+      {"reduce-scatter", "engines", "chunks are stored at home, and engines add up their pieces as they are produced",
        engines_reduce_scatter},
       {"reduce-scatter", "ring", "sums go from neighbour to neighbour", ring_reduce_scatter},
-      {"all-gather", "direct", "pieces go to all ranks as they are made", direct_all_gather},
-      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are made", ring_all_gather},
+      {"all-gather", "direct", "pieces go to all ranks as they are produced", direct_all_gather},
+      {"all-gather", "ring", "pieces go from neighbour to neighbour as they are produced", ring_all_gather},
       {"all-to-all", "direct", "chunks are stored where they belong", direct_all_to_all},
-      {"all-to-all", "engines", "chunks are stored at home, engines take their pieces away as they are made",
+      {"all-to-all", "engines", "chunks are stored at home, and engines send their pieces as they are produced",
        engines_all_to_all},
   };
 }
