@@ -332,7 +332,7 @@ constexpr Flag kFlags[] = {
     {"run", "--no-prelaunch", "", "", "", "alone both",
      "Only queues that are submitted when they start (default: both kinds)"},
     {"plan run bench", "--trigger-words", "WORDS", "shared|per-queue", "shared", "alone",
-     "Memory words that trigger prelaunched queues: one shared word, or one per queue"},
+     "Memory words that trigger prelaunched queues: shared (one for all) or per-queue"},
     {"plan run bench", "--in-place", "", "", "", "alone",
      "Write the output over the input (default: whatever suits the variant)"},
     {"plan run bench", "--out-of-place", "", "", "", "alone", "Write the output to separate buffers"},

@@ -20,7 +20,7 @@ constexpr std::string_view kAbout =
 constexpr std::string_view kFooter =
     "cortado COMMAND --help shows the options of a command and examples; cortado completion bash (or zsh) prints a "
     "script\nfor tab completion.\nExit codes: 0 success; 1 the program or check failed (refused, wrong bytes, fault, "
-    "time-out);\n2 bad usage, bad input or a problem of the environment; 130 interrupted.\nResults go to standard "
+    "time-out);\n2 bad usage, bad input or an environment problem; 130 interrupted.\nResults go to standard "
     "output, everything else to standard error.\n";
 
 /// "  name      text", folded.

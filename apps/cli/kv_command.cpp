@@ -58,7 +58,7 @@ Result<pipeline::KvStudyRequest> kv_request(const Arguments& arguments) {
 }
 
 Subcommand kv_command() {
-  return {"kv", "Compare strategies to fetch a cached prefix from host memory with recomputing it", kKvExamples,
+  return {"kv", "Compare strategies for fetching a cached KV prefix from host memory with recomputing it", kKvExamples,
           run_kv};
 }
 

@@ -121,7 +121,7 @@ Result<pipeline::PowerOptions> power_options(const Arguments& arguments) {
 }
 
 Subcommand power_command() {
-  return {"power", "Predict the power and energy of a GEMM and a collective, alone and together, under power policies",
+  return {"power", "Predict power and energy of a GEMM and a collective, alone and together, by power policy",
           kPowerExamples, run_power};
 }
 

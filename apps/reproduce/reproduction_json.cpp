@@ -34,7 +34,7 @@ Table published_figures(const std::vector<ReproducedFigure>& figures) {
   return table_of<F>(
       "figures", "published single numbers",
       {{{.key = "name", .meaning = "name of the number"}, [](const F& figure) { return figure.published.name; }},
-       {{.key = "title", .meaning = "one line"}, [](const F& figure) { return figure.published.title; }},
+       {{.key = "title", .meaning = "in one line"}, [](const F& figure) { return figure.published.title; }},
        {{.key = "errors", .meaning = "as in `tables`"},
         [](const F& figure) { return to_string(figure.published.errors); }},
        {{.key = "goal_pct", .meaning = "greatest error; null if none"},
@@ -63,7 +63,7 @@ Table own_tables(const Reproduction& reproduction) {
   return table_of<Table>(
       "own", "our tables for which nothing was published",
       {{{.key = "name", .meaning = "name of the table"}, &Table::key},
-       {{.key = "title", .meaning = "one line"}, &Table::title},
+       {{.key = "title", .meaning = "in one line"}, &Table::title},
        {{.key = "rows", .meaning = "list; keys are the column headings"}, [](const Table&) { return Cell(); }}},
       reproduction.own);
 }

@@ -57,7 +57,7 @@ std::vector<Field<DecompositionRow>> decomposition_fields() {
       {{"schedule", "schedule", "", 0, "a published one"}, &R::schedule},
       {{"chunks", "chunks", "", 0, "number of exchange steps"}, &R::chunks},
       {{"pieces", "pieces", "", 0, "GEMMs per GPU"}, &R::pieces},
-      {{"largest", "largest piece", "", 0, "of them", View::wide}, &R::largest},
+      {{"largest", "largest piece", "", 0, "the largest of them", View::wide}, &R::largest},
       {{"kernels", "kernels", "", 0, "tiles that are used, those that take most time first"}, &R::kernels},
       {{"time_us", "time", "us", 1, "all pieces alone, without kernel starts"}, &R::time_us},
       {{"dil", "DIL", "", 3, "decomposition loss: the pieces one after another, each alone, over the whole GEMM"},

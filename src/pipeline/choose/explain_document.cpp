@@ -90,7 +90,7 @@ std::string energy_text(const Explanation& explanation) {
     return fmt::format("{} J, {} W per GPU on average", report::joules_text(energy), report::watts_text(energy));
   };
   std::string text = fmt::format("It uses {}", both(explanation.energy));
-  if (explanation.runner_up_energy) text += fmt::format("; the second {}", both(explanation.runner_up_energy));
+  if (explanation.runner_up_energy) text += fmt::format("; the second uses {}", both(explanation.runner_up_energy));
   return text + ".";
 }
 

@@ -38,9 +38,9 @@ void add_schedule(const std::optional<ScheduleExplanation>& schedule, Document& 
   fact(
       "guess", [](const S& s) { return name_of(s.guess.schedule); }, "FiCCO schedule guessed from shapes");
   fact(
-      "share_fastest", [](const S& s) { return s.guess.confidence; }, "of training shapes like it: 1 = all");
+      "share_fastest", [](const S& s) { return s.guess.confidence; }, "share of similar training shapes for which it is fastest; 1 = all");
   fact(
-      "mean_loss", [](const S& s) { return s.guess.mean_loss; }, "over these shapes; 0.01 = 1 % slower");
+      "mean_loss", [](const S& s) { return s.guess.mean_loss; }, "mean loss over these shapes; 0.01 = 1 % slower");
   fact(
       "found", [](const S& s) { return full_name(s.choice.schedule); }, "schedule that the search picks");
   fact(
