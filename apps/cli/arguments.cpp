@@ -47,7 +47,7 @@ Status Arguments::set(const Flag& flag, std::vector<std::string> values) {
         "usage.value",
         flag.is_argument() ? fmt::format("'{}' is not a known value", text)
                            : fmt::format("{} {} is not a known value", flag.long_name(), text),
-        did_you_mean(text, known) + (nearest_name(text, known).empty() ? "" : " ") + "use " + join(known, " or "));
+        did_you_mean(text, known) + (nearest_name(text, known).empty() ? "" : " ") + "use " + alternatives(known));
   }
   values_[std::string(flag.long_name())] = std::move(values);
   return {};
@@ -127,7 +127,7 @@ Status Arguments::check(const std::vector<std::string_view>& modes) const {
       return fail("usage.argument", fmt::format("cortado {} does not accept '{}'", command_, text(flag->name)),
                   fmt::format("see cortado {} --help", command_));
     }
-    return fail("usage.option", fmt::format("{} only applies to {}", flag->long_name(), join(what, " or ")),
+    return fail("usage.option", fmt::format("{} only applies to {}", flag->long_name(), alternatives(what)),
                 fmt::format("leave it out, or {}", join(how, ", or ")));
   }
   return {};

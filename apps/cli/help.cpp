@@ -54,7 +54,7 @@ std::string section_title(std::string_view modes) {
     if (requirement == "overlap" && requirements.size() > 1) continue;  // the others imply it
     std::vector<std::string> any;
     for (const std::string& mode : split(requirement, '|')) any.emplace_back(mode_of(mode).what);
-    all.push_back(join(any, " or "));
+    all.push_back(alternatives(any));
   }
   return fmt::format("For {}:", join(all, ", "));
 }

@@ -107,7 +107,7 @@ Status check_dimensions(const GemmShape& shape, std::uint32_t gpus) {
 
 Status check_gemm(const GemmShape& shape, const Machine& machine, Bytes beside) {
   if (shape.dtype == DType::i8 || shape.result || shape.scale_block > 0 || !shape.groups.empty()) {
-    return fail("gemm.program", fmt::format("programs cannot contain GEMMs of {}", to_string(shape)),
+    return fail("gemm.program", fmt::format("programs cannot contain the GEMM {}", to_string(shape)),
                 "use f32, f16, bf16 or f8 with a C of the same type; cortado bench gemm predicts the others alone");
   }
   return check_gemm_alone(shape, machine, beside);

@@ -56,7 +56,7 @@ Result<GemmShape> with_rows(GemmShape shape, const std::string& text, std::uint6
       shape.groups.push_back({*rows, 1});
     }
   }
-  if (parts.size() > 1 && batch > 1) return wrong(fmt::format(" and batch {}: groups are a batch", batch));
+  if (parts.size() > 1 && batch > 1) return wrong(fmt::format(" and batch {}: groups already form a batch", batch));
   if (parts.size() == 1) {
     shape.groups.clear();
     return batched(shape, batch);
